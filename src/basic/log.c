@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <systemd/sd-journal.h>
+
+#include "basic/log.h"
+#include "basic/string-util.h"
+
+enum { FIELDS_MAX = 24 };
+
+static int max_level = LOG_INFO;
+
+int log_set_level(int priority) {
+        int old = max_level;
+
+        max_level = priority;
+        return old;
+}
+
+int log_get_level(void) {
+        return max_level;
+}
+
+/* systemd names the journal's socket, when it is our stderr, as DEVICE:INODE (systemd.exec(5), $JOURNAL_STREAM). */
+static bool stderr_is_journal(void) {
+        static int cached = -1;
+        const char *e;
+        unsigned long long device, inode;
+        struct stat st;
+
+        if (cached >= 0)
+                return cached;
+
+        e = getenv("JOURNAL_STREAM");
+        cached = e && sscanf(e, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) >= 0 &&
+                 st.st_dev == device && st.st_ino == inode;
+        return cached;
+}
+
+static void write_journal(int priority, const char *message, const LogField *fields, size_t n_fields) {
+        struct iovec iov[FIELDS_MAX + 2];
+        char *owned[FIELDS_MAX + 2];
+        size_t n = 0;
+
+        owned[n++] = strdup_printf("MESSAGE=%s", message);
+        owned[n++] = strdup_printf("PRIORITY=%i", priority);
+        for (size_t i = 0; i < n_fields && n < ELEMENTSOF(owned); i++)
+                if (!isempty(fields[i].value))
+                        owned[n++] = strdup_printf("%s=%s", fields[i].name, fields[i].value);
+
+        size_t n_iov = 0;
+        for (size_t i = 0; i < n; i++)
+                if (owned[i])
+                        iov[n_iov++] = (struct iovec){ .iov_base = owned[i], .iov_len = strlen(owned[i]) };
+        (void) sd_journal_sendv(iov, (int) n_iov);
+
+        for (size_t i = 0; i < n; i++)
+                free(owned[i]);
+}
+
+void log_fields(int priority, const LogField *fields, size_t n_fields, const char *format, ...) {
+        _cleanup_free_ char *message = NULL;
+        int saved = errno, r;
+        va_list ap;
+
+        if (priority > max_level)
+                return;
+
+        va_start(ap, format);
+        r = vasprintf(&message, format, ap);
+        va_end(ap);
+        if (r < 0) {
+                message = NULL;
+                return;
+        }
+
+        if (stderr_is_journal())
+                write_journal(priority, message, fields, n_fields);
+        else
+                (void) dprintf(STDERR_FILENO, "%s\n", message);
+        errno = saved;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+#include <stdarg.h>
+
+#include "basic/string-util.h"
+
+int free_and_strdup(char **p, const char *s) {
+        char *copy = NULL;
+
+        if (s) {
+                copy = strdup(s);
+                if (!copy)
+                        return -ENOMEM;
+        }
+
+        free(*p);
+        *p = copy;
+        return 0;
+}
+
+char *strdup_printf(const char *format, ...) {
+        char *s;
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf(&s, format, ap);
+        va_end(ap);
+
+        return r < 0 ? NULL : s;
+}
+
+char **strv_free(char **l) {
+        STRV_FOREACH (s, l)
+                free(*s);
+        free(l);
+        return NULL;
+}
+
+size_t strv_length(char *const *l) {
+        size_t n = 0;
+
+        while (l && l[n])
+                n++;
+        return n;
+}
+
+bool strv_contains(char *const *l, const char *s) {
+        for (size_t i = 0; l && l[i]; i++)
+                if (streq(l[i], s))
+                        return true;
+        return false;
+}
+
+bool strv_equal(char *const *a, char *const *b) {
+        size_t n = strv_length(a);
+
+        if (n != strv_length(b))
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (!streq(a[i], b[i]))
+                        return false;
+        return true;
+}
+
+int strv_consume(char ***l, char *s) {
+        size_t n = strv_length(*l);
+        char **grown;
+
+        if (!s)
+                return -ENOMEM;
+
+        grown = reallocarray(*l, n + 2, sizeof(char *));
+        if (!grown) {
+                free(s);
+                return -ENOMEM;
+        }
+
+        grown[n] = s;
+        grown[n + 1] = NULL;
+        *l = grown;
+        return 0;
+}
+
+int strv_extend(char ***l, const char *s) {
+        return strv_consume(l, strdup(s));
+}
+
+int strv_copy(char *const *l, char ***ret) {
+        _cleanup_strv_ char **copy = NULL;
+
+        for (size_t i = 0; l && l[i]; i++) {
+                int r = strv_extend(&copy, l[i]);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = TAKE_PTR(copy);
+        return 0;
+}
+
+int strv_split(const char *s, const char *separators, char ***ret) {
+        _cleanup_strv_ char **l = NULL;
+
+        for (const char *p = strempty(s);;) {
+                size_t n;
+                int r;
+
+                p += strspn(p, separators);
+                n = strcspn(p, separators);
+                if (n == 0)
+                        break;
+                r = strv_consume(&l, strndup(p, n));
+                if (r < 0)
+                        return r;
+                p += n;
+        }
+
+        *ret = TAKE_PTR(l);
+        return 0;
+}
+
+char *strv_join(char *const *l, const char *separator) {
+        size_t size = 1;
+        char *joined, *p;
+
+        for (size_t i = 0; l && l[i]; i++)
+                size += strlen(l[i]) + strlen(separator);
+
+        joined = p = malloc(size);
+        if (!joined)
+                return NULL;
+
+        for (size_t i = 0; l && l[i]; i++) {
+                if (i > 0)
+                        p = stpcpy(p, separator);
+                p = stpcpy(p, l[i]);
+        }
+        *p = '\0';
+        return joined;
+}
+
+/* The length of the valid UTF-8 sequence at s, 0 if there is none. */
+static size_t utf8_sequence(const unsigned char *s) {
+        size_t n;
+        unsigned int c;
+
+        if (s[0] < 0x80)
+                return 1;
+        if (s[0] >= 0xc2 && s[0] <= 0xdf) {
+                n = 2;
+                c = s[0] & 0x1fu;
+        } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
+                n = 3;
+                c = s[0] & 0x0fu;
+        } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+                n = 4;
+                c = s[0] & 0x07u;
+        } else
+                return 0;
+
+        for (size_t i = 1; i < n; i++) {
+                if ((s[i] & 0xc0) != 0x80)
+                        return 0;
+                c = (c << 6) | (s[i] & 0x3fu);
+        }
+
+        if ((n == 3 && c < 0x800) || (n == 4 && c < 0x10000) || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+                return 0;
+        return n;
+}
+
+bool utf8_is_valid(const char *s) {
+        for (size_t n; *s; s += n) {
+                n = utf8_sequence((const unsigned char *) s);
+                if (n == 0)
+                        return false;
+        }
+        return true;
+}
+
+char *string_escape(const char *s, size_t max) {
+        const char *hex = "0123456789abcdef";
+        size_t limit = strnlen(s, max);
+        char *escaped, *p;
+
+        escaped = p = malloc(limit * 4 + sizeof("..."));
+        if (!escaped)
+                return NULL;
+
+        for (size_t i = 0; i < limit;) {
+                unsigned char c = (unsigned char) s[i];
+                size_t n = utf8_sequence((const unsigned char *) s + i);
+
+                if (n == 0 || c < 0x20 || c == 0x7f || c == '\\' || (c == 0xc2 && (unsigned char) s[i + 1] < 0xa0)) {
+                        *p++ = '\\';
+                        *p++ = 'x';
+                        *p++ = hex[c >> 4];
+                        *p++ = hex[c & 15];
+                        i++;
+                        continue;
+                }
+                if (i + n > limit)
+                        break;
+                p = mempcpy(p, s + i, n);
+                i += n;
+        }
+
+        strcpy(p, s[limit] ? "..." : "");
+        return escaped;
+}
+
+int parse_u64(const char *s, unsigned long long *ret) {
+        unsigned long long v = 0;
+
+        if (isempty(s))
+                return -EINVAL;
+
+        for (; *s; s++) {
+                if (*s < '0' || *s > '9')
+                        return -EINVAL;
+                if (__builtin_mul_overflow(v, 10ull, &v) || __builtin_add_overflow(v, (unsigned) (*s - '0'), &v))
+                        return -ERANGE;
+        }
+
+        *ret = v;
+        return 0;
+}
+
+int parse_boolean(const char *s) {
+        static const char *const yes[] = { "yes", "true", "on", "1" }, *const no[] = { "no", "false", "off", "0" };
+
+        for (size_t i = 0; i < ELEMENTSOF(yes); i++) {
+                if (streq_ptr(s, yes[i]))
+                        return 1;
+                if (streq_ptr(s, no[i]))
+                        return 0;
+        }
+        return -EINVAL;
+}

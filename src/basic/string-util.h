@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+
+#define STRV_FOREACH(s, l) for (char **s = (l); s && *s; s++)
+
+static inline bool streq(const char *a, const char *b) {
+        return strcmp(a, b) == 0;
+}
+
+/* Like streq(), and NULL equals NULL and nothing else. */
+static inline bool streq_ptr(const char *a, const char *b) {
+        return a && b ? streq(a, b) : a == b;
+}
+
+static inline bool isempty(const char *s) {
+        return !s || s[0] == '\0';
+}
+
+static inline const char *strempty(const char *s) {
+        return s ? s : "";
+}
+
+/* Returns what follows prefix in s, or NULL. */
+static inline const char *startswith(const char *s, const char *prefix) {
+        size_t n = strlen(prefix);
+
+        return strncmp(s, prefix, n) == 0 ? s + n : NULL;
+}
+
+/* Replaces *p by a copy of s (NULL is copied as NULL). Returns 0 or -ENOMEM, *p is untouched then. */
+int free_and_strdup(char **p, const char *s) _warn_unused_;
+
+/* Formats into a new string; NULL on lack of memory. */
+char *strdup_printf(const char *format, ...) _printf_(1, 2) _warn_unused_;
+
+/* NULL-terminated arrays of strings that own their elements. */
+char **strv_free(char **l);
+size_t strv_length(char *const *l) _pure_;
+bool strv_contains(char *const *l, const char *s) _pure_;
+bool strv_equal(char *const *a, char *const *b) _pure_;
+int strv_extend(char ***l, const char *s) _warn_unused_;
+/* Takes s over, also on failure; s == NULL is -ENOMEM. */
+int strv_consume(char ***l, char *s) _warn_unused_;
+int strv_copy(char *const *l, char ***ret) _warn_unused_;
+/* Splits at any of the separator characters, skips empty parts. */
+int strv_split(const char *s, const char *separators, char ***ret) _warn_unused_;
+/* Joins with the separator; "" for an empty list, NULL on lack of memory. */
+char *strv_join(char *const *l, const char *separator) _warn_unused_;
+
+DEFINE_CLEANUP_FUNC(char **, strv_free);
+#define _cleanup_strv_ _cleanup_(strv_freep)
+
+/* A copy of s in which control characters, DEL, backslashes and bytes that are not UTF-8 appear as \xNN, so that a
+ * string from outside can neither forge a log line nor move a terminal's cursor. Longer than max bytes, it is cut and
+ * ends in "...". NULL on lack of memory. */
+char *string_escape(const char *s, size_t max) _warn_unused_;
+
+/* Whether s is valid UTF-8 without overlong forms and surrogates. */
+bool utf8_is_valid(const char *s) _pure_;
+
+/* Strict decimal numbers: digits only, no sign, no blanks. Return 0, -EINVAL or -ERANGE. */
+int parse_u64(const char *s, unsigned long long *ret);
+int parse_boolean(const char *s);
+
+/* Declares/defines X_to_string() and X_from_string() over X_table. X_from_string() returns -EINVAL for unknown words. */
+#define DECLARE_STRING_TABLE(name, type)         \
+        const char *name##_to_string(type value); \
+        int name##_from_string(const char *s)
+
+#define DEFINE_STRING_TABLE(name, type)                                                                        \
+        const char *name##_to_string(type value) {                                                             \
+                return (size_t) value < ELEMENTSOF(name##_table) ? name##_table[value] : NULL;                 \
+        }                                                                                                      \
+        int name##_from_string(const char *s) {                                                                \
+                for (size_t i = 0; i < ELEMENTSOF(name##_table); i++)                                          \
+                        if (name##_table[i] && streq_ptr(name##_table[i], s))                                  \
+                                return (int) i;                                                                \
+                return -EINVAL;                                                                                \
+        }                                                                                                      \
+        struct name##_table_needs_a_semicolon

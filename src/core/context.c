@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdint.h>
+
+#include "core/context.h"
+
+enum { SENSITIVITIES = 16, CATEGORIES = 1024 };
+
+typedef struct Level {
+        unsigned sensitivity;
+        uint64_t categories[CATEGORIES / 64];
+} Level;
+
+static bool has_category(const Level *l, unsigned c) {
+        return (l->categories[c / 64] >> (c % 64)) & 1;
+}
+
+/* Reads LETTER NUMBER at *p; the number has no leading zeros, as the kernel looks names up by their text. */
+static int parse_name(const char **p, char letter, unsigned limit, unsigned *ret) {
+        const char *s = *p;
+        unsigned v = 0;
+        size_t digits;
+
+        if (*s++ != letter)
+                return -EINVAL;
+        digits = strspn(s, "0123456789");
+        if (digits == 0 || (digits > 1 && s[0] == '0'))
+                return -EINVAL;
+        if (digits > 4)
+                return -ERANGE;
+        for (size_t i = 0; i < digits; i++)
+                v = v * 10 + (unsigned) (s[i] - '0');
+        if (v >= limit)
+                return -ERANGE;
+
+        *ret = v;
+        *p = s + digits;
+        return 0;
+}
+
+static int parse_categories(const char **p, Level *l) {
+        for (;;) {
+                unsigned first, last;
+                int r;
+
+                r = parse_name(p, 'c', CATEGORIES, &first);
+                if (r < 0)
+                        return r;
+                last = first;
+                if (**p == '.') {
+                        (*p)++;
+                        r = parse_name(p, 'c', CATEGORIES, &last);
+                        if (r < 0)
+                                return r;
+                        if (last <= first)
+                                return -EINVAL;
+                }
+                for (unsigned c = first; c <= last; c++)
+                        l->categories[c / 64] |= UINT64_C(1) << (c % 64);
+
+                if (**p != ',')
+                        return 0;
+                (*p)++;
+        }
+}
+
+static int parse_level(const char **p, Level *ret) {
+        Level l = { 0 };
+        int r;
+
+        r = parse_name(p, 's', SENSITIVITIES, &l.sensitivity);
+        if (r < 0)
+                return r;
+        if (**p == ':') {
+                (*p)++;
+                r = parse_categories(p, &l);
+                if (r < 0)
+                        return r;
+        }
+        *ret = l;
+        return 0;
+}
+
+static bool level_dominates(const Level *high, const Level *low) {
+        if (high->sensitivity < low->sensitivity)
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(high->categories); i++)
+                if (low->categories[i] & ~high->categories[i])
+                        return false;
+        return true;
+}
+
+static void print_level(FILE *f, const Level *l) {
+        char separator = ':';
+
+        fprintf(f, "s%u", l->sensitivity);
+        for (unsigned c = 0; c < CATEGORIES; c++) {
+                unsigned last = c;
+
+                if (!has_category(l, c))
+                        continue;
+                while (last + 1 < CATEGORIES && has_category(l, last + 1))
+                        last++;
+                fprintf(f, "%cc%u", separator, c);
+                if (last > c)
+                        fprintf(f, "%cc%u", last == c + 1 ? ',' : '.', last);
+                separator = ',';
+                c = last;
+        }
+}
+
+static int level_failure(Failure *f, const char *level, int error) {
+        _cleanup_free_ char *escaped = string_escape(level, 80);
+
+        if (!escaped)
+                return -ENOMEM;
+        if (error == -ERANGE)
+                return failure_set(f, FAILURE_INVALID_CONTEXT,
+                                   "Level '%s' is out of range: sensitivities are s0 to s15, categories c0 to c1023.",
+                                   escaped);
+        return failure_set(f, FAILURE_INVALID_CONTEXT,
+                           "Level '%s' is malformed: write it as s0, s0:c1,c2 or s0:c1.c5,c7.", escaped);
+}
+
+int level_canonicalize(const char *level, char **ret, Failure *f) {
+        _cleanup_free_ char *text = NULL;
+        const char *p = level;
+        Level low, high;
+        size_t size;
+        FILE *stream;
+        int r;
+
+        if (strnlen(level, CONTEXT_MAX + 1) > CONTEXT_MAX)
+                return failure_set(f, FAILURE_INVALID_CONTEXT, "The level is longer than %i bytes.", CONTEXT_MAX);
+
+        r = parse_level(&p, &low);
+        high = low;
+        if (r >= 0 && *p == '-') {
+                p++;
+                r = parse_level(&p, &high);
+        }
+        if (r < 0)
+                return level_failure(f, level, r);
+        if (*p != '\0' || !level_dominates(&high, &low))
+                return level_failure(f, level, -EINVAL);
+
+        stream = open_memstream(&text, &size);
+        if (!stream)
+                return -ENOMEM;
+        print_level(stream, &low);
+        if (memcmp(&low, &high, sizeof(low)) != 0) {
+                fputc('-', stream);
+                print_level(stream, &high);
+        }
+        if (fclose(stream) != 0)
+                return -ENOMEM;
+
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+bool context_name_is_valid(const char *s) {
+        size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+        return n > 0 && n <= NAME_MAX_BYTES && s[n] == '\0';
+}
+
+int context_split(const char *context, char *ret[static CONTEXT_PARTS]) {
+        for (size_t i = 0; i < CONTEXT_PARTS; i++) {
+                size_t n = i == CONTEXT_LEVEL ? strlen(context) : strcspn(context, ":");
+
+                ret[i] = strndup(context, n);
+                if (!ret[i]) {
+                        while (i-- > 0)
+                                free(ret[i]);
+                        return -ENOMEM;
+                }
+                context += n;
+                if (*context == ':')
+                        context++;
+        }
+        return 0;
+}
+
+static void parts_free(char *parts[static CONTEXT_PARTS]) {
+        for (size_t i = 0; i < CONTEXT_PARTS; i++)
+                free(parts[i]);
+}
+
+char *context_part(const char *context, ContextPart part) {
+        char *parts[CONTEXT_PARTS], *wanted;
+
+        if (context_split(context, parts) < 0)
+                return NULL;
+        wanted = TAKE_PTR(parts[part]);
+        parts_free(parts);
+        return wanted;
+}
+
+static int parts_canonicalize(const char *context, char *parts[static CONTEXT_PARTS], char **ret, Failure *f) {
+        static const char *const names[] = { "user", "role", "type" };
+        _cleanup_free_ char *level = NULL;
+        char *joined;
+        int r;
+
+        for (size_t i = 0; i < CONTEXT_LEVEL; i++)
+                if (!context_name_is_valid(parts[i])) {
+                        _cleanup_free_ char *escaped = string_escape(context, 80);
+
+                        if (!escaped)
+                                return -ENOMEM;
+                        return failure_set(f, FAILURE_INVALID_CONTEXT,
+                                           "Context '%s' is malformed: its %s is missing or has characters other than "
+                                           "letters, digits, '_', '.' and '-'; write user:role:type:level.",
+                                           escaped, names[i]);
+                }
+
+        if (!isempty(parts[CONTEXT_LEVEL])) {
+                r = level_canonicalize(parts[CONTEXT_LEVEL], &level, f);
+                if (r != 0)
+                        return r;
+        }
+
+        joined = strdup_printf("%s:%s:%s%s%s", parts[CONTEXT_USER], parts[CONTEXT_ROLE], parts[CONTEXT_TYPE],
+                               level ? ":" : "", strempty(level));
+        if (!joined)
+                return -ENOMEM;
+        *ret = joined;
+        return 0;
+}
+
+int context_canonicalize(const char *context, char **ret, Failure *f) {
+        char *parts[CONTEXT_PARTS];
+        int r;
+
+        if (strnlen(context, CONTEXT_MAX + 1) > CONTEXT_MAX)
+                return failure_set(f, FAILURE_INVALID_CONTEXT, "The context is longer than %i bytes.", CONTEXT_MAX);
+
+        r = context_split(context, parts);
+        if (r < 0)
+                return r;
+        r = parts_canonicalize(context, parts, ret, f);
+        parts_free(parts);
+        return r;
+}
+
+int context_complete(const char *file_context, const char *user, const char *level, char **ret, Failure *f) {
+        char *parts[CONTEXT_PARTS];
+        int r;
+
+        r = context_split(file_context, parts);
+        if (r < 0)
+                return r;
+
+        if (!isempty(user))
+                r = free_and_strdup(&parts[CONTEXT_USER], user);
+        if (r >= 0 && !isempty(level))
+                r = free_and_strdup(&parts[CONTEXT_LEVEL], level);
+        if (r >= 0)
+                r = parts_canonicalize(file_context, parts, ret, f);
+        parts_free(parts);
+        return r;
+}
+
+/* The part of a context, by pointer and length, so that comparing can't fail. */
+static const char *find_part(const char *context, ContextPart part, size_t *ret_length) {
+        for (int i = 0; i < (int) part; i++) {
+                context += strcspn(context, ":");
+                if (*context == ':')
+                        context++;
+        }
+        *ret_length = part == CONTEXT_LEVEL ? strlen(context) : strcspn(context, ":");
+        return context;
+}
+
+bool contexts_conflict(const char *a, const char *b) {
+        for (ContextPart part = 0; part < CONTEXT_PARTS; part++) {
+                size_t na, nb;
+                const char *pa = find_part(a, part, &na), *pb = find_part(b, part, &nb);
+
+                if (part != CONTEXT_LEVEL && (na == 0 || nb == 0))
+                        continue;
+                if (na != nb || memcmp(pa, pb, na) != 0)
+                        return true;
+        }
+        return false;
+}

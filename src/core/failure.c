@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdarg.h>
+
+#include "core/failure.h"
+
+static const char *const failure_kind_table[FAILURE_KINDS] = {
+        [FAILURE_NONE] = "None",
+        [FAILURE_CONTEXT_CONFLICT] = "ContextConflict",
+        [FAILURE_LEVEL_REQUIRED] = "LevelRequired",
+        [FAILURE_INVALID_CONTEXT] = "InvalidContext",
+        [FAILURE_INVALID_VOLUME] = "InvalidVolume",
+        [FAILURE_INVALID_TARGET] = "InvalidTarget",
+        [FAILURE_INVALID_OPTION] = "InvalidOption",
+        [FAILURE_PATH_NOT_ALLOWED] = "PathNotAllowed",
+        [FAILURE_TYPE_NOT_ALLOWED] = "TypeNotAllowed",
+        [FAILURE_NO_SUCH_VOLUME] = "NoSuchVolume",
+        [FAILURE_BUSY] = "Busy",
+        [FAILURE_INCOMPATIBLE] = "Incompatible",
+        [FAILURE_MOUNT_FAILED] = "MountFailed",
+        [FAILURE_CONTEXT_DROPPED] = "ContextDropped",
+        [FAILURE_LABEL_MISMATCH] = "LabelMismatch",
+        [FAILURE_NOT_SUPPORTED] = "NotSupported",
+        [FAILURE_NOT_PROPAGATING] = "NotPropagating",
+        [FAILURE_STORE_FAILED] = "StoreFailed",
+        [FAILURE_WORKER_FAILED] = "WorkerFailed",
+        [FAILURE_TIMED_OUT] = "TimedOut",
+        [FAILURE_CANCELED] = "Canceled",
+        [FAILURE_LIMIT_REACHED] = "LimitReached",
+};
+
+DEFINE_STRING_TABLE(failure_kind, FailureKind);
+
+int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
+        char *message;
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf(&message, format, ap);
+        va_end(ap);
+        if (r < 0)
+                return -ENOMEM;
+
+        failure_done(f);
+        f->kind = kind;
+        f->message = message;
+        return (int) kind;
+}
+
+void failure_done(Failure *f) {
+        free(f->message);
+        *f = (Failure){ 0 };
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "basic/cleanup.h"
+#include "basic/string-util.h"
+
+/* A result that the caller handles or hands to its own caller, as opposed to a negative errno, which is fatal. On D-Bus
+ * it is the error org.selvol1.Error.KIND with the message. */
+typedef enum FailureKind {
+        FAILURE_NONE,
+        FAILURE_CONTEXT_CONFLICT,
+        FAILURE_LEVEL_REQUIRED,
+        FAILURE_INVALID_CONTEXT,
+        FAILURE_INVALID_VOLUME,
+        FAILURE_INVALID_TARGET,
+        FAILURE_INVALID_OPTION,
+        FAILURE_PATH_NOT_ALLOWED,
+        FAILURE_TYPE_NOT_ALLOWED,
+        FAILURE_NO_SUCH_VOLUME,
+        FAILURE_BUSY,
+        FAILURE_INCOMPATIBLE,
+        FAILURE_MOUNT_FAILED,
+        FAILURE_CONTEXT_DROPPED,
+        FAILURE_LABEL_MISMATCH,
+        FAILURE_NOT_SUPPORTED,
+        FAILURE_NOT_PROPAGATING,
+        FAILURE_STORE_FAILED,
+        FAILURE_WORKER_FAILED,
+        FAILURE_TIMED_OUT,
+        FAILURE_CANCELED,
+        FAILURE_LIMIT_REACHED,
+        FAILURE_KINDS,
+} FailureKind;
+
+DECLARE_STRING_TABLE(failure_kind, FailureKind);
+
+typedef struct Failure {
+        FailureKind kind;
+        char *message; /* says what was wrong and what to do; strings from outside are escaped in it */
+} Failure;
+
+/* Fills the failure, replacing an earlier one. Returns kind, which is positive, or -ENOMEM; so a function can end with
+ * "return failure_set(...)". */
+int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
+void failure_done(Failure *f);
+
+#define _cleanup_failure_ _cleanup_(failure_done)
+
+/* Length limits on whatever a caller may send; longer strings are refused, never cut. */
+enum {
+        VOLUME_ID_MAX = 256,   /* bytes; CSI allows 128 for an id, a driver's name and a separator come on top */
+        CONTEXT_MAX = 1024,    /* bytes */
+        OPTION_MAX = 1024,     /* bytes of one mount option */
+        OPTIONS_MAX = 64,      /* mount options */
+        NAME_MAX_BYTES = 255,  /* holder, driver and the like */
+        VOLUMES_MAX = 4096,
+        HOLDERS_MAX = 256,     /* of one volume */
+        JOBS_MAX = 64,
+};

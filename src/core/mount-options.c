@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/context.h"
+#include "core/mount-options.h"
+
+void mount_options_done(MountOptions *o) {
+        strv_free(o->options);
+        free(o->context);
+        *o = (MountOptions){ 0 };
+}
+
+static int bad_option(Failure *f, const char *option, const char *why) {
+        _cleanup_free_ char *escaped = string_escape(option, 80);
+
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_OPTION, "Mount option '%s' %s", escaped, why);
+}
+
+/* Accepts LABEL and "LABEL", the form in which kubelet passes it to CSI drivers. */
+static int take_context(const char *value, MountOptions *o, Failure *f) {
+        _cleanup_free_ char *bare = NULL, *canonical = NULL;
+        size_t n = strlen(value);
+        int r;
+
+        if (n >= 2 && value[0] == '"' && value[n - 1] == '"')
+                bare = strndup(value + 1, n - 2);
+        else
+                bare = strdup(value);
+        if (!bare)
+                return -ENOMEM;
+
+        r = context_canonicalize(bare, &canonical, f);
+        if (r != 0)
+                return r;
+        if (o->context && !streq(o->context, canonical))
+                return failure_set(f, FAILURE_INCOMPATIBLE, "The mount options hold two contexts, %s and %s: pass one.",
+                                   o->context, canonical);
+        free(o->context);
+        o->context = TAKE_PTR(canonical);
+        return 0;
+}
+
+static bool option_is_well_formed(const char *option) {
+        size_t n = strspn(option, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+
+        if (n == 0 || (option[n] != '\0' && option[n] != '='))
+                return false;
+        if (option[n] == '=') {
+                const char *value = option + n + 1;
+                size_t m = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/@%+");
+
+                return m > 0 && value[m] == '\0';
+        }
+        return true;
+}
+
+static bool option_is_label(const char *option) {
+        static const char *const keys[] = { "fscontext", "defcontext", "rootcontext", "seclabel", "noseclabel" };
+        size_t n = strcspn(option, "=");
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (strlen(keys[i]) == n && strncmp(option, keys[i], n) == 0)
+                        return true;
+        return false;
+}
+
+static int take_option(const char *option, MountOptions *o, Failure *f) {
+        const char *context;
+
+        if (strnlen(option, OPTION_MAX + 1) > OPTION_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION, "A mount option is longer than %i bytes.", OPTION_MAX);
+
+        context = startswith(option, "context=");
+        if (context)
+                return take_context(context, o, f);
+        if (option_is_label(option))
+                return bad_option(f, option, "sets labels: pass the context as SELinuxContext or SELinuxLevel instead.");
+        if (!option_is_well_formed(option))
+                return bad_option(f, option, "is malformed: pass each option as a string of its own, key or key=value, "
+                                             "without quotes, commas and blanks.");
+        if (streq(option, "suid") || streq(option, "dev"))
+                return bad_option(f, option, "is refused: volumes are always mounted nosuid and nodev.");
+        if (streq(option, "ro")) {
+                o->read_only = true;
+                return 0;
+        }
+        /* Always so, or the default. */
+        if (streq(option, "rw") || streq(option, "nosuid") || streq(option, "nodev") || streq(option, "defaults"))
+                return 0;
+        return strv_extend(&o->options, option);
+}
+
+int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) {
+        _cleanup_(mount_options_done) MountOptions o = { 0 };
+
+        if (strv_length(options) > OPTIONS_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION, "There are more than %i mount options.", OPTIONS_MAX);
+
+        for (size_t i = 0; options && options[i]; i++) {
+                int r = take_option(options[i], &o, f);
+                if (r != 0)
+                        return r;
+        }
+
+        *ret = o;
+        o = (MountOptions){ 0 };
+        return 0;
+}
+
+/* The list names "key" for a bare option and "key=" for one with a value. */
+static bool option_is_listed(char *const *list, const char *option) {
+        size_t n = strcspn(option, "=");
+
+        if (option[n] == '=')
+                n++;
+        for (size_t i = 0; list && list[i]; i++)
+                if (strlen(list[i]) == n && strncmp(list[i], option, n) == 0)
+                        return true;
+        return false;
+}
+
+int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) {
+        for (size_t i = 0; options && options[i]; i++)
+                if (!option_is_well_formed(options[i]) || option_is_label(options[i]) ||
+                    startswith(options[i], "context=") ||
+                    (!option_is_listed(settings->common_options, options[i]) &&
+                     !option_is_listed(fs->options, options[i]) &&
+                     !option_is_listed(fs->context_options, options[i]))) {
+                        _cleanup_free_ char *escaped = string_escape(options[i], 80);
+
+                        if (!escaped)
+                                return -ENOMEM;
+                        return failure_set(f, FAILURE_INVALID_OPTION,
+                                           "Mount option '%s' is not on the list for %s; an administrator can add it to "
+                                           "MountOptions= of [FileSystem %s].",
+                                           escaped, fs->name, fs->name);
+                }
+        return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/observed.h"
+
+void node_done(Node *n) {
+        free(n->file_context);
+        *n = (Node){ 0 };
+}
+
+void mount_fact_done(MountFact *m) {
+        free(m->target);
+        free(m->source);
+        free(m->fs_type);
+        free(m->device);
+        free(m->context);
+        *m = (MountFact){ 0 };
+}
+
+void observed_done(Observed *o) {
+        free(o->fs_type);
+        for (size_t i = 0; i < o->n_mounts; i++)
+                mount_fact_done(&o->mounts[i]);
+        free(o->mounts);
+        *o = (Observed){ 0 };
+}
+
+void mount_outcome_done(MountOutcome *o) {
+        mount_fact_done(&o->fact);
+        free(o->root_context);
+        *o = (MountOutcome){ 0 };
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <time.h>
+
+#include <utlist.h>
+
+#include "core/context.h"
+#include "core/plan.h"
+
+/* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
+enum { RELABEL_ENTRIES_PER_SEC = 150000, USEC_PER_SEC = 1000000 };
+
+static const char *const reason_table[REASONS] = {
+        [REASON_SELINUX_DISABLED] = "selinux-disabled",
+        [REASON_TYPE_NOT_MANAGED] = "type-not-managed",
+        [REASON_ACCESS_MODE_NOT_MANAGED] = "access-mode-not-managed",
+        [REASON_CONTEXT_MOUNT] = "context-mount",
+        [REASON_CONTEXT_SHARED] = "context-shared",
+        [REASON_POLICY_ALWAYS] = "policy-always",
+        [REASON_GATE_DISABLED] = "gate-disabled",
+        [REASON_ACCESS_MODE_UNSUPPORTED] = "access-mode-unsupported",
+        [REASON_DRIVER_UNSUPPORTED] = "driver-unsupported",
+        [REASON_NO_SECLABEL] = "no-seclabel",
+        [REASON_READ_ONLY] = "read-only",
+};
+DEFINE_STRING_TABLE(reason, Reason);
+
+static const char *const reason_text[REASONS] = {
+        [REASON_SELINUX_DISABLED] = "SELinux is off on this node: the volume is mounted without a context.",
+        [REASON_TYPE_NOT_MANAGED] = "Labels of this volume type are never managed.",
+        [REASON_ACCESS_MODE_NOT_MANAGED] =
+                "Labels of this volume type are not managed when several pods may use the volume.",
+        [REASON_CONTEXT_MOUNT] = "The volume is mounted with the context: no file is touched.",
+        [REASON_CONTEXT_SHARED] = "The volume is mounted with this context already and is shared.",
+        [REASON_POLICY_ALWAYS] = "Policy Always: the files are relabelled.",
+        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the files are relabelled.",
+        [REASON_ACCESS_MODE_UNSUPPORTED] =
+                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the files are relabelled.",
+        [REASON_DRIVER_UNSUPPORTED] =
+                "The driver does not declare SELinuxMountSupported: the files are relabelled.",
+        [REASON_NO_SECLABEL] = "The file system keeps no labels: there is nothing to relabel.",
+        [REASON_READ_ONLY] = "The volume is read-only: it can't be relabelled.",
+};
+
+static void conflict_done(Conflict *c) {
+        free(c->volume);
+        free(c->holder);
+        free(c->target);
+        free(c->context);
+}
+
+void plan_done(Plan *p) {
+        free(p->context);
+        free(p->text);
+        strv_free(p->mount_options);
+        for (size_t i = 0; i < p->n_conflicts; i++)
+                conflict_done(&p->conflicts[i]);
+        free(p->conflicts);
+        *p = (Plan){ 0 };
+}
+
+static bool label_type_is_allowed(const Settings *settings, const char *type) {
+        return strv_contains(settings->label_types, type);
+}
+
+int plan_wanted_context(const Node *node, const Settings *settings, const Request *q, char **ret, Failure *f) {
+        _cleanup_free_ char *context = NULL, *type = NULL, *level = NULL;
+        int r;
+
+        if (q->context)
+                context = strdup(q->context);
+        else if (!q->level && node->mls)
+                context = strdup("");
+        else if (!node->file_context)
+                return failure_set(f, FAILURE_INVALID_CONTEXT,
+                                   "The loaded policy names no context for container files (contexts/lxc_contexts): "
+                                   "load a policy with container types, or pass a full SELinuxContext.");
+        else {
+                r = context_complete(node->file_context, q->user, q->level, &context, f);
+                if (r != 0)
+                        return r;
+        }
+        if (!context)
+                return -ENOMEM;
+
+        if (!isempty(context)) {
+                type = context_part(context, CONTEXT_TYPE);
+                level = context_part(context, CONTEXT_LEVEL);
+                if (!type || !level)
+                        return -ENOMEM;
+                if (!label_type_is_allowed(settings, type))
+                        return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
+                                           "Type %s is not one that volumes may be labelled with; an administrator can "
+                                           "add it to LabelTypes= of [Worker].",
+                                           type);
+                if (isempty(level) && node->mls) {
+                        free(context);
+                        context = strdup("");
+                        if (!context)
+                                return -ENOMEM;
+                }
+        }
+
+        *ret = TAKE_PTR(context);
+        return 0;
+}
+
+typedef struct Traits {
+        Managed managed;
+        bool supports_mount;
+        bool declared; /* the driver itself, not the volume type, declares support */
+} Traits;
+
+/* The request knows best, then the driver's section, then the volume type's. */
+static Traits find_traits(const PlanInput *in) {
+        const Trait *type = settings_volume_type(in->settings, in->request->volume_type);
+        const Trait *driver = in->request->driver ? settings_driver(in->settings, in->request->driver) : NULL;
+        Traits t = { .managed = MANAGED_ALWAYS };
+        int supported = in->request->selinux_mount_supported;
+
+        if (supported < 0 && driver)
+                supported = driver->selinux_mount_supported;
+        t.declared = supported > 0;
+        if (supported < 0 && type)
+                supported = type->selinux_mount_supported;
+        t.supports_mount = supported > 0;
+
+        if (driver && driver->managed >= 0)
+                t.managed = (Managed) driver->managed;
+        else if (type && type->managed >= 0)
+                t.managed = (Managed) type->managed;
+        return t;
+}
+
+static bool access_mode_is_shared(AccessMode mode) {
+        return mode == ACCESS_READ_ONLY_MANY || mode == ACCESS_READ_WRITE_MANY;
+}
+
+static bool seclabel_expected(const PlanInput *in) {
+        const char *type = in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
+        const FileSystem *fs = type ? settings_file_system(in->settings, type) : NULL;
+
+        if (in->seclabel >= 0)
+                return in->seclabel;
+        return fs && fs->labels;
+}
+
+static void decide(Plan *p, Strategy strategy, Reason reason) {
+        p->strategy = strategy;
+        p->reason = reason;
+        p->runtime_flag = strategy == STRATEGY_RELABEL ? "Z" : "";
+}
+
+/* Mounted without a context: relabelled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
+static void decide_plain(const PlanInput *in, Plan *p, Reason reason) {
+        if (!seclabel_expected(in))
+                decide(p, STRATEGY_NONE, REASON_NO_SECLABEL);
+        else if (p->read_only)
+                decide(p, STRATEGY_NONE, REASON_READ_ONLY);
+        else
+                decide(p, STRATEGY_RELABEL, reason);
+}
+
+/* Rules 1 to 6; first match wins. */
+static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
+        const Request *q = in->request;
+        int policy = q->policy >= 0 ? q->policy : (int) in->settings->default_policy;
+        Traits t = find_traits(in);
+
+        if (!in->node->selinux)
+                decide(p, STRATEGY_NONE, REASON_SELINUX_DISABLED);
+        else if (streq(q->volume_type, "hostPath") || (t.managed == MANAGED_NEVER && !t.declared))
+                decide(p, STRATEGY_NONE, REASON_TYPE_NOT_MANAGED);
+        else if (t.managed == MANAGED_BY_ACCESS_MODE && access_mode_is_shared(q->access_mode))
+                decide(p, STRATEGY_NONE, REASON_ACCESS_MODE_NOT_MANAGED);
+        else if (!in->settings->gate_relabel_policy)
+                decide_plain(in, p, REASON_GATE_DISABLED);
+        else if (policy == RELABEL_ALWAYS)
+                decide_plain(in, p, REASON_POLICY_ALWAYS);
+        else if (isempty(p->context))
+                return failure_set(f, FAILURE_LEVEL_REQUIRED,
+                                   "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example "
+                                   "s0:c10,c20, or a full SELinuxContext. Categories are never invented.");
+        else if (!t.supports_mount)
+                decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
+        else if (!in->settings->gate_mount && q->access_mode != ACCESS_READ_WRITE_ONCE_POD)
+                decide_plain(in, p, REASON_ACCESS_MODE_UNSUPPORTED);
+        else
+                decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
+        return 0;
+}
+
+static int add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
+                        uint64_t since_usec) {
+        Conflict *grown, *c;
+
+        grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
+        if (!grown)
+                return -ENOMEM;
+        p->conflicts = grown;
+        c = &grown[p->n_conflicts++];
+        *c = (Conflict){
+                .volume = strdup(volume),
+                .holder = strdup(holder),
+                .target = strdup(target),
+                .context = strdup(context),
+                .since_usec = since_usec,
+        };
+        return c->volume && c->holder && c->target && c->context ? 0 : -ENOMEM;
+}
+
+/* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context leaves no room
+ * for the plan. A superblock has one context or none; labels are not taken from a holder who relies on them. */
+static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *held_context) {
+        if (p->strategy == STRATEGY_CONTEXT_MOUNT)
+                return held_strategy != STRATEGY_CONTEXT_MOUNT || !streq(held_context, p->context);
+        if (held_strategy == STRATEGY_CONTEXT_MOUNT)
+                return true;
+        return p->strategy == STRATEGY_RELABEL && held_strategy == STRATEGY_RELABEL &&
+               contexts_conflict(held_context, p->context);
+}
+
+static int find_holder_conflicts(const PlanInput *in, const Volume *v, Plan *p) {
+        const Holder *h;
+
+        LL_FOREACH(v->holders, h) {
+                int r;
+
+                if (streq(h->target, in->request->target) || !use_conflicts(p, v->strategy, v->context))
+                        continue;
+                r = add_conflict(p, v->id, h->name, h->target, v->context, h->since_usec);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Mounts of the superblock that aren't our volume's: another volume id on the same device, or somebody else's. */
+static int find_mount_conflicts(const PlanInput *in, const Volume *own, Plan *p) {
+        for (size_t i = 0; i < in->observed->n_mounts; i++) {
+                const MountFact *m = &in->observed->mounts[i];
+                const Volume *other = NULL;
+                const Holder *h;
+                Volume *found;
+                Strategy held;
+                int r;
+
+                h = volumes_find_target(in->volumes, m->target, &found);
+                if (h)
+                        other = found;
+                if ((other && other == own) || streq(m->target, in->request->target))
+                        continue;
+
+                held = !isempty(m->context) ? STRATEGY_CONTEXT_MOUNT : other ? other->strategy : STRATEGY_NONE;
+                if (!use_conflicts(p, held, isempty(m->context) && other ? other->context : m->context))
+                        continue;
+                r = add_conflict(p, other ? other->id : "", h ? h->name : "", m->target, m->context,
+                                 h ? h->since_usec : 0);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static void format_since(uint64_t usec, char buffer[static 64]) {
+        time_t t = (time_t) (usec / USEC_PER_SEC);
+        struct tm tm;
+
+        if (usec == 0 || !gmtime_r(&t, &tm) || strftime(buffer, 64, " since %Y-%m-%d %H:%M:%S UTC", &tm) == 0)
+                buffer[0] = '\0';
+}
+
+static int conflict_failure(const PlanInput *in, const Plan *p, Failure *f) {
+        const Conflict *c = &p->conflicts[0];
+        _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = string_escape(c->target, 200),
+                            *who = NULL, *more = NULL;
+        char since[64];
+
+        if (!holder || !target)
+                return -ENOMEM;
+        format_since(c->since_usec, since);
+        if (isempty(c->volume))
+                who = strdup_printf("mounted at %s, not by selvol", target);
+        else if (streq(c->volume, in->request->volume))
+                who = strdup_printf("held by %s at %s%s", streq(holder, target) ? "a mount" : holder, target, since);
+        else
+                who = strdup_printf("held as volume %s by %s at %s%s", c->volume,
+                                    streq(holder, target) ? "a mount" : holder, target, since);
+        more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
+        if (!who || !more)
+                return -ENOMEM;
+
+        return failure_set(f, FAILURE_CONTEXT_CONFLICT,
+                           "Volume %s is wanted %s%s, but is %s %s%s%s. Unmount it there first, or ask for the same "
+                           "context and policy; the signal ContextReleased tells when it is free.",
+                           in->request->volume,
+                           p->strategy == STRATEGY_CONTEXT_MOUNT ? "with context "
+                           : p->strategy == STRATEGY_RELABEL     ? "for relabelling to "
+                                                                 : "without a context",
+                           p->strategy == STRATEGY_NONE ? ""
+                           : isempty(p->context)        ? "a context that the runtime chooses"
+                                                        : p->context,
+                           isempty(c->context) ? "without a context" : "with context", c->context,
+                           isempty(c->context) ? "" : ", ", who)
+                       > 0
+                       ? (int) FAILURE_CONTEXT_CONFLICT
+                       : -ENOMEM;
+}
+
+/* A mounted holder of the same volume whose mount a further holder gets a clone of. */
+static const Holder *find_share(const Volume *own, const char *target) {
+        const Holder *h;
+
+        LL_FOREACH(own->holders, h)
+                if (h->state == HOLDER_MOUNTED && !streq(h->target, target))
+                        return h;
+        return NULL;
+}
+
+static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
+        const Request *q = in->request;
+        const char *type = in->observed->fs_type;
+
+        if (own && own->holders && q->source && !isempty(own->source) && !streq(own->source, q->source) &&
+            (own->holders->next || !streq(own->holders->target, q->target))) {
+                _cleanup_free_ char *escaped = string_escape(own->source, 200);
+
+                if (!escaped)
+                        return -ENOMEM;
+                return failure_set(f, FAILURE_INCOMPATIBLE,
+                                   "Volume %s is held with source %s: use that one, or another volume id.", own->id,
+                                   escaped);
+        }
+        if (type && !settings_file_system(in->settings, type))
+                return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
+                                   "File system type %s is not allowed; an administrator can add a section "
+                                   "[FileSystem %s].",
+                                   type, type);
+        if (type && q->fs_type && !streq(type, q->fs_type))
+                return failure_set(f, FAILURE_INCOMPATIBLE, "The source holds %s, but the request says %s.", type,
+                                   q->fs_type);
+        return 0;
+}
+
+static int fill_mount_options(const PlanInput *in, Plan *p, Failure *f) {
+        const char *type = in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
+        const FileSystem *fs = type ? settings_file_system(in->settings, type) : NULL;
+        int r;
+
+        r = strv_copy(in->request->mount_options, &p->mount_options);
+        if (r < 0 || !fs)
+                return r;
+
+        r = mount_options_check(p->mount_options, in->settings, fs, f);
+        if (r != 0)
+                return r;
+        if (p->strategy == STRATEGY_CONTEXT_MOUNT)
+                STRV_FOREACH (option, fs->context_options) {
+                        if (strv_contains(p->mount_options, *option))
+                                continue;
+                        r = strv_extend(&p->mount_options, *option);
+                        if (r < 0)
+                                return r;
+                }
+        return 0;
+}
+
+static void estimate(const Volume *own, Plan *p) {
+        if (p->strategy != STRATEGY_RELABEL || !own)
+                return;
+        p->entries = own->inodes_used;
+        p->usec = own->inodes_used * USEC_PER_SEC / RELABEL_ENTRIES_PER_SEC;
+}
+
+int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
+        _cleanup_(plan_done) Plan p = { .runtime_flag = "" };
+        const Volume *own = volumes_find(in->volumes, in->request->volume);
+        int r;
+
+        p.read_only = in->request->read_only || in->observed->device_read_only;
+        r = check_source(in, own, f);
+        if (r == 0)
+                r = plan_wanted_context(in->node, in->settings, in->request, &p.context, f);
+        if (r == 0)
+                r = decide_strategy(in, &p, f);
+        if (r == 0)
+                r = fill_mount_options(in, &p, f);
+        if (r != 0)
+                return r;
+
+        if (p.strategy == STRATEGY_NONE) {
+                r = free_and_strdup(&p.context, "");
+                if (r < 0)
+                        return r;
+        }
+        if (own)
+                r = find_holder_conflicts(in, own, &p);
+        if (r == 0)
+                r = find_mount_conflicts(in, own, &p);
+        if (r < 0)
+                return r;
+        if (p.n_conflicts > 0) {
+                r = conflict_failure(in, &p, f);
+                *ret = p;
+                p = (Plan){ 0 };
+                return r;
+        }
+
+        p.share = own ? find_share(own, in->request->target) : NULL;
+        if (p.share && p.strategy == STRATEGY_CONTEXT_MOUNT)
+                p.reason = REASON_CONTEXT_SHARED;
+        p.taints = p.strategy == STRATEGY_CONTEXT_MOUNT && !p.read_only;
+        estimate(own, &p);
+        p.text = strdup(reason_text[p.reason]);
+        if (!p.text)
+                return -ENOMEM;
+
+        *ret = p;
+        p = (Plan){ 0 };
+        return 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/path-util.h"
+#include "core/context.h"
+#include "core/request.h"
+
+static const char *const access_mode_table[ACCESS_MODES] = {
+        [ACCESS_INLINE] = "",
+        [ACCESS_READ_WRITE_ONCE] = "ReadWriteOnce",
+        [ACCESS_READ_WRITE_ONCE_POD] = "ReadWriteOncePod",
+        [ACCESS_READ_ONLY_MANY] = "ReadOnlyMany",
+        [ACCESS_READ_WRITE_MANY] = "ReadWriteMany",
+};
+DEFINE_STRING_TABLE(access_mode, AccessMode);
+
+void request_done(Request *q) {
+        free(q->volume);
+        free(q->source);
+        free(q->target);
+        free(q->fs_type);
+        strv_free(q->mount_options);
+        free(q->holder);
+        free(q->driver);
+        free(q->volume_type);
+        free(q->context);
+        free(q->user);
+        free(q->role);
+        free(q->type);
+        free(q->level);
+        *q = REQUEST_INIT;
+}
+
+/* Refuses s with a message that shows it, escaped and cut; format has one %s for it. */
+#define refuse(f, kind, s, format)                                             \
+        ({                                                                     \
+                _cleanup_free_ char *_escaped_ = string_escape(s, 80);         \
+                _escaped_ ? failure_set(f, kind, format, _escaped_) : -ENOMEM; \
+        })
+
+int volume_id_validate(const char *id, Failure *f) {
+        const char *allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/@+=~-";
+        size_t n = strnlen(id, VOLUME_ID_MAX + 1);
+
+        if (n == 0)
+                return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is empty.");
+        if (n > VOLUME_ID_MAX)
+                return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is longer than %i bytes.", VOLUME_ID_MAX);
+        if (id[strspn(id, allowed)] != '\0')
+                return refuse(f, FAILURE_INVALID_VOLUME, id,
+                              "Volume id '%s' has characters other than letters, digits and ._:/@+=~-");
+
+        for (const char *p = id;; p++) {
+                size_t part = strcspn(p, "/");
+
+                if (part == 0 || (part == 1 && p[0] == '.') || (part == 2 && p[0] == '.' && p[1] == '.'))
+                        return refuse(f, FAILURE_INVALID_VOLUME, id,
+                                      "Volume id '%s' has an empty, '.' or '..' part between its slashes.");
+                p += part;
+                if (*p == '\0')
+                        return 0;
+        }
+}
+
+int target_validate(const char *target, const Settings *settings, Failure *f) {
+        _cleanup_free_ char *roots = NULL, *escaped = NULL;
+
+        if (!path_is_normalized(target))
+                return refuse(f, FAILURE_INVALID_TARGET, target,
+                              "Target '%s' is not an absolute, normalised path: leave out '.', '..' and extra slashes.");
+        if (roots_contain(settings->target_roots, target))
+                return 0;
+
+        roots = strv_join(settings->target_roots, ", ");
+        escaped = string_escape(target, 200);
+        if (!roots || !escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
+                           "Target '%s' is beneath none of the allowed roots (%s); an administrator can add one to "
+                           "TargetRoots= of [Worker].",
+                           escaped, isempty(roots) ? "none is configured" : roots);
+}
+
+/* Names for people and tables: printable, UTF-8, of limited length. */
+static int name_validate(const char *name, const char *option, Failure *f) {
+        if (!name)
+                return 0;
+        if (strnlen(name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s is longer than %i bytes.", option,
+                                   NAME_MAX_BYTES);
+        if (isempty(name) || name[strcspn(name, "\"\\,")] != '\0' || !utf8_is_valid(name))
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option %s is empty, not UTF-8, or has quotes, commas or backslashes.", option);
+        for (const char *p = name; *p; p++)
+                if ((unsigned char) *p < 0x20 || *p == 0x7f)
+                        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has control characters.", option);
+        return 0;
+}
+
+static int source_validate(const char *source, const FileSystem *fs, const Settings *settings, Failure *f) {
+        size_t n = strnlen(source, 4096);
+
+        if (n == 0 || n >= 4096 || !utf8_is_valid(source))
+                return failure_set(f, FAILURE_INVALID_VOLUME, "The source is empty, too long or not UTF-8.");
+        for (const char *p = source; *p; p++)
+                if ((unsigned char) *p <= 0x20 || *p == 0x7f || strchr("\"\\,", *p))
+                        return refuse(f, FAILURE_INVALID_VOLUME, source,
+                                      "Source '%s' has blanks, control characters, quotes, commas or backslashes.");
+
+        if (fs && fs->source == SOURCE_NETWORK) {
+                /* server:/export; the server may be an IPv6 address in brackets */
+                const char *export = strstr(source, ":/");
+
+                if (!export || export == source || source[0] == '-' || strstr(export, "/../"))
+                        return refuse(f, FAILURE_INVALID_VOLUME, source, "Source '%s' is not of the form server:/export.");
+                return 0;
+        }
+        if (fs && fs->source == SOURCE_NONE)
+                return 0;
+
+        if (!path_is_normalized(source))
+                return refuse(f, FAILURE_INVALID_VOLUME, source,
+                              "Source '%s' is not an absolute, normalised path of a block device or image.");
+        if (!roots_contain(settings->source_roots, source))
+                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
+                              "Source '%s' is beneath none of the directories of SourceRoots= in [Worker].");
+        return 0;
+}
+
+static int fs_type_validate(const Request *q, const Settings *settings, Failure *f) {
+        if (!q->fs_type || settings_file_system(settings, q->fs_type))
+                return 0;
+        return refuse(f, FAILURE_TYPE_NOT_ALLOWED, q->fs_type,
+                      "File system type '%s' is not allowed; an administrator can add a section [FileSystem ...].");
+}
+
+static int context_validate(Request *q, Failure *f) {
+        const struct {
+                const char *value, *option;
+        } names[] = { { q->user, "SELinuxUser" }, { q->role, "SELinuxRole" }, { q->type, "SELinuxType" } };
+        char *canonical;
+        int r;
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (names[i].value && !context_name_is_valid(names[i].value))
+                        return failure_set(f, FAILURE_INVALID_CONTEXT,
+                                           "Option %s is malformed: it takes letters, digits, '_', '.' and '-'.",
+                                           names[i].option);
+        if (q->level) {
+                r = level_canonicalize(q->level, &canonical, f);
+                if (r != 0)
+                        return r;
+                free(q->level);
+                q->level = canonical;
+        }
+        if (q->context) {
+                if (q->user || q->role || q->type || q->level)
+                        return failure_set(f, FAILURE_INVALID_OPTION,
+                                           "Pass either SELinuxContext or SELinuxUser, SELinuxRole, SELinuxType and "
+                                           "SELinuxLevel.");
+                r = context_canonicalize(q->context, &canonical, f);
+                if (r != 0)
+                        return r;
+                free(q->context);
+                q->context = canonical;
+        }
+        return 0;
+}
+
+/* The context that kubelet put among the mount options counts as if given as SELinuxContext. */
+static int context_from_options(Request *q, MountOptions *o, Failure *f) {
+        if (!o->context)
+                return 0;
+        if (q->context && !streq(q->context, o->context))
+                return failure_set(f, FAILURE_INCOMPATIBLE,
+                                   "The mount options ask for context %s, the request for %s: pass one.", o->context,
+                                   q->context);
+        if (q->level) {
+                _cleanup_free_ char *level = context_part(o->context, CONTEXT_LEVEL);
+
+                if (!level)
+                        return -ENOMEM;
+                if (!streq(level, q->level))
+                        return failure_set(f, FAILURE_INCOMPATIBLE,
+                                           "The mount options ask for level %s, the request for %s: pass one.",
+                                           isempty(level) ? "(none)" : level, q->level);
+        }
+
+        free(q->context);
+        q->context = TAKE_PTR(o->context);
+        q->user = (free(q->user), NULL);
+        q->role = (free(q->role), NULL);
+        q->type = (free(q->type), NULL);
+        q->level = (free(q->level), NULL);
+        return 0;
+}
+
+static int options_validate(Request *q, const Settings *settings, Failure *f) {
+        _cleanup_(mount_options_done) MountOptions o = { 0 };
+        int r;
+
+        r = mount_options_parse(q->mount_options, &o, f);
+        if (r != 0)
+                return r;
+        r = context_from_options(q, &o, f);
+        if (r != 0)
+                return r;
+        if (q->fs_type) {
+                r = mount_options_check(o.options, settings, settings_file_system(settings, q->fs_type), f);
+                if (r != 0)
+                        return r;
+        }
+
+        q->read_only = q->read_only || o.read_only;
+        strv_free(q->mount_options);
+        q->mount_options = TAKE_PTR(o.options);
+        return 0;
+}
+
+static int defaults_fill(Request *q, const Settings *settings, Failure *f) {
+        int r = 0;
+
+        if (!q->volume_type)
+                r = free_and_strdup(&q->volume_type, "csi");
+        if (r >= 0 && !q->holder)
+                r = free_and_strdup(&q->holder, q->target);
+        if (r < 0)
+                return r;
+        if (!settings_volume_type(settings, q->volume_type))
+                return refuse(f, FAILURE_INVALID_OPTION, q->volume_type,
+                              "Volume type '%s' is unknown; an administrator can add a section [VolumeType ...].");
+        return 0;
+}
+
+int request_validate(Request *q, const Settings *settings, Failure *f) {
+        int r;
+
+        r = volume_id_validate(q->volume, f);
+        if (r == 0)
+                r = target_validate(q->target, settings, f);
+        if (r == 0)
+                r = name_validate(q->holder && streq(q->holder, q->target) ? NULL : q->holder, "Holder", f);
+        if (r == 0)
+                r = name_validate(q->driver, "Driver", f);
+        if (r == 0)
+                r = fs_type_validate(q, settings, f);
+        if (r == 0)
+                r = context_validate(q, f);
+        if (r == 0)
+                r = options_validate(q, settings, f);
+        if (r == 0 && q->source)
+                r = source_validate(q->source, settings_file_system(settings, strempty(q->fs_type)), settings, f);
+        if (r == 0)
+                r = defaults_fill(q, settings, f);
+        return r;
+}
+
+bool request_equal(const Request *a, const Request *b) {
+        return streq_ptr(a->volume, b->volume) && streq_ptr(a->source, b->source) && streq_ptr(a->target, b->target) &&
+               streq_ptr(a->fs_type, b->fs_type) && strv_equal(a->mount_options, b->mount_options) &&
+               streq_ptr(a->holder, b->holder) && streq_ptr(a->driver, b->driver) &&
+               streq_ptr(a->volume_type, b->volume_type) && a->access_mode == b->access_mode &&
+               streq_ptr(a->context, b->context) && streq_ptr(a->user, b->user) && streq_ptr(a->role, b->role) &&
+               streq_ptr(a->type, b->type) && streq_ptr(a->level, b->level) && a->policy == b->policy &&
+               a->selinux_mount_supported == b->selinux_mount_supported && a->read_only == b->read_only;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/mount-options.h"
+#include "core/settings.h"
+
+typedef enum AccessMode {
+        ACCESS_INLINE, /* not a persistent volume, or not said */
+        ACCESS_READ_WRITE_ONCE,
+        ACCESS_READ_WRITE_ONCE_POD,
+        ACCESS_READ_ONLY_MANY,
+        ACCESS_READ_WRITE_MANY,
+        ACCESS_MODES,
+} AccessMode;
+DECLARE_STRING_TABLE(access_mode, AccessMode);
+
+/* What a caller asks for: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset strings are NULL,
+ * unset flags -1. */
+typedef struct Request {
+        char *volume;
+        char *source;
+        char *target;
+        char *fs_type;
+        char **mount_options;
+        char *holder;
+        char *driver;
+        char *volume_type;
+        AccessMode access_mode;
+        char *context; /* SELinuxContext: full */
+        char *user, *role, *type, *level;
+        int policy; /* RelabelPolicy, or -1 */
+        int selinux_mount_supported;
+        bool read_only;
+        uint64_t timeout_usec; /* 0: the configured one */
+} Request;
+
+#define REQUEST_INIT ((Request){ .policy = -1, .selinux_mount_supported = -1 })
+
+void request_done(Request *q);
+
+/* Checks everything about a request that needs no look at the system and brings it to its one form: context and level
+ * canonical, a context= among the mount options moved to context, "ro" to read_only, absent holder set to the target,
+ * absent volume type to "csi". source is checked only when the request has one. Idempotent. Returns 0, -ENOMEM, or a
+ * failure kind. */
+int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unused_;
+
+/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no slash at an end.
+ * It is opaque; the rules only keep it from ever being taken for a path that leads elsewhere. */
+int volume_id_validate(const char *id, Failure *f) _warn_unused_;
+
+/* Checks a target: absolute, normalised, beneath one of the configured roots. */
+int target_validate(const char *target, const Settings *settings, Failure *f) _warn_unused_;
+
+/* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't count. */
+bool request_equal(const Request *a, const Request *b) _pure_;

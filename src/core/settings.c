@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/path-util.h"
+#include "core/context.h"
+#include "core/settings.h"
+
+enum { USEC_PER_SEC = 1000000, JOB_TIMEOUT_SEC_DEFAULT = 20, JOB_TIMEOUT_SEC_MAX = 3600 };
+
+static const char *const managed_table[MANAGED_VALUES] = {
+        [MANAGED_NEVER] = "never",
+        [MANAGED_ALWAYS] = "always",
+        [MANAGED_BY_ACCESS_MODE] = "by-access-mode",
+};
+DEFINE_STRING_TABLE(managed, Managed);
+
+static const char *const relabel_policy_table[RELABEL_POLICIES] = {
+        [RELABEL_ALWAYS] = "Always",
+        [RELABEL_ON_VOLUME_MOUNT] = "OnVolumeMount",
+};
+DEFINE_STRING_TABLE(relabel_policy, RelabelPolicy);
+
+static const char *const fs_group_policy_table[FS_GROUP_POLICIES] = {
+        [FS_GROUP_NONE] = "None",
+        [FS_GROUP_FILE] = "File",
+        [FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE] = "ReadWriteOnceWithFSType",
+        [FS_GROUP_MOUNT] = "Mount",
+};
+DEFINE_STRING_TABLE(fs_group_policy, FSGroupPolicy);
+
+static const char *const source_kind_table[SOURCE_KINDS] = {
+        [SOURCE_BLOCK] = "block",
+        [SOURCE_NONE] = "none",
+        [SOURCE_NETWORK] = "network",
+};
+DEFINE_STRING_TABLE(source_kind, SourceKind);
+
+int relabel_policy_parse(const char *s) {
+        if (streq(s, "Recursive"))
+                return RELABEL_ALWAYS;
+        if (streq(s, "MountOption"))
+                return RELABEL_ON_VOLUME_MOUNT;
+        return relabel_policy_from_string(s);
+}
+
+/* Each reader takes the value of one key and returns -EINVAL if it is not of its form. */
+typedef int (*Reader)(const char *value, void *target);
+
+static int read_bool(const char *value, void *target) {
+        int r = parse_boolean(value);
+
+        if (r >= 0)
+                *(bool *) target = r;
+        return r;
+}
+
+static int read_tristate(const char *value, void *target) {
+        int r = parse_boolean(value);
+
+        if (r >= 0)
+                *(int *) target = r;
+        return r;
+}
+
+static int read_managed(const char *value, void *target) {
+        int r = managed_from_string(value);
+
+        if (r >= 0)
+                *(int *) target = r;
+        return r;
+}
+
+static int read_fs_group_policy(const char *value, void *target) {
+        int r = fs_group_policy_from_string(value);
+
+        if (r >= 0)
+                *(int *) target = r;
+        return r;
+}
+
+static int read_relabel_policy(const char *value, void *target) {
+        int r = relabel_policy_parse(value);
+
+        if (r >= 0)
+                *(RelabelPolicy *) target = (RelabelPolicy) r;
+        return r;
+}
+
+static int read_source_kind(const char *value, void *target) {
+        int r = source_kind_from_string(value);
+
+        if (r >= 0)
+                *(SourceKind *) target = (SourceKind) r;
+        return r;
+}
+
+static int read_seconds(const char *value, void *target) {
+        unsigned long long v;
+        int r;
+
+        r = parse_u64(value, &v);
+        if (r < 0)
+                return r;
+        if (v < 1 || v > JOB_TIMEOUT_SEC_MAX)
+                return -ERANGE;
+        *(uint64_t *) target = v * USEC_PER_SEC;
+        return 0;
+}
+
+static int read_words(const char *value, void *target) {
+        char **words;
+        int r;
+
+        r = strv_split(value, " \t", &words);
+        if (r < 0)
+                return r;
+        strv_free(*(char ***) target);
+        *(char ***) target = words;
+        return 0;
+}
+
+static int read_roots(const char *value, void *target) {
+        char ***roots = target;
+        int r;
+
+        r = read_words(value, target);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (root, *roots)
+                if (!path_is_normalized(*root) || streq(*root, "/"))
+                        return -EINVAL;
+        return 0;
+}
+
+static int read_type_names(const char *value, void *target) {
+        char ***types = target;
+        int r;
+
+        r = read_words(value, target);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (type, *types)
+                if (!context_name_is_valid(*type))
+                        return -EINVAL;
+        return 0;
+}
+
+static int read_path(const char *value, void *target) {
+        if (isempty(value))
+                return free_and_strdup(target, NULL);
+        if (!path_is_normalized(value))
+                return -EINVAL;
+        return free_and_strdup(target, value);
+}
+
+typedef struct Key {
+        const char *name;
+        Reader reader;
+        void *target;
+} Key;
+
+static int bad_value(Failure *f, const char *section, const char *key, const char *value) {
+        _cleanup_free_ char *escaped = string_escape(value, 80);
+
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: [%s] %s=%s is not valid, see selvol.conf(5).",
+                           section, key, escaped);
+}
+
+static int read_section(const Config *config, const char *section, const Key *keys, size_t n_keys, Failure *f) {
+        _cleanup_strv_ char **present = NULL;
+        int r;
+
+        r = config_keys(config, section, &present);
+        if (r < 0)
+                return r;
+
+        STRV_FOREACH (name, present) {
+                _cleanup_free_ char *value = NULL;
+                const Key *key = NULL;
+
+                for (size_t i = 0; i < n_keys && !key; i++)
+                        if (streq(keys[i].name, *name))
+                                key = &keys[i];
+                if (!key)
+                        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: [%s] has no key %s=.", section,
+                                           *name);
+
+                r = config_get(config, section, *name, &value);
+                if (r < 0)
+                        return r;
+                r = key->reader(value, key->target);
+                if (r == -ENOMEM)
+                        return r;
+                if (r < 0)
+                        return bad_value(f, section, *name, value);
+        }
+        return 0;
+}
+
+static int read_trait(const Config *config, const char *section, const char *name, Trait **traits, size_t *n,
+                      Failure *f) {
+        Trait *grown, *t;
+
+        grown = reallocarray(*traits, *n + 1, sizeof(Trait));
+        if (!grown)
+                return -ENOMEM;
+        *traits = grown;
+        t = &grown[*n];
+        *t = (Trait){ .managed = -1, .selinux_mount_supported = -1, .fs_group_policy = -1 };
+        t->name = strdup(name);
+        if (!t->name)
+                return -ENOMEM;
+        (*n)++;
+
+        const Key keys[] = {
+                { "Managed", read_managed, &t->managed },
+                { "SELinuxMountSupported", read_tristate, &t->selinux_mount_supported },
+                { "FSGroupPolicy", read_fs_group_policy, &t->fs_group_policy },
+        };
+        return read_section(config, section, keys, ELEMENTSOF(keys), f);
+}
+
+static bool fs_name_is_valid(const char *name) {
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+        return n > 0 && n <= 32 && name[n] == '\0';
+}
+
+static int read_file_system(const Config *config, const char *section, const char *name, Settings *s, Failure *f) {
+        FileSystem *grown, *fs;
+
+        if (!fs_name_is_valid(name))
+                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: [%s] does not name a file system.",
+                                   section);
+
+        grown = reallocarray(s->file_systems, s->n_file_systems + 1, sizeof(FileSystem));
+        if (!grown)
+                return -ENOMEM;
+        s->file_systems = grown;
+        fs = &grown[s->n_file_systems];
+        *fs = (FileSystem){ .name = strdup(name), .source = SOURCE_BLOCK };
+        if (!fs->name)
+                return -ENOMEM;
+        s->n_file_systems++;
+
+        const Key keys[] = {
+                { "Source", read_source_kind, &fs->source },
+                { "Labels", read_bool, &fs->labels },
+                { "MountOptions", read_words, &fs->options },
+                { "ContextOptions", read_words, &fs->context_options },
+        };
+        return read_section(config, section, keys, ELEMENTSOF(keys), f);
+}
+
+static int read_any_section(const Config *config, const char *section, Settings *s, Failure *f) {
+        const char *name;
+
+        if (streq(section, "Service")) {
+                const Key keys[] = {
+                        { "SELinuxRelabelPolicy", read_bool, &s->gate_relabel_policy },
+                        { "SELinuxMount", read_bool, &s->gate_mount },
+                        { "DefaultRelabelPolicy", read_relabel_policy, &s->default_policy },
+                        { "JobTimeoutSec", read_seconds, &s->job_timeout_usec },
+                        { "MetricsTextfile", read_path, &s->metrics_textfile },
+                };
+                return read_section(config, section, keys, ELEMENTSOF(keys), f);
+        }
+        if (streq(section, "Worker")) {
+                const Key keys[] = {
+                        { "TargetRoots", read_roots, &s->target_roots },
+                        { "SourceRoots", read_roots, &s->source_roots },
+                        { "LabelTypes", read_type_names, &s->label_types },
+                        { "MountOptions", read_words, &s->common_options },
+                };
+                return read_section(config, section, keys, ELEMENTSOF(keys), f);
+        }
+
+        name = startswith(section, "FileSystem ");
+        if (name)
+                return read_file_system(config, section, name, s, f);
+        name = startswith(section, "VolumeType ");
+        if (name)
+                return read_trait(config, section, name, &s->volume_types, &s->n_volume_types, f);
+        name = startswith(section, "Driver ");
+        if (name)
+                return read_trait(config, section, name, &s->drivers, &s->n_drivers, f);
+
+        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: there is no section [%s].", section);
+}
+
+int settings_parse(const Config *config, Settings *ret, Failure *f) {
+        _cleanup_(settings_done) Settings s = {
+                .gate_relabel_policy = true,
+                .gate_mount = true,
+                .default_policy = RELABEL_ALWAYS,
+                .job_timeout_usec = (uint64_t) JOB_TIMEOUT_SEC_DEFAULT * USEC_PER_SEC,
+        };
+        _cleanup_strv_ char **sections = NULL;
+        int r;
+
+        r = config_sections(config, &sections);
+        if (r < 0)
+                return r;
+
+        STRV_FOREACH (section, sections) {
+                r = read_any_section(config, *section, &s, f);
+                if (r != 0)
+                        return r;
+        }
+
+        *ret = s;
+        s = (Settings){ 0 };
+        return 0;
+}
+
+int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) {
+        _cleanup_(config_freep) Config *config = NULL;
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = config_load("selvol", usr_dir ? usr_dir : "/usr/lib/selvol", etc_dir ? etc_dir : "/etc/selvol", &config,
+                        &text);
+        if (r < 0 && text)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s", text);
+        if (r < 0)
+                return r;
+        return settings_parse(config, ret, f);
+}
+
+static void traits_free(Trait *traits, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                free(traits[i].name);
+        free(traits);
+}
+
+void settings_done(Settings *s) {
+        free(s->metrics_textfile);
+        strv_free(s->target_roots);
+        strv_free(s->source_roots);
+        strv_free(s->label_types);
+        strv_free(s->common_options);
+        for (size_t i = 0; i < s->n_file_systems; i++) {
+                free(s->file_systems[i].name);
+                strv_free(s->file_systems[i].options);
+                strv_free(s->file_systems[i].context_options);
+        }
+        free(s->file_systems);
+        traits_free(s->volume_types, s->n_volume_types);
+        traits_free(s->drivers, s->n_drivers);
+        *s = (Settings){ 0 };
+}
+
+const FileSystem *settings_file_system(const Settings *s, const char *name) {
+        for (size_t i = 0; i < s->n_file_systems; i++)
+                if (streq_ptr(s->file_systems[i].name, name))
+                        return &s->file_systems[i];
+        return NULL;
+}
+
+static const Trait *find_trait(const Trait *traits, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (streq_ptr(traits[i].name, name))
+                        return &traits[i];
+        return NULL;
+}
+
+const Trait *settings_volume_type(const Settings *s, const char *name) {
+        return find_trait(s->volume_types, s->n_volume_types, name);
+}
+
+const Trait *settings_driver(const Settings *s, const char *name) {
+        return find_trait(s->drivers, s->n_drivers, name);
+}
+
+bool roots_contain(char *const *roots, const char *path) {
+        for (size_t i = 0; roots && roots[i]; i++)
+                if (path_is_beneath(path, roots[i]))
+                        return true;
+        return false;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "basic/config.h"
+#include "core/failure.h"
+
+/* The configuration (selvol.conf(5)), checked. Both processes read it: selvold to decide, the worker to refuse. */
+
+/* Whether labels of a volume type are managed at all (proposal "SELinux for pods", 2015). */
+typedef enum Managed { MANAGED_NEVER, MANAGED_ALWAYS, MANAGED_BY_ACCESS_MODE, MANAGED_VALUES } Managed;
+DECLARE_STRING_TABLE(managed, Managed);
+
+typedef enum RelabelPolicy { RELABEL_ALWAYS, RELABEL_ON_VOLUME_MOUNT, RELABEL_POLICIES } RelabelPolicy;
+DECLARE_STRING_TABLE(relabel_policy, RelabelPolicy);
+/* Takes the KEP's first names (Always, OnVolumeMount) and Kubernetes' of today (Recursive, MountOption). */
+int relabel_policy_parse(const char *s);
+
+/* Who changes a volume's group (KEP-1682). Read for all drivers, so that one file describes them. */
+typedef enum FSGroupPolicy {
+        FS_GROUP_NONE,
+        FS_GROUP_FILE,
+        FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE,
+        FS_GROUP_MOUNT,
+        FS_GROUP_POLICIES,
+} FSGroupPolicy;
+DECLARE_STRING_TABLE(fs_group_policy, FSGroupPolicy);
+
+/* Where a file system's data comes from, which decides what a source may be. */
+typedef enum SourceKind { SOURCE_BLOCK, SOURCE_NONE, SOURCE_NETWORK, SOURCE_KINDS } SourceKind;
+DECLARE_STRING_TABLE(source_kind, SourceKind);
+
+typedef struct FileSystem {
+        char *name;             /* as in mount -t */
+        SourceKind source;
+        bool labels;            /* keeps security.selinux xattrs of its own: mounted plainly it shows seclabel */
+        char **options;         /* what a caller may pass; "key=" takes a value */
+        char **context_options; /* what a context mount needs besides, such as nosharecache */
+} FileSystem;
+
+/* What is known of a volume type or a driver; -1 is "not said". */
+typedef struct Trait {
+        char *name;
+        int managed; /* Managed */
+        int selinux_mount_supported;
+        int fs_group_policy; /* FSGroupPolicy */
+} Trait;
+
+typedef struct Settings {
+        /* [Service] */
+        bool gate_relabel_policy;     /* SELinuxRelabelPolicy=: context mounts at all (KEP-1710's first gate) */
+        bool gate_mount;              /* SELinuxMount=: for all access modes, not only ReadWriteOncePod */
+        RelabelPolicy default_policy; /* DefaultRelabelPolicy= */
+        uint64_t job_timeout_usec;    /* JobTimeoutSec= */
+        char *metrics_textfile;       /* MetricsTextfile=, NULL: none */
+        /* [Worker] */
+        char **target_roots; /* TargetRoots= */
+        char **source_roots; /* SourceRoots= */
+        char **label_types;  /* LabelTypes= */
+        /* [FileSystem NAME], [VolumeType NAME], [Driver NAME] */
+        char **common_options;
+        FileSystem *file_systems;
+        size_t n_file_systems;
+        Trait *volume_types;
+        size_t n_volume_types;
+        Trait *drivers;
+        size_t n_drivers;
+} Settings;
+
+/* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and value: unknown
+ * sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
+int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused_;
+/* Reads and checks the configuration below the directories (NULL: /usr/lib/selvol and /etc/selvol). */
+int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;
+void settings_done(Settings *s);
+
+const FileSystem *settings_file_system(const Settings *s, const char *name) _pure_;
+const Trait *settings_volume_type(const Settings *s, const char *name) _pure_;
+const Trait *settings_driver(const Settings *s, const char *name) _pure_;
+
+/* Whether path, normalised, is strictly beneath one of the roots; spelling only. */
+bool roots_contain(char *const *roots, const char *path) _pure_;

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "core/volume.h"
+
+static const char *const strategy_table[STRATEGIES] = {
+        [STRATEGY_NONE] = "none",
+        [STRATEGY_RELABEL] = "relabel",
+        [STRATEGY_CONTEXT_MOUNT] = "context-mount",
+};
+DEFINE_STRING_TABLE(strategy, Strategy);
+
+static const char *const label_state_table[LABEL_STATES] = {
+        [LABEL_UNKNOWN] = "unknown",
+        [LABEL_PARTIAL] = "partial",
+        [LABEL_COMPLETE] = "complete",
+};
+DEFINE_STRING_TABLE(label_state, LabelState);
+
+static const char *const holder_state_table[HOLDER_STATES] = {
+        [HOLDER_MOUNTING] = "mounting",
+        [HOLDER_MOUNTED] = "mounted",
+        [HOLDER_UNMOUNTING] = "unmounting",
+};
+DEFINE_STRING_TABLE(holder_state, HolderState);
+
+Volume *volume_new(const char *id) {
+        Volume *v = calloc(1, sizeof(*v));
+
+        if (!v)
+                return NULL;
+        v->id = strdup(id);
+        v->source = strdup("");
+        v->fs_type = strdup("");
+        v->volume_type = strdup("");
+        v->context = strdup("");
+        if (!v->id || !v->source || !v->fs_type || !v->volume_type || !v->context)
+                return volume_free(v);
+        return v;
+}
+
+Holder *holder_free(Holder *h) {
+        if (h) {
+                free(h->name);
+                free(h->target);
+                free(h->spec);
+                free(h);
+        }
+        return NULL;
+}
+
+Volume *volume_free(Volume *v) {
+        if (!v)
+                return NULL;
+
+        while (v->holders) {
+                Holder *h = v->holders;
+
+                LL_DELETE(v->holders, h);
+                holder_free(h);
+        }
+        free(v->id);
+        free(v->source);
+        free(v->fs_type);
+        free(v->driver);
+        free(v->volume_type);
+        free(v->context);
+        free(v);
+        return NULL;
+}
+
+Holder *volume_find_holder(const Volume *v, const char *target) {
+        Holder *h;
+
+        LL_FOREACH(v->holders, h)
+                if (streq(h->target, target))
+                        return h;
+        return NULL;
+}
+
+size_t volume_count_holders(const Volume *v) {
+        size_t n = 0;
+        Holder *h;
+
+        LL_FOREACH(v->holders, h)
+                n++;
+        return n;
+}
+
+bool volume_has_writer(const Volume *v, const char *except_target) {
+        Holder *h;
+
+        LL_FOREACH(v->holders, h)
+                if (!h->read_only && !streq_ptr(h->target, except_target))
+                        return true;
+        return false;
+}
+
+void volume_add_holder(Volume *v, Holder *h) {
+        LL_APPEND(v->holders, h);
+}
+
+void volume_remove_holder(Volume *v, Holder *h) {
+        LL_DELETE(v->holders, h);
+        holder_free(h);
+}
+
+void volumes_done(Volumes *all) {
+        Volume *v, *next;
+
+        HASH_ITER(hh, all->table, v, next)
+                volumes_remove(all, v);
+}
+
+Volume *volumes_find(const Volumes *all, const char *id) {
+        Volume *v;
+
+        HASH_FIND_STR(all->table, id, v);
+        return v;
+}
+
+size_t volumes_count(const Volumes *all) {
+        return HASH_COUNT(all->table);
+}
+
+Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret_volume) {
+        Volume *v, *next;
+
+        HASH_ITER(hh, all->table, v, next) {
+                Holder *h = volume_find_holder(v, target);
+
+                if (h) {
+                        if (ret_volume)
+                                *ret_volume = v;
+                        return h;
+                }
+        }
+        return NULL;
+}
+
+void volumes_add(Volumes *all, Volume *v) {
+        HASH_ADD_KEYPTR(hh, all->table, v->id, strlen(v->id), v);
+}
+
+void volumes_remove(Volumes *all, Volume *v) {
+        HASH_DEL(all->table, v);
+        volume_free(v);
+}
+
+char *request_spec(const Request *q) {
+        _cleanup_free_ char *options = strv_join(q->mount_options, ",");
+
+        if (!options)
+                return NULL;
+        /* No part can hold a blank, but for driver and holder, which stand last. */
+        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s|%s|%s", q->source ? q->source : "-",
+                             q->fs_type ? q->fs_type : "-", q->read_only ? "ro" : "rw", options,
+                             q->context ? q->context : "-", strempty(q->user), strempty(q->role), strempty(q->type),
+                             strempty(q->level), q->policy, q->selinux_mount_supported, q->volume_type,
+                             access_mode_to_string(q->access_mode), strempty(q->driver), q->holder);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uthash.h>
+
+#include "core/request.h"
+
+/* What selvol remembers: volumes and who holds them. The store makes it durable, the daemon keeps it in memory. */
+
+typedef enum Strategy { STRATEGY_NONE, STRATEGY_RELABEL, STRATEGY_CONTEXT_MOUNT, STRATEGIES } Strategy;
+DECLARE_STRING_TABLE(strategy, Strategy);
+
+typedef enum LabelState { LABEL_UNKNOWN, LABEL_PARTIAL, LABEL_COMPLETE, LABEL_STATES } LabelState;
+DECLARE_STRING_TABLE(label_state, LabelState);
+
+typedef enum HolderState {
+        HOLDER_MOUNTING,   /* intent is recorded, the outcome is not */
+        HOLDER_MOUNTED,
+        HOLDER_UNMOUNTING, /* likewise */
+        HOLDER_STATES,
+} HolderState;
+DECLARE_STRING_TABLE(holder_state, HolderState);
+
+typedef struct Holder {
+        struct Holder *next;
+        char *name;
+        char *target; /* unique among all holders */
+        HolderState state;
+        bool read_only;
+        bool adopted; /* mounted by someone else */
+        uint64_t since_usec;
+        uint64_t mount_id; /* of the mount at target; 0 while mounting */
+        char *spec;        /* the request in one string, to tell a repeated request from another one */
+} Holder;
+
+typedef struct Volume {
+        UT_hash_handle hh;
+        char *id;
+        char *source;
+        char *fs_type;
+        char *driver;      /* may be NULL */
+        char *volume_type;
+        AccessMode access_mode;
+        Strategy strategy; /* of the present holders, or of the last */
+        char *context;     /* canonical; "" if unknown to us */
+        LabelState label_state;
+        bool tainted;
+        uint64_t last_verified_usec; /* 0: never */
+        uint64_t inodes_used;        /* when last mounted; 0: unknown */
+        Holder *holders;
+} Volume;
+
+Volume *volume_new(const char *id);
+Volume *volume_free(Volume *v);
+DEFINE_CLEANUP_FUNC(Volume *, volume_free);
+Holder *holder_free(Holder *h);
+DEFINE_CLEANUP_FUNC(Holder *, holder_free);
+
+Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
+size_t volume_count_holders(const Volume *v) _pure_;
+/* Whether one of the holders, but the one at target (may be NULL), may write. */
+bool volume_has_writer(const Volume *v, const char *except_target) _pure_;
+void volume_add_holder(Volume *v, Holder *h);
+void volume_remove_holder(Volume *v, Holder *h);
+
+/* All volumes, a uthash table keyed by id. */
+typedef struct Volumes {
+        Volume *table;
+} Volumes;
+
+void volumes_done(Volumes *all);
+Volume *volumes_find(const Volumes *all, const char *id);
+size_t volumes_count(const Volumes *all);
+/* Finds the holder at a target, of whichever volume. */
+Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret_volume);
+void volumes_add(Volumes *all, Volume *v);
+void volumes_remove(Volumes *all, Volume *v);
+
+/* The request in one string: equal strings, equal requests. NULL on lack of memory. */
+char *request_spec(const Request *q) _warn_unused_;
