@@ -9,21 +9,6 @@
 /* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
 enum { RELABEL_ENTRIES_PER_SEC = 150000, USEC_PER_SEC = 1000000 };
 
-static const char *const reason_table[REASONS] = {
-        [REASON_SELINUX_DISABLED] = "selinux-disabled",
-        [REASON_TYPE_NOT_MANAGED] = "type-not-managed",
-        [REASON_ACCESS_MODE_NOT_MANAGED] = "access-mode-not-managed",
-        [REASON_CONTEXT_MOUNT] = "context-mount",
-        [REASON_CONTEXT_SHARED] = "context-shared",
-        [REASON_POLICY_ALWAYS] = "policy-always",
-        [REASON_GATE_DISABLED] = "gate-disabled",
-        [REASON_ACCESS_MODE_UNSUPPORTED] = "access-mode-unsupported",
-        [REASON_DRIVER_UNSUPPORTED] = "driver-unsupported",
-        [REASON_NO_SECLABEL] = "no-seclabel",
-        [REASON_READ_ONLY] = "read-only",
-};
-DEFINE_STRING_TABLE(reason, Reason);
-
 static const char *const reason_text[REASONS] = {
         [REASON_SELINUX_DISABLED] = "SELinux is off on this node: the volume is mounted without a context.",
         [REASON_TYPE_NOT_MANAGED] = "Labels of this volume type are never managed.",
@@ -147,7 +132,7 @@ static bool seclabel_expected(const PlanInput *in) {
 static void decide(Plan *p, Strategy strategy, Reason reason) {
         p->strategy = strategy;
         p->reason = reason;
-        p->runtime_flag = strategy == STRATEGY_RELABEL ? "Z" : "";
+        p->runtime_flag = runtime_flag(strategy);
 }
 
 /* Mounted without a context: relabelled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
@@ -186,6 +171,34 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
                 decide_plain(in, p, REASON_ACCESS_MODE_UNSUPPORTED);
         else
                 decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
+        return 0;
+}
+
+/* Somebody else has mounted the volume: what is there decides, and has to be what was asked for. */
+static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
+        const char *mounted = in->mounted->context;
+        int r;
+
+        if (isempty(mounted) || !in->node->selinux) {
+                r = decide_strategy(in, p, f);
+                if (r == 0 && p->strategy == STRATEGY_CONTEXT_MOUNT)
+                        return failure_set(f, FAILURE_CONTEXT_DROPPED,
+                                           "Volume %s should be mounted with context %s, but what is mounted at the target "
+                                           "has none: the driver, or a libmount that can't see SELinux, dropped the "
+                                           "option.",
+                                           in->request->volume, p->context);
+                return r;
+        }
+
+        if (!isempty(p->context) && !streq(p->context, mounted))
+                return failure_set(f, FAILURE_LABEL_MISMATCH,
+                                   "Volume %s is mounted at the target with context %s, not with %s: unmount it and let it "
+                                   "be mounted anew.",
+                                   in->request->volume, mounted, p->context);
+        r = free_and_strdup(&p->context, mounted);
+        if (r < 0)
+                return r;
+        decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
         return 0;
 }
 
@@ -376,12 +389,13 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         const Volume *own = volumes_find(in->volumes, in->request->volume);
         int r;
 
-        p.read_only = in->request->read_only || in->observed->device_read_only;
+        p.read_only = in->mounted ? in->mounted->read_only
+                                  : in->request->read_only || in->observed->device_read_only;
         r = check_source(in, own, f);
         if (r == 0)
                 r = plan_wanted_context(in->node, in->settings, in->request, &p.context, f);
         if (r == 0)
-                r = decide_strategy(in, &p, f);
+                r = in->mounted ? decide_adoption(in, &p, f) : decide_strategy(in, &p, f);
         if (r == 0)
                 r = fill_mount_options(in, &p, f);
         if (r != 0)

@@ -6,22 +6,6 @@
 
 /* The decision: how a volume gets its label. The only place where one is taken. */
 
-typedef enum Reason {
-        REASON_SELINUX_DISABLED,
-        REASON_TYPE_NOT_MANAGED,
-        REASON_ACCESS_MODE_NOT_MANAGED, /* by-access-mode, and several pods may use it */
-        REASON_CONTEXT_MOUNT,
-        REASON_CONTEXT_SHARED, /* another holder has it mounted with the same context already */
-        REASON_POLICY_ALWAYS,
-        REASON_GATE_DISABLED,
-        REASON_ACCESS_MODE_UNSUPPORTED, /* gate SELinuxMount is off and it is not ReadWriteOncePod */
-        REASON_DRIVER_UNSUPPORTED,
-        REASON_NO_SECLABEL,
-        REASON_READ_ONLY,
-        REASONS,
-} Reason;
-DECLARE_STRING_TABLE(reason, Reason);
-
 /* Someone whose use of the volume stands in the way. */
 typedef struct Conflict {
         char *volume;  /* "" if it is no volume of ours */
@@ -56,11 +40,13 @@ typedef struct PlanInput {
         const Volumes *volumes;     /* what is recorded, of all volumes: conflicts may come from another one */
         const Observed *observed;
         int seclabel;               /* what the mount shows, once there is one; -1: foretell it */
+        const MountFact *mounted;   /* what somebody else has mounted at the target, when that is to be adopted */
 } PlanInput;
 
 /* Decides by the rules of docs/plan.md, which are KEP-1710's. No side effects, no clock; equal input, equal plan.
  * Returns 0 with *ret filled; -ENOMEM; or why not: LEVEL_REQUIRED, INVALID_CONTEXT, TYPE_NOT_ALLOWED, NOT_SUPPORTED,
- * INVALID_OPTION, INCOMPATIBLE, CONTEXT_CONFLICT (*ret then holds the conflicts, and must be released too). */
+ * INVALID_OPTION, INCOMPATIBLE, for an adoption CONTEXT_DROPPED and LABEL_MISMATCH, CONTEXT_CONFLICT (*ret then holds
+ * the conflicts, and must be released too). */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
 /* The context that the request asks for, complete and canonical; "" if it names no level and the policy has levels.

@@ -17,6 +17,21 @@ static const char *const label_state_table[LABEL_STATES] = {
 };
 DEFINE_STRING_TABLE(label_state, LabelState);
 
+static const char *const reason_table[REASONS] = {
+        [REASON_SELINUX_DISABLED] = "selinux-disabled",
+        [REASON_TYPE_NOT_MANAGED] = "type-not-managed",
+        [REASON_ACCESS_MODE_NOT_MANAGED] = "access-mode-not-managed",
+        [REASON_CONTEXT_MOUNT] = "context-mount",
+        [REASON_CONTEXT_SHARED] = "context-shared",
+        [REASON_POLICY_ALWAYS] = "policy-always",
+        [REASON_GATE_DISABLED] = "gate-disabled",
+        [REASON_ACCESS_MODE_UNSUPPORTED] = "access-mode-unsupported",
+        [REASON_DRIVER_UNSUPPORTED] = "driver-unsupported",
+        [REASON_NO_SECLABEL] = "no-seclabel",
+        [REASON_READ_ONLY] = "read-only",
+};
+DEFINE_STRING_TABLE(reason, Reason);
+
 static const char *const holder_state_table[HOLDER_STATES] = {
         [HOLDER_MOUNTING] = "mounting",
         [HOLDER_MOUNTED] = "mounted",

@@ -16,6 +16,23 @@ DECLARE_STRING_TABLE(strategy, Strategy);
 typedef enum LabelState { LABEL_UNKNOWN, LABEL_PARTIAL, LABEL_COMPLETE, LABEL_STATES } LabelState;
 DECLARE_STRING_TABLE(label_state, LabelState);
 
+/* Why a volume has its strategy; the words are part of the API. */
+typedef enum Reason {
+        REASON_SELINUX_DISABLED,
+        REASON_TYPE_NOT_MANAGED,
+        REASON_ACCESS_MODE_NOT_MANAGED, /* by-access-mode, and several pods may use it */
+        REASON_CONTEXT_MOUNT,
+        REASON_CONTEXT_SHARED, /* another holder has it mounted with the same context already */
+        REASON_POLICY_ALWAYS,
+        REASON_GATE_DISABLED,
+        REASON_ACCESS_MODE_UNSUPPORTED, /* gate SELinuxMount is off and it is not ReadWriteOncePod */
+        REASON_DRIVER_UNSUPPORTED,
+        REASON_NO_SECLABEL,
+        REASON_READ_ONLY,
+        REASONS,
+} Reason;
+DECLARE_STRING_TABLE(reason, Reason);
+
 typedef enum HolderState {
         HOLDER_MOUNTING,   /* intent is recorded, the outcome is not */
         HOLDER_MOUNTED,
@@ -29,6 +46,8 @@ typedef struct Holder {
         char *name;
         char *target; /* unique among all holders */
         HolderState state;
+        Strategy strategy;
+        Reason reason;
         bool read_only;
         bool adopted; /* mounted by someone else */
         uint64_t since_usec;
@@ -44,7 +63,7 @@ typedef struct Volume {
         char *driver;      /* may be NULL */
         char *volume_type;
         AccessMode access_mode;
-        Strategy strategy; /* of the present holders, or of the last */
+        Strategy strategy; /* of the present holders, the strongest; or of the last one */
         char *context;     /* canonical; "" if unknown to us */
         LabelState label_state;
         bool tainted;
@@ -65,6 +84,11 @@ size_t volume_count_holders(const Volume *v) _pure_;
 bool volume_has_writer(const Volume *v, const char *except_target) _pure_;
 void volume_add_holder(Volume *v, Holder *h);
 void volume_remove_holder(Volume *v, Holder *h);
+
+/* "Z" where the runtime is to relabel the volume for this holder, "" otherwise. */
+static inline const char *runtime_flag(Strategy strategy) {
+        return strategy == STRATEGY_RELABEL ? "Z" : "";
+}
 
 /* All volumes, a uthash table keyed by id. */
 typedef struct Volumes {
