@@ -13,12 +13,17 @@ install_packages() {
     done
     ((${#missing[@]})) || return 0
     say "installing ${missing[*]}"
-    apt_install "${missing[@]}" || { apt-get -qq update && apt_install "${missing[@]}"; } || {
+    apt_install "${missing[@]}" || { apt_update && apt_install "${missing[@]}"; } || {
         say "cannot install ${missing[*]}"
         return 1
     }
 }
 
+# apt does not wait for another update to end
+apt_update() {
+    flock /var/lib/apt apt-get -qq update >&2
+}
+
 apt_install() {
-    DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "$@" </dev/null >/dev/null 2>&1
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@" </dev/null >/dev/null 2>&1
 }
