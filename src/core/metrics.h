@@ -38,7 +38,8 @@ Metrics *metrics_new(void);
 Metrics *metrics_free(Metrics *m);
 DEFINE_CLEANUP_FUNC(Metrics *, metrics_free);
 
-/* All take the values of the metric's labels, in the order above, as strings; lack of memory loses a sample. */
+/* All take the values of the metric's labels, in the order above, as strings; lack of memory loses a sample.
+ * metrics_count() adds one, to a counter or a gauge. */
 void metrics_count(Metrics *m, MetricId id, ...);
 void metrics_set(Metrics *m, MetricId id, double value, ...);
 void metrics_observe(Metrics *m, MetricId id, uint64_t usec, ...);

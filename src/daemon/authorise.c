@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/log.h"
+#include "core/messages.h"
+#include "daemon/authorise.h"
+
+enum { USEC_PER_SEC = 1000000, ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };
+enum { ALLOW_USER_INTERACTION = 1 };
+
+static const struct {
+        const char *method;
+        const char *action;
+} actions[] = {
+        { "MountVolume", "org.selvol1.mount-volume" },
+        { "UnmountVolume", "org.selvol1.unmount-volume" },
+        { "AdoptVolume", "org.selvol1.adopt-volume" },
+        { "ForgetVolume", "org.selvol1.forget-volume" },
+        { "VerifyLabel", "org.selvol1.verify-label" },
+        { "PlanVolume", "org.selvol1.inspect" },
+        { "GetVolume", "org.selvol1.inspect" },
+        { "GetMetrics", "org.selvol1.inspect" },
+        { "GetHistory", "org.selvol1.inspect" },
+};
+
+typedef enum Answer { PENDING, ALLOWED, DENIED, CHALLENGE, UNAVAILABLE } Answer;
+
+/* A question that polkit has been asked. It lives until the call has been dispatched a second time. */
+struct AuthQuery {
+        AuthQuery *next;
+        Manager *manager;
+        sd_bus_message *call;
+        sd_bus_slot *slot;
+        const char *action;
+        char *volume, *target;
+        Answer answer;
+};
+
+const char *authorise_action(const char *method) {
+        for (size_t i = 0; i < ELEMENTSOF(actions); i++)
+                if (streq(actions[i].method, method))
+                        return actions[i].action;
+        return NULL;
+}
+
+static void query_free(AuthQuery *q) {
+        LL_DELETE(q->manager->queries, q);
+        sd_bus_slot_unref(q->slot);
+        sd_bus_message_unref(q->call);
+        free(q->volume);
+        free(q->target);
+        free(q);
+}
+
+void authorise_teardown(Manager *m) {
+        while (m->queries)
+                query_free(m->queries);
+}
+
+static int deny(Manager *m, sd_bus_message *call, const char *result, sd_bus_error *error) {
+        const char *method = sd_bus_message_get_member(call), *sender = strempty(sd_bus_message_get_sender(call));
+        const LogField fields[] = { { "MESSAGE_ID", MESSAGE_DENIED }, { "SELVOL_CALLER", sender } };
+
+        metrics_count(m->metrics, METRIC_AUTHORIZATIONS, result);
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s by %s is not authorised: %s.", method, sender, result);
+        return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
+                                 "%s is not authorised (%s): polkit has to allow the action %s.", method, result,
+                                 strempty(authorise_action(method)));
+}
+
+static int conclude(Manager *m, AuthQuery *q, sd_bus_message *call, const char *volume, const char *target,
+                    sd_bus_error *error) {
+        bool same = streq_ptr(q->action, authorise_action(sd_bus_message_get_member(call))) &&
+                    streq(q->volume, volume) && streq(q->target, target);
+        Answer answer = q->answer;
+
+        query_free(q);
+        /* What is carried out must be what polkit was asked about. */
+        if (!same)
+                return deny(m, call, "changed", error);
+
+        switch (answer) {
+        case ALLOWED:
+                metrics_count(m->metrics, METRIC_AUTHORIZATIONS, "allowed");
+                return 1;
+        case CHALLENGE:
+                metrics_count(m->metrics, METRIC_AUTHORIZATIONS, "challenge");
+                return sd_bus_error_set(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                                        "Interactive authentication is required, and the call does not allow it.");
+        case UNAVAILABLE:
+                return deny(m, call, "unavailable", error);
+        case DENIED:
+        case PENDING:
+        default:
+                return deny(m, call, "denied", error);
+        }
+}
+
+static Answer read_answer(sd_bus_message *reply) {
+        int authorised, challenge, r;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return UNAVAILABLE;
+        r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
+        if (r > 0)
+                r = sd_bus_message_read(reply, "bb", &authorised, &challenge);
+        if (r <= 0)
+                return UNAVAILABLE;
+        return authorised ? ALLOWED : challenge ? CHALLENGE : DENIED;
+}
+
+static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        AuthQuery *q = userdata;
+        int r;
+
+        q->slot = sd_bus_slot_unref(q->slot);
+        q->answer = read_answer(reply);
+
+        /* The whole call is dispatched a second time, so that everything is looked at anew. */
+        r = sd_bus_message_rewind(q->call, true);
+        if (r >= 0)
+                r = sd_bus_enqueue_for_read(sd_bus_message_get_bus(q->call), q->call);
+        if (r < 0) {
+                (void) sd_bus_reply_method_errno(q->call, r, NULL);
+                query_free(q);
+        }
+        return 0;
+}
+
+static int append_question(sd_bus_message *question, const AuthQuery *q, bool interactive) {
+        int r;
+
+        /* The subject is the connection: pid and uid can be raced (CVE-2013-4288). */
+        r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
+                                  sd_bus_message_get_sender(q->call), q->action);
+        if (r >= 0)
+                r = sd_bus_message_append(question, "a{ss}us", 2, "volume", q->volume, "target", q->target,
+                                          interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
+        return r;
+}
+
+static int ask(Manager *m, AuthQuery *q) {
+        bool interactive = sd_bus_message_get_allow_interactive_authorization(q->call) > 0;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(m->bus, &question, "org.freedesktop.PolicyKit1",
+                                           "/org/freedesktop/PolicyKit1/Authority",
+                                           "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+        if (r >= 0)
+                r = append_question(question, q, interactive);
+        if (r >= 0)
+                r = sd_bus_call_async(m->bus, &q->slot, question, on_answer, q,
+                                      (uint64_t) (interactive ? INTERACTIVE_SEC : ANSWER_SEC) * USEC_PER_SEC);
+        return r;
+}
+
+static bool is_trusted(Manager *m, sd_bus_message *call) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        uid_t uid;
+
+        return sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds) >= 0 &&
+               sd_bus_creds_get_euid(creds, &uid) >= 0 && uid == m->options.trusted_uid;
+}
+
+int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *target, sd_bus_error *error) {
+        const char *action = authorise_action(sd_bus_message_get_member(call));
+        size_t n = 0;
+        AuthQuery *q;
+        int r;
+
+        LL_FOREACH(m->queries, q) {
+                if (q->call == call)
+                        return conclude(m, q, call, volume, target, error);
+                n++;
+        }
+
+        if (is_trusted(m, call)) {
+                metrics_count(m->metrics, METRIC_AUTHORIZATIONS, "root");
+                return 1;
+        }
+        if (!action || n >= QUERIES_MAX)
+                return deny(m, call, action ? "too-many" : "denied", error);
+
+        q = calloc(1, sizeof(*q));
+        if (!q)
+                return -ENOMEM;
+        *q = (AuthQuery){
+                .manager = m,
+                .call = sd_bus_message_ref(call),
+                .action = action,
+                .volume = strdup(volume),
+                .target = strdup(target),
+        };
+        LL_PREPEND(m->queries, q);
+        r = q->volume && q->target ? ask(m, q) : -ENOMEM;
+        if (r < 0)
+                query_free(q);
+        return r;
+}

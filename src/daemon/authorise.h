@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* Who may call what: root may everything, for everybody else polkit is asked (one action for each method, the table is
+ * in authorise.c). No polkit means no. */
+
+/* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called again with the
+ * same message when the answer is there; a negative errno with the D-Bus error set: AccessDenied or
+ * InteractiveAuthorizationRequired. volume and target are shown to polkit's rules and must be the same in the second
+ * call. */
+int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *target, sd_bus_error *error);
+void authorise_teardown(Manager *m);
+
+/* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */
+const char *authorise_action(const char *method);

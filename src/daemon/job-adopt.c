@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/worker-protocol.h"
+#include "daemon/commit.h"
+#include "daemon/job.h"
+#include "daemon/notify.h"
+#include "daemon/worker-client.h"
+
+/* AdoptVolume: observe the superblock → inspect the mount → plan → record → conclude. Nothing is changed on the system,
+ * so there is no intent. */
+
+static int check_root(Job *job) {
+        const char *wanted = job->plan.context, *actual = job->outcome.root_context;
+
+        if (job->plan.strategy != STRATEGY_CONTEXT_MOUNT || streq(wanted, actual))
+                return 0;
+        return failure_set(&job->failure, FAILURE_LABEL_MISMATCH,
+                           "%s: the mount says %s, but its root is labelled %s.", job->request.volume, wanted,
+                           isempty(actual) ? "not at all" : actual);
+}
+
+static void inspected(Job *job, sd_bus_message *reply) {
+        _cleanup_(node_done) Node node = { 0 };
+        Holder *h;
+        int r;
+
+        if (!reply) {
+                job_conclude(job);
+                return;
+        }
+        r = worker_read_node(reply, &node);
+        if (r >= 0)
+                r = worker_read_outcome(reply, &job->outcome);
+        if (r >= 0)
+                r = free_and_strdup(&job->request.source, job->outcome.fact.source);
+        if (r >= 0)
+                r = free_and_strdup(&job->observed.fs_type, job->outcome.fact.fs_type);
+        if (r < 0) {
+                job_fail(job, r);
+                job_conclude(job);
+                return;
+        }
+
+        if (!job_make_plan(job, job->outcome.fact.seclabel, &job->outcome.fact)) {
+                if (job->plan.n_conflicts > 0)
+                        notify_context_conflict(job->manager, job->request.volume, &job->plan);
+        } else if (check_root(job) == 0) {
+                h = job_record_holder(job, HOLDER_MOUNTED, true);
+                if (h)
+                        job_record_outcome(job, h);
+        }
+        job_conclude(job);
+}
+
+static void observed(Job *job, sd_bus_message *reply) {
+        _cleanup_(node_done) Node node = { 0 };
+        int r;
+
+        if (!reply) {
+                job_conclude(job);
+                return;
+        }
+        r = worker_read_observed(reply, &node, &job->observed);
+        if (r >= 0)
+                r = manager_take_node(job->manager, &node);
+        if (r < 0) {
+                job_fail(job, r);
+                job_conclude(job);
+                return;
+        }
+        job_call_worker(job, inspected, WORKER_INSPECT, WORKER_INSPECT_IN, job->request.target);
+}
+
+void job_adopt_begin(Job *job) {
+        const Manager *m = job->manager;
+        Volume *v = volumes_find(&m->volumes, job->request.volume), *other = NULL;
+        Holder *h = volumes_find_target(&m->volumes, job->request.target, &other);
+        int r = 0;
+
+        if (h && other != v)
+                r = failure_set(&job->failure, FAILURE_INVALID_TARGET, "The target is held as volume %s.", other->id);
+        else if (!v && volumes_count(&m->volumes) >= VOLUMES_MAX)
+                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED,
+                                "%i volumes are known: have those that are gone forgotten.", VOLUMES_MAX);
+        else if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
+                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED, "%s has %i holders.", v->id, HOLDERS_MAX);
+        if (r != 0) {
+                if (r < 0)
+                        job_fail(job, r);
+                job_conclude(job);
+                return;
+        }
+
+        /* What is there decides; a holder of before is recorded anew, and has to pass again. */
+        if (h) {
+                volume_remove_holder(v, h);
+                commit_volume(job->manager, v);
+        }
+        job_call_worker(job, observed, WORKER_OBSERVE, WORKER_OBSERVE_IN, "", "", job->request.target);
+}

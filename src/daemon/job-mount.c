@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/worker-protocol.h"
+#include "daemon/commit.h"
+#include "daemon/job.h"
+#include "daemon/notify.h"
+#include "daemon/worker-client.h"
+
+/* MountVolume and PlanVolume:
+ *
+ *   observe → plan → (plan: conclude) → record intent → mount → record outcome → conclude
+ *
+ * A call that repeats what is done already is confirmed by a look at the target instead. */
+
+static void observe(Job *job);
+
+bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
+        Manager *m = job->manager;
+        const PlanInput in = {
+                .node = &m->node,
+                .settings = &m->settings,
+                .request = &job->request,
+                .volumes = &m->volumes,
+                .observed = &job->observed,
+                .seclabel = seclabel,
+                .mounted = mounted,
+        };
+        int r;
+
+        plan_done(&job->plan);
+        r = plan_make(&in, &job->plan, &job->failure);
+        if (r < 0)
+                job_fail(job, r);
+        return r == 0;
+}
+
+static void conclude_reverted(Job *job) {
+        job_revert_holder(job);
+        job_conclude(job);
+}
+
+/* Settling: the worker was lost, or gave up late, while it may have published the mount. Nothing may be left. */
+
+static void settled(Job *job, sd_bus_message *reply) {
+        conclude_reverted(job);
+}
+
+static void settle_inspected(Job *job, sd_bus_message *reply) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(node_done) Node node = { 0 };
+
+        /* Only what the job may have put there is taken away: the same file system with the same context. */
+        if (reply && worker_read_node(reply, &node) >= 0 && worker_read_outcome(reply, &o) >= 0 &&
+            streq_ptr(o.fact.fs_type, job->observed.fs_type) &&
+            streq(o.fact.context, job->plan.strategy == STRATEGY_CONTEXT_MOUNT ? job->plan.context : ""))
+                job_call_worker(job, settled, WORKER_UNMOUNT, WORKER_UNMOUNT_IN, job->request.target, o.fact.mount_id);
+        else
+                settled(job, NULL);
+}
+
+static void settle(Job *job) {
+        job->settling = true;
+        job->worker = worker_disconnect(job->worker);
+        job_call_worker(job, settle_inspected, WORKER_INSPECT, WORKER_INSPECT_IN, job->request.target);
+}
+
+static void mounted(Job *job, sd_bus_message *reply) {
+        Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
+        Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+        int r;
+
+        if (!reply) {
+                if (job->acting)
+                        settle(job);
+                else
+                        conclude_reverted(job);
+                return;
+        }
+
+        r = worker_read_outcome(reply, &job->outcome);
+        if (r < 0 || !h) {
+                job_fail(job, r < 0 ? r : -EBADMSG);
+                settle(job);
+                return;
+        }
+        /* What the mount shows decides whether there is something to relabel. */
+        if (job->plan.strategy != STRATEGY_CONTEXT_MOUNT && !job_make_plan(job, job->outcome.fact.seclabel, NULL)) {
+                settle(job);
+                return;
+        }
+        job_record_outcome(job, h);
+        job_conclude(job);
+}
+
+static int append_mount_call(Job *job, sd_bus_message *call) {
+        const Plan *p = &job->plan;
+        bool with_context = p->strategy == STRATEGY_CONTEXT_MOUNT;
+        int r;
+
+        r = sd_bus_message_append(call, "sss", job->request.source, job->observed.fs_type, job->request.target);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(call, p->mount_options);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "sbst", with_context ? p->context : "", p->read_only,
+                                          p->share ? p->share->target : "", p->share ? p->share->mount_id : UINT64_C(0));
+        return r;
+}
+
+static void act(Job *job) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        if (job->failure.kind != FAILURE_NONE) {
+                conclude_reverted(job);
+                return;
+        }
+
+        r = job_new_worker_call(job, WORKER_MOUNT, &call);
+        if (r >= 0)
+                r = append_mount_call(job, call);
+        if (r < 0) {
+                job_fail(job, r);
+                conclude_reverted(job);
+                return;
+        }
+        job->acting = true;
+        job_send_worker_call(job, mounted, call);
+}
+
+static void observed(Job *job, sd_bus_message *reply) {
+        _cleanup_(node_done) Node node = { 0 };
+        int r;
+
+        if (!reply) {
+                job_conclude(job);
+                return;
+        }
+        r = worker_read_observed(reply, &node, &job->observed);
+        if (r >= 0)
+                r = manager_take_node(job->manager, &node);
+        if (r < 0) {
+                job_fail(job, r);
+                job_conclude(job);
+                return;
+        }
+
+        if (!job_make_plan(job, -1, NULL)) {
+                if (job->operation == OPERATION_PLAN) {
+                        /* That it would be refused is the answer. */
+                        job->refusal = job->failure;
+                        job->failure = (Failure){ 0 };
+                } else if (job->plan.n_conflicts > 0)
+                        notify_context_conflict(job->manager, job->request.volume, &job->plan);
+                job_conclude(job);
+        } else if (job->operation == OPERATION_PLAN)
+                job_conclude(job);
+        else if (job_record_holder(job, HOLDER_MOUNTING, false))
+                job_then(job, act);
+        else
+                job_conclude(job);
+}
+
+static void observe(Job *job) {
+        job_call_worker(job, observed, WORKER_OBSERVE, WORKER_OBSERVE_IN, job->request.source,
+                        strempty(job->request.fs_type), job->request.target);
+}
+
+/* The answer of before, from the record. */
+static int plan_from_record(Job *job, const Volume *v, const Holder *h) {
+        Plan *p = &job->plan;
+
+        *p = (Plan){
+                .strategy = h->strategy,
+                .reason = h->reason,
+                .runtime_flag = runtime_flag(h->strategy),
+                .read_only = h->read_only,
+                .context = strdup(v->context),
+                .text = strdup("It is mounted so already."),
+        };
+        return p->context && p->text ? strv_copy(job->request.mount_options, &p->mount_options) : -ENOMEM;
+}
+
+static void confirmed(Job *job, sd_bus_message *reply) {
+        Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
+        Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+        _cleanup_(node_done) Node node = { 0 };
+        int r = 0;
+
+        if (!reply && job->failure.kind != FAILURE_INVALID_TARGET) {
+                job_conclude(job);
+                return;
+        }
+        if (reply) {
+                r = worker_read_node(reply, &node);
+                if (r >= 0)
+                        r = worker_read_outcome(reply, &job->outcome);
+                if (r >= 0)
+                        r = manager_take_node(job->manager, &node);
+        }
+        if (r >= 0 && h && reply && job->outcome.fact.mount_id == h->mount_id)
+                r = plan_from_record(job, v, h);
+        else if (r >= 0) {
+                /* Somebody has taken the mount away, and we were faster than the news of it. */
+                failure_done(&job->failure);
+                mount_outcome_done(&job->outcome);
+                if (h)
+                        manager_release_holder(job->manager, v, h);
+                observe(job);
+                return;
+        }
+        if (r < 0)
+                job_fail(job, r);
+        job_conclude(job);
+}
+
+void job_mount_begin(Job *job) {
+        const Manager *m = job->manager;
+        const Request *q = &job->request;
+        Volume *v = volumes_find(&m->volumes, q->volume), *other = NULL;
+        Holder *h = volumes_find_target(&m->volumes, q->target, &other);
+        _cleanup_free_ char *spec = request_spec(q);
+        int r = 0;
+
+        if (!spec)
+                r = -ENOMEM;
+        else if (h && other != v)
+                r = failure_set(&job->failure, FAILURE_INVALID_TARGET,
+                                "The target is held as volume %s: unmount that first, or use another target.", other->id);
+        else if (h && !streq(h->spec, spec) && job->operation == OPERATION_MOUNT)
+                r = failure_set(&job->failure, FAILURE_INCOMPATIBLE,
+                                "%s is mounted at the target already, for another request: unmount it first.", q->volume);
+        else if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
+                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED, "%s has %i holders.", q->volume, HOLDERS_MAX);
+        else if (!v && volumes_count(&m->volumes) >= VOLUMES_MAX)
+                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED,
+                                "%i volumes are known: have those that are gone forgotten.", VOLUMES_MAX);
+        if (r != 0) {
+                if (r < 0)
+                        job_fail(job, r);
+                job_conclude(job);
+                return;
+        }
+
+        if (h)
+                job_call_worker(job, confirmed, WORKER_INSPECT, WORKER_INSPECT_IN, q->target);
+        else
+                observe(job);
+}

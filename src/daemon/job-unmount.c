@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/worker-protocol.h"
+#include "daemon/commit.h"
+#include "daemon/job.h"
+#include "daemon/watch.h"
+#include "daemon/worker-client.h"
+
+/* UnmountVolume: record intent → unmount → release the holder → conclude. */
+
+static Holder *find_holder(Job *job, Volume **ret_volume) {
+        Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
+
+        *ret_volume = v;
+        return v ? volume_find_holder(v, job->request.target) : NULL;
+}
+
+static void set_state(Job *job, HolderState state) {
+        Volume *v;
+        Holder *h = find_holder(job, &v);
+
+        if (h) {
+                h->state = state;
+                commit_volume(job->manager, v);
+        }
+}
+
+static void unmounted(Job *job, sd_bus_message *reply) {
+        Manager *m = job->manager;
+        Volume *v;
+        Holder *h;
+        int there, r;
+
+        if (!reply) {
+                bool lost = !job->worker;
+
+                set_state(job, HOLDER_MOUNTED);
+                job_conclude(job);
+                /* Without the worker's word only the mount table knows. */
+                if (lost)
+                        watch_recheck(m);
+                return;
+        }
+        r = sd_bus_message_read(reply, WORKER_UNMOUNT_OUT, &there);
+        if (r <= 0) {
+                set_state(job, HOLDER_MOUNTED);
+                job_fail(job, r < 0 ? r : -EBADMSG);
+                job_conclude(job);
+                return;
+        }
+
+        job->unmounted = there;
+        h = find_holder(job, &v);
+        if (h)
+                manager_drop_holder(m, v, h);
+        job_conclude(job);
+}
+
+static void act(Job *job) {
+        Volume *v;
+        Holder *h = find_holder(job, &v);
+
+        if (job->failure.kind != FAILURE_NONE || !h) {
+                set_state(job, HOLDER_MOUNTED);
+                job_conclude(job);
+                return;
+        }
+        job_call_worker(job, unmounted, WORKER_UNMOUNT, WORKER_UNMOUNT_IN, job->request.target, h->mount_id);
+}
+
+void job_unmount_begin(Job *job) {
+        Volume *v, *other = NULL;
+        Holder *h = find_holder(job, &v);
+        int r;
+
+        if (h) {
+                r = free_and_strdup(&job->request.holder, h->name);
+                if (r >= 0)
+                        r = free_and_strdup(&job->plan.context, v->context);
+                if (r < 0) {
+                        job_fail(job, r);
+                        job_conclude(job);
+                        return;
+                }
+                set_state(job, HOLDER_UNMOUNTING);
+                job_then(job, act);
+                return;
+        }
+
+        /* Absent is success, but another volume's mount is not absent. */
+        if (volumes_find_target(&job->manager->volumes, job->request.target, &other) &&
+            failure_set(&job->failure, FAILURE_INVALID_TARGET, "The target is held as volume %s, not as %s.", other->id,
+                        job->request.volume) < 0)
+                job_fail(job, -ENOMEM);
+        job_conclude(job);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <getopt.h>
+
+#include "basic/log.h"
+#include "core/worker-protocol.h"
+#include "daemon/manager.h"
+
+#include "selvol-config.h"
+
+static void print_help(void) {
+        printf("selvold [OPTION...]\n\n"
+               "The volume label service. It is started by systemd, see selvold(8).\n\n"
+               "  --state-directory=DIR  Keep the state there ($STATE_DIRECTORY)\n"
+               "  --worker=PATH          Socket of the worker (" WORKER_SOCKET ")\n"
+               "  --config-usr=DIR       Instead of /usr/lib/selvol\n"
+               "  --config-etc=DIR       Instead of /etc/selvol\n"
+               "  --trusted-uid=UID      Who passes without polkit, instead of root (tests)\n"
+               "  --version, --help\n");
+}
+
+/* Returns 0 to go on, 1 to end with success. */
+static int parse_arguments(int argc, char *argv[], Options *o) {
+        enum { ARG_STATE = 256, ARG_WORKER, ARG_USR, ARG_ETC, ARG_TRUSTED, ARG_VERSION, ARG_HELP };
+        static const struct option options[] = {
+                { "state-directory", required_argument, NULL, ARG_STATE },
+                { "worker", required_argument, NULL, ARG_WORKER },
+                { "config-usr", required_argument, NULL, ARG_USR },
+                { "config-etc", required_argument, NULL, ARG_ETC },
+                { "trusted-uid", required_argument, NULL, ARG_TRUSTED },
+                { "version", no_argument, NULL, ARG_VERSION },
+                { "help", no_argument, NULL, ARG_HELP },
+                { 0 },
+        };
+        unsigned long long uid;
+        int c;
+
+        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
+                switch (c) {
+                case ARG_STATE:
+                        o->state_directory = optarg;
+                        break;
+                case ARG_WORKER:
+                        o->worker_socket = optarg;
+                        break;
+                case ARG_USR:
+                        o->usr_config = optarg;
+                        break;
+                case ARG_ETC:
+                        o->etc_config = optarg;
+                        break;
+                case ARG_TRUSTED:
+                        if (parse_u64(optarg, &uid) < 0 || uid > UINT32_MAX)
+                                return log_error_errno(-EINVAL, "'%s' is not a uid.", optarg);
+                        o->trusted_uid = (uid_t) uid;
+                        break;
+                case ARG_VERSION:
+                        printf("selvold %s\n", SELVOL_VERSION);
+                        return 1;
+                case ARG_HELP:
+                        print_help();
+                        return 1;
+                default:
+                        return -EINVAL;
+                }
+        if (optind < argc)
+                return log_error_errno(-EINVAL, "selvold takes no arguments.");
+        if (isempty(o->state_directory))
+                return log_error_errno(-EINVAL, "No state directory: set $STATE_DIRECTORY or pass --state-directory=.");
+        return 0;
+}
+
+int main(int argc, char *argv[]) {
+        Options options = { .state_directory = getenv("STATE_DIRECTORY"), .worker_socket = WORKER_SOCKET };
+        _cleanup_(manager_freep) Manager *m = NULL;
+        int r;
+
+        r = parse_arguments(argc, argv, &options);
+        if (r == 0)
+                r = manager_new(&options, &m);
+        if (r == 0)
+                r = manager_run(m);
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+
+#include "core/metrics.h"
+#include "core/observed.h"
+#include "core/settings.h"
+#include "core/volume.h"
+#include "store/store.h"
+
+#define BUS_NAME          "org.selvol1"
+#define MANAGER_PATH      "/org/selvol1"
+#define MANAGER_INTERFACE "org.selvol1.Manager"
+#define VOLUME_PREFIX     "/org/selvol1/volume"
+#define VOLUME_INTERFACE  "org.selvol1.Volume"
+
+typedef struct Job Job;
+typedef struct Watch Watch;
+typedef struct Deferred Deferred;
+typedef struct AuthQuery AuthQuery;
+
+/* What the command line sets; the rest comes from the configuration. */
+typedef struct Options {
+        const char *state_directory;
+        const char *worker_socket;
+        const char *usr_config, *etc_config; /* NULL: the installed places */
+        uid_t trusted_uid;                   /* passes without polkit: root, but for tests */
+} Options;
+
+typedef struct Manager {
+        Options options;
+        Settings settings;
+        sd_event *event;
+        sd_bus *bus;
+        char *boot_id;
+        char *state_path;
+        Store *store;
+        Volumes volumes;
+        Metrics *metrics;
+        Node node;
+        bool node_known;
+        Watch *watch;
+        Job *jobs;
+        size_t n_jobs;
+        AuthQuery *queries;
+        /* commit.c */
+        Deferred *deferred;
+        sd_event_source *commit_source;
+        uint64_t next_rewrite_usec;
+        /* notify.c */
+        char **changed; /* ids of volumes whose properties changed */
+        sd_event_source *changed_source;
+        uint64_t last_export_usec;
+} Manager;
+
+/* Loads configuration and state and connects to bus and worker. Returns 0 or a negative errno; everything that went
+ * wrong has been logged. */
+int manager_new(const Options *options, Manager **ret);
+Manager *manager_free(Manager *m);
+DEFINE_CLEANUP_FUNC(Manager *, manager_free);
+
+int manager_run(Manager *m);
+
+/* Takes over what the worker said of the node. */
+int manager_take_node(Manager *m, Node *node);
+/* "enforcing", "permissive" or "disabled". */
+const char *manager_selinux_mode(const Manager *m);
+
+/* Removes a holder whose mount is gone, and tells of it if it was the last. Invalidates h. */
+void manager_drop_holder(Manager *m, Volume *v, Holder *h);
+/* The same for a mount that went away behind our back. */
+void manager_release_holder(Manager *m, Volume *v, Holder *h);
+
+/* µs: since the epoch, and on a clock that only goes forward. */
+uint64_t now_realtime_usec(void);
+uint64_t now_monotonic_usec(void);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/manager.h"
+
+/* Brings the record in line with the kernel, which is the truth: every holder is confirmed, an interrupted mount or
+ * unmount is finished or rolled back, a holder whose mount is gone is released. Volumes that a job is at work on are
+ * left to it. */
+void reconcile(Manager *m, const MountFact *facts, size_t n_facts);
+
+/* After a reboot nobody holds anything; labels and taints stay. */
+void reconcile_reboot(Manager *m);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/job.h"
+
+/* The trace that a job leaves: one journal record, one entry in the volume's history, the metrics. Called once, at its
+ * end, before the commit that the answer waits for. */
+void record_job(Job *job);
+
+/* The same for what happens to a holder without a job: its mount went away, or a restart compared it with the kernel. */
+void record_holder_lost(Manager *m, Volume *v, const Holder *h);
+void record_forgotten(Manager *m, const Volume *v, const char *caller);
+void record_reconciled(Manager *m, Volume *v, const Holder *h, const char *outcome);
+
+/* "kubernetes.io/csi/DRIVER", or "kubernetes.io/TYPE", as kubelet names plugins in metrics. Owned by the caller. */
+char *volume_plugin_name(const char *volume_type, const char *driver);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/log.h"
+#include "core/messages.h"
+#include "core/worker-protocol.h"
+#include "daemon/job.h"
+#include "daemon/reconcile.h"
+#include "daemon/watch.h"
+#include "daemon/worker-client.h"
+
+enum { USEC_PER_SEC = 1000000, FIRST_LOOK_SEC = 10, RETRY_SEC_MAX = 30 };
+
+struct Watch {
+        sd_bus *worker;
+        sd_event_source *retry;
+        unsigned retry_sec;
+};
+
+static void retry_later(Manager *m);
+
+static void facts_free(MountFact *facts, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                mount_fact_done(&facts[i]);
+        free(facts);
+}
+
+static int take_snapshot(Manager *m, sd_bus_message *reply) {
+        _cleanup_(node_done) Node node = { 0 };
+        MountFact *facts;
+        size_t n;
+        int r;
+
+        r = worker_read_node(reply, &node);
+        if (r >= 0)
+                r = worker_read_facts(reply, &facts, &n);
+        if (r < 0)
+                return r;
+
+        r = manager_take_node(m, &node);
+        reconcile(m, facts, n);
+        facts_free(facts, n);
+        return r;
+}
+
+/* Only what went matters: what came, came through us, or is nobody's until it is adopted. */
+static void take_removed(Manager *m, uint64_t mount_id) {
+        Volume *v, *next;
+        Holder *h, *next_holder;
+
+        HASH_ITER(hh, m->volumes.table, v, next)
+                LL_FOREACH_SAFE(v->holders, h, next_holder)
+                        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !job_is_running_on(m, v->id))
+                                manager_release_holder(m, v, h);
+}
+
+static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        Manager *m = userdata;
+        MountFact *facts;
+        uint64_t id;
+        size_t n;
+        int r;
+
+        r = worker_read_facts(signal, &facts, &n);
+        if (r >= 0) {
+                facts_free(facts, n);
+                r = sd_bus_message_enter_container(signal, 'a', "t");
+        }
+        while (r >= 0 && (r = sd_bus_message_read(signal, "t", &id)) > 0)
+                take_removed(m, id);
+        if (r < 0)
+                log_error_errno(r, "The worker's news of the mount table can't be read: %m");
+        return 0;
+}
+
+static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        Manager *m = userdata;
+
+        log_notice("The worker has ended its watch of the mount table; asking again.");
+        retry_later(m);
+        return 0;
+}
+
+static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        Manager *m = userdata;
+        int r;
+
+        if (sd_bus_message_is_method_error(reply, NULL)) {
+                retry_later(m);
+                return 0;
+        }
+        r = take_snapshot(m, reply);
+        if (r < 0) {
+                log_error_errno(r, "The worker's mount table can't be read: %m");
+                retry_later(m);
+        } else
+                m->watch->retry_sec = 0;
+        return 0;
+}
+
+static int connect_watch(Manager *m, bool wait) {
+        _cleanup_(worker_disconnectp) sd_bus *worker = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+        int r;
+
+        r = worker_connect(m->options.worker_socket, m->event, &worker);
+        if (r >= 0)
+                r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED, on_changed, m);
+        if (r >= 0)
+                r = sd_bus_match_signal_async(worker, NULL, NULL, "/org/freedesktop/DBus/Local",
+                                              "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, m);
+        if (r >= 0)
+                r = sd_bus_message_new_method_call(worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH);
+        if (r < 0)
+                return r;
+
+        if (wait) {
+                r = sd_bus_call(worker, call, (uint64_t) FIRST_LOOK_SEC * USEC_PER_SEC, NULL, &reply);
+                if (r >= 0)
+                        r = take_snapshot(m, reply);
+        } else
+                r = sd_bus_call_async(worker, NULL, call, on_snapshot, m, (uint64_t) FIRST_LOOK_SEC * USEC_PER_SEC);
+        if (r < 0)
+                return r;
+
+        m->watch->worker = TAKE_PTR(worker);
+        return 0;
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
+        Manager *m = userdata;
+
+        if (connect_watch(m, false) < 0)
+                retry_later(m);
+        return 0;
+}
+
+static void retry_later(Manager *m) {
+        Watch *w = m->watch;
+
+        w->worker = worker_disconnect(w->worker);
+        w->retry_sec = w->retry_sec == 0 ? 1 : w->retry_sec * 2 > RETRY_SEC_MAX ? RETRY_SEC_MAX : w->retry_sec * 2;
+        w->retry = sd_event_source_disable_unref(w->retry);
+        (void) sd_event_add_time_relative(m->event, &w->retry, CLOCK_MONOTONIC, (uint64_t) w->retry_sec * USEC_PER_SEC, 0,
+                                          on_retry, m);
+}
+
+int watch_start(Manager *m) {
+        int r;
+
+        m->watch = calloc(1, sizeof(*m->watch));
+        if (!m->watch)
+                return -ENOMEM;
+
+        r = connect_watch(m, true);
+        if (r < 0) {
+                errno = -r;
+                log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
+                           "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders "
+                           "are as they were recorded.",
+                           m->options.worker_socket);
+                retry_later(m);
+        }
+        return 0;
+}
+
+void watch_recheck(Manager *m) {
+        m->watch->retry_sec = 0;
+        retry_later(m);
+}
+
+void watch_stop(Manager *m) {
+        if (!m->watch)
+                return;
+        worker_disconnect(m->watch->worker);
+        sd_event_source_disable_unref(m->watch->retry);
+        free(m->watch);
+        m->watch = NULL;
+}

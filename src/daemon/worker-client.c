@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "core/context.h"
+#include "core/worker-protocol.h"
+#include "daemon/worker-client.h"
+
+int worker_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
+        _cleanup_(sd_bus_close_unrefp) sd_bus *worker = NULL;
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (strlen(socket_path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, socket_path);
+
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0)
+                return -errno;
+
+        r = sd_bus_new(&worker);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_fd(worker, fd, fd);
+        if (r < 0)
+                return r;
+        TAKE_FD(fd);
+        r = sd_bus_start(worker);
+        if (r >= 0 && event)
+                r = sd_bus_attach_event(worker, event, 0);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(worker);
+        return 0;
+}
+
+void worker_hang_up(sd_bus *worker) {
+        (void) shutdown(sd_bus_get_fd(worker), SHUT_WR);
+}
+
+sd_bus *worker_disconnect(sd_bus *worker) {
+        if (worker)
+                (void) sd_bus_detach_event(worker);
+        return sd_bus_close_unref(worker);
+}
+
+/* A context comes canonical or empty. */
+static bool context_is_good(const char *context) {
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *canonical = NULL;
+
+        return isempty(context) || (context_canonicalize(context, &canonical, &f) == 0 && streq(canonical, context));
+}
+
+int worker_read_node(sd_bus_message *m, Node *ret) {
+        _cleanup_(node_done) Node n = { 0 };
+        int selinux, enforcing, mls, r;
+        const char *file_context;
+
+        r = sd_bus_message_read(m, NODE_SIGNATURE, &selinux, &enforcing, &mls, &file_context);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        if (!context_is_good(file_context))
+                return -EBADMSG;
+
+        n = (Node){ .selinux = selinux, .enforcing = enforcing, .mls = mls };
+        r = free_and_strdup(&n.file_context, isempty(file_context) ? NULL : file_context);
+        if (r < 0)
+                return r;
+        *ret = n;
+        n = (Node){ 0 };
+        return 0;
+}
+
+/* Returns 1 if there was one, 0 at the end of an array. */
+static int read_fact(sd_bus_message *m, MountFact *ret) {
+        const char *target, *source, *fs_type, *device, *context;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        int seclabel, read_only, r;
+        uint64_t id;
+
+        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context, &seclabel,
+                                &read_only);
+        if (r <= 0)
+                return r;
+        if (!context_is_good(context))
+                return -EBADMSG;
+
+        fact = (MountFact){
+                .target = strdup(target),
+                .source = strdup(source),
+                .fs_type = strdup(fs_type),
+                .device = strdup(device),
+                .context = strdup(context),
+                .seclabel = seclabel,
+                .read_only = read_only,
+                .mount_id = id,
+        };
+        if (!fact.target || !fact.source || !fact.fs_type || !fact.device || !fact.context)
+                return -ENOMEM;
+        *ret = fact;
+        fact = (MountFact){ 0 };
+        return 1;
+}
+
+int worker_read_facts(sd_bus_message *m, MountFact **ret, size_t *ret_n) {
+        _cleanup_(observed_done) Observed list = { 0 }; /* for its cleanup */
+        MountFact fact;
+        int r;
+
+        r = sd_bus_message_enter_container(m, 'a', MOUNT_FACT_SIGNATURE);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        while ((r = read_fact(m, &fact)) > 0) {
+                MountFact *grown = reallocarray(list.mounts, list.n_mounts + 1, sizeof(MountFact));
+
+                if (!grown) {
+                        mount_fact_done(&fact);
+                        return -ENOMEM;
+                }
+                list.mounts = grown;
+                list.mounts[list.n_mounts++] = fact;
+        }
+        if (r >= 0)
+                r = sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(list.mounts);
+        *ret_n = list.n_mounts;
+        list.n_mounts = 0;
+        return 0;
+}
+
+int worker_read_outcome(sd_bus_message *m, MountOutcome *ret) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        const char *root_context;
+        int read_only, r;
+
+        r = sd_bus_message_enter_container(m, 'r', MOUNT_FACT_SIGNATURE "sbt");
+        if (r > 0)
+                r = read_fact(m, &o.fact);
+        if (r > 0)
+                r = sd_bus_message_read(m, "sbt", &root_context, &read_only, &o.inodes_used);
+        if (r > 0)
+                r = sd_bus_message_exit_container(m);
+        if (r < 0)
+                return r;
+        if (r == 0 || !context_is_good(root_context))
+                return -EBADMSG;
+
+        o.superblock_read_only = read_only;
+        o.root_context = strdup(root_context);
+        if (!o.root_context)
+                return -ENOMEM;
+        *ret = o;
+        o = (MountOutcome){ 0 };
+        return 0;
+}
+
+int worker_read_observed(sd_bus_message *m, Node *ret_node, Observed *ret) {
+        _cleanup_(observed_done) Observed o = { 0 };
+        _cleanup_(node_done) Node node = { 0 };
+        const char *fs_type;
+        int read_only, r;
+
+        r = worker_read_node(m, &node);
+        if (r >= 0)
+                r = sd_bus_message_read(m, "sb", &fs_type, &read_only);
+        if (r == 0)
+                r = -EBADMSG;
+        if (r >= 0)
+                r = worker_read_facts(m, &o.mounts, &o.n_mounts);
+        if (r >= 0)
+                r = free_and_strdup(&o.fs_type, isempty(fs_type) ? NULL : fs_type);
+        if (r < 0)
+                return r;
+
+        o.device_read_only = read_only;
+        *ret_node = node;
+        node = (Node){ 0 };
+        *ret = o;
+        o = (Observed){ 0 };
+        return 0;
+}
+
+bool worker_error_is_answer(const sd_bus_error *e) {
+        const char *kind = e->name ? startswith(e->name, ERROR_PREFIX) : NULL;
+
+        return kind && failure_kind_from_string(kind) > 0;
+}
+
+int worker_read_failure(const sd_bus_error *e, Failure *f) {
+        if (worker_error_is_answer(e))
+                return failure_set(f, (FailureKind) failure_kind_from_string(e->name + strlen(ERROR_PREFIX)), "%s",
+                                   strempty(e->message));
+        return failure_set(f, FAILURE_WORKER_FAILED, "The worker gave no answer (%s): see journalctl -u selvol-worker.",
+                           strempty(e->message));
+}
