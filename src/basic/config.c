@@ -56,48 +56,76 @@ Config *config_free(Config *config) {
         return NULL;
 }
 
-/* libeconf hands out an array of its own making; ours ends in NULL. */
-static int take_list(econf_err e, size_t n, char **list, char ***ret) {
-        _cleanup_strv_ char **copy = NULL;
+/* libeconf hands out an array of its own making; ours ends in NULL. Adds to *l what it doesn't hold yet. */
+static int take_list(econf_err e, char **list, size_t n, char ***l) {
         int r = 0;
 
-        if (e == ECONF_NOKEY || e == ECONF_NOGROUP) {
-                *ret = NULL;
+        if (e == ECONF_NOKEY || e == ECONF_NOGROUP)
                 return 0;
-        }
         if (e != ECONF_SUCCESS)
                 return econf_to_errno(e);
 
         for (size_t i = 0; i < n && r >= 0; i++)
-                r = strv_extend(&copy, list[i]);
+                if (!strv_contains(*l, list[i]))
+                        r = strv_extend(l, list[i]);
         econf_freeArray(list);
-        if (r < 0)
-                return r;
+        return r;
+}
 
-        *ret = TAKE_PTR(copy);
-        return 0;
+static int add_keys(const Config *config, const char *section, char ***l) {
+        char **list = NULL;
+        size_t n = 0;
+        econf_err e;
+
+        e = econf_getKeys(config->file, section, &n, &list);
+        return take_list(e, list, n, l);
 }
 
 int config_sections(const Config *config, char ***ret) {
+        _cleanup_strv_ char **sections = NULL;
         char **list = NULL;
         size_t n = 0;
+        econf_err e;
+        int r;
 
-        if (!config->file) {
-                *ret = NULL;
-                return 0;
+        if (config->file) {
+                e = econf_getGroups(config->file, &n, &list);
+                r = take_list(e, list, n, &sections);
+                if (r < 0)
+                        return r;
         }
-        return take_list(econf_getGroups(config->file, &n, &list), n, list, ret);
+        *ret = TAKE_PTR(sections);
+        return 0;
 }
 
+/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, be it of another section, has the same
+ * name; the first of such a row it does return. So the names of all sections are the candidates. */
 int config_keys(const Config *config, const char *section, char ***ret) {
-        char **list = NULL;
-        size_t n = 0;
+        _cleanup_strv_ char **sections = NULL, **candidates = NULL, **keys = NULL;
+        int r;
 
-        if (!config->file) {
-                *ret = NULL;
-                return 0;
+        r = config_sections(config, &sections);
+        if (r >= 0 && config->file)
+                r = add_keys(config, NULL, &candidates);
+        STRV_FOREACH (s, sections)
+                if (r >= 0)
+                        r = add_keys(config, *s, &candidates);
+        if (r < 0)
+                return r;
+
+        STRV_FOREACH (key, candidates) {
+                _cleanup_free_ char *value = NULL;
+
+                r = config_get(config, section, *key, &value);
+                if (r == -ENOENT)
+                        continue;
+                if (r >= 0)
+                        r = strv_extend(&keys, *key);
+                if (r < 0)
+                        return r;
         }
-        return take_list(econf_getKeys(config->file, section, &n, &list), n, list, ret);
+        *ret = TAKE_PTR(keys);
+        return 0;
 }
 
 int config_get(const Config *config, const char *section, const char *key, char **ret) {

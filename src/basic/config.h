@@ -15,7 +15,7 @@ DEFINE_CLEANUP_FUNC(Config *, config_free);
 
 /* All section names, without brackets. */
 int config_sections(const Config *config, char ***ret);
-/* All keys of a section. */
+/* All keys of a section; of NULL, those that stand before any. */
 int config_keys(const Config *config, const char *section, char ***ret);
 /* The value, owned by the caller; -ENOENT if there is none. */
 int config_get(const Config *config, const char *section, const char *key, char **ret);

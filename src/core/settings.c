@@ -295,12 +295,17 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
                 .default_policy = RELABEL_ALWAYS,
                 .job_timeout_usec = (uint64_t) JOB_TIMEOUT_SEC_DEFAULT * USEC_PER_SEC,
         };
-        _cleanup_strv_ char **sections = NULL;
+        _cleanup_strv_ char **sections = NULL, **loose = NULL;
         int r;
 
-        r = config_sections(config, &sections);
+        r = config_keys(config, NULL, &loose);
+        if (r >= 0)
+                r = config_sections(config, &sections);
         if (r < 0)
                 return r;
+        if (loose)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: key %s= stands before any [Section].",
+                                   loose[0]);
 
         STRV_FOREACH (section, sections) {
                 r = read_any_section(config, *section, &s, f);
