@@ -20,8 +20,7 @@ static const char *const reason_text[REASONS] = {
         [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the files are relabelled.",
         [REASON_ACCESS_MODE_UNSUPPORTED] =
                 "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the files are relabelled.",
-        [REASON_DRIVER_UNSUPPORTED] =
-                "The driver does not declare SELinuxMountSupported: the files are relabelled.",
+        [REASON_DRIVER_UNSUPPORTED] = "The driver does not declare SELinuxMountSupported: the files are relabelled.",
         [REASON_NO_SECLABEL] = "The file system keeps no labels: there is nothing to relabel.",
         [REASON_READ_ONLY] = "The volume is read-only: it can't be relabelled.",
 };
@@ -51,7 +50,9 @@ int plan_wanted_context(const Node *node, const Settings *settings, const Reques
         _cleanup_free_ char *context = NULL, *type = NULL, *level = NULL;
         int r;
 
-        if (q->context)
+        if (!node->selinux)
+                context = strdup(""); /* there is no policy that could name one */
+        else if (q->context)
                 context = strdup(q->context);
         else if (!q->level && node->mls)
                 context = strdup("");
@@ -73,10 +74,11 @@ int plan_wanted_context(const Node *node, const Settings *settings, const Reques
                 if (!type || !level)
                         return -ENOMEM;
                 if (!label_type_is_allowed(settings, type))
-                        return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
-                                           "Type %s is not one that volumes may be labelled with; an administrator can "
-                                           "add it to LabelTypes= of [Worker].",
-                                           type);
+                        return failure_set(
+                                f, FAILURE_TYPE_NOT_ALLOWED,
+                                "Type %s is not one that volumes may be labelled with; an administrator can "
+                                "add it to LabelTypes= of [Worker].",
+                                type);
                 if (isempty(level) && node->mls) {
                         free(context);
                         context = strdup("");
@@ -182,19 +184,21 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
         if (isempty(mounted) || !in->node->selinux) {
                 r = decide_strategy(in, p, f);
                 if (r == 0 && p->strategy == STRATEGY_CONTEXT_MOUNT)
-                        return failure_set(f, FAILURE_CONTEXT_DROPPED,
-                                           "Volume %s should be mounted with context %s, but what is mounted at the target "
-                                           "has none: the driver, or a libmount that can't see SELinux, dropped the "
-                                           "option.",
-                                           in->request->volume, p->context);
+                        return failure_set(
+                                f, FAILURE_CONTEXT_DROPPED,
+                                "Volume %s should be mounted with context %s, but what is mounted at the target "
+                                "has none: the driver, or a libmount that can't see SELinux, dropped the "
+                                "option.",
+                                in->request->volume, p->context);
                 return r;
         }
 
         if (!isempty(p->context) && !streq(p->context, mounted))
-                return failure_set(f, FAILURE_LABEL_MISMATCH,
-                                   "Volume %s is mounted at the target with context %s, not with %s: unmount it and let it "
-                                   "be mounted anew.",
-                                   in->request->volume, mounted, p->context);
+                return failure_set(
+                        f, FAILURE_LABEL_MISMATCH,
+                        "Volume %s is mounted at the target with context %s, not with %s: unmount it and let it "
+                        "be mounted anew.",
+                        in->request->volume, mounted, p->context);
         r = free_and_strdup(&p->context, mounted);
         if (r < 0)
                 return r;
@@ -221,8 +225,8 @@ static int add_conflict(Plan *p, const char *volume, const char *holder, const c
         return c->volume && c->holder && c->target && c->context ? 0 : -ENOMEM;
 }
 
-/* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context leaves no room
- * for the plan. A superblock has one context or none; labels are not taken from a holder who relies on them. */
+/* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context leaves no
+ * room for the plan. A superblock has one context or none; labels are not taken from a holder who relies on them. */
 static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *held_context) {
         if (p->strategy == STRATEGY_CONTEXT_MOUNT)
                 return held_strategy != STRATEGY_CONTEXT_MOUNT || !streq(held_context, p->context);
@@ -235,7 +239,7 @@ static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *hel
 static int find_holder_conflicts(const PlanInput *in, const Volume *v, Plan *p) {
         const Holder *h;
 
-        LL_FOREACH(v->holders, h) {
+        LL_FOREACH (v->holders, h) {
                 int r;
 
                 if (streq(h->target, in->request->target) || !use_conflicts(p, v->strategy, v->context))
@@ -253,6 +257,7 @@ static int find_mount_conflicts(const PlanInput *in, const Volume *own, Plan *p)
                 const MountFact *m = &in->observed->mounts[i];
                 const Volume *other = NULL;
                 const Holder *h;
+                const char *context;
                 Volume *found;
                 Strategy held;
                 int r;
@@ -264,9 +269,10 @@ static int find_mount_conflicts(const PlanInput *in, const Volume *own, Plan *p)
                         continue;
 
                 held = !isempty(m->context) ? STRATEGY_CONTEXT_MOUNT : other ? other->strategy : STRATEGY_NONE;
-                if (!use_conflicts(p, held, isempty(m->context) && other ? other->context : m->context))
+                context = isempty(m->context) && other ? other->context : m->context;
+                if (!use_conflicts(p, held, context))
                         continue;
-                r = add_conflict(p, other ? other->id : "", h ? h->name : "", m->target, m->context,
+                r = add_conflict(p, other ? other->id : "", h ? h->name : "", m->target, context,
                                  h ? h->since_usec : 0);
                 if (r < 0)
                         return r;
@@ -302,19 +308,19 @@ static int conflict_failure(const PlanInput *in, const Plan *p, Failure *f) {
         if (!who || !more)
                 return -ENOMEM;
 
-        return failure_set(f, FAILURE_CONTEXT_CONFLICT,
-                           "Volume %s is wanted %s%s, but is %s %s%s%s. Unmount it there first, or ask for the same "
-                           "context and policy; the signal ContextReleased tells when it is free.",
-                           in->request->volume,
-                           p->strategy == STRATEGY_CONTEXT_MOUNT ? "with context "
-                           : p->strategy == STRATEGY_RELABEL     ? "for relabelling to "
-                                                                 : "without a context",
-                           p->strategy == STRATEGY_NONE ? ""
-                           : isempty(p->context)        ? "a context that the runtime chooses"
-                                                        : p->context,
-                           isempty(c->context) ? "without a context" : "with context", c->context,
-                           isempty(c->context) ? "" : ", ", who)
-                       > 0
+        return failure_set(
+                       f, FAILURE_CONTEXT_CONFLICT,
+                       "Volume %s is wanted %s%s, but is %s %s%s%s%s. Unmount it there first, or ask for the same "
+                       "context and policy; the signal ContextReleased tells when it is free.",
+                       in->request->volume,
+                       p->strategy == STRATEGY_CONTEXT_MOUNT ? "with context "
+                       : p->strategy == STRATEGY_RELABEL     ? "for relabelling to "
+                                                             : "without a context",
+                       p->strategy == STRATEGY_NONE ? ""
+                       : isempty(p->context)        ? "a context that the runtime chooses"
+                                                    : p->context,
+                       isempty(c->context) ? "without a context" : "with context", c->context,
+                       isempty(c->context) ? "" : ", ", who, more) > 0
                        ? (int) FAILURE_CONTEXT_CONFLICT
                        : -ENOMEM;
 }
@@ -323,7 +329,7 @@ static int conflict_failure(const PlanInput *in, const Plan *p, Failure *f) {
 static const Holder *find_share(const Volume *own, const char *target) {
         const Holder *h;
 
-        LL_FOREACH(own->holders, h)
+        LL_FOREACH (own->holders, h)
                 if (h->state == HOLDER_MOUNTED && !streq(h->target, target))
                         return h;
         return NULL;
@@ -389,8 +395,7 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         const Volume *own = volumes_find(in->volumes, in->request->volume);
         int r;
 
-        p.read_only = in->mounted ? in->mounted->read_only
-                                  : in->request->read_only || in->observed->device_read_only;
+        p.read_only = in->mounted ? in->mounted->read_only : in->request->read_only || in->observed->device_read_only;
         r = check_source(in, own, f);
         if (r == 0)
                 r = plan_wanted_context(in->node, in->settings, in->request, &p.context, f);
