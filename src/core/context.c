@@ -147,7 +147,7 @@ int level_canonicalize(const char *level, char **ret, Failure *f) {
         if (!stream)
                 return -ENOMEM;
         print_level(stream, &low);
-        if (memcmp(&low, &high, sizeof(low)) != 0) {
+        if (!level_dominates(&low, &high)) { /* high dominates low, so else they are equal */
                 fputc('-', stream);
                 print_level(stream, &high);
         }
@@ -208,10 +208,11 @@ static int parts_canonicalize(const char *context, char *parts[static CONTEXT_PA
 
                         if (!escaped)
                                 return -ENOMEM;
-                        return failure_set(f, FAILURE_INVALID_CONTEXT,
-                                           "Context '%s' is malformed: its %s is missing or has characters other than "
-                                           "letters, digits, '_', '.' and '-'; write user:role:type:level.",
-                                           escaped, names[i]);
+                        return failure_set(
+                                f, FAILURE_INVALID_CONTEXT,
+                                "Context '%s' is malformed: its %s is missing or has characters other than "
+                                "letters, digits, '_', '.' and '-'; write user:role:type:level.",
+                                escaped, names[i]);
                 }
 
         if (!isempty(parts[CONTEXT_LEVEL])) {

@@ -43,7 +43,8 @@ int volume_id_validate(const char *id, Failure *f) {
         if (n == 0)
                 return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is empty.");
         if (n > VOLUME_ID_MAX)
-                return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is longer than %i bytes.", VOLUME_ID_MAX);
+                return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is longer than %i bytes.",
+                                   VOLUME_ID_MAX);
         if (id[strspn(id, allowed)] != '\0')
                 return refuse(f, FAILURE_INVALID_VOLUME, id,
                               "Volume id '%s' has characters other than letters, digits and ._:/@+=~-");
@@ -64,8 +65,9 @@ int target_validate(const char *target, const Settings *settings, Failure *f) {
         _cleanup_free_ char *roots = NULL, *escaped = NULL;
 
         if (!path_is_normalized(target))
-                return refuse(f, FAILURE_INVALID_TARGET, target,
-                              "Target '%s' is not an absolute, normalised path: leave out '.', '..' and extra slashes.");
+                return refuse(
+                        f, FAILURE_INVALID_TARGET, target,
+                        "Target '%s' is not an absolute, normalised path: leave out '.', '..' and extra slashes.");
         if (roots_contain(settings->target_roots, target))
                 return 0;
 
@@ -109,8 +111,10 @@ static int source_validate(const char *source, const FileSystem *fs, const Setti
                 /* server:/export; the server may be an IPv6 address in brackets */
                 const char *export = strstr(source, ":/");
 
-                if (!export || export == source || source[0] == '-' || strstr(export, "/../"))
-                        return refuse(f, FAILURE_INVALID_VOLUME, source, "Source '%s' is not of the form server:/export.");
+                if (!export || export == source || source[0] == '-' || strstr(export, "/../") ||
+                    streq(strrchr(export, '/'), "/.."))
+                        return refuse(f, FAILURE_INVALID_VOLUME, source,
+                                      "Source '%s' is not of the form server:/export.");
                 return 0;
         }
         if (fs && fs->source == SOURCE_NONE)
@@ -254,11 +258,12 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
 }
 
 bool request_equal(const Request *a, const Request *b) {
-        return streq_ptr(a->volume, b->volume) && streq_ptr(a->source, b->source) && streq_ptr(a->target, b->target) &&
-               streq_ptr(a->fs_type, b->fs_type) && strv_equal(a->mount_options, b->mount_options) &&
-               streq_ptr(a->holder, b->holder) && streq_ptr(a->driver, b->driver) &&
-               streq_ptr(a->volume_type, b->volume_type) && a->access_mode == b->access_mode &&
-               streq_ptr(a->context, b->context) && streq_ptr(a->user, b->user) && streq_ptr(a->role, b->role) &&
-               streq_ptr(a->type, b->type) && streq_ptr(a->level, b->level) && a->policy == b->policy &&
-               a->selinux_mount_supported == b->selinux_mount_supported && a->read_only == b->read_only;
+        return streq_ptr(a->volume, b->volume) && streq_ptr(a->source, b->source) &&
+               streq_ptr(a->target, b->target) && streq_ptr(a->fs_type, b->fs_type) &&
+               strv_equal(a->mount_options, b->mount_options) && streq_ptr(a->holder, b->holder) &&
+               streq_ptr(a->driver, b->driver) && streq_ptr(a->volume_type, b->volume_type) &&
+               a->access_mode == b->access_mode && streq_ptr(a->context, b->context) && streq_ptr(a->user, b->user) &&
+               streq_ptr(a->role, b->role) && streq_ptr(a->type, b->type) && streq_ptr(a->level, b->level) &&
+               a->policy == b->policy && a->selinux_mount_supported == b->selinux_mount_supported &&
+               a->read_only == b->read_only;
 }

@@ -87,7 +87,7 @@ Volume *volume_free(Volume *v) {
 Holder *volume_find_holder(const Volume *v, const char *target) {
         Holder *h;
 
-        LL_FOREACH(v->holders, h)
+        LL_FOREACH (v->holders, h)
                 if (streq(h->target, target))
                         return h;
         return NULL;
@@ -97,7 +97,7 @@ size_t volume_count_holders(const Volume *v) {
         size_t n = 0;
         Holder *h;
 
-        LL_FOREACH(v->holders, h)
+        LL_FOREACH (v->holders, h)
                 n++;
         return n;
 }
@@ -105,7 +105,7 @@ size_t volume_count_holders(const Volume *v) {
 bool volume_has_writer(const Volume *v, const char *except_target) {
         Holder *h;
 
-        LL_FOREACH(v->holders, h)
+        LL_FOREACH (v->holders, h)
                 if (!h->read_only && !streq_ptr(h->target, except_target))
                         return true;
         return false;
@@ -123,7 +123,7 @@ void volume_remove_holder(Volume *v, Holder *h) {
 void volumes_done(Volumes *all) {
         Volume *v, *next;
 
-        HASH_ITER(hh, all->table, v, next)
+        HASH_ITER (hh, all->table, v, next)
                 volumes_remove(all, v);
 }
 
@@ -141,7 +141,7 @@ size_t volumes_count(const Volumes *all) {
 Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret_volume) {
         Volume *v, *next;
 
-        HASH_ITER(hh, all->table, v, next) {
+        HASH_ITER (hh, all->table, v, next) {
                 Holder *h = volume_find_holder(v, target);
 
                 if (h) {
@@ -167,8 +167,8 @@ char *request_spec(const Request *q) {
 
         if (!options)
                 return NULL;
-        /* No part can hold a blank, but for driver and holder, which stand last. */
-        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s|%s|%s", q->source ? q->source : "-",
+        /* No part can hold a blank, but for driver and holder, which stand last, and the driver has no comma. */
+        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s|%s,%s", q->source ? q->source : "-",
                              q->fs_type ? q->fs_type : "-", q->read_only ? "ro" : "rw", options,
                              q->context ? q->context : "-", strempty(q->user), strempty(q->role), strempty(q->type),
                              strempty(q->level), q->policy, q->selinux_mount_supported, q->volume_type,
