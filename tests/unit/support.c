@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <glib/gstdio.h>
+
+#include "support.h"
+
+char *copy(const char *s) {
+        char *p = strdup(s);
+
+        g_assert_nonnull(p);
+        return p;
+}
+
+char **copy_list(const char *comma_separated) {
+        char **list;
+
+        g_assert_cmpint(strv_split(comma_separated, ",", &list), ==, 0);
+        return list;
+}
+
+Node test_node(void) {
+        return (Node){ .selinux = true, .enforcing = true, .mls = true, .file_context = copy(TEST_FILE_CONTEXT) };
+}
+
+static void write_file(const char *path, const char *text) {
+        g_autoptr(GError) error = NULL;
+
+        g_file_set_contents(path, text, -1, &error);
+        g_assert_no_error(error);
+}
+
+static void make_directory(const char *path) {
+        g_assert_cmpint(g_mkdir(path, 0700), ==, 0);
+}
+
+/* Loads with a file of our own in DIRECTORY/PLACE and cleans up. */
+static int load_with(const char *usr_dir, const char *place, const char *text, Settings *ret, Failure *f) {
+        g_autofree char *etc_dir = g_dir_make_tmp("selvol-unit-XXXXXX", NULL), *file = NULL, *parent = NULL;
+        int r;
+
+        g_assert_nonnull(etc_dir);
+        file = g_build_filename(etc_dir, place, NULL);
+        parent = g_path_get_dirname(file);
+        if (text) {
+                if (strcmp(parent, etc_dir) != 0)
+                        make_directory(parent);
+                write_file(file, text);
+        }
+
+        r = settings_load(usr_dir, etc_dir, ret, f);
+
+        if (text) {
+                g_assert_cmpint(g_unlink(file), ==, 0);
+                if (strcmp(parent, etc_dir) != 0)
+                        g_assert_cmpint(g_rmdir(parent), ==, 0);
+        }
+        g_assert_cmpint(g_rmdir(etc_dir), ==, 0);
+        return r;
+}
+
+int test_settings_load(const char *dropin, Settings *ret, Failure *f) {
+        g_autofree char *usr_dir = g_test_build_filename(G_TEST_DIST, "src", NULL), *text = g_strdup(dropin);
+
+        return load_with(usr_dir, "selvol.conf.d/50-test.conf", text ? g_strdelimit(text, ";", '\n') : NULL, ret, f);
+}
+
+int test_settings_load_alone(const char *text, Settings *ret, Failure *f) {
+        return load_with("/nonexistent", "selvol.conf", text, ret, f);
+}
+
+Settings test_settings(const char *dropin) {
+        Settings s = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_success(test_settings_load(dropin, &s, &f), &f);
+        return s;
+}
+
+const char *result_word(int r, const Failure *f) {
+        g_assert_cmpint(r, >=, 0);
+        if (r == 0)
+                return "ok";
+        g_assert_cmpint(r, ==, f->kind);
+        return failure_kind_to_string(f->kind);
+}
+
+static void fail_at(const char *file, int line, const char *what, const char *message) {
+        g_autofree char *text = g_strdup_printf("%s; the message is: %s", what, message ? message : "(none)");
+
+        g_assertion_message(G_LOG_DOMAIN, file, line, "", text);
+}
+
+void assert_failure_at(const char *file, int line, int r, const Failure *f, FailureKind expected,
+                       const char *const *needles) {
+        if (r != (int) expected || f->kind != expected) {
+                g_autofree char *what =
+                        g_strdup_printf("expected %s, got %i (%s)", failure_kind_to_string(expected), r,
+                                        r == 0  ? "success"
+                                        : r < 0 ? strerror(-r)
+                                                : failure_kind_to_string((FailureKind) r));
+
+                fail_at(file, line, what, f->message);
+        }
+        if (!f->message || !f->message[0] || strchr(f->message, '\n') || !g_utf8_validate(f->message, -1, NULL))
+                fail_at(file, line, "the message is not one line of text", f->message);
+        for (; *needles; needles++)
+                if (!strstr(f->message, *needles)) {
+                        g_autofree char *what = g_strdup_printf("the message does not say '%s'", *needles);
+
+                        fail_at(file, line, what, f->message);
+                }
+}
+
+void assert_success_at(const char *file, int line, int r, const Failure *f) {
+        if (r != 0 || f->kind != FAILURE_NONE || f->message)
+                fail_at(file, line, "expected success", f->message);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <string.h>
+
+#include <glib.h>
+
+#include "core/plan.h"
+#include "table.h"
+
+/* What the tests of core share: a node, the shipped configuration, checks of failures. */
+
+#define TEST_FILE_CONTEXT "system_u:object_r:container_file_t:s0"
+#define TEST_VOLUME       "pvc-1"
+
+/* A node with SELinux, levels and container types; owned by the caller, see node_done(). */
+Node test_node(void);
+
+/* The shipped src/selvol.conf with a drop-in over it (NULL: none). Lines of the drop-in can be separated by ';', so
+ * that a table can hold one. Returns what settings_load() does. */
+int test_settings_load(const char *dropin, Settings *ret, Failure *f);
+/* The same, where nothing may go wrong. */
+Settings test_settings(const char *dropin);
+
+/* A settings_load() of the given text alone, without the shipped file. */
+int test_settings_load_alone(const char *text, Settings *ret, Failure *f);
+
+/* The result in the words of the tables: "ok" or the failure's kind; an errno ends the test. */
+const char *result_word(int r, const Failure *f);
+
+/* Checks a failure: its kind, that the function returned just that, and that the message is of one line and holds all
+ * of the needles (NULL-terminated). */
+#define assert_failure(r, f, expected, ...)                   \
+        assert_failure_at(__FILE__, __LINE__, r, f, expected, \
+                          (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
+void assert_failure_at(const char *file, int line, int r, const Failure *f, FailureKind expected,
+                       const char *const *needles);
+
+#define assert_success(r, f) assert_success_at(__FILE__, __LINE__, r, f)
+void assert_success_at(const char *file, int line, int r, const Failure *f);
+
+/* strdup() that can't fail. */
+char *copy(const char *s);
+char **copy_list(const char *comma_separated);

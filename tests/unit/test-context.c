@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/context.h"
+#include "support.h"
+
+static void assert_form(const Row *row, int r, const char *form, const Failure *f) {
+        const char *expected = row_get(row, "=form");
+
+        if (!expected) {
+                assert_failure(r, f, FAILURE_INVALID_CONTEXT, row_need(row, "=says"));
+                g_assert_null(form);
+        } else {
+                assert_success(r, f);
+                g_assert_cmpstr(form, ==, expected);
+        }
+}
+
+static void test_level(gconstpointer data) {
+        const Row *row = data;
+        _cleanup_free_ char *form = NULL, *again = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = level_canonicalize(row_need(row, "level"), &form, &f);
+        assert_form(row, r, form, &f);
+        if (r != 0)
+                return;
+
+        /* The canonical form is its own. */
+        assert_success(level_canonicalize(form, &again, &f), &f);
+        g_assert_cmpstr(again, ==, form);
+}
+
+static void test_context(gconstpointer data) {
+        const Row *row = data;
+        _cleanup_free_ char *form = NULL, *again = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = context_canonicalize(row_need(row, "context"), &form, &f);
+        assert_form(row, r, form, &f);
+        if (r != 0)
+                return;
+
+        assert_success(context_canonicalize(form, &again, &f), &f);
+        g_assert_cmpstr(again, ==, form);
+}
+
+/* A level that is right in itself and n bytes long. */
+static char *long_level(size_t n) {
+        GString *s = g_string_new("s0:c1");
+
+        while (s->len + 3 <= n)
+                g_string_append(s, ",c1");
+        while (s->len < n) {
+                /* the remainder, as longer numbers */
+                g_string_truncate(s, s->len - 3);
+                g_string_append(s, n - s->len == 5 ? ",c111" : ",c11");
+        }
+        return g_string_free(s, FALSE);
+}
+
+static void test_level_length(void) {
+        g_autofree char *fits = long_level(CONTEXT_MAX), *long_by_one = long_level(CONTEXT_MAX + 1),
+                        *huge = long_level(4096);
+        _cleanup_free_ char *form = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+
+        g_assert_cmpuint(strlen(fits), ==, CONTEXT_MAX);
+        assert_success(level_canonicalize(fits, &form, &f), &f);
+
+        g_assert_cmpuint(strlen(long_by_one), ==, CONTEXT_MAX + 1);
+        assert_failure(level_canonicalize(long_by_one, &form, &f), &f, FAILURE_INVALID_CONTEXT, "level",
+                       "1024 bytes");
+        assert_failure(level_canonicalize(huge, &form, &f), &f, FAILURE_INVALID_CONTEXT, "1024 bytes");
+        g_assert_cmpuint(strlen(f.message), <, 200);
+}
+
+static void test_context_length(void) {
+        g_autofree char *level = long_level(CONTEXT_MAX - 6), *fits = g_strconcat("u:r:t:", level, NULL),
+                        *too_long = g_strconcat("u:r:tt:", level, NULL), *long_type = g_strnfill(256, 't'),
+                        *typed = g_strconcat("u:r:", long_type, ":s0", NULL), *huge = g_strnfill(4096, 'x');
+        _cleanup_free_ char *form = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_success(context_canonicalize(fits, &form, &f), &f);
+        assert_failure(context_canonicalize(too_long, &form, &f), &f, FAILURE_INVALID_CONTEXT, "context",
+                       "1024 bytes");
+        assert_failure(context_canonicalize(huge, &form, &f), &f, FAILURE_INVALID_CONTEXT, "1024 bytes");
+        assert_failure(context_canonicalize(typed, &form, &f), &f, FAILURE_INVALID_CONTEXT, "type");
+        g_assert_cmpuint(strlen(f.message), <, 300);
+}
+
+/* A long malformed level is cut in the message. */
+static void test_message_is_short(void) {
+        g_autofree char *junk = g_strnfill(1000, '\n');
+        _cleanup_free_ char *form = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_failure(level_canonicalize(junk, &form, &f), &f, FAILURE_INVALID_CONTEXT, "\\x0a\\x0a", "...");
+        g_assert_cmpuint(strlen(f.message), <, 500);
+}
+
+static void test_split(gconstpointer data) {
+        static const char *const columns[CONTEXT_PARTS] = { "=user", "=role", "=type", "=level" };
+        const Row *row = data;
+        char *parts[CONTEXT_PARTS];
+
+        g_assert_cmpint(context_split(row_need(row, "context"), parts), ==, 0);
+        for (size_t i = 0; i < CONTEXT_PARTS; i++) {
+                _cleanup_free_ char *alone = context_part(row_need(row, "context"), (ContextPart) i);
+                const char *expected = row_get(row, columns[i]);
+
+                g_assert_cmpstr(parts[i], ==, expected ? expected : "");
+                g_assert_cmpstr(alone, ==, parts[i]);
+                free(parts[i]);
+        }
+}
+
+static void test_conflict(gconstpointer data) {
+        const Row *row = data;
+        const char *a = row_need(row, "a"), *b = row_need(row, "b");
+        bool expected = parse_boolean(row_need(row, "=conflict"));
+
+        g_assert_true(contexts_conflict(a, b) == expected);
+        g_assert_true(contexts_conflict(b, a) == expected);
+        g_assert_false(contexts_conflict(a, a));
+}
+
+static void test_complete(void) {
+        static const struct {
+                const char *file_context, *user, *level, *expected;
+        } cases[] = {
+                { "system_u:object_r:container_file_t:s0", NULL, "s0:c1,c2",
+                  "system_u:object_r:container_file_t:s0:c1,c2" },
+                { "system_u:object_r:container_file_t:s0", NULL, "s0:c2,c1",
+                  "system_u:object_r:container_file_t:s0:c1,c2" },
+                { "system_u:object_r:container_file_t:s0", "staff_u", "s0:c1,c2",
+                  "staff_u:object_r:container_file_t:s0:c1,c2" },
+                { "system_u:object_r:container_file_t:s0", "", "", "system_u:object_r:container_file_t:s0" },
+                { "system_u:object_r:container_file_t:s0", NULL, NULL, "system_u:object_r:container_file_t:s0" },
+                { "system_u:object_r:svirt_lxc_file_t:s0", NULL, "s0", "system_u:object_r:svirt_lxc_file_t:s0" },
+                /* L6: a policy without levels */
+                { "system_u:object_r:container_file_t", NULL, NULL, "system_u:object_r:container_file_t" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_free_ char *context = NULL;
+                _cleanup_failure_ Failure f = { 0 };
+
+                assert_success(context_complete(cases[i].file_context, cases[i].user, cases[i].level, &context, &f),
+                               &f);
+                g_assert_cmpstr(context, ==, cases[i].expected);
+        }
+}
+
+static void test_complete_refuses(void) {
+        _cleanup_free_ char *context = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_failure(context_complete("system_u:object_r:container_file_t:s0", NULL, "s99", &context, &f), &f,
+                       FAILURE_INVALID_CONTEXT, "s99", "s0 to s15");
+        assert_failure(context_complete("system_u:object_r:container_file_t:s0", "a b", NULL, &context, &f), &f,
+                       FAILURE_INVALID_CONTEXT, "user");
+        assert_failure(context_complete("broken", NULL, "s0", &context, &f), &f, FAILURE_INVALID_CONTEXT, "broken",
+                       "role");
+        g_assert_null(context);
+}
+
+static void test_name(void) {
+        g_autofree char *longest = g_strnfill(255, 'a'), *too_long = g_strnfill(256, 'a');
+
+        g_assert_true(context_name_is_valid("container_file_t"));
+        g_assert_true(context_name_is_valid("A-1.b_2"));
+        g_assert_true(context_name_is_valid(longest));
+        g_assert_false(context_name_is_valid(too_long));
+        g_assert_false(context_name_is_valid(""));
+        g_assert_false(context_name_is_valid("a:b"));
+        g_assert_false(context_name_is_valid("a b"));
+        g_assert_false(context_name_is_valid("a\n"));
+        g_assert_false(context_name_is_valid("a,b"));
+        g_assert_false(context_name_is_valid("\xc3\xa4"));
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        table_add_tests(table_load("levels.table", "id level =form =says"), "/context/level", test_level);
+        table_add_tests(table_load("contexts.table", "id context =form =says"), "/context/full", test_context);
+        table_add_tests(table_load("splits.table", "id context =user =role =type =level"), "/context/split",
+                        test_split);
+        table_add_tests(table_load("conflicts.table", "id a b =conflict"), "/context/conflict", test_conflict);
+        g_test_add_func("/context/level-length", test_level_length);
+        g_test_add_func("/context/context-length", test_context_length);
+        g_test_add_func("/context/message-is-short", test_message_is_short);
+        g_test_add_func("/context/complete", test_complete);
+        g_test_add_func("/context/complete-refuses", test_complete_refuses);
+        g_test_add_func("/context/name", test_name);
+        return g_test_run();
+}

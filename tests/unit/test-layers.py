@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The arrows between the folders of src/ point one way, and each outside library is used in one place.
+
+Judged by the #include lines alone. Prints TAP; the first tests show that the judge notices what it is to notice."""
+
+import pathlib
+import re
+import sys
+
+# Folder: what it may include of our own. A folder may always include itself.
+MAY_USE = {
+    "basic": set(),
+    "core": {"basic"},
+    "label": {"core", "basic"},
+    "mount": {"core", "basic"},
+    "store": {"core", "basic"},
+    "daemon": {"store", "core", "basic"},
+    "worker": {"label", "mount", "core", "basic"},
+    "ctl": {"core", "basic"},
+}
+
+# Header of a library: the folders that may include it. The first that matches counts.
+LIBRARIES = [
+    (r"systemd/sd-journal\.h", {"basic"}),
+    (r"systemd/.*", {"daemon", "worker", "ctl"}),
+    (r"selinux/.*", {"label"}),
+    (r"libmount(/.*|\.h)", {"mount"}),
+    (r"sqlite3.*\.h", {"store"}),
+    (r"libeconf.*\.h", {"basic"}),
+    (r"libsmartcols(/.*|\.h)", {"ctl"}),
+    (r"microhttpd\.h", {"daemon"}),
+    (r"ut(hash|list|array|string)\.h", {"core", "daemon", "store"}),
+    (r"glib.*|gio/.*", set()),
+]
+
+# The core decides; it neither looks at the system nor at the clock.
+CORE_HEADERS = {"sys/stat.h", "fcntl.h", "unistd.h", "dirent.h", "sys/socket.h", "sys/mount.h", "sys/xattr.h"}
+CORE_CALLS = {"time", "clock_gettime", "gettimeofday", "open", "openat", "fopen", "stat", "lstat", "getenv"}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+
+
+def without_comments_and_strings(text):
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
+
+
+def judge(name, text):
+    """What is wrong with a file, given its path below src/."""
+    folder = name.split("/")[0]
+    wrong = []
+    if folder not in MAY_USE:
+        return [f"{name}: folder {folder} has no place in the order"]
+
+    for kind, header in INCLUDE.findall(text):
+        if kind == '"':
+            other = header.split("/")[0] if "/" in header else None
+            if header.startswith(".") or (other is None and header != "selvol-config.h"):
+                wrong.append(f'{name}: include "{header}" with its folder')
+            elif other is not None and other not in MAY_USE:
+                wrong.append(f'{name}: "{header}" is of no folder of ours')
+            elif other not in MAY_USE[folder] | {folder, None}:
+                wrong.append(f"{name}: {folder} must not use {other} ({header})")
+            continue
+        for pattern, allowed in LIBRARIES:
+            if re.fullmatch(pattern, header):
+                if folder not in allowed:
+                    wrong.append(f"{name}: <{header}> belongs to {', '.join(sorted(allowed)) or 'the tests'}")
+                break
+        if folder == "core" and header in CORE_HEADERS:
+            wrong.append(f"{name}: core must not include <{header}>")
+
+    if folder == "core":
+        for call in re.findall(r"(?<![\w.>])(\w+)\s*\(", without_comments_and_strings(text)):
+            if call in CORE_CALLS:
+                wrong.append(f"{name}: core must not call {call}()")
+    return wrong
+
+
+# File, text, whether something is wrong with it.
+SELF_TEST = [
+    ("daemon/a.c", '#include "store/store.h"\n#include "core/plan.h"\n#include <systemd/sd-bus.h>', False),
+    ("daemon/a.c", '#include "label/tree.h"', True),
+    ("daemon/a.c", '#include "worker/child.h"', True),
+    ("worker/a.c", '#include "mount/stage.h"\n#include "label/tree.h"', False),
+    ("worker/a.c", '#include "store/store.h"', True),
+    ("worker/a.c", '#include "daemon/job.h"', True),
+    ("ctl/a.c", '#include "daemon/job.h"', True),
+    ("label/a.c", '#include "mount/stage.h"', True),
+    ("store/a.c", '#include "daemon/job.h"', True),
+    ("core/a.c", '#include "store/store.h"', True),
+    ("core/a.c", '  #  include "daemon/job.h"', True),
+    ("basic/a.c", '#include "core/plan.h"', True),
+    ("core/a.c", '#include "plan.h"', True),
+    ("core/a.c", '#include "../store/store.h"', True),
+    ("core/a.c", "#include <utlist.h>", False),
+    ("label/a.c", "#include <uthash.h>", True),
+    ("core/a.c", "#include <systemd/sd-bus.h>", True),
+    ("basic/a.c", "#include <systemd/sd-bus.h>", True),
+    ("basic/a.c", "#include <systemd/sd-journal.h>", False),
+    ("daemon/a.c", "#include <systemd/sd-journal.h>", True),
+    ("worker/a.c", "#include <selinux/selinux.h>", True),
+    ("label/a.c", "#include <selinux/selinux.h>", False),
+    ("label/a.c", "#include <libmount/libmount.h>", True),
+    ("mount/a.c", "#include <libmount.h>", False),
+    ("daemon/a.c", "#include <sqlite3.h>", True),
+    ("core/a.c", "#include <libeconf.h>", True),
+    ("daemon/a.c", "#include <libsmartcols/libsmartcols.h>", True),
+    ("daemon/a.c", "#include <glib.h>", True),
+    ("core/a.c", "#include <fcntl.h>", True),
+    ("label/a.c", "#include <fcntl.h>", False),
+    ("core/a.c", "int f(void) { return time(NULL); }", True),
+    ("core/a.c", "x = clock_gettime (CLOCK_MONOTONIC, &t);", True),
+    ("core/a.c", "fd = open(path, 0);", True),
+    ("core/a.c", "stream = open_memstream(&text, &size); strftime(b, 64, f, &tm); /* time() */", False),
+    ("core/a.c", 'failure_set(f, "call open(path) at a time(1)");', False),
+    ("elsewhere/a.c", "", True),
+]
+
+
+def main():
+    source = pathlib.Path(sys.argv[1]) / "src"
+    files = sorted(p for p in source.rglob("*") if p.suffix in {".c", ".h"})
+    tests = [(f"judge {name}: {text.strip().splitlines()[0] if text else 'empty'}", bool(judge(name, text)) == expected, [])
+             for name, text, expected in SELF_TEST]
+    tests.append(("there are sources", len(files) > 10, []))
+    for path in files:
+        name = path.relative_to(source).as_posix()
+        wrong = judge(name, path.read_text(encoding="utf-8"))
+        tests.append((name, not wrong, wrong))
+
+    print(f"1..{len(tests)}")
+    for number, (name, ok, notes) in enumerate(tests, 1):
+        print(f"{'ok' if ok else 'not ok'} {number} - {name.replace('#', ' ')}")
+        for note in notes:
+            print(f"# {note}")
+    return 0 if all(ok for _, ok, _ in tests) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

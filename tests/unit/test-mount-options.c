@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/mount-options.h"
+#include "support.h"
+
+/* One row: options separated by ';', as commas are part of what is tested. */
+static char **split_options(const char *options) {
+        char **list;
+
+        g_assert_cmpint(strv_split(options, ";", &list), ==, 0);
+        return list;
+}
+
+static void test_parse(gconstpointer data) {
+        const Row *row = data;
+        _cleanup_strv_ char **options = split_options(row_need(row, "options"));
+        _cleanup_(mount_options_done) MountOptions o = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *rest = NULL;
+        const char *expected = row_need(row, "=result");
+        int r;
+
+        r = mount_options_parse(options, &o, &f);
+        g_assert_cmpstr(result_word(r, &f), ==, expected);
+        if (r != 0) {
+                assert_failure(r, &f, (FailureKind) failure_kind_from_string(expected), row_need(row, "=says"));
+                g_assert_null(o.options);
+                g_assert_null(o.context);
+                return;
+        }
+        rest = strv_join(o.options, ";");
+        g_assert_cmpstr(rest, ==, row_get(row, "=rest") ? row_get(row, "=rest") : "");
+        g_assert_cmpstr(o.context, ==, row_get(row, "=context"));
+        g_assert_cmpint(o.read_only, ==, parse_boolean(row_need(row, "=ro")));
+}
+
+static void test_limits(void) {
+        _cleanup_strv_ char **many = NULL, **one = NULL;
+        g_autofree char *value = g_strnfill(OPTION_MAX - 5, 'a'), *fits = g_strconcat("data=", value, NULL),
+                        *too_long = g_strconcat("datab=", value, NULL), *kib = g_strnfill(4096, 'c'),
+                        *context = g_strconcat("context=", kib, NULL);
+        _cleanup_(mount_options_done) MountOptions o = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        const char *long_ones[] = { too_long, kib, context };
+
+        for (int i = 0; i < OPTIONS_MAX; i++)
+                g_assert_cmpint(strv_extend(&many, "noatime"), ==, 0);
+        assert_success(mount_options_parse(many, &o, &f), &f);
+        g_assert_cmpuint(strv_length(o.options), ==, OPTIONS_MAX);
+        g_assert_cmpint(strv_extend(&many, "noatime"), ==, 0);
+        assert_failure(mount_options_parse(many, &o, &f), &f, FAILURE_INVALID_OPTION, "more than 64");
+        failure_done(&f);
+        mount_options_done(&o);
+
+        g_assert_cmpint(strv_extend(&one, fits), ==, 0);
+        assert_success(mount_options_parse(one, &o, &f), &f);
+        for (size_t i = 0; i < G_N_ELEMENTS(long_ones); i++) {
+                char *list[] = { (char *) long_ones[i], NULL };
+
+                assert_failure(mount_options_parse(list, &o, &f), &f, FAILURE_INVALID_OPTION, "1024 bytes");
+                g_assert_cmpuint(strlen(f.message), <, 200);
+        }
+}
+
+static void test_none(void) {
+        _cleanup_(mount_options_done) MountOptions o = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_success(mount_options_parse(NULL, &o, &f), &f);
+        g_assert_null(o.context);
+        g_assert_cmpuint(strv_length(o.options), ==, 0);
+        g_assert_false(o.read_only);
+}
+
+static int check(const Settings *s, const char *fs, const char *option, Failure *f) {
+        char *list[] = { (char *) option, NULL };
+
+        failure_done(f);
+        return mount_options_check(list, s, settings_file_system(s, fs), f);
+}
+
+static void test_allow_list(void) {
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        _cleanup_failure_ Failure f = { 0 };
+
+        static const char *const good[][2] = {
+                { "ext4", "noatime" },          { "ext4", "commit=5" },
+                { "ext4", "discard" },          { "xfs", "nouuid" },
+                { "btrfs", "subvol=/a" },       { "btrfs", "compress" },
+                { "btrfs", "compress=zstd:3" }, { "tmpfs", "size=10%" },
+                { "vfat", "uid=1000" },         { "nfs", "nosharecache" },
+                { "nfs4", "vers=4.2" },         { "nfs", "nosymfollow" },
+        };
+        static const char *const bad[][2] = {
+                { "ext4", "uid=1000" },  /* another file system's */
+                { "ext4", "commit" },    /* takes a value */
+                { "ext4", "discard=1" }, /* takes none */
+                { "ext4", "noatime=1" },
+                { "ext4", "commi=5" }, /* a prefix is not the key */
+                { "ext4", "commits=5" },
+                { "ext4", "loop" },
+                { "ext4", "loop=/dev/loop1" },
+                { "ext4", "offset=4096" },
+                { "ext4", "x-systemd.automount" },
+                { "ext4", "x-mount.mkdir" },
+                { "ext4", "X-mount.owner=0" },
+                { "ext4", "uhelper=evil" },
+                { "ext4", "helper=evil" },
+                { "ext4", "bind" },
+                { "ext4", "remount" },
+                { "ext4", "shared" },
+                { "ext4", "suid" },
+                { "ext4", "dev" },
+                { "ext4", "user" },
+                { "ext4", "" },
+                { "ext4", "commit=" },
+                { "ext4", "commit=5,suid" },
+                { "ext4", "errors=\"x\"" },
+                { "tmpfs", "mode=0777 exec" },
+                /* labels, even if an administrator lists them by mistake */
+                { "ext4", "context=a:b:c:s0" },
+                { "ext4", "rootcontext=a:b:c:s0" },
+                { "ext4", "seclabel" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(good); i++)
+                assert_success(check(&s, good[i][0], good[i][1], &f), &f);
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                g_autofree char *section = g_strdup_printf("[FileSystem %s]", bad[i][0]);
+
+                assert_failure(check(&s, bad[i][0], bad[i][1], &f), &f, FAILURE_INVALID_OPTION, bad[i][1], section,
+                               "an administrator can add it to MountOptions=");
+        }
+}
+
+static void test_labels_cannot_be_listed(void) {
+        _cleanup_(settings_done) Settings s = test_settings(
+                "[FileSystem ext4];MountOptions=context= rootcontext= fscontext= defcontext= seclabel suid");
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_failure(check(&s, "ext4", "context=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "context=");
+        assert_failure(check(&s, "ext4", "rootcontext=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "rootcontext=");
+        assert_failure(check(&s, "ext4", "fscontext=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "fscontext=");
+        assert_failure(check(&s, "ext4", "defcontext=a:b:c:s0", &f), &f, FAILURE_INVALID_OPTION, "defcontext=");
+        assert_failure(check(&s, "ext4", "seclabel", &f), &f, FAILURE_INVALID_OPTION, "seclabel");
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        table_add_tests(table_load("mount-options.table", "id options =result =rest =context =ro =says"),
+                        "/mount-options/parse", test_parse);
+        g_test_add_func("/mount-options/limits", test_limits);
+        g_test_add_func("/mount-options/none", test_none);
+        g_test_add_func("/mount-options/allow-list", test_allow_list);
+        g_test_add_func("/mount-options/labels-cannot-be-listed", test_labels_cannot_be_listed);
+        return g_test_run();
+}

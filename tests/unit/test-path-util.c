@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+
+#include "basic/path-util.h"
+#include "support.h"
+
+static void test_normalized(void) {
+        static const char *const good[] = { "/",
+                                            "/a",
+                                            "/a/b",
+                                            "/a/.b",
+                                            "/a/..b",
+                                            "/a/b..",
+                                            "/a/...",
+                                            "/a b/c",
+                                            "/grün",
+                                            "/a/b\\c",
+                                            "/var/lib/kubelet/pods/1/volumes/kubernetes.io~csi/v/mount" };
+        static const char *const bad[] = {
+                "",           "a",
+                "a/b",        "./a",
+                "..",         ".",
+                "//",         "//a",
+                "/a/",        "/a//b",
+                "/./a",       "/a/.",
+                "/a/./b",     "/..",
+                "/../a",      "/a/..",
+                "/a/../b",    "/a\n",
+                "/a/\033[2J", "/\177",
+                "/\344",      "/a/\300\256\300\256/b",
+                " /a",
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(good); i++)
+                g_assert_true(path_is_normalized(good[i]));
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                if (path_is_normalized(bad[i]))
+                        g_error("'%s' counts as normalised", bad[i]);
+        }
+}
+
+static void test_length(void) {
+        g_autofree char *fits = g_strnfill(PATH_MAX - 1, 'a'), *too_long = g_strnfill(PATH_MAX, 'a');
+
+        fits[0] = too_long[0] = '/';
+        g_assert_true(path_is_normalized(fits));
+        g_assert_false(path_is_normalized(too_long));
+}
+
+static void test_beneath(void) {
+        g_assert_true(path_is_beneath("/a/b", "/a"));
+        g_assert_true(path_is_beneath("/a/b/c", "/a"));
+        g_assert_true(path_is_beneath("/a", "/"));
+        g_assert_false(path_is_beneath("/a", "/a"));
+        g_assert_false(path_is_beneath("/", "/"));
+        g_assert_false(path_is_beneath("/ab", "/a"));
+        g_assert_false(path_is_beneath("/ab/c", "/a"));
+        g_assert_false(path_is_beneath("/a-b/c", "/a"));
+        g_assert_false(path_is_beneath("/a", "/a/b"));
+        g_assert_false(path_is_beneath("/b/a", "/a"));
+        g_assert_false(path_is_beneath("/", "/a"));
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        g_test_add_func("/path/normalized", test_normalized);
+        g_test_add_func("/path/length", test_length);
+        g_test_add_func("/path/beneath", test_beneath);
+        return g_test_run();
+}

@@ -1,0 +1,988 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "support.h"
+
+/* The plan, row by row of the tables in tests/data. */
+
+#define TARGET_1 "/var/lib/kubelet/pods/1/volumes/v/mount"
+#define TARGET_2 "/var/lib/kubelet/pods/2/volumes/v/mount"
+
+static const char plan_columns[] = "id conf selinux mls seclabel gates type driver fs mode supported policy options "
+                                   "user role settype level context "
+                                   "readonly =result =strategy =context =flag =reason =options =taints =kubelet note";
+static const char pair_columns[] = "id type fs supported mode level1 policy1 level2 policy2 gates =result =strategy1 "
+                                   "=strategy2 =context2 =flag2 "
+                                   "=reason2 =kubelet note";
+static const char matrix_columns[] = "id type fs 2015 mode =always =onvolumemount note";
+
+/* Why selvol may decide otherwise than the source of a row. */
+static const char *const differences[] = { "canonical",       "level-required", "caller-type",
+                                           "policy-observed", "no-stealing",    "default-policy" };
+
+static void assert_known_difference(const char *note) {
+        for (size_t i = 0; i < G_N_ELEMENTS(differences); i++)
+                if (g_str_has_prefix(note, differences[i]) && note[strlen(differences[i])] == ':')
+                        return;
+        g_error("the note '%s' names none of the known differences", note);
+}
+
+static bool is_yes(const char *cell) {
+        int r = parse_boolean(cell);
+
+        g_assert_cmpint(r, >=, 0);
+        return r;
+}
+
+static AccessMode mode_from_word(const char *word) {
+        static const char *const words[ACCESS_MODES] = { "inline", "RWO", "RWOP", "ROX", "RWX" };
+
+        for (size_t i = 0; i < ACCESS_MODES; i++)
+                if (strcmp(words[i], word) == 0)
+                        return (AccessMode) i;
+        g_error("unknown access mode %s", word);
+}
+
+/* OP, CP: only ReadWriteOncePod volumes are mounted with a context. SM, all: volumes of all modes. */
+static void set_gates(Settings *s, const char *word) {
+        if (!word)
+                return;
+        s->gate_relabel_policy = strcmp(word, "off") != 0;
+        s->gate_mount = strcmp(word, "SM") == 0 || strcmp(word, "all") == 0;
+        if (!s->gate_mount && strcmp(word, "off") != 0 && strcmp(word, "OP") != 0 && strcmp(word, "CP") != 0 &&
+            strcmp(word, "OP+CP") != 0)
+                g_error("unknown gates %s", word);
+}
+
+static const char *source_for(const char *fs) {
+        if (!fs)
+                return NULL;
+        return g_str_has_prefix(fs, "nfs") ? "server:/export" : strcmp(fs, "tmpfs") == 0 ? "tmpfs" : "/dev/vdb";
+}
+
+/* A request for the volume as kubelet makes one for a pod. */
+static Request make_request(const char *target, const char *holder, const char *fs, const char *mode,
+                            const char *policy, const char *level) {
+        Request q = REQUEST_INIT;
+
+        q.volume = copy(TEST_VOLUME);
+        q.target = copy(target);
+        q.holder = copy(holder);
+        q.source = source_for(fs) ? copy(source_for(fs)) : NULL;
+        q.fs_type = fs ? copy(fs) : NULL;
+        q.level = level ? copy(level) : NULL;
+        q.access_mode = mode ? mode_from_word(mode) : ACCESS_INLINE;
+        if (policy) {
+                q.policy = relabel_policy_parse(policy);
+                g_assert_cmpint(q.policy, >=, 0);
+        }
+        return q;
+}
+
+static void set_string(char **field, const Row *row, const char *column) {
+        const char *value = row_get(row, column);
+
+        if (value)
+                *field = copy(value);
+}
+
+static Request request_from_row(const Row *row) {
+        const char *fs = row_has(row, "fs") ? row_get(row, "fs") : "ext4";
+        Request q = make_request(TARGET_1, "pod-1", fs, row_get(row, "mode"), row_get(row, "policy"),
+                                 row_get(row, "level"));
+
+        set_string(&q.volume_type, row, "type");
+        set_string(&q.driver, row, "driver");
+        set_string(&q.user, row, "user");
+        set_string(&q.role, row, "role");
+        set_string(&q.type, row, "settype");
+        set_string(&q.context, row, "context");
+        if (row_get(row, "supported"))
+                q.selinux_mount_supported = is_yes(row_get(row, "supported"));
+        if (row_get(row, "readonly"))
+                q.read_only = is_yes(row_get(row, "readonly"));
+        if (row_get(row, "options"))
+                q.mount_options = copy_list(row_get(row, "options"));
+        return q;
+}
+
+/* As the daemon does: check the request, then plan. */
+static int validate_and_plan(const Node *node, const Settings *settings, Request *q, const Volumes *volumes,
+                             const Observed *observed, int seclabel, Plan *ret, Failure *f) {
+        PlanInput in = { .node = node,
+                         .settings = settings,
+                         .request = q,
+                         .volumes = volumes,
+                         .observed = observed,
+                         .seclabel = seclabel };
+        int r;
+
+        r = request_validate(q, settings, f);
+        if (r != 0)
+                return r;
+        return plan_make(&in, ret, f);
+}
+
+static void assert_message_helps(int r, const Failure *f) {
+        switch (r) {
+        case FAILURE_LEVEL_REQUIRED:
+                assert_failure(r, f, FAILURE_LEVEL_REQUIRED, "SELinuxLevel", "s0:c10,c20", "never invented");
+                break;
+        case FAILURE_CONTEXT_CONFLICT:
+                assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1, "Unmount it there",
+                               "ContextReleased", "since 2026-01-02 03:04:05 UTC");
+                break;
+        case FAILURE_TYPE_NOT_ALLOWED:
+                assert_failure(r, f, FAILURE_TYPE_NOT_ALLOWED, "an administrator can add");
+                break;
+        case FAILURE_INCOMPATIBLE:
+                assert_failure(r, f, FAILURE_INCOMPATIBLE, "pass one");
+                break;
+        default:
+                break;
+        }
+}
+
+/* In the tables "F:LEVEL" is a context with what the policy says of container files; "-" is none. */
+static char *expand_context(const char *cell) {
+        if (cell && g_str_has_prefix(cell, "F:"))
+                return g_strconcat("system_u:object_r:container_file_t:", cell + 2, NULL);
+        return g_strdup(cell ? cell : "");
+}
+
+static void assert_cell(const Row *row, const char *column, const char *value) {
+        g_autofree char *expected = expand_context(row_get(row, column));
+
+        if (row_has(row, column))
+                g_assert_cmpstr(value, ==, expected);
+}
+
+static void assert_plan_is_consistent(const Plan *p) {
+        /* L3 of go-selinux: the flags are Z, z or none, never both; z, which drops the categories, is never asked
+         * for. */
+        g_assert_true(streq(p->runtime_flag, "") || streq(p->runtime_flag, "Z"));
+        g_assert_cmpint(streq(p->runtime_flag, "Z"), ==, p->strategy == STRATEGY_RELABEL);
+        g_assert_true(p->strategy != STRATEGY_CONTEXT_MOUNT || !isempty(p->context));
+        g_assert_true(p->strategy != STRATEGY_NONE || isempty(p->context));
+        g_assert_true(p->taints == (p->strategy == STRATEGY_CONTEXT_MOUNT && !p->read_only));
+        g_assert_true(g_str_has_suffix(p->text, "."));
+        g_assert_cmpuint(p->n_conflicts, ==, 0);
+        STRV_FOREACH (option, p->mount_options)
+                g_assert_null(strstr(*option, "context="));
+}
+
+/* Kubelet's answer is the label it mounts with, "-" for none, "error" if the pod can't start. */
+static void compare_with_kubelet(const Row *row, int r, const Plan *p) {
+        g_autofree char *kubelet = expand_context(row_get(row, "=kubelet"));
+        const char *note = row_get(row, "note"), *ours;
+
+        if (!row_has(row, "=kubelet"))
+                return;
+        ours = r != 0 ? "error" : p->strategy == STRATEGY_CONTEXT_MOUNT ? p->context : "";
+        if (strcmp(kubelet, ours) == 0)
+                g_assert_null(note);
+        else {
+                g_assert_nonnull(note);
+                assert_known_difference(note);
+        }
+}
+
+static void test_row_with_default(const Row *row, int default_policy) {
+        _cleanup_(node_done) Node node = test_node();
+        _cleanup_(settings_done) Settings settings = test_settings(row_get(row, "conf"));
+        _cleanup_(request_done) Request q = request_from_row(row);
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_(plan_done) Plan p = { 0 };
+        g_autofree char *options = NULL;
+        const char *seclabel = row_get(row, "seclabel");
+        Volumes none = { 0 };
+        Observed observed = { 0 };
+        int r;
+
+        if (default_policy >= 0)
+                settings.default_policy = (RelabelPolicy) default_policy;
+        set_gates(&settings, row_get(row, "gates"));
+        if (row_get(row, "selinux"))
+                node.selinux = is_yes(row_get(row, "selinux"));
+        if (row_get(row, "mls") && !is_yes(row_get(row, "mls"))) {
+                node.mls = false;
+                g_assert_cmpint(free_and_strdup(&node.file_context, "system_u:object_r:container_file_t"), ==, 0);
+        }
+
+        r = validate_and_plan(&node, &settings, &q, &none, &observed, seclabel ? is_yes(seclabel) : -1, &p, &f);
+        g_assert_cmpstr(result_word(r, &f), ==, row_has(row, "=result") ? row_need(row, "=result") : "ok");
+        assert_message_helps(r, &f);
+        compare_with_kubelet(row, r, &p);
+        if (r != 0)
+                return;
+
+        assert_cell(row, "=strategy", strategy_to_string(p.strategy));
+        assert_cell(row, "=reason", reason_to_string(p.reason));
+        assert_cell(row, "=context", p.context);
+        assert_cell(row, "=flag", p.runtime_flag);
+        options = strv_join(p.mount_options, ",");
+        assert_cell(row, "=options", options);
+        if (row_has(row, "=taints"))
+                g_assert_cmpint(p.taints, ==, is_yes(row_need(row, "=taints")));
+        g_assert_null(p.share);
+        assert_plan_is_consistent(&p);
+}
+
+static void test_row(gconstpointer data) {
+        test_row_with_default(data, -1);
+}
+
+/* In the tables from Kubernetes a pod without a policy has MountOption. */
+static void test_kubernetes_row(gconstpointer data) {
+        test_row_with_default(data, RELABEL_ON_VOLUME_MOUNT);
+}
+
+/* --- two pods on one node --- */
+
+static const uint64_t since_usec = UINT64_C(1767323045000000);
+
+/* Remembers what carrying out a plan leaves behind. */
+static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
+        Volume *v = volume_new(q->volume);
+        Holder *h = calloc(1, sizeof(*h));
+
+        g_assert_true(v && h);
+        g_assert_cmpint(free_and_strdup(&v->context, p->context), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->source, strempty(q->source)), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->fs_type, strempty(q->fs_type)), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->volume_type, q->volume_type), ==, 0);
+        v->access_mode = q->access_mode;
+        v->strategy = p->strategy;
+        v->tainted = p->taints;
+        *h = (Holder){
+                .name = copy(q->holder),
+                .target = copy(q->target),
+                .state = HOLDER_MOUNTED,
+                .since_usec = since_usec,
+                .mount_id = 1,
+                .read_only = p->read_only,
+        };
+        volume_add_holder(v, h);
+        volumes_add(volumes, v);
+        return v;
+}
+
+static void observe(Observed *o, const char *target, const char *fs_type, const char *context) {
+        o->mounts = reallocarray(o->mounts, o->n_mounts + 1, sizeof(MountFact));
+        g_assert_nonnull(o->mounts);
+        o->mounts[o->n_mounts++] = (MountFact){
+                .target = copy(target),
+                .source = copy("/dev/vdb"),
+                .fs_type = copy(fs_type),
+                .device = copy("254:16"),
+                .context = copy(context),
+                .seclabel = isempty(context),
+                .mount_id = 1,
+        };
+}
+
+static Request pair_request(const Row *row, int n) {
+        Request q = make_request(n == 1 ? TARGET_1 : TARGET_2, n == 1 ? "pod-1" : "pod-2",
+                                 row_get(row, "fs") ? row_get(row, "fs") : "ext4", row_get(row, "mode"),
+                                 row_get(row, n == 1 ? "policy1" : "policy2"),
+                                 row_get(row, n == 1 ? "level1" : "level2"));
+
+        set_string(&q.volume_type, row, "type");
+        if (row_get(row, "supported"))
+                q.selinux_mount_supported = is_yes(row_get(row, "supported"));
+        return q;
+}
+
+static void assert_second_plan(const Row *row, const Plan *p, const Plan *first, bool shares) {
+        assert_cell(row, "=strategy2", strategy_to_string(p->strategy));
+        assert_cell(row, "=context2", p->context);
+        assert_cell(row, "=flag2", p->runtime_flag);
+        assert_plan_is_consistent(p);
+        if (!shares) {
+                g_assert_null(p->share);
+                assert_cell(row, "=reason2", reason_to_string(p->reason));
+                return;
+        }
+        /* B1 and B3: nothing is staged a second time. */
+        g_assert_nonnull(p->share);
+        g_assert_cmpstr(p->share->target, ==, TARGET_1);
+        if (p->strategy == STRATEGY_CONTEXT_MOUNT) {
+                g_assert_cmpint(p->reason, ==, REASON_CONTEXT_SHARED);
+                g_assert_cmpstr(p->context, ==, first->context);
+        } else
+                assert_cell(row, "=reason2", reason_to_string(p->reason));
+}
+
+static void assert_conflict(const Plan *p, const Volume *v) {
+        g_assert_cmpuint(p->n_conflicts, ==, 1);
+        g_assert_cmpstr(p->conflicts[0].volume, ==, TEST_VOLUME);
+        g_assert_cmpstr(p->conflicts[0].holder, ==, "pod-1");
+        g_assert_cmpstr(p->conflicts[0].target, ==, TARGET_1);
+        g_assert_cmpstr(p->conflicts[0].context, ==, v->context);
+        g_assert_cmpuint(p->conflicts[0].since_usec, ==, since_usec);
+}
+
+/* The first pod runs, the second comes; a second that has to wait gets the volume when the first is gone. */
+static void test_pair(gconstpointer data) {
+        const Row *row = data;
+        const char *expected = row_need(row, "=result"), *kubelet = row_get(row, "=kubelet");
+        _cleanup_(node_done) Node node = test_node();
+        _cleanup_(settings_done) Settings settings = test_settings(NULL);
+        _cleanup_(request_done) Request first = pair_request(row, 1), second = pair_request(row, 2);
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_(plan_done) Plan plan = { 0 };
+        _cleanup_(volumes_done) Volumes volumes = { 0 };
+        _cleanup_(observed_done) Observed nothing = { 0 }, mounts = { 0 };
+        Volume *v;
+        bool runs;
+        int r;
+
+        settings.default_policy = RELABEL_ON_VOLUME_MOUNT;
+        set_gates(&settings, row_get(row, "gates"));
+
+        r = validate_and_plan(&node, &settings, &first, &volumes, &nothing, -1, &plan, &f);
+        if (r == FAILURE_LEVEL_REQUIRED) {
+                /* Neither pod gets as far as a conflict. */
+                g_assert_cmpstr(row_need(row, "=strategy1"), ==, "LevelRequired");
+                g_assert_cmpstr(expected, ==, "LevelRequired");
+                g_assert_true(g_str_has_prefix(row_need(row, "note"), "level-required:"));
+                return;
+        }
+        assert_success(r, &f);
+        assert_cell(row, "=strategy1", strategy_to_string(plan.strategy));
+        v = record(&volumes, &first, &plan);
+        observe(&mounts, TARGET_1, "ext4", plan.strategy == STRATEGY_CONTEXT_MOUNT ? plan.context : "");
+
+        /* The record alone must do, and what is seen of the mounts must not change the answer. */
+        for (int seen = 0; seen < 2; seen++) {
+                _cleanup_(plan_done) Plan p = { 0 };
+
+                failure_done(&f);
+                r = validate_and_plan(&node, &settings, &second, &volumes, seen ? &mounts : &nothing, -1, &p, &f);
+                g_assert_cmpstr(result_word(r, &f), ==, expected);
+                assert_message_helps(r, &f);
+                if (r == 0)
+                        assert_second_plan(row, &p, &plan, true);
+                else if (r == FAILURE_CONTEXT_CONFLICT)
+                        assert_conflict(&p, v);
+        }
+
+        runs = strcmp(expected, "ok") == 0;
+        if (kubelet) {
+                g_assert_true(strcmp(kubelet, "runs") == 0 || strcmp(kubelet, "stuck") == 0);
+                if (runs == (strcmp(kubelet, "runs") == 0))
+                        g_assert_null(row_get(row, "note"));
+                else
+                        assert_known_difference(row_need(row, "note"));
+        }
+        if (strcmp(expected, "ContextConflict") != 0)
+                return;
+
+        /* B2 and B4 to B6: the first pod is gone, the second is mounted anew. */
+        volume_remove_holder(v, v->holders);
+        failure_done(&f);
+        plan_done(&plan);
+        r = validate_and_plan(&node, &settings, &second, &volumes, &nothing, -1, &plan, &f);
+        assert_success(r, &f);
+        assert_second_plan(row, &plan, NULL, false);
+}
+
+/* --- the volume types --- */
+
+typedef struct MatrixCase {
+        const Row *row;
+        const char *column;
+} MatrixCase;
+
+static void test_matrix(gconstpointer data) {
+        const MatrixCase *c = data;
+        _cleanup_(node_done) Node node = test_node();
+        _cleanup_(settings_done) Settings settings = test_settings(NULL);
+        _cleanup_(request_done) Request q = request_from_row(c->row);
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_(plan_done) Plan p = { 0 };
+        g_autofree char *answer = NULL;
+        Volumes none = { 0 };
+        Observed observed = { 0 };
+        int r;
+
+        q.policy = strcmp(c->column, "=always") == 0 ? RELABEL_ALWAYS : RELABEL_ON_VOLUME_MOUNT;
+        q.level = copy("s0:c10,c0");
+        r = validate_and_plan(&node, &settings, &q, &none, &observed, -1, &p, &f);
+        assert_success(r, &f);
+        assert_plan_is_consistent(&p);
+        answer = g_strdup_printf("%s %s %s", strategy_to_string(p.strategy),
+                                 isempty(p.runtime_flag) ? "-" : p.runtime_flag, reason_to_string(p.reason));
+        g_assert_cmpstr(answer, ==, row_need(c->row, c->column));
+        g_assert_cmpstr(p.context, ==,
+                        p.strategy == STRATEGY_NONE ? "" : "system_u:object_r:container_file_t:s0:c0,c10");
+}
+
+/* The proposal of 2015 said never, always or sometimes (that is, while unshared); a type that selvol ships with
+ * another answer says why in a note. */
+static void compare_with_2015(const Row *row) {
+        const char *then = row_get(row, "2015"), *mode = row_need(row, "mode");
+        bool managed = !strstr(row_need(row, "=always"), "not-managed"),
+             shared = strcmp(mode, "ROX") == 0 || strcmp(mode, "RWX") == 0, expected;
+
+        if (!then)
+                return;
+        expected = strcmp(then, "always") == 0 || (strcmp(then, "sometimes") == 0 && !shared);
+        if (managed == expected)
+                g_assert_null(row_get(row, "note"));
+        else
+                assert_known_difference(row_need(row, "note"));
+}
+
+static void test_matrix_always(gconstpointer data) {
+        compare_with_2015(data);
+        test_matrix(&(MatrixCase){ data, "=always" });
+}
+
+static void test_matrix_on_volume_mount(gconstpointer data) {
+        test_matrix(&(MatrixCase){ data, "=onvolumemount" });
+}
+
+/* Every type of the shipped configuration is in the matrix, and the other way round. */
+static void test_matrix_is_complete(gconstpointer data) {
+        static const char *const types[] = {
+                "hostPath",
+                "emptyDir",
+                "gitRepo",
+                "secret",
+                "downwardAPI",
+                "gcePersistentDisk",
+                "awsElasticBlockStore",
+                "nfs",
+                "iscsi",
+                "glusterfs",
+                "persistentVolumeClaim",
+                "rbd",
+                "cinder",
+                "cephfs",
+                "configMap",
+                "projected",
+                "local",
+                "azureFile",
+                "portworx",
+                "quobyte",
+                "fc",
+                "image",
+                "csi",
+                "flexVolume",
+        };
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+
+        g_assert_cmpuint(s.n_volume_types, ==, G_N_ELEMENTS(types));
+        for (size_t i = 0; i < G_N_ELEMENTS(types); i++)
+                g_assert_nonnull(settings_volume_type(&s, types[i]));
+}
+
+/* --- what tables can't say --- */
+
+typedef struct Fixture {
+        Node node;
+        Settings settings;
+        Volumes volumes;
+        Observed observed;
+        Request request;
+        Failure failure;
+        Plan plan;
+} Fixture;
+
+static void fixture_set_up(Fixture *x, gconstpointer data) {
+        x->node = test_node();
+        x->settings = test_settings(NULL);
+        x->request = make_request(TARGET_2, "pod-2", "ext4", "RWO", "OnVolumeMount", "s0:c0,c1");
+        x->request.selinux_mount_supported = 1;
+}
+
+static void fixture_forget(Fixture *x) {
+        plan_done(&x->plan);
+        failure_done(&x->failure);
+}
+
+static void fixture_tear_down(Fixture *x, gconstpointer data) {
+        fixture_forget(x);
+        request_done(&x->request);
+        observed_done(&x->observed);
+        volumes_done(&x->volumes);
+        settings_done(&x->settings);
+        node_done(&x->node);
+}
+
+static int fixture_plan(Fixture *x) {
+        fixture_forget(x);
+        return validate_and_plan(&x->node, &x->settings, &x->request, &x->volumes, &x->observed, -1, &x->plan,
+                                 &x->failure);
+}
+
+static Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const char *holder, Strategy strategy,
+                            const char *context) {
+        Volume *v = volumes_find(&x->volumes, volume);
+        Holder *h = calloc(1, sizeof(*h));
+
+        g_assert_nonnull(h);
+        if (!v) {
+                v = volume_new(volume);
+                g_assert_nonnull(v);
+                volumes_add(&x->volumes, v);
+        }
+        v->strategy = strategy;
+        g_assert_cmpint(free_and_strdup(&v->context, context), ==, 0);
+        g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
+        *h = (Holder){
+                .name = copy(holder), .target = copy(target), .state = HOLDER_MOUNTED, .since_usec = since_usec
+        };
+        volume_add_holder(v, h);
+        return h;
+}
+
+#define CONTEXT_0_1 "system_u:object_r:container_file_t:s0:c0,c1"
+#define CONTEXT_0_2 "system_u:object_r:container_file_t:s0:c0,c2"
+
+/* KEP-1710, enabling and disabling the feature. */
+static void test_gate_on_off_on(Fixture *x, gconstpointer data) {
+        Volume *v;
+
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
+        g_assert_cmpint(x->plan.reason, ==, REASON_CONTEXT_MOUNT);
+
+        settings_done(&x->settings);
+        x->settings = test_settings("[Service];SELinuxRelabelPolicy=no");
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_RELABEL);
+        g_assert_cmpint(x->plan.reason, ==, REASON_GATE_DISABLED);
+        g_assert_cmpstr(x->plan.runtime_flag, ==, "Z");
+        g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
+        g_assert_nonnull(strstr(x->plan.text, "SELinuxRelabelPolicy"));
+
+        /* The pod of the off time has come and gone. */
+        v = record(&x->volumes, &x->request, &x->plan);
+        volume_remove_holder(v, v->holders);
+
+        settings_done(&x->settings);
+        x->settings = test_settings("[Service];SELinuxRelabelPolicy=yes");
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
+        g_assert_cmpint(x->plan.reason, ==, REASON_CONTEXT_MOUNT);
+        g_assert_cmpstr(x->plan.runtime_flag, ==, "");
+        g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
+}
+
+/* The gate is off, but the pod of the on time still runs: its context mount stays what it is. */
+static void test_gate_off_with_holder(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        x->settings.gate_relabel_policy = false;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1",
+                       "with context " CONTEXT_0_1, "for relabelling to");
+}
+
+/* Without the gate there is no policy to observe, hence no level to ask for. */
+static void test_gate_off_needs_no_level(Fixture *x, gconstpointer data) {
+        x->settings.gate_relabel_policy = false;
+        x->request.level = (free(x->request.level), NULL);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_RELABEL);
+        g_assert_cmpstr(x->plan.context, ==, "");
+}
+
+/* Rule 1 comes first: with SELinux off there is no policy, so its files aren't there either. */
+static void test_selinux_off_without_policy(Fixture *x, gconstpointer data) {
+        node_done(&x->node);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_NONE);
+        g_assert_cmpint(x->plan.reason, ==, REASON_SELINUX_DISABLED);
+        g_assert_cmpstr(x->plan.runtime_flag, ==, "");
+        g_assert_cmpstr(x->plan.context, ==, "");
+}
+
+static void test_policy_without_container_types(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(free_and_strdup(&x->node.file_context, NULL), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INVALID_CONTEXT, "lxc_contexts", "SELinuxContext");
+
+        x->request.level = (free(x->request.level), NULL);
+        x->request.context = copy(CONTEXT_0_1);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
+}
+
+static void test_type_not_allowed(Fixture *x, gconstpointer data) {
+        x->request.level = (free(x->request.level), NULL);
+        x->request.context = copy("system_u:object_r:shadow_t:s0:c0,c1");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_TYPE_NOT_ALLOWED, "shadow_t", "LabelTypes=", "[Worker]");
+}
+
+/* A list of allowed types that is empty allows none. */
+static void test_no_type_allowed(Fixture *x, gconstpointer data) {
+        settings_done(&x->settings);
+        x->settings = test_settings("[Worker];LabelTypes=");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_TYPE_NOT_ALLOWED, "container_file_t");
+}
+
+/* Canonical comparison: kubelet compares strings and would let the second pod wait for ever. */
+static void test_same_context_other_spelling(gconstpointer data) {
+        Fixture x = { 0 };
+
+        fixture_set_up(&x, NULL);
+        fixture_hold(&x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT,
+                     "system_u:object_r:container_file_t:s0:c0.c2");
+        g_assert_cmpint(free_and_strdup(&x.request.level, data), ==, 0);
+        assert_success(fixture_plan(&x), &x.failure);
+        g_assert_cmpint(x.plan.reason, ==, REASON_CONTEXT_SHARED);
+        g_assert_nonnull(x.plan.share);
+        fixture_tear_down(&x, NULL);
+}
+
+static void test_conflict_names_all(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
+        fixture_hold(x, TEST_VOLUME, "/var/lib/kubelet/pods/3/v", "pod-3", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "and 1 more");
+        fixture_hold(x, TEST_VOLUME, "/var/lib/kubelet/pods/4/v", "pod-4", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
+
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1", TARGET_1, CONTEXT_0_1,
+                       CONTEXT_0_2, "and 2 more", "since 2026-01-02 03:04:05 UTC", "ContextReleased");
+        g_assert_cmpuint(x->plan.n_conflicts, ==, 3);
+        g_assert_cmpstr(x->plan.conflicts[0].holder, ==, "pod-1");
+        g_assert_cmpstr(x->plan.conflicts[1].holder, ==, "pod-3");
+        g_assert_cmpstr(x->plan.conflicts[2].holder, ==, "pod-4");
+}
+
+/* Another volume id that leads to the same superblock; kubelet doesn't see it, the kernel answers EINVAL. */
+static void test_conflict_other_volume(Fixture *x, gconstpointer data) {
+        fixture_hold(x, "pvc-other", TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
+        assert_success(fixture_plan(x), &x->failure);
+
+        observe(&x->observed, TARGET_1, "ext4", CONTEXT_0_2);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "held as volume pvc-other by pod-1",
+                       TARGET_1, CONTEXT_0_2, "since 2026-01-02 03:04:05 UTC");
+        g_assert_cmpstr(x->plan.conflicts[0].volume, ==, "pvc-other");
+        g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
+}
+
+/* The other volume has been relabelled, not mounted with a context. */
+static void test_conflict_other_volume_relabelled(Fixture *x, gconstpointer data) {
+        fixture_hold(x, "pvc-other", TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_2);
+        observe(&x->observed, TARGET_1, "ext4", "");
+        x->request.policy = RELABEL_ALWAYS;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "for relabelling to " CONTEXT_0_1,
+                       "with context " CONTEXT_0_2, "held as volume pvc-other by pod-1");
+        g_assert_cmpstr(x->plan.conflicts[0].context, ==, CONTEXT_0_2);
+
+        /* The same labels suit both. */
+        g_assert_cmpint(free_and_strdup(&x->request.level, "s0:c2,c0"), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+}
+
+/* Mounted by an administrator. */
+static void test_conflict_strangers_mount(Fixture *x, gconstpointer data) {
+        observe(&x->observed, "/mnt/backup", "ext4", "");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "/mnt/backup", "not by selvol",
+                       "without a context", "Unmount it there");
+        g_assert_cmpstr(x->plan.conflicts[0].volume, ==, "");
+        g_assert_cmpstr(x->plan.conflicts[0].holder, ==, "");
+        g_assert_cmpuint(x->plan.conflicts[0].since_usec, ==, 0);
+
+        /* A mount without a context does not mind being relabelled. */
+        x->request.policy = RELABEL_ALWAYS;
+        assert_success(fixture_plan(x), &x->failure);
+}
+
+static void test_strangers_mount_same_context(Fixture *x, gconstpointer data) {
+        observe(&x->observed, "/mnt/backup", "ext4", CONTEXT_0_1);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
+        /* A stranger's mount is never cloned for a pod: what it shows was not verified. */
+        g_assert_null(x->plan.share);
+}
+
+/* Without a flag and without a context: still impossible on a superblock that has one. */
+static void test_conflict_plain_on_context(Fixture *x, gconstpointer data) {
+        observe(&x->observed, "/mnt/backup", "ext4", CONTEXT_0_2);
+        x->request.read_only = true;
+        x->request.policy = RELABEL_ALWAYS;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "wanted without a context",
+                       "with context " CONTEXT_0_2);
+}
+
+static void test_conflict_escapes_target(Fixture *x, gconstpointer data) {
+        observe(&x->observed, "/mnt/a\nb\033[2J", "ext4", "");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "/mnt/a\\x0ab\\x1b[2J");
+}
+
+/* The own mount at the same target is no conflict: the same request again. */
+static void test_same_target_is_no_conflict(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_2, "pod-2", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
+        observe(&x->observed, TARGET_2, "ext4", CONTEXT_0_2);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_null(x->plan.share);
+        g_assert_cmpint(x->plan.reason, ==, REASON_CONTEXT_MOUNT);
+}
+
+/* Only what is mounted can be cloned, but a mount on its way does conflict. */
+static void test_holder_that_is_mounting(Fixture *x, gconstpointer data) {
+        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+
+        h->state = HOLDER_MOUNTING;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_null(x->plan.share);
+
+        g_assert_cmpint(free_and_strdup(&x->request.level, "s0:c7,c8"), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1");
+}
+
+static void test_other_source(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        g_assert_cmpint(free_and_strdup(&x->request.source, "/dev/vdc"), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, TEST_VOLUME, "/dev/vdb",
+                       "another volume id");
+}
+
+static void test_other_file_system(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "xfs"), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, "holds xfs", "says ext4");
+
+        x->request.fs_type = (free(x->request.fs_type), NULL);
+        assert_success(fixture_plan(x), &x->failure);
+
+        g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "ntfs"), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_TYPE_NOT_ALLOWED, "ntfs", "[FileSystem ntfs]");
+}
+
+/* The options could not be checked before the file system was known. */
+static void test_options_of_found_file_system(Fixture *x, gconstpointer data) {
+        x->request.fs_type = (free(x->request.fs_type), NULL);
+        x->request.mount_options = copy_list("noatime,uid=0");
+        g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "ext4"), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INVALID_OPTION, "uid=0", "ext4", "MountOptions=");
+
+        g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "vfat"), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+}
+
+/* What is on the source decides, not what the caller didn't say. */
+static void test_found_file_system_foretells(Fixture *x, gconstpointer data) {
+        x->request.fs_type = (free(x->request.fs_type), NULL);
+        x->request.policy = RELABEL_ALWAYS;
+        g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "ext4"), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_RELABEL);
+
+        g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "vfat"), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.reason, ==, REASON_NO_SECLABEL);
+}
+
+/* Who changes no labels takes none. */
+static void test_reader_beside_relabel(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_2);
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.read_only = true;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.reason, ==, REASON_READ_ONLY);
+        g_assert_nonnull(x->plan.share);
+}
+
+static void test_context_option_once(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(free_and_strdup(&x->request.fs_type, "nfs"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&x->request.source, "server:/export"), ==, 0);
+        x->request.mount_options = copy_list("nosharecache,hard");
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpuint(strv_length(x->plan.mount_options), ==, 2);
+        g_assert_cmpstr(x->plan.mount_options[0], ==, "nosharecache");
+        g_assert_cmpstr(x->plan.mount_options[1], ==, "hard");
+}
+
+static MountFact *fixture_mounted(Fixture *x, const char *context, bool seclabel) {
+        observe(&x->observed, TARGET_2, "ext4", context);
+        x->observed.mounts[0].seclabel = seclabel;
+        return &x->observed.mounts[0];
+}
+
+static int fixture_adopt(Fixture *x) {
+        PlanInput in = {
+                .node = &x->node,
+                .settings = &x->settings,
+                .request = &x->request,
+                .volumes = &x->volumes,
+                .observed = &x->observed,
+                .seclabel = x->observed.mounts[0].seclabel,
+                .mounted = &x->observed.mounts[0],
+        };
+        int r;
+
+        fixture_forget(x);
+        r = request_validate(&x->request, &x->settings, &x->failure);
+        return r != 0 ? r : plan_make(&in, &x->plan, &x->failure);
+}
+
+static void test_adopt(Fixture *x, gconstpointer data) {
+        fixture_mounted(x, CONTEXT_0_1, false);
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
+        g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
+        g_assert_cmpstr(x->plan.runtime_flag, ==, "");
+        g_assert_true(x->plan.taints);
+
+        /* What is mounted counts, also for a caller who doesn't know the context or asks for a relabel. */
+        x->request.level = (free(x->request.level), NULL);
+        x->request.policy = RELABEL_ALWAYS;
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
+        g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
+
+        x->observed.mounts[0].read_only = true;
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_false(x->plan.taints);
+}
+
+/* longhorn#12318, ceph-csi#2295: the driver was given the option and dropped it. */
+static void test_adopt_dropped(Fixture *x, gconstpointer data) {
+        fixture_mounted(x, "", true);
+        assert_failure(fixture_adopt(x), &x->failure, FAILURE_CONTEXT_DROPPED, TEST_VOLUME, CONTEXT_0_1, "dropped");
+
+        x->request.policy = RELABEL_ALWAYS;
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_RELABEL);
+        g_assert_cmpstr(x->plan.runtime_flag, ==, "Z");
+
+        x->observed.mounts[0].seclabel = false;
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_cmpint(x->plan.reason, ==, REASON_NO_SECLABEL);
+}
+
+static void test_adopt_mismatch(Fixture *x, gconstpointer data) {
+        fixture_mounted(x, CONTEXT_0_2, false);
+        assert_failure(fixture_adopt(x), &x->failure, FAILURE_LABEL_MISMATCH, TEST_VOLUME, CONTEXT_0_1, CONTEXT_0_2,
+                       "unmount it");
+}
+
+/* With SELinux off the kernel shows the option of old, but it means nothing. */
+static void test_adopt_selinux_off(Fixture *x, gconstpointer data) {
+        fixture_mounted(x, CONTEXT_0_2, false);
+        node_done(&x->node);
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_NONE);
+        g_assert_cmpint(x->plan.reason, ==, REASON_SELINUX_DISABLED);
+}
+
+/* The mount to be adopted stands in the way of nobody, but others may stand in its way. */
+static void test_adopt_conflict(Fixture *x, gconstpointer data) {
+        fixture_mounted(x, CONTEXT_0_1, false);
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_1);
+        assert_failure(fixture_adopt(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1", TARGET_1);
+}
+
+static void test_read_only_device(Fixture *x, gconstpointer data) {
+        x->observed.device_read_only = true;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
+        g_assert_true(x->plan.read_only);
+        g_assert_false(x->plan.taints);
+
+        x->request.policy = RELABEL_ALWAYS;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_NONE);
+        g_assert_cmpint(x->plan.reason, ==, REASON_READ_ONLY);
+}
+
+static void test_estimate(Fixture *x, gconstpointer data) {
+        Volume *v = volume_new(TEST_VOLUME);
+
+        g_assert_nonnull(v);
+        v->inodes_used = 300000;
+        volumes_add(&x->volumes, v);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpuint(x->plan.entries, ==, 0);
+        g_assert_cmpuint(x->plan.usec, ==, 0);
+
+        x->request.policy = RELABEL_ALWAYS;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpuint(x->plan.entries, ==, 300000);
+        g_assert_cmpuint(x->plan.usec, ==, 2 * G_USEC_PER_SEC);
+}
+
+/* Equal input, equal plan; and the input stays as it was. */
+static void test_pure(Fixture *x, gconstpointer data) {
+        _cleanup_free_ char *spec = NULL, *again = NULL, *text = NULL;
+
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
+        g_assert_cmpint(fixture_plan(x), ==, FAILURE_CONTEXT_CONFLICT);
+        text = copy(x->failure.message);
+        spec = request_spec(&x->request);
+        g_assert_cmpint(fixture_plan(x), ==, FAILURE_CONTEXT_CONFLICT);
+        again = request_spec(&x->request);
+        g_assert_cmpstr(x->failure.message, ==, text);
+        g_assert_cmpstr(spec, ==, again);
+        g_assert_cmpuint(volume_count_holders(volumes_find(&x->volumes, TEST_VOLUME)), ==, 1);
+}
+
+static void test_reasons(void) {
+        for (int i = 0; i < REASONS; i++) {
+                const char *word = reason_to_string((Reason) i);
+
+                g_assert_nonnull(word);
+                g_assert_cmpint(reason_from_string(word), ==, i);
+        }
+        g_assert_null(reason_to_string(REASONS));
+        g_assert_cmpint(reason_from_string("because"), ==, -EINVAL);
+}
+
+static void add_matrix(void) {
+        Table *matrix = table_load("volume-types.table", matrix_columns);
+
+        table_add_tests(matrix, "/plan/types/always", test_matrix_always);
+        table_add_tests(matrix, "/plan/types/on-volume-mount", test_matrix_on_volume_mount);
+        g_test_add_data_func("/plan/types/complete", NULL, test_matrix_is_complete);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        table_add_tests(table_load("kep-1710.table", plan_columns), "/plan/kep", test_row);
+        table_add_tests(table_load("overrides.table", plan_columns), "/plan/overrides", test_row);
+        table_add_tests(table_load("kubernetes-one-pod.table", plan_columns), "/plan/kubernetes",
+                        test_kubernetes_row);
+        table_add_tests(table_load("kubernetes-two-pods.table", pair_columns), "/plan/kubernetes", test_pair);
+        add_matrix();
+
+#define ADD(name, function) g_test_add("/plan/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+        ADD("gate/on-off-on", test_gate_on_off_on);
+        ADD("gate/off-with-holder", test_gate_off_with_holder);
+        ADD("gate/off-needs-no-level", test_gate_off_needs_no_level);
+        ADD("selinux-off-without-policy", test_selinux_off_without_policy);
+        ADD("policy-without-container-types", test_policy_without_container_types);
+        ADD("type-not-allowed", test_type_not_allowed);
+        ADD("no-type-allowed", test_no_type_allowed);
+        g_test_add_data_func("/plan/canonical/order", "s0:c2,c1,c0", test_same_context_other_spelling);
+        g_test_add_data_func("/plan/canonical/range", "s0:c0.c2", test_same_context_other_spelling);
+        g_test_add_data_func("/plan/canonical/repeated", "s0:c0,c1,c1,c2", test_same_context_other_spelling);
+        g_test_add_data_func("/plan/canonical/equal-levels", "s0:c0.c2-s0:c2,c0.c1",
+                             test_same_context_other_spelling);
+        ADD("conflict/names-all", test_conflict_names_all);
+        ADD("conflict/other-volume", test_conflict_other_volume);
+        ADD("conflict/other-volume-relabelled", test_conflict_other_volume_relabelled);
+        ADD("conflict/strangers-mount", test_conflict_strangers_mount);
+        ADD("conflict/strangers-mount-same-context", test_strangers_mount_same_context);
+        ADD("conflict/plain-on-context", test_conflict_plain_on_context);
+        ADD("conflict/escapes-target", test_conflict_escapes_target);
+        ADD("conflict/same-target", test_same_target_is_no_conflict);
+        ADD("conflict/mounting", test_holder_that_is_mounting);
+        ADD("other-source", test_other_source);
+        ADD("other-file-system", test_other_file_system);
+        ADD("options-of-found-file-system", test_options_of_found_file_system);
+        ADD("adopt/context", test_adopt);
+        ADD("adopt/dropped", test_adopt_dropped);
+        ADD("adopt/mismatch", test_adopt_mismatch);
+        ADD("adopt/selinux-off", test_adopt_selinux_off);
+        ADD("adopt/conflict", test_adopt_conflict);
+        ADD("found-file-system-foretells", test_found_file_system_foretells);
+        ADD("reader-beside-relabel", test_reader_beside_relabel);
+        ADD("context-option-once", test_context_option_once);
+        ADD("read-only-device", test_read_only_device);
+        ADD("estimate", test_estimate);
+        ADD("pure", test_pure);
+        g_test_add_func("/plan/reasons", test_reasons);
+        return g_test_run();
+}

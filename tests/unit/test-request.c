@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/request.h"
+#include "core/context.h"
+#include "support.h"
+
+#define TARGET "/var/lib/kubelet/pods/1/volumes/v/mount"
+
+typedef struct Fixture {
+        Settings settings;
+        Request request;
+        Failure failure;
+} Fixture;
+
+static void fixture_set_up(Fixture *x, gconstpointer data) {
+        x->settings = test_settings(NULL);
+        x->request = REQUEST_INIT;
+        x->request.volume = copy("pvc-1");
+        x->request.source = copy("/dev/vdb");
+        x->request.target = copy(TARGET);
+        x->request.fs_type = copy("ext4");
+}
+
+static void fixture_tear_down(Fixture *x, gconstpointer data) {
+        failure_done(&x->failure);
+        request_done(&x->request);
+        settings_done(&x->settings);
+}
+
+static int validate(Fixture *x) {
+        failure_done(&x->failure);
+        return request_validate(&x->request, &x->settings, &x->failure);
+}
+
+static void set(char **field, const char *value) {
+        g_assert_cmpint(free_and_strdup(field, value), ==, 0);
+}
+
+/* --- one string each --- */
+
+static void assert_row(const Row *row, int r, const Failure *f) {
+        const char *expected = row_get(row, "=result") ? row_get(row, "=result") : "ok";
+
+        g_assert_cmpstr(result_word(r, f), ==, expected);
+        if (r != 0)
+                assert_failure(r, f, (FailureKind) failure_kind_from_string(expected), row_need(row, "=says"));
+        else
+                assert_success(r, f);
+}
+
+static void test_id(gconstpointer data) {
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_row(data, volume_id_validate(row_need(data, "value"), &f), &f);
+}
+
+static void test_target(gconstpointer data) {
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_row(data, target_validate(row_need(data, "value"), &s, &f), &f);
+}
+
+static void test_source(gconstpointer data) {
+        Fixture x = { 0 };
+        const char *fs = row_get(data, "fs");
+
+        fixture_set_up(&x, NULL);
+        set(&x.request.source, row_need(data, "value"));
+        set(&x.request.fs_type, fs);
+        assert_row(data, validate(&x), &x.failure);
+        fixture_tear_down(&x, NULL);
+}
+
+static void test_id_length(void) {
+        g_autofree char *fits = g_strnfill(VOLUME_ID_MAX, 'a'), *too_long = g_strnfill(VOLUME_ID_MAX + 1, 'a');
+        _cleanup_failure_ Failure f = { 0 };
+
+        g_assert_cmpuint(strlen(too_long), ==, 257);
+        assert_success(volume_id_validate(fits, &f), &f);
+        assert_failure(volume_id_validate(too_long, &f), &f, FAILURE_INVALID_VOLUME, "volume id", "256 bytes");
+}
+
+static void test_target_roots(void) {
+        _cleanup_(settings_done) Settings none = test_settings("[Worker];TargetRoots="),
+                                          two = test_settings("[Worker];TargetRoots=/srv/a /srv/b");
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_failure(target_validate(TARGET, &none, &f), &f, FAILURE_PATH_NOT_ALLOWED, TARGET, "none is configured",
+                       "TargetRoots=", "[Worker]");
+        assert_failure(target_validate(TARGET, &two, &f), &f, FAILURE_PATH_NOT_ALLOWED, TARGET, "/srv/a, /srv/b");
+        failure_done(&f);
+        assert_success(target_validate("/srv/b/x", &two, &f), &f);
+}
+
+static void test_long_target(void) {
+        g_autofree char *tail = g_strnfill(5000, 'a'), *target = g_strconcat("/var/lib/kubelet/", tail, NULL);
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_failure(target_validate(target, &s, &f), &f, FAILURE_INVALID_TARGET, "normalised");
+        g_assert_cmpuint(strlen(f.message), <, 400);
+}
+
+static void test_long_source(Fixture *x, gconstpointer data) {
+        g_autofree char *tail = g_strnfill(4096, 'a'), *source = g_strconcat("/dev/", tail, NULL);
+
+        set(&x->request.source, source);
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_VOLUME, "source");
+        g_assert_cmpuint(strlen(x->failure.message), <, 400);
+}
+
+/* --- whole requests --- */
+
+static void test_defaults(Fixture *x, gconstpointer data) {
+        assert_success(validate(x), &x->failure);
+        g_assert_cmpstr(x->request.volume_type, ==, "csi");
+        g_assert_cmpstr(x->request.holder, ==, TARGET);
+        g_assert_null(x->request.context);
+        g_assert_null(x->request.level);
+        g_assert_cmpint(x->request.policy, ==, -1);
+        g_assert_cmpint(x->request.selinux_mount_supported, ==, -1);
+        g_assert_false(x->request.read_only);
+        g_assert_cmpuint(strv_length(x->request.mount_options), ==, 0);
+}
+
+static void test_idempotent(Fixture *x, gconstpointer data) {
+        _cleanup_free_ char *once = NULL, *twice = NULL;
+
+        x->request.mount_options = copy_list("ro,noatime,nodev");
+        set(&x->request.level, "s0:c2,c1");
+        assert_success(validate(x), &x->failure);
+        once = strdup_printf("%s %s %s %i", x->request.level, x->request.holder, x->request.mount_options[0],
+                             x->request.read_only);
+        assert_success(validate(x), &x->failure);
+        twice = strdup_printf("%s %s %s %i", x->request.level, x->request.holder, x->request.mount_options[0],
+                              x->request.read_only);
+        g_assert_cmpstr(once, ==, "s0:c1,c2 " TARGET " noatime 1");
+        g_assert_cmpstr(twice, ==, once);
+        g_assert_cmpuint(strv_length(x->request.mount_options), ==, 1);
+}
+
+static void test_no_source(Fixture *x, gconstpointer data) {
+        set(&x->request.source, NULL);
+        set(&x->request.fs_type, NULL);
+        assert_success(validate(x), &x->failure);
+}
+
+static void test_level_is_canonical(Fixture *x, gconstpointer data) {
+        set(&x->request.level, "s0:c10,c0-s0:c0,c10");
+        assert_success(validate(x), &x->failure);
+        g_assert_cmpstr(x->request.level, ==, "s0:c0,c10");
+}
+
+static void test_context_is_canonical(Fixture *x, gconstpointer data) {
+        set(&x->request.context, "system_u:object_r:container_file_t:s0:c10,c0");
+        assert_success(validate(x), &x->failure);
+        g_assert_cmpstr(x->request.context, ==, "system_u:object_r:container_file_t:s0:c0,c10");
+}
+
+static void test_bad_level(Fixture *x, gconstpointer data) {
+        g_autofree char *huge = g_strnfill(4096, 'c');
+
+        set(&x->request.level, "s0:c1,c1024");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_CONTEXT, "s0:c1,c1024", "c0 to c1023");
+        set(&x->request.level, huge);
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_CONTEXT, "1024 bytes");
+        set(&x->request.level, "");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_CONTEXT, "malformed");
+}
+
+static void test_bad_names(Fixture *x, gconstpointer data) {
+        set(&x->request.user, "system_u:x");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_CONTEXT, "SELinuxUser", "letters");
+        set(&x->request.user, NULL);
+        set(&x->request.role, "");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_CONTEXT, "SELinuxRole");
+        set(&x->request.role, NULL);
+        set(&x->request.type, "t,suid");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_CONTEXT, "SELinuxType");
+}
+
+static void test_context_and_parts(Fixture *x, gconstpointer data) {
+        char **parts[] = { &x->request.user, &x->request.role, &x->request.type, &x->request.level };
+
+        set(&x->request.context, "u:r:t:s0");
+        for (size_t i = 0; i < G_N_ELEMENTS(parts); i++) {
+                set(parts[i], "s0");
+                assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION,
+                               "either SELinuxContext or SELinuxUser");
+                set(parts[i], NULL);
+        }
+        assert_success(validate(x), &x->failure);
+}
+
+#define KUBELET_CONTEXT "system_u:object_r:container_file_t:s0:c1,c2"
+
+static void test_context_in_options(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(strv_extend(&x->request.mount_options, "noatime"), ==, 0);
+        g_assert_cmpint(
+                strv_extend(&x->request.mount_options, "context=\"system_u:object_r:container_file_t:s0:c2,c1\""), ==,
+                0);
+        set(&x->request.level, "s0:c1,c2");
+        assert_success(validate(x), &x->failure);
+        g_assert_cmpstr(x->request.context, ==, KUBELET_CONTEXT);
+        g_assert_null(x->request.level);
+        g_assert_cmpuint(strv_length(x->request.mount_options), ==, 1);
+        g_assert_cmpstr(x->request.mount_options[0], ==, "noatime");
+
+        /* Checked twice, it is still the same. */
+        assert_success(validate(x), &x->failure);
+        g_assert_cmpstr(x->request.context, ==, KUBELET_CONTEXT);
+}
+
+static void test_context_in_options_disagrees_with_level(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(strv_extend(&x->request.mount_options, "context=\"" KUBELET_CONTEXT "\""), ==, 0);
+        set(&x->request.level, "s0:c1,c3");
+        assert_failure(validate(x), &x->failure, FAILURE_INCOMPATIBLE, "s0:c1,c2", "s0:c1,c3", "pass one");
+}
+
+static void test_context_in_options_without_level(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(strv_extend(&x->request.mount_options, "context=system_u:object_r:container_file_t"), ==, 0);
+        set(&x->request.level, "s0:c1,c3");
+        assert_failure(validate(x), &x->failure, FAILURE_INCOMPATIBLE, "(none)", "s0:c1,c3", "pass one");
+}
+
+static void test_context_in_options_disagrees_with_context(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(strv_extend(&x->request.mount_options, "context=\"" KUBELET_CONTEXT "\""), ==, 0);
+        set(&x->request.context, "system_u:object_r:container_file_t:s0:c1,c3");
+        assert_failure(validate(x), &x->failure, FAILURE_INCOMPATIBLE, KUBELET_CONTEXT, "c1,c3", "pass one");
+
+        set(&x->request.context, "system_u:object_r:container_file_t:s0:c2,c1");
+        assert_success(validate(x), &x->failure);
+}
+
+static void test_injection(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(strv_extend(&x->request.mount_options, "context=\"a:b:c:s0\",rootcontext=x"), ==, 0);
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_CONTEXT, "rootcontext=x");
+}
+
+static void test_option_not_listed(Fixture *x, gconstpointer data) {
+        x->request.mount_options = copy_list("noatime,uid=0");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "uid=0", "ext4", "MountOptions=");
+
+        /* It is the plan that refuses it while the file system is unknown. */
+        set(&x->request.fs_type, NULL);
+        assert_success(validate(x), &x->failure);
+}
+
+static void test_long_option(Fixture *x, gconstpointer data) {
+        g_autofree char *option = g_strnfill(4096, 'a');
+
+        g_assert_cmpint(strv_extend(&x->request.mount_options, option), ==, 0);
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "1024 bytes");
+}
+
+static void test_read_only(Fixture *x, gconstpointer data) {
+        x->request.mount_options = copy_list("ro");
+        assert_success(validate(x), &x->failure);
+        g_assert_true(x->request.read_only);
+
+        /* rw among the options doesn't undo ReadOnly. */
+        strv_free(x->request.mount_options);
+        x->request.mount_options = copy_list("rw");
+        assert_success(validate(x), &x->failure);
+        g_assert_true(x->request.read_only);
+}
+
+static void test_unknown_words(Fixture *x, gconstpointer data) {
+        set(&x->request.fs_type, "ntfs");
+        assert_failure(validate(x), &x->failure, FAILURE_TYPE_NOT_ALLOWED, "ntfs", "[FileSystem ...]");
+        set(&x->request.fs_type, "ext4");
+        set(&x->request.volume_type, "floppy");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "floppy", "[VolumeType ...]");
+        set(&x->request.volume_type, "\033[2J");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "\\x1b[2J");
+}
+
+static void test_name_options(gconstpointer data) {
+        static const char *const bad[] = { "", "a\nb", "a\033", "\177", "a\"b", "a,b", "a\\b", "\344", "a\302" };
+        g_autofree char *fits = g_strnfill(255, 'a'), *too_long = g_strnfill(256, 'a');
+        bool is_driver = strcmp(data, "Driver") == 0;
+        Fixture x = { 0 };
+        char **field;
+
+        fixture_set_up(&x, NULL);
+        field = is_driver ? &x.request.driver : &x.request.holder;
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                set(field, bad[i]);
+                assert_failure(validate(&x), &x.failure, FAILURE_INVALID_OPTION, data);
+        }
+        set(field, too_long);
+        assert_failure(validate(&x), &x.failure, FAILURE_INVALID_OPTION, data, "255 bytes");
+        set(field, fits);
+        assert_success(validate(&x), &x.failure);
+        set(field, "web-0 of team grün (uid 7)");
+        assert_success(validate(&x), &x.failure);
+        fixture_tear_down(&x, NULL);
+}
+
+static void test_access_modes(void) {
+        static const char *const words[ACCESS_MODES] = { "", "ReadWriteOnce", "ReadWriteOncePod", "ReadOnlyMany",
+                                                         "ReadWriteMany" };
+
+        for (int i = 0; i < ACCESS_MODES; i++) {
+                g_assert_cmpstr(access_mode_to_string((AccessMode) i), ==, words[i]);
+                g_assert_cmpint(access_mode_from_string(words[i]), ==, i);
+        }
+        g_assert_cmpint(access_mode_from_string("RWO"), ==, -EINVAL);
+        g_assert_cmpint(access_mode_from_string("readwriteonce"), ==, -EINVAL);
+}
+
+static void test_policies(void) {
+        g_assert_cmpint(relabel_policy_parse("Always"), ==, RELABEL_ALWAYS);
+        g_assert_cmpint(relabel_policy_parse("Recursive"), ==, RELABEL_ALWAYS);
+        g_assert_cmpint(relabel_policy_parse("OnVolumeMount"), ==, RELABEL_ON_VOLUME_MOUNT);
+        g_assert_cmpint(relabel_policy_parse("MountOption"), ==, RELABEL_ON_VOLUME_MOUNT);
+        g_assert_cmpint(relabel_policy_parse(""), ==, -EINVAL);
+        g_assert_cmpint(relabel_policy_parse("always"), ==, -EINVAL);
+        g_assert_cmpstr(relabel_policy_to_string(RELABEL_ALWAYS), ==, "Always");
+        g_assert_cmpstr(relabel_policy_to_string(RELABEL_ON_VOLUME_MOUNT), ==, "OnVolumeMount");
+}
+
+/* Each kind of failure has its name on D-Bus. */
+static void test_failure_kinds(void) {
+        for (int i = 0; i < FAILURE_KINDS; i++) {
+                g_assert_nonnull(failure_kind_to_string((FailureKind) i));
+                g_assert_cmpint(failure_kind_from_string(failure_kind_to_string((FailureKind) i)), ==, i);
+        }
+}
+
+static void test_failure_replaced(void) {
+        _cleanup_failure_ Failure f = { 0 };
+
+        g_assert_cmpint(failure_set(&f, FAILURE_BUSY, "one %i", 1), ==, FAILURE_BUSY);
+        g_assert_cmpint(failure_set(&f, FAILURE_TIMED_OUT, "two"), ==, FAILURE_TIMED_OUT);
+        assert_failure((int) FAILURE_TIMED_OUT, &f, FAILURE_TIMED_OUT, "two");
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        table_add_tests(table_load("volume-ids.table", "id value =result =says"), "/request/id", test_id);
+        table_add_tests(table_load("targets.table", "id value =result =says"), "/request/target", test_target);
+        table_add_tests(table_load("sources.table", "id fs value =result =says"), "/request/source", test_source);
+        g_test_add_func("/request/id-length", test_id_length);
+        g_test_add_func("/request/target-roots", test_target_roots);
+        g_test_add_func("/request/target-length", test_long_target);
+        g_test_add_func("/request/access-modes", test_access_modes);
+        g_test_add_func("/request/policies", test_policies);
+        g_test_add_func("/request/failure-kinds", test_failure_kinds);
+        g_test_add_func("/request/failure-replaced", test_failure_replaced);
+        g_test_add_data_func("/request/name/driver", "Driver", test_name_options);
+        g_test_add_data_func("/request/name/holder", "Holder", test_name_options);
+
+#define ADD(name, function) g_test_add("/request/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
+        ADD("source-length", test_long_source);
+        ADD("defaults", test_defaults);
+        ADD("idempotent", test_idempotent);
+        ADD("no-source", test_no_source);
+        ADD("level-is-canonical", test_level_is_canonical);
+        ADD("context-is-canonical", test_context_is_canonical);
+        ADD("bad-level", test_bad_level);
+        ADD("bad-names", test_bad_names);
+        ADD("context-and-parts", test_context_and_parts);
+        ADD("context-in-options/agrees", test_context_in_options);
+        ADD("context-in-options/other-level", test_context_in_options_disagrees_with_level);
+        ADD("context-in-options/no-level", test_context_in_options_without_level);
+        ADD("context-in-options/other-context", test_context_in_options_disagrees_with_context);
+        ADD("injection", test_injection);
+        ADD("option-not-listed", test_option_not_listed);
+        ADD("option-length", test_long_option);
+        ADD("read-only", test_read_only);
+        ADD("unknown-words", test_unknown_words);
+        return g_test_run();
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/settings.h"
+#include "support.h"
+
+/* Drop-ins that are wrong: the message names section, key and value. */
+static const struct {
+        const char *name, *dropin, *says;
+} wrong[] = {
+        { "unknown-key", "[Service];SELinuxRelabelPolcy=no", "[Service] has no key SELinuxRelabelPolcy=" },
+        { "unknown-key-case", "[Service];selinuxmount=no", "[Service] has no key selinuxmount=" },
+        { "unknown-key-worker", "[Worker];TargetRoot=/srv", "[Worker] has no key TargetRoot=" },
+        { "key-of-other-section", "[Service];TargetRoots=/srv", "[Service] has no key TargetRoots=" },
+        { "unknown-key-type", "[VolumeType nfs];Manage=always", "[VolumeType nfs] has no key Manage=" },
+        { "unknown-key-driver", "[Driver d];Labels=yes", "[Driver d] has no key Labels=" },
+        { "unknown-key-file-system", "[FileSystem ext4];Managed=always", "[FileSystem ext4] has no key Managed=" },
+        { "unknown-section", "[Services];SELinuxMount=no", "no section [Services]" },
+        { "unknown-section-kind", "[Volume nfs];Managed=always", "no section [Volume nfs]" },
+        { "section-without-name", "[VolumeType];Managed=always", "no section [VolumeType]" },
+        { "key-without-section", "SELinuxMount=no", "SELinuxMount" },
+        { "bad-boolean", "[Service];SELinuxMount=maybe", "[Service] SELinuxMount=maybe is not valid" },
+        { "bad-boolean-empty", "[Service];SELinuxRelabelPolicy=", "[Service] SELinuxRelabelPolicy= is not valid" },
+        { "bad-policy", "[Service];DefaultRelabelPolicy=Never", "[Service] DefaultRelabelPolicy=Never is not valid" },
+        { "bad-timeout", "[Service];JobTimeoutSec=soon", "JobTimeoutSec=soon" },
+        { "bad-timeout-zero", "[Service];JobTimeoutSec=0", "JobTimeoutSec=0" },
+        { "bad-timeout-long", "[Service];JobTimeoutSec=3601", "JobTimeoutSec=3601" },
+        { "bad-timeout-unit", "[Service];JobTimeoutSec=20s", "JobTimeoutSec=20s" },
+        { "bad-timeout-sign", "[Service];JobTimeoutSec=-1", "JobTimeoutSec=-1" },
+        { "bad-timeout-huge", "[Service];JobTimeoutSec=18446744073709551616", "JobTimeoutSec=18446744073709551616" },
+        { "bad-textfile", "[Service];MetricsTextfile=selvol.prom", "MetricsTextfile=selvol.prom" },
+        { "bad-root", "[Worker];TargetRoots=/srv/../etc", "[Worker] TargetRoots=/srv/../etc is not valid" },
+        { "bad-root-relative", "[Worker];TargetRoots=srv", "TargetRoots=srv" },
+        { "bad-root-slash", "[Worker];TargetRoots=/", "TargetRoots=/ is" },
+        { "bad-root-second", "[Worker];TargetRoots=/srv /", "TargetRoots=/srv / is" },
+        { "bad-root-trailing", "[Worker];SourceRoots=/dev/", "SourceRoots=/dev/ is" },
+        { "bad-type", "[Worker];LabelTypes=a:b", "[Worker] LabelTypes=a:b" },
+        { "bad-managed", "[VolumeType nfs];Managed=sometimes", "[VolumeType nfs] Managed=sometimes" },
+        { "bad-supported", "[VolumeType nfs];SELinuxMountSupported=2", "[VolumeType nfs] SELinuxMountSupported=2" },
+        { "bad-supported-driver", "[Driver d];SELinuxMountSupported=y", "[Driver d] SELinuxMountSupported=y" },
+        { "bad-fs-group", "[Driver d];FSGroupPolicy=Files", "[Driver d] FSGroupPolicy=Files" },
+        { "bad-source", "[FileSystem ext4];Source=tape", "[FileSystem ext4] Source=tape" },
+        { "bad-labels", "[FileSystem ext4];Labels=ja", "[FileSystem ext4] Labels=ja" },
+        { "bad-fs-name", "[FileSystem ../x];Labels=yes", "[FileSystem ../x] does not name a file system" },
+        { "bad-fs-name-capital", "[FileSystem EXT4];Labels=yes", "[FileSystem EXT4]" },
+};
+
+static void test_wrong(gconstpointer data) {
+        size_t i = GPOINTER_TO_SIZE(data);
+        _cleanup_(settings_done) Settings s = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = test_settings_load(wrong[i].dropin, &s, &f);
+        assert_failure(r, &f, FAILURE_INVALID_OPTION, "Configuration:", wrong[i].says);
+        g_assert_null(s.target_roots);
+        g_assert_null(s.volume_types);
+}
+
+/* A line that is none: the message names file and line. */
+static void test_syntax(void) {
+        _cleanup_(settings_done) Settings s = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_failure(test_settings_load("[Service];SELinuxMount=no;[Worker", &s, &f), &f, FAILURE_INVALID_OPTION,
+                       "Configuration:", "50-test.conf:3");
+        assert_failure(test_settings_load("[Service];SELinuxMount", &s, &f), &f, FAILURE_INVALID_OPTION,
+                       "Configuration:");
+}
+
+static void test_shipped(void) {
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+
+        g_assert_true(s.gate_relabel_policy);
+        g_assert_true(s.gate_mount);
+        g_assert_cmpint(s.default_policy, ==, RELABEL_ALWAYS);
+        g_assert_cmpuint(s.job_timeout_usec, ==, 20 * G_USEC_PER_SEC);
+        g_assert_null(s.metrics_textfile);
+        g_assert_cmpuint(strv_length(s.target_roots), ==, 2);
+        g_assert_true(strv_contains(s.target_roots, "/var/lib/kubelet"));
+        g_assert_true(strv_contains(s.source_roots, "/dev"));
+        g_assert_true(strv_contains(s.label_types, "container_file_t"));
+        g_assert_false(strv_contains(s.label_types, "etc_t"));
+        g_assert_true(settings_file_system(&s, "ext4")->labels);
+        g_assert_cmpint(settings_file_system(&s, "ext4")->source, ==, SOURCE_BLOCK);
+        g_assert_false(settings_file_system(&s, "vfat")->labels);
+        g_assert_false(settings_file_system(&s, "nfs")->labels);
+        g_assert_cmpint(settings_file_system(&s, "nfs")->source, ==, SOURCE_NETWORK);
+        g_assert_true(strv_contains(settings_file_system(&s, "nfs")->context_options, "nosharecache"));
+        g_assert_cmpint(settings_file_system(&s, "tmpfs")->source, ==, SOURCE_NONE);
+        g_assert_null(settings_file_system(&s, "ntfs"));
+        g_assert_null(settings_file_system(&s, NULL));
+        g_assert_cmpuint(s.n_drivers, ==, 0);
+        g_assert_cmpint(settings_volume_type(&s, "csi")->fs_group_policy, ==, FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE);
+        g_assert_cmpint(settings_volume_type(&s, "csi")->selinux_mount_supported, ==, -1);
+        g_assert_cmpint(settings_volume_type(&s, "nfs")->managed, ==, MANAGED_NEVER);
+}
+
+/* No option of the shipped lists can set labels or undo nosuid and nodev. */
+static void test_shipped_options_are_harmless(void) {
+        static const char *const harmful[] = { "context=", "fscontext=", "defcontext=", "rootcontext=", "seclabel",
+                                               "suid",     "dev",        "bind",        "rbind",        "remount",
+                                               "loop",     "loop=",      "helper=",     "uhelper=",     "user",
+                                               "users",    "owner",      "group",       "ro",           "rw" };
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(harmful); i++) {
+                g_assert_false(strv_contains(s.common_options, harmful[i]));
+                for (size_t k = 0; k < s.n_file_systems; k++) {
+                        g_assert_false(strv_contains(s.file_systems[k].options, harmful[i]));
+                        g_assert_false(strv_contains(s.file_systems[k].context_options, harmful[i]));
+                }
+        }
+}
+
+/* Nothing is configured: nothing is allowed. */
+static void test_absent(void) {
+        _cleanup_(settings_done) Settings s = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_success(test_settings_load_alone(NULL, &s, &f), &f);
+        g_assert_cmpuint(strv_length(s.target_roots), ==, 0);
+        g_assert_cmpuint(strv_length(s.source_roots), ==, 0);
+        g_assert_cmpuint(strv_length(s.label_types), ==, 0);
+        g_assert_cmpuint(s.n_file_systems, ==, 0);
+        g_assert_cmpuint(s.n_volume_types, ==, 0);
+        g_assert_cmpint(s.default_policy, ==, RELABEL_ALWAYS);
+        g_assert_true(s.gate_relabel_policy);
+        g_assert_cmpuint(s.job_timeout_usec, ==, 20 * G_USEC_PER_SEC);
+}
+
+/* A file of the same name in etc takes the shipped one's place as a whole. */
+static void test_replaced(void) {
+        _cleanup_(settings_done) Settings s = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_success(
+                test_settings_load_alone("[Worker]\nTargetRoots=/srv\n[Driver a.b/c]\nManaged=never\n", &s, &f), &f);
+        g_assert_cmpuint(strv_length(s.target_roots), ==, 1);
+        g_assert_cmpstr(s.target_roots[0], ==, "/srv");
+        g_assert_cmpint(settings_driver(&s, "a.b/c")->managed, ==, MANAGED_NEVER);
+        g_assert_null(settings_driver(&s, "a.b"));
+        g_assert_null(settings_driver(&s, NULL));
+}
+
+/* A drop-in's key replaces the key, not the section. */
+static void test_dropin(void) {
+        _cleanup_(settings_done) Settings s = test_settings(
+                "[Service];SELinuxMount=no;DefaultRelabelPolicy=MountOption;JobTimeoutSec=3600;"
+                "MetricsTextfile=/var/lib/node_exporter/selvol.prom;[Worker];TargetRoots=/srv/a\t/srv/b;"
+                "[VolumeType nfs];FSGroupPolicy=None;[FileSystem nfs];Labels=yes");
+
+        g_assert_true(s.gate_relabel_policy);
+        g_assert_false(s.gate_mount);
+        g_assert_cmpint(s.default_policy, ==, RELABEL_ON_VOLUME_MOUNT);
+        g_assert_cmpuint(s.job_timeout_usec, ==, UINT64_C(3600) * G_USEC_PER_SEC);
+        g_assert_cmpstr(s.metrics_textfile, ==, "/var/lib/node_exporter/selvol.prom");
+        g_assert_cmpuint(strv_length(s.target_roots), ==, 2);
+        g_assert_cmpstr(s.target_roots[1], ==, "/srv/b");
+        g_assert_true(strv_contains(s.source_roots, "/dev"));
+        g_assert_cmpint(settings_volume_type(&s, "nfs")->managed, ==, MANAGED_NEVER);
+        g_assert_cmpint(settings_volume_type(&s, "nfs")->fs_group_policy, ==, FS_GROUP_NONE);
+        g_assert_true(settings_file_system(&s, "nfs")->labels);
+        g_assert_true(strv_contains(settings_file_system(&s, "nfs")->context_options, "nosharecache"));
+        g_assert_cmpint(settings_file_system(&s, "nfs")->source, ==, SOURCE_NETWORK);
+}
+
+/* A restriction must not be lost to a blank or a comment. */
+static void test_comment(void) {
+        _cleanup_(settings_done) Settings s =
+                test_settings("# SELinuxMount=no;[Service];  # DefaultRelabelPolicy=Never;"
+                              "SELinuxMount = no;;");
+
+        g_assert_false(s.gate_mount);
+        g_assert_cmpint(s.default_policy, ==, RELABEL_ALWAYS);
+}
+
+/* An empty section of a driver is a driver of which nothing is said; it must not be an error. */
+static void test_empty_list(void) {
+        _cleanup_(settings_done) Settings s = test_settings("[Worker];LabelTypes=;SourceRoots=");
+
+        g_assert_cmpuint(strv_length(s.label_types), ==, 0);
+        g_assert_cmpuint(strv_length(s.source_roots), ==, 0);
+        g_assert_false(roots_contain(s.source_roots, "/dev/vdb"));
+}
+
+static void test_roots_contain(void) {
+        char *roots[] = { (char *) "/a/b", (char *) "/c", NULL };
+
+        g_assert_true(roots_contain(roots, "/a/b/c"));
+        g_assert_true(roots_contain(roots, "/c/d/e"));
+        g_assert_false(roots_contain(roots, "/c"));
+        g_assert_false(roots_contain(roots, "/a/bc"));
+        g_assert_false(roots_contain(roots, "/a"));
+        g_assert_false(roots_contain(NULL, "/a"));
+}
+
+static void test_words(void) {
+        static const char *const managed[] = { "never", "always", "by-access-mode" },
+                                 *const groups[] = { "None", "File", "ReadWriteOnceWithFSType", "Mount" },
+                                 *const sources[] = { "block", "none", "network" };
+
+        for (int i = 0; i < MANAGED_VALUES; i++)
+                g_assert_cmpint(managed_from_string(managed[i]), ==, i);
+        for (int i = 0; i < FS_GROUP_POLICIES; i++)
+                g_assert_cmpint(fs_group_policy_from_string(groups[i]), ==, i);
+        for (int i = 0; i < SOURCE_KINDS; i++)
+                g_assert_cmpint(source_kind_from_string(sources[i]), ==, i);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+                g_autofree char *path = g_strconcat("/settings/wrong/", wrong[i].name, NULL);
+
+                g_test_add_data_func(path, GSIZE_TO_POINTER(i), test_wrong);
+        }
+        g_test_add_func("/settings/syntax", test_syntax);
+        g_test_add_func("/settings/shipped", test_shipped);
+        g_test_add_func("/settings/shipped-options-are-harmless", test_shipped_options_are_harmless);
+        g_test_add_func("/settings/absent", test_absent);
+        g_test_add_func("/settings/replaced", test_replaced);
+        g_test_add_func("/settings/drop-in", test_dropin);
+        g_test_add_func("/settings/comment", test_comment);
+        g_test_add_func("/settings/empty-list", test_empty_list);
+        g_test_add_func("/settings/roots-contain", test_roots_contain);
+        g_test_add_func("/settings/words", test_words);
+        return g_test_run();
+}

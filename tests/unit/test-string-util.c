@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
+
+#include "basic/string-util.h"
+#include "support.h"
+
+static void test_escape(void) {
+        static const struct {
+                const char *in;
+                size_t max;
+                const char *out;
+        } cases[] = {
+                { "", 10, "" },
+                { "plain text", 80, "plain text" },
+                { "a\nb\tc\r", 80, "a\\x0ab\\x09c\\x0d" },
+                { "\033[2Jx", 80, "\\x1b[2Jx" },
+                { "\177", 80, "\\x7f" },
+                { "back\\slash", 80, "back\\x5cslash" },
+                { "quote\"", 80, "quote\"" },
+                { "grün €", 80, "grün €" },
+                { "\360\237\230\200", 80, "\360\237\230\200" },
+                { "\344", 80, "\\xe4" },            /* Latin-1 */
+                { "\302\200x", 80, "\\xc2\\x80x" }, /* C1 control character */
+                { "\302\233"
+                  "31m",
+                  80, "\\xc2\\x9b31m" },                   /* CSI in one character */
+                { "\302\240", 80, "\302\240" },            /* no-break space is none */
+                { "\300\257", 80, "\\xc0\\xaf" },          /* overlong '/' */
+                { "\355\240\200", 80, "\\xed\\xa0\\x80" }, /* surrogate */
+                { "\342\202", 80, "\\xe2\\x82" },          /* cut off */
+                { "abcdef", 3, "abc..." },
+                { "abc", 3, "abc" },
+                { "ab€", 3, "ab..." }, /* no half characters */
+                { "abc", 0, "..." },
+                { "\n\n\n", 1, "\\x0a..." },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_free_ char *escaped = string_escape(cases[i].in, cases[i].max);
+
+                g_assert_cmpstr(escaped, ==, cases[i].out);
+                g_assert_true(utf8_is_valid(escaped));
+        }
+}
+
+/* Every byte, alone and before others, gives one line of valid text. */
+static void test_escape_any_byte(void) {
+        for (int a = 1; a < 256; a++)
+                for (int b = 1; b < 256; b++) {
+                        char in[] = { (char) a, (char) b, 0 };
+                        _cleanup_free_ char *escaped = string_escape(in, 80);
+
+                        g_assert_true(g_utf8_validate(escaped, -1, NULL));
+                        for (const char *p = escaped; *p; p++)
+                                g_assert_true((unsigned char) *p >= 0x20 && *p != 0x7f);
+                }
+}
+
+/* Never more than four bytes for one, and never read beyond the limit. */
+static void test_escape_limit(void) {
+        char in[64];
+
+        memset(in, '\001', sizeof(in)); /* without an end */
+        for (size_t max = 0; max < sizeof(in) - 1; max++) {
+                _cleanup_free_ char *escaped = string_escape(in, max);
+
+                g_assert_cmpuint(strlen(escaped), ==, 4 * max + 3);
+        }
+}
+
+static void test_utf8(void) {
+        static const char *const good[] = {
+                "", "a", "ä", "€", "\360\237\230\200", "\364\217\277\277", "\357\277\277", "\177"
+        };
+        static const char *const bad[] = {
+                "\200",             /* continuation alone */
+                "\300\200",         /* overlong NUL */
+                "\301\277",         /* overlong */
+                "\340\200\257",     /* overlong */
+                "\360\200\200\257", /* overlong */
+                "\355\240\200",     /* surrogates */
+                "\355\277\277",
+                "\364\220\200\200", /* beyond U+10FFFF */
+                "\365\200\200\200",
+                "\377",
+                "a\303", /* cut off */
+                "a\342\202",
+                "a\360\237\230",
+                "\303a",
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(good); i++)
+                g_assert_true(utf8_is_valid(good[i]));
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
+                g_assert_false(utf8_is_valid(bad[i]));
+}
+
+/* Against another implementation, for all sequences of three bytes with a given first. */
+static void test_utf8_against_glib(void) {
+        static const unsigned char first[] = {
+                0x7f, 0x80, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xed, 0xef, 0xf0, 0xf4, 0xff
+        };
+
+        for (size_t i = 0; i < sizeof(first); i++)
+                for (int b = 1; b < 256; b++)
+                        for (int c = 1; c < 256; c++) {
+                                char s[] = { (char) first[i], (char) b, (char) c, 0 };
+
+                                g_assert_true(utf8_is_valid(s) == g_utf8_validate(s, -1, NULL));
+                        }
+}
+
+static void test_parse_u64(void) {
+        static const struct {
+                const char *in;
+                int r;
+                unsigned long long out;
+        } cases[] = {
+                { "0", 0, 0 },
+                { "20", 0, 20 },
+                { "18446744073709551615", 0, ULLONG_MAX },
+                { "18446744073709551616", -ERANGE, 0 },
+                { "18446744073709551620", -ERANGE, 0 },
+                { "99999999999999999999999", -ERANGE, 0 },
+                { "", -EINVAL, 0 },
+                { "-1", -EINVAL, 0 },
+                { "+1", -EINVAL, 0 },
+                { " 1", -EINVAL, 0 },
+                { "1 ", -EINVAL, 0 },
+                { "0x10", -EINVAL, 0 },
+                { "1.5", -EINVAL, 0 },
+                { "ten", -EINVAL, 0 },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                unsigned long long v = 42;
+
+                g_assert_cmpint(parse_u64(cases[i].in, &v), ==, cases[i].r);
+                g_assert_cmpuint(v, ==, cases[i].r == 0 ? cases[i].out : 42);
+        }
+        g_assert_cmpint(parse_u64(NULL, &(unsigned long long){ 0 }), ==, -EINVAL);
+}
+
+static void test_parse_boolean(void) {
+        static const char *const yes[] = { "yes", "true", "on", "1" }, *const no[] = { "no", "false", "off", "0" },
+                                 *const neither[] = { "", "Yes", "y", "2", "yes ", "maybe", "truee" };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(yes); i++)
+                g_assert_cmpint(parse_boolean(yes[i]), ==, 1);
+        for (size_t i = 0; i < G_N_ELEMENTS(no); i++)
+                g_assert_cmpint(parse_boolean(no[i]), ==, 0);
+        for (size_t i = 0; i < G_N_ELEMENTS(neither); i++)
+                g_assert_cmpint(parse_boolean(neither[i]), ==, -EINVAL);
+        g_assert_cmpint(parse_boolean(NULL), ==, -EINVAL);
+}
+
+static void test_strv(void) {
+        _cleanup_strv_ char **a = NULL, **b = NULL, **empty = NULL;
+        _cleanup_free_ char *joined = NULL, *nothing = NULL;
+
+        g_assert_cmpint(strv_split("  a \t b  c ", " \t", &a), ==, 0);
+        g_assert_cmpuint(strv_length(a), ==, 3);
+        g_assert_true(strv_contains(a, "b"));
+        g_assert_false(strv_contains(a, "B"));
+        g_assert_false(strv_contains(NULL, "b"));
+
+        g_assert_cmpint(strv_copy(a, &b), ==, 0);
+        g_assert_true(strv_equal(a, b));
+        g_assert_cmpint(strv_extend(&b, "d"), ==, 0);
+        g_assert_false(strv_equal(a, b));
+        g_assert_false(strv_equal(b, a));
+        g_assert_true(strv_equal(NULL, NULL));
+
+        joined = strv_join(b, ", ");
+        g_assert_cmpstr(joined, ==, "a, b, c, d");
+        nothing = strv_join(NULL, ", ");
+        g_assert_cmpstr(nothing, ==, "");
+
+        g_assert_cmpint(strv_split("", " ", &empty), ==, 0);
+        g_assert_cmpuint(strv_length(empty), ==, 0);
+        g_assert_true(strv_equal(empty, NULL));
+        g_assert_cmpint(strv_consume(&empty, NULL), ==, -ENOMEM);
+}
+
+static void test_small_ones(void) {
+        _cleanup_free_ char *s = NULL;
+
+        g_assert_true(streq_ptr(NULL, NULL));
+        g_assert_false(streq_ptr("", NULL));
+        g_assert_true(streq_ptr("a", "a"));
+        g_assert_cmpstr(startswith("context=x", "context="), ==, "x");
+        g_assert_null(startswith("contex", "context="));
+        g_assert_true(isempty(NULL) && isempty("") && !isempty("a"));
+
+        g_assert_cmpint(free_and_strdup(&s, "a"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&s, s), ==, 0);
+        g_assert_cmpstr(s, ==, "a");
+        g_assert_cmpint(free_and_strdup(&s, NULL), ==, 0);
+        g_assert_null(s);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        g_test_add_func("/string/escape", test_escape);
+        g_test_add_func("/string/escape-any-byte", test_escape_any_byte);
+        g_test_add_func("/string/escape-limit", test_escape_limit);
+        g_test_add_func("/string/utf8", test_utf8);
+        g_test_add_func("/string/utf8-against-glib", test_utf8_against_glib);
+        g_test_add_func("/string/parse-u64", test_parse_u64);
+        g_test_add_func("/string/parse-boolean", test_parse_boolean);
+        g_test_add_func("/string/strv", test_strv);
+        g_test_add_func("/string/small-ones", test_small_ones);
+        return g_test_run();
+}

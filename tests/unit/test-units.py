@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The worker's unit gives it no mount namespace of its own: what it mounts there would never reach the host.
+
+The list is that of exec_needs_mount_namespace() in systemd 252, with what later versions have added."""
+
+import pathlib
+import re
+import sys
+
+OFF = {"", "no", "false", "off", "0", "n", "f"}
+
+# Directive: the values that make no mount namespace. An empty one always resets.
+NAMESPACE = {
+    "RootImage": set(),
+    "RootDirectory": set(),
+    "RootDirectoryFileDescriptor": set(),
+    "RootHash": set(),
+    "RootEphemeral": OFF,
+    "ReadWritePaths": set(),
+    "ReadOnlyPaths": set(),
+    "InaccessiblePaths": set(),
+    "ReadWriteDirectories": set(),  # the names of old
+    "ReadOnlyDirectories": set(),
+    "InaccessibleDirectories": set(),
+    "ExecPaths": set(),
+    "NoExecPaths": set(),
+    "BindPaths": set(),
+    "BindReadOnlyPaths": set(),
+    "BindLogSockets": OFF,
+    "TemporaryFileSystem": set(),
+    "MountImages": set(),
+    "ExtensionImages": set(),
+    "ExtensionDirectories": set(),
+    "MountAPIVFS": OFF,
+    "MountFlags": {"shared"},
+    "PrivateTmp": OFF,
+    "PrivateDevices": OFF,
+    "PrivateMounts": OFF,
+    "PrivateIPC": OFF,
+    "PrivatePIDs": OFF,
+    "PrivateBPF": OFF,
+    "PrivateNetwork": OFF,  # since 254
+    "PrivateUsers": OFF,  # a user namespace, in which nothing of the host can be mounted
+    "ProtectSystem": OFF,
+    "ProtectHome": OFF,
+    "ProtectKernelTunables": OFF,
+    "ProtectKernelModules": OFF,
+    "ProtectKernelLogs": OFF,
+    "ProtectControlGroups": OFF,
+    "ProtectProc": {"default"},
+    "ProcSubset": {"all"},
+    "IPCNamespacePath": set(),
+    "NetworkNamespacePath": set(),
+    "UserNamespacePath": set(),
+    "MountNamespacePath": set(),
+    "DynamicUser": OFF,
+    "LogNamespace": set(),
+}
+
+DIRECTORIES = re.compile(r"(Runtime|State|Cache|Logs|Configuration)Directory")
+
+
+def settings(text):
+    """The Key=Value lines of [Service], continuation lines joined."""
+    section = None
+    for line in re.sub(r"\\\n", " ", text).splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            section = line
+        elif section == "[Service]" and "=" in line and line[0] not in "#;":
+            key, value = line.split("=", 1)
+            yield key.strip(), value.strip()
+
+
+def judge(text):
+    wrong = []
+    for key, value in settings(text):
+        if key in NAMESPACE and value and value.lower() not in NAMESPACE[key]:
+            wrong.append(f"{key}={value} creates a mount namespace")
+        if DIRECTORIES.fullmatch(key) and any(word.endswith(":ro") for word in value.split()):
+            wrong.append(f"{key}={value} creates a mount namespace")
+        # RestrictNamespaces= without mnt would leave the worker unable to stage.
+        if key == "RestrictNamespaces" and value.startswith("~") and "mnt" in value.split("~")[1].split():
+            wrong.append(f"{key}={value} forbids the worker the namespace it stages in")
+        if key == "RestrictNamespaces" and value.lower() in {"yes", "true", "on", "1"}:
+            wrong.append(f"{key}={value} forbids the worker the namespace it stages in")
+    return wrong
+
+
+def self_test():
+    """Every entry of the list is noticed, and nothing else."""
+    tests = []
+    for key, harmless in NAMESPACE.items():
+        tests.append((f"{key}=yes is noticed", bool(judge(f"[Service]\n{key}=yes\n"))))
+        for value in sorted(harmless):
+            tests.append((f"{key}={value or '(empty)'} is harmless", not judge(f"[Service]\n{key}={value}\n")))
+    tests += [
+        ("ProtectSystem=strict is noticed", bool(judge("[Service]\nProtectSystem=strict\n"))),
+        ("ProtectProc=invisible is noticed", bool(judge("[Service]\n ProtectProc = invisible\n"))),
+        ("PrivateTmp=disconnected is noticed", bool(judge("[Service]\nPrivateTmp=disconnected\n"))),
+        ("MountFlags=slave is noticed", bool(judge("[Service]\nMountFlags=slave\n"))),
+        ("StateDirectory=a:b:ro is noticed", bool(judge("[Service]\nStateDirectory=a:b:ro\n"))),
+        ("StateDirectory=a is harmless", not judge("[Service]\nStateDirectory=a\n")),
+        ("a continued line is read", bool(judge("[Service]\nBindPaths= \\\n  /a:/b\n"))),
+        ("a comment is harmless", not judge("[Service]\n# PrivateTmp=yes\n;PrivateTmp=yes\n")),
+        ("another section is harmless", not judge("[Unit]\nPrivateTmp=yes\n")),
+        ("RestrictNamespaces=yes is noticed", bool(judge("[Service]\nRestrictNamespaces=yes\n"))),
+        ("RestrictNamespaces=mnt is harmless", not judge("[Service]\nRestrictNamespaces=mnt\n")),
+        ("safe hardening is harmless", not judge("[Service]\nNoNewPrivileges=yes\nSystemCallFilter=@mount\n"
+                                                 "ProtectClock=yes\nDevicePolicy=closed\nMemoryDenyWriteExecute=yes\n")),
+    ]
+    return tests
+
+
+def main():
+    units = pathlib.Path(sys.argv[1]) / "units"
+    tests = [(name, ok, []) for name, ok in self_test()]
+    found = [p for p in sorted(units.glob("selvol-worker.service*"))
+             + sorted(units.glob("selvol-worker.service.d/*.conf")) if p.is_file()]
+    for path in found:
+        wrong = judge(path.read_text(encoding="utf-8"))
+        tests.append((path.relative_to(units.parent).as_posix(), not wrong, wrong))
+
+    print(f"1..{len(tests) + (not found)}")
+    for number, (name, ok, notes) in enumerate(tests, 1):
+        print(f"{'ok' if ok else 'not ok'} {number} - {name}")
+        for note in notes:
+            print(f"# {note}")
+    if not found:
+        print(f"ok {len(tests) + 1} - units/selvol-worker.service # SKIP there is no such unit")
+    return 0 if all(ok for _, ok, _ in tests) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

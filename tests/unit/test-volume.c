@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/volume.h"
+#include "support.h"
+
+static Holder *make_holder(const char *name, const char *target, bool read_only) {
+        Holder *h = calloc(1, sizeof(*h));
+
+        g_assert_nonnull(h);
+        *h = (Holder){ .name = copy(name), .target = copy(target), .read_only = read_only };
+        return h;
+}
+
+static Volume *make_volume(Volumes *all, const char *id) {
+        Volume *v = volume_new(id);
+
+        g_assert_nonnull(v);
+        volumes_add(all, v);
+        return v;
+}
+
+static void test_new(void) {
+        Volume *v = volume_new("pvc-1");
+
+        g_assert_cmpstr(v->id, ==, "pvc-1");
+        /* Lost or never known is never a reason to skip anything. */
+        g_assert_cmpint(v->label_state, ==, LABEL_UNKNOWN);
+        g_assert_cmpint(v->strategy, ==, STRATEGY_NONE);
+        g_assert_cmpstr(v->context, ==, "");
+        g_assert_cmpuint(volume_count_holders(v), ==, 0);
+        g_assert_false(volume_has_writer(v, NULL));
+        g_assert_null(volume_free(v));
+        g_assert_null(volume_free(NULL));
+        g_assert_null(holder_free(NULL));
+}
+
+static void test_holders(void) {
+        Volume *v = volume_new("pvc-1");
+        Holder *reader = make_holder("pod-1", "/a/1", true), *writer = make_holder("pod-2", "/a/2", false);
+
+        volume_add_holder(v, reader);
+        g_assert_false(volume_has_writer(v, NULL));
+        volume_add_holder(v, writer);
+        g_assert_cmpuint(volume_count_holders(v), ==, 2);
+        g_assert_true(v->holders == reader);
+        g_assert_true(volume_find_holder(v, "/a/2") == writer);
+        g_assert_null(volume_find_holder(v, "/a"));
+        g_assert_null(volume_find_holder(v, "/a/22"));
+
+        g_assert_true(volume_has_writer(v, NULL));
+        g_assert_true(volume_has_writer(v, "/a/1"));
+        g_assert_false(volume_has_writer(v, "/a/2"));
+
+        volume_remove_holder(v, reader);
+        g_assert_cmpuint(volume_count_holders(v), ==, 1);
+        g_assert_null(volume_find_holder(v, "/a/1"));
+        volume_free(v);
+}
+
+/* G4: add, find again, find by target, remove. */
+static void test_volumes(void) {
+        _cleanup_(volumes_done) Volumes all = { 0 };
+        Volume *a, *b, *found = NULL;
+        Holder *h = make_holder("pod-1", "/a/1", false);
+
+        g_assert_null(volumes_find(&all, "a"));
+        g_assert_null(volumes_find_target(&all, "/a/1", &found));
+        g_assert_null(found);
+        g_assert_cmpuint(volumes_count(&all), ==, 0);
+
+        a = make_volume(&all, "a");
+        b = make_volume(&all, "b");
+        volume_add_holder(b, h);
+        g_assert_cmpuint(volumes_count(&all), ==, 2);
+        g_assert_true(volumes_find(&all, "a") == a);
+        g_assert_null(volumes_find(&all, "A"));
+        g_assert_true(volumes_find_target(&all, "/a/1", &found) == h);
+        g_assert_true(found == b);
+        g_assert_true(volumes_find_target(&all, "/a/1", NULL) == h);
+        g_assert_null(volumes_find_target(&all, "/a/2", NULL));
+
+        volumes_remove(&all, b);
+        g_assert_null(volumes_find(&all, "b"));
+        g_assert_null(volumes_find_target(&all, "/a/1", NULL));
+        g_assert_cmpuint(volumes_count(&all), ==, 1);
+}
+
+static void test_many(void) {
+        _cleanup_(volumes_done) Volumes all = { 0 };
+
+        for (int i = 0; i < VOLUMES_MAX; i++) {
+                g_autofree char *id = g_strdup_printf("pvc-%i", i);
+
+                make_volume(&all, id);
+        }
+        g_assert_cmpuint(volumes_count(&all), ==, VOLUMES_MAX);
+        for (int i = 0; i < VOLUMES_MAX; i += 2) {
+                g_autofree char *id = g_strdup_printf("pvc-%i", i);
+
+                volumes_remove(&all, volumes_find(&all, id));
+        }
+        g_assert_cmpuint(volumes_count(&all), ==, VOLUMES_MAX / 2);
+        g_assert_null(volumes_find(&all, "pvc-4094"));
+        g_assert_nonnull(volumes_find(&all, "pvc-4095"));
+        volumes_done(&all);
+        g_assert_cmpuint(volumes_count(&all), ==, 0);
+}
+
+/* --- the request in one string --- */
+
+static Request make_request(void) {
+        Request q = REQUEST_INIT;
+
+        q.volume = copy("pvc-1");
+        q.source = copy("/dev/vdb");
+        q.target = copy("/var/lib/kubelet/pods/1/v");
+        q.fs_type = copy("ext4");
+        q.holder = copy("pod-1");
+        q.driver = copy("ebs.csi.aws.com");
+        q.volume_type = copy("csi");
+        q.level = copy("s0:c0,c1");
+        return q;
+}
+
+static void change_source(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->source, "/dev/vdc"), ==, 0);
+}
+static void change_no_source(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->source, NULL), ==, 0);
+}
+static void change_fs_type(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->fs_type, "xfs"), ==, 0);
+}
+static void change_options(Request *q) {
+        g_assert_cmpint(strv_extend(&q->mount_options, "noatime"), ==, 0);
+}
+static void change_holder(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->holder, "pod-2"), ==, 0);
+}
+static void change_driver(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->driver, NULL), ==, 0);
+}
+static void change_volume_type(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->volume_type, "local"), ==, 0);
+}
+static void change_access_mode(Request *q) {
+        q->access_mode = ACCESS_READ_WRITE_MANY;
+}
+static void change_context(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->context, "u:r:t:s0"), ==, 0);
+}
+static void change_user(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->user, "x"), ==, 0);
+}
+static void change_role(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->role, "x"), ==, 0);
+}
+static void change_type(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->type, "x"), ==, 0);
+}
+static void change_level(Request *q) {
+        g_assert_cmpint(free_and_strdup(&q->level, "s0:c0,c2"), ==, 0);
+}
+static void change_policy(Request *q) {
+        q->policy = RELABEL_ALWAYS;
+}
+static void change_supported(Request *q) {
+        q->selinux_mount_supported = 0;
+}
+static void change_read_only(Request *q) {
+        q->read_only = true;
+}
+
+static const struct {
+        const char *name;
+        void (*change)(Request *q);
+} changes[] = {
+        { "source", change_source },
+        { "no-source", change_no_source },
+        { "fs-type", change_fs_type },
+        { "options", change_options },
+        { "holder", change_holder },
+        { "driver", change_driver },
+        { "volume-type", change_volume_type },
+        { "access-mode", change_access_mode },
+        { "context", change_context },
+        { "user", change_user },
+        { "role", change_role },
+        { "type", change_type },
+        { "level", change_level },
+        { "policy", change_policy },
+        { "supported", change_supported },
+        { "read-only", change_read_only },
+};
+
+/* Each part counts, in the string and in the comparison alike. */
+static void test_spec(gconstpointer data) {
+        _cleanup_(request_done) Request a = make_request(), b = make_request();
+        _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = request_spec(&b), *changed = NULL;
+
+        g_assert_cmpstr(spec_a, ==, spec_b);
+        g_assert_true(request_equal(&a, &b));
+
+        changes[GPOINTER_TO_SIZE(data)].change(&b);
+        changed = request_spec(&b);
+        g_assert_cmpstr(spec_a, !=, changed);
+        g_assert_false(request_equal(&a, &b));
+        g_assert_false(request_equal(&b, &a));
+}
+
+/* No two requests that differ in where one part ends have one string. */
+static void test_spec_borders(void) {
+        _cleanup_(request_done) Request a = make_request(), b = make_request();
+        _cleanup_free_ char *spec_a = NULL, *spec_b = NULL;
+
+        g_assert_cmpint(free_and_strdup(&a.driver, "d|x"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&a.holder, "y"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&b.driver, "d"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&b.holder, "x|y"), ==, 0);
+        spec_a = request_spec(&a);
+        spec_b = request_spec(&b);
+        g_assert_false(request_equal(&a, &b));
+        g_assert_cmpstr(spec_a, !=, spec_b);
+}
+
+/* How long the caller is ready to wait is not what it asks for. */
+static void test_spec_timeout(void) {
+        _cleanup_(request_done) Request a = make_request(), b = make_request();
+        _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = NULL;
+
+        b.timeout_usec = 1;
+        spec_b = request_spec(&b);
+        g_assert_cmpstr(spec_a, ==, spec_b);
+        g_assert_true(request_equal(&a, &b));
+}
+
+/* The words that the store and D-Bus use. */
+static void test_words(void) {
+        static const struct {
+                const char *word;
+                int value;
+                int (*from)(const char *);
+        } words[] = {
+                { "none", STRATEGY_NONE, strategy_from_string },
+                { "relabel", STRATEGY_RELABEL, strategy_from_string },
+                { "context-mount", STRATEGY_CONTEXT_MOUNT, strategy_from_string },
+                { "unknown", LABEL_UNKNOWN, label_state_from_string },
+                { "partial", LABEL_PARTIAL, label_state_from_string },
+                { "complete", LABEL_COMPLETE, label_state_from_string },
+                { "mounting", HOLDER_MOUNTING, holder_state_from_string },
+                { "mounted", HOLDER_MOUNTED, holder_state_from_string },
+                { "unmounting", HOLDER_UNMOUNTING, holder_state_from_string },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+                g_assert_cmpint(words[i].from(words[i].word), ==, words[i].value);
+        g_assert_cmpint(strategy_from_string("Relabel"), ==, -EINVAL);
+        g_assert_cmpint(label_state_from_string(""), ==, -EINVAL);
+        g_assert_cmpint(holder_state_from_string(NULL), ==, -EINVAL);
+        g_assert_null(strategy_to_string(STRATEGIES));
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+
+        g_test_add_func("/volume/new", test_new);
+        g_test_add_func("/volume/holders", test_holders);
+        g_test_add_func("/volume/volumes", test_volumes);
+        g_test_add_func("/volume/many", test_many);
+        g_test_add_func("/volume/words", test_words);
+        for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+                g_autofree char *path = g_strconcat("/volume/spec/", changes[i].name, NULL);
+
+                g_test_add_data_func(path, GSIZE_TO_POINTER(i), test_spec);
+        }
+        g_test_add_func("/volume/spec/borders", test_spec_borders);
+        g_test_add_func("/volume/spec/timeout", test_spec_timeout);
+        return g_test_run();
+}
