@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Shared by the scripts that build and run the guest. Sourced, not executed.
 # shellcheck shell=bash
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
 # Is the guest what the tests rely on? SELinux enforcing, the operator's domain, a context mount that holds, and
 # the two services in their own domains if they are installed.
 set -euo pipefail
