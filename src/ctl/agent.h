@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+#include "basic/cleanup.h"
+
+/* Starts polkit's agent for terminals, so that polkit has somebody to ask for a password. Does nothing without a
+ * terminal, for root, and where there is no pkttyagent: then a session's own agent may answer. Returns its pid or 0.
+ */
+pid_t agent_start(void);
+void agent_stop(pid_t pid);
+
+static inline void agent_stopp(pid_t *pid) {
+        agent_stop(*pid);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/parse.h"
+
+static const struct {
+        const char *suffix;
+        uint64_t usec;
+} units[] = {
+        { "us", 1 },     { "ms", 1000 },           { "s", 1000000 },           { "sec", 1000000 },
+        { "", 1000000 }, { "m", 60 * 1000000ull }, { "min", 60 * 1000000ull }, { "h", 3600 * 1000000ull },
+};
+
+static int find_unit(const char *s, size_t n, uint64_t *ret) {
+        for (size_t i = 0; i < ELEMENTSOF(units); i++)
+                if (strlen(units[i].suffix) == n && strncmp(units[i].suffix, s, n) == 0) {
+                        *ret = units[i].usec;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+int parse_timespan(const char *s, uint64_t *ret_usec) {
+        uint64_t sum = 0;
+
+        s += strspn(s, " ");
+        if (*s == '\0')
+                return -EINVAL;
+
+        while (*s != '\0') {
+                size_t digits = strspn(s, "0123456789"), letters;
+                _cleanup_free_ char *number = strndup(s, digits);
+                unsigned long long value;
+                uint64_t unit;
+                int r;
+
+                if (!number)
+                        return -ENOMEM;
+                r = parse_u64(number, &value);
+                if (r < 0)
+                        return r;
+                s += digits;
+                s += strspn(s, " ");
+                letters = strspn(s, "abcdefghijklmnopqrstuvwxyz");
+                r = find_unit(s, letters, &unit);
+                if (r < 0)
+                        return r;
+                s += letters;
+                s += strspn(s, " ");
+                if (__builtin_mul_overflow((uint64_t) value, unit, &unit) || __builtin_add_overflow(sum, unit, &sum))
+                        return -ERANGE;
+        }
+
+        *ret_usec = sum;
+        return 0;
+}
+
+int split_mount_options(const char *s, char ***list) {
+        for (;;) {
+                bool quoted = false;
+                size_t n = 0;
+                int r;
+
+                for (; s[n] != '\0' && (quoted || s[n] != ','); n++)
+                        if (s[n] == '"')
+                                quoted = !quoted;
+                if (quoted)
+                        return -EINVAL;
+                if (n > 0) {
+                        r = strv_consume(list, strndup(s, n));
+                        if (r < 0)
+                                return r;
+                }
+                if (s[n] == '\0')
+                        return 0;
+                s += n + 1;
+        }
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "basic/string-util.h"
+
+/* Reads a time such as "20s", "1min 30s" or "500ms"; a bare number is in seconds. Returns 0, -EINVAL or -ERANGE. */
+int parse_timespan(const char *s, uint64_t *ret_usec) _warn_unused_;
+
+/* Splits mount(8)'s -o and appends to the list: commas separate, except within double quotes, which stay, as in
+ * ro,context="u:r:t:s0:c1,c2". Empty options are skipped. Returns 0, -ENOMEM, or -EINVAL if a quote is left open. */
+int split_mount_options(const char *s, char ***list) _warn_unused_;

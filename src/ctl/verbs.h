@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "ctl/bus.h"
+
+/* Each returns 0, an exit code after saying what is wrong, or a negative errno. */
+int verb_list(sd_bus *bus, const Args *a);
+int verb_show(sd_bus *bus, const Args *a);
+int verb_plan(sd_bus *bus, const Args *a);
+int verb_mount(sd_bus *bus, const Args *a);
+int verb_adopt(sd_bus *bus, const Args *a);
+int verb_unmount(sd_bus *bus, const Args *a);
+int verb_verify(sd_bus *bus, const Args *a);
+int verb_forget(sd_bus *bus, const Args *a);
+int verb_metrics(sd_bus *bus, const Args *a);
+
+/* Of org.selvol1.Volume's properties, for list and show. */
+enum { VOLUME_ID_COLUMN = 0, VOLUME_HOLDERS_COLUMN = 11, VOLUME_COLUMNS = 12 };
+extern const Column volume_columns[VOLUME_COLUMNS];
