@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* selvolctl against a mock of org.selvol1 on a bus of its own: what it asks for, what it prints, how it exits. */
+#include <gio/gio.h>
+#include <libglib-testing/dbus-queue.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { EXCHANGES_MAX = 3, CALL_TIMEOUT_USEC = 10 * G_USEC_PER_SEC };
+
+#define MANAGER    "/org/selvol1", "org.selvol1.Manager"
+#define OBJECTS    "/org/selvol1", "org.freedesktop.DBus.ObjectManager"
+#define PVC1       "/org/selvol1/volume/pvc_2d1"
+#define PROPERTIES PVC1, "org.freedesktop.DBus.Properties"
+#define CONTEXT    "system_u:object_r:container_file_t:s0:c0,c10"
+#define NO_OPTIONS "@a{sv} {}"
+
+/* One call that selvolctl must make, and the answer that it gets. */
+typedef struct Exchange {
+        const char *path, *interface, *method;
+        const char *arguments; /* as GVariant text */
+        const char *reply;     /* likewise, with its type in full; NULL: the error */
+        const char *error, *message;
+} Exchange;
+
+typedef struct Case {
+        const char *name;
+        const char *command;
+        Exchange exchanges[EXCHANGES_MAX];
+        int code;
+        const char *out;  /* all of standard output; NULL: anything */
+        const char *err;  /* all of standard error; NULL: nothing */
+        const char *json; /* standard output as JSON, in compact form with sorted keys */
+} Case;
+
+typedef struct Fixture {
+        GtDBusQueue *queue;
+        guint name_id;
+} Fixture;
+
+static void export_interfaces(Fixture *f, const char *path, const char *xml) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GDBusNodeInfo) node = g_dbus_node_info_new_for_xml(xml, &error);
+
+        g_assert_no_error(error);
+        for (size_t i = 0; node->interfaces[i]; i++) {
+                gt_dbus_queue_export_object(f->queue, path, node->interfaces[i], &error);
+                g_assert_no_error(error);
+        }
+}
+
+static void export_file(Fixture *f, const char *path, const char *file) {
+        g_autofree char *name = g_test_build_filename(G_TEST_DIST, "dbus", file, NULL), *xml = NULL;
+        g_autoptr(GError) error = NULL;
+
+        g_file_get_contents(name, &xml, NULL, &error);
+        g_assert_no_error(error);
+        export_interfaces(f, path, xml);
+}
+
+static void fixture_set_up(Fixture *f, gconstpointer data) {
+        g_autoptr(GError) error = NULL;
+
+        f->queue = gt_dbus_queue_new();
+        gt_dbus_queue_connect(f->queue, &error);
+        g_assert_no_error(error);
+        f->name_id = gt_dbus_queue_own_name(f->queue, "org.selvol1");
+        export_file(f, "/org/selvol1", "org.selvol1.Manager.xml");
+        export_file(f, PVC1, "org.selvol1.Volume.xml");
+        export_interfaces(
+                f, "/org/selvol1",
+                "<node><interface name='org.freedesktop.DBus.ObjectManager'><method name='GetManagedObjects'>"
+                "<arg type='a{oa{sa{sv}}}' direction='out'/></method></interface></node>");
+}
+
+/* Gives the queue's thread the time to see the signal NameLost: gt_dbus_queue_free() insists on that. */
+static void release_name(Fixture *f) {
+        g_autoptr(GVariant) reply = NULL;
+
+        gt_dbus_queue_unown_name(f->queue, f->name_id);
+        f->name_id = 0;
+        reply = g_dbus_connection_call_sync(gt_dbus_queue_get_client_connection(f->queue), "org.freedesktop.DBus",
+                                            "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId", NULL, NULL,
+                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
+        g_assert_nonnull(reply);
+        g_usleep(5000);
+}
+
+static void fixture_tear_down(Fixture *f, gconstpointer data) {
+        if (f->name_id > 0)
+                release_name(f);
+        gt_dbus_queue_disconnect(f->queue, TRUE);
+        g_clear_pointer(&f->queue, gt_dbus_queue_free);
+}
+
+static GSubprocess *start(const char *command) {
+        g_autoptr(GSubprocessLauncher) launcher =
+                g_subprocess_launcher_new(G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE);
+        g_autofree char *line = g_strdup_printf("%s %s", g_getenv("SELVOLCTL"), command);
+        g_auto(GStrv) argv = NULL;
+        g_autoptr(GError) error = NULL;
+        GSubprocess *child;
+
+        g_shell_parse_argv(line, NULL, &argv, &error);
+        g_assert_no_error(error);
+        g_subprocess_launcher_setenv(launcher, "DBUS_SYSTEM_BUS_ADDRESS", g_getenv("DBUS_SESSION_BUS_ADDRESS"), TRUE);
+        g_subprocess_launcher_setenv(launcher, "LC_ALL", "C.UTF-8", TRUE);
+        g_subprocess_launcher_setenv(launcher, "TZ", "UTC", TRUE);
+        child = g_subprocess_launcher_spawnv(launcher, (const char *const *) argv, &error);
+        g_assert_no_error(error);
+        return child;
+}
+
+/* gt_dbus_queue_try_pop_message() of 0.1.1 never pops, and gt_dbus_queue_pop_message() waits for ever. */
+static GDBusMethodInvocation *await_call(Fixture *f, const Exchange *x) {
+        GDBusMethodInvocation *call = NULL;
+        gint64 end = g_get_monotonic_time() + CALL_TIMEOUT_USEC;
+
+        while (gt_dbus_queue_get_n_messages(f->queue) == 0) {
+                if (g_get_monotonic_time() > end)
+                        g_error("%s was not called", x->method);
+                g_usleep(500);
+        }
+        gt_dbus_queue_pop_message(f->queue, &call);
+        return call;
+}
+
+static void answer(Fixture *f, const Exchange *x) {
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, x);
+        g_autofree char *arguments = g_variant_print(g_dbus_method_invocation_get_parameters(call), TRUE);
+        g_autoptr(GError) error = NULL;
+        GVariant *reply;
+
+        g_assert_cmpstr(g_dbus_method_invocation_get_object_path(call), ==, x->path);
+        g_assert_cmpstr(g_dbus_method_invocation_get_interface_name(call), ==, x->interface);
+        g_assert_cmpstr(g_dbus_method_invocation_get_method_name(call), ==, x->method);
+        g_assert_cmpstr(arguments, ==, x->arguments);
+
+        /* These take a reference over. */
+        if (!x->reply) {
+                g_dbus_method_invocation_return_dbus_error(g_object_ref(call), x->error, x->message);
+                return;
+        }
+        reply = g_variant_parse(NULL, x->reply, NULL, NULL, &error);
+        g_assert_no_error(error);
+        g_dbus_method_invocation_return_value(g_object_ref(call), reply);
+        g_variant_unref(reply);
+}
+
+static void check_json(const char *text, const char *expected) {
+        g_autoptr(GError) error = NULL;
+        g_autofree char *compact = NULL;
+        g_autoptr(GSubprocess) python = g_subprocess_new(
+                G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error, "python3", "-c",
+                "import json, sys\n"
+                "print(json.dumps(json.load(sys.stdin), sort_keys=True, separators=(',', ':')), end='')",
+                NULL);
+
+        g_assert_no_error(error);
+        g_subprocess_communicate_utf8(python, text, NULL, &compact, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(g_subprocess_get_exit_status(python), ==, 0);
+        g_assert_cmpstr(compact, ==, expected);
+}
+
+static void test_case(Fixture *f, gconstpointer data) {
+        const Case *c = data;
+        g_autofree char *out = NULL, *err = NULL;
+        g_autoptr(GSubprocess) child = start(c->command);
+        g_autoptr(GError) error = NULL;
+
+        for (size_t i = 0; i < EXCHANGES_MAX && c->exchanges[i].method; i++)
+                answer(f, &c->exchanges[i]);
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
+        g_assert_no_error(error);
+
+        g_assert_cmpstr(err, ==, c->err ? c->err : "");
+        g_assert_true(g_subprocess_get_if_exited(child));
+        g_assert_cmpint(g_subprocess_get_exit_status(child), ==, c->code);
+        if (c->out)
+                g_assert_cmpstr(out, ==, c->out);
+        if (c->json)
+                check_json(out, c->json);
+}
+
+#define MOUNTED                                                                                                     \
+        "('" CONTEXT                                                                                                \
+        "', '', {'Strategy': <'context-mount'>, 'Reason': <'context-mount'>, 'Text': <'No file is touched.'>, "     \
+        "'FSType': <'ext4'>, 'Device': <'254:16'>, 'MountOptions': <['noatime', 'discard']>, 'ReadOnly': <false>, " \
+        "'Shared': <false>, 'Tainted': <true>, 'LabelState': <'unknown'>, 'SELinuxMode': <'enforcing'>, "           \
+        "'MountId': <uint64 84>})"
+
+#define VOLUME_PROPERTIES                                                                                    \
+        "{'Id': <'pvc-1'>, 'Source': <'/dev/vdb'>, 'FSType': <'ext4'>, 'Driver': <'ebs.csi.aws.com'>, "      \
+        "'VolumeType': <'csi'>, 'AccessMode': <'ReadWriteOncePod'>, 'Strategy': <'context-mount'>, "         \
+        "'Context': <'" CONTEXT "'>, 'LabelState': <'unknown'>, 'Tainted': <true>, "                         \
+        "'Holders': <[('pod-A', '/var/lib/kubelet/a', 'mounted', false, false, uint64 1767225600000000)]>, " \
+        "'LastVerifiedUSec': <uint64 1767225600000000>}"
+
+#define FREE_VOLUME                                                                                             \
+        "{'Id': <'pvc-0'>, 'Source': <'/dev/vdc'>, 'FSType': <'xfs'>, 'Driver': <''>, 'VolumeType': <'csi'>, "  \
+        "'AccessMode': <''>, 'Strategy': <'relabel'>, 'Context': <''>, 'LabelState': <'complete'>, 'Tainted': " \
+        "<false>, "                                                                                             \
+        "'Holders': <@a(sssbbt) []>, 'LastVerifiedUSec': <uint64 0>}"
+
+#define PLAN_REFUSED                                                                                                \
+        "({'Strategy': <'context-mount'>, 'Context': <'" CONTEXT                                                    \
+        "'>, 'RuntimeFlag': <''>, 'Reason': <'context-mount'>, "                                                    \
+        "'Text': <''>, 'MountOptions': <@as []>, 'ReadOnly': <false>, 'Shared': <false>, 'Conflicts': <[('pvc-1', " \
+        "'pod-B', '/var/lib/kubelet/b', 'system_u:object_r:container_file_t:s0:c7', uint64 1767225600000000)]>, "   \
+        "'Error': <'org.selvol1.Error.ContextConflict'>, 'Message': <'pvc-1 is held by pod-B.'>, "                  \
+        "'Entries': <uint64 0>, 'USec': <uint64 0>, 'SELinuxMode': <'enforcing'>},)"
+
+static const Case cases[] = {
+        { "list/empty",
+          "list",
+          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" } },
+          0,
+          .out = "0 volumes listed.\n" },
+        { "list/table",
+          "",
+          { { OBJECTS, "GetManagedObjects", "()",
+              "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES ", 'org.freedesktop.Peer': {}}, "
+              "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" } },
+          0,
+          .out = "VOLUME STRATEGY      CONTEXT                                      FSTYPE SOURCE   HOLDERS\n"
+                 "pvc-0  relabel       -                                            xfs    /dev/vdc 0\n"
+                 "pvc-1  context-mount " CONTEXT " ext4   /dev/vdb 1\n"
+                 "\n2 volumes listed.\n" },
+        { "list/no-legend",
+          "list --no-legend",
+          { { OBJECTS, "GetManagedObjects", "()",
+              "({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" } },
+          0,
+          .out = "pvc-0  relabel  -       xfs    /dev/vdc 0\n" },
+        { "list/json",
+          "list --json",
+          { { OBJECTS, "GetManagedObjects", "()",
+              "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}},)" } },
+          0,
+          .json = "{\"volumes\":[{\"access_mode\":\"ReadWriteOncePod\",\"context\":\"" CONTEXT
+                  "\",\"driver\":\"ebs.csi.aws.com\",\"fstype\":\"ext4\",\"holders\":1,\"label_state\":\"unknown\","
+                  "\"last_verified_usec\":1767225600000000,\"source\":\"/dev/vdb\",\"strategy\":\"context-mount\","
+                  "\"tainted\":true,\"volume\":\"pvc-1\",\"volume_type\":\"csi\"}]}" },
+        { "list/json-empty",
+          "list --json",
+          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" } },
+          0,
+          .json = "{\"volumes\":[]}" },
+        { "list/unexpected-reply",
+          "list",
+          { { OBJECTS, "GetManagedObjects", "()",
+              "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <uint32 7>}}},)" } },
+          1,
+          .out = "",
+          .err = "selvolctl: No such device or address\n" },
+
+        { "show/text",
+          "show pvc-1",
+          { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+            { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "(" VOLUME_PROPERTIES ",)" } },
+          0,
+          .out = "       Volume: pvc-1\n     Strategy: context-mount\n      Context: " CONTEXT
+                 "\n  Label state: unknown\n      Tainted: yes\n  File system: ext4\n       Source: /dev/vdb\n"
+                 "       Driver: ebs.csi.aws.com\n  Volume type: csi\n  Access mode: ReadWriteOncePod\n"
+                 "Last verified: 2026-01-01 00:00:00 UTC\n\n"
+                 "HOLDER TARGET             STATE   READ-ONLY ADOPTED SINCE\n"
+                 "pod-A  /var/lib/kubelet/a mounted no        no      2026-01-01 00:00:00 UTC\n" },
+        { "show/history-json",
+          "show pvc-1 --history --json",
+          { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+            { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "({'Id': <'pvc-1'>},)" },
+            { PVC1, "org.selvol1.Volume", "GetHistory", "()",
+              "([(uint64 5, 'mount', 'done', 'context-mount', {'Target': <'/a\\nb'>, 'N': <uint64 3>, 'X': <[1]>}), "
+              "(uint64 6, 'unmount', 'done', '', @a{sv} {})],)" } },
+          0,
+          .json = "{\"history\":[{\"details\":[\"Target=/a\\\\x0ab\",\"N=3\",\"X=(ai)\"],\"operation\":\"mount\","
+                  "\"reason\":\"context-mount\",\"result\":\"done\",\"time\":5,\"volume\":\"pvc-1\"},{\"details\":[],"
+                  "\"operation\":\"unmount\",\"reason\":null,\"result\":\"done\",\"time\":6,\"volume\":\"pvc-1\"}],"
+                  "\"holders\":[],\"volumes\":[{\"access_mode\":null,\"context\":null,\"driver\":null,\"fstype\":"
+                  "null,"
+                  "\"holders\":0,\"label_state\":null,\"last_verified_usec\":0,\"source\":null,\"strategy\":null,"
+                  "\"tainted\":false,\"volume\":\"pvc-1\",\"volume_type\":null}]}" },
+        { "show/history-text",
+          "show pvc-1 --history --no-legend",
+          { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+            { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "({'Id': <'pvc-1'>},)" },
+            { PVC1, "org.selvol1.Volume", "GetHistory", "()",
+              "([(uint64 1767225600000000, 'mount', 'done', 'context-mount', {'A': <'b'>, 'C': <true>})],)" } },
+          0,
+          .out = "Volume: pvc-1\n\n2026-01-01 00:00:00 UTC mount     done   context-mount A=b,C=yes\n" },
+        { "show/absent",
+          "show pvc-9",
+          { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume",
+              "There is no volume pvc-9." } },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-9: There is no volume pvc-9.\n" },
+        { "show/one-absent",
+          "show pvc-9 pvc-1",
+          { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume", "No." },
+            { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+            { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "({'Id': <'pvc-1'>},)" } },
+          1,
+          .out = "\nVolume: pvc-1\n\nNobody holds it.\n",
+          .err = "selvolctl: pvc-9: No.\n" },
+        { "show/terminal-escapes",
+          "show pvc-1 --no-legend",
+          { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+            { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "({'Source': <'/dev/\\u001b[2J\\u0085é'>},)" } },
+          0,
+          .out = "Source: /dev/\\x1b[2J\\xc2\\x85é\n" },
+
+        { "mount/all-options",
+          "mount pvc-1 /dev/vdb /t --fs-type ext4 -o noatime,commit=5 --options "
+          "'context=\"u:r:t:s0:c1,c2\",,discard' "
+          "--read-only --holder pod-A --driver d --volume-type csi --access-mode ReadWriteOnce --context u:r:t:s0 "
+          "--user u --role r --type t --level s0:c10,c0 --policy OnVolumeMount --selinux-mount-supported=no "
+          "--timeout '1min 30s'",
+          { { MANAGER, "MountVolume",
+              "('pvc-1', '/dev/vdb', '/t', {'FSType': <'ext4'>, 'MountOptions': <['noatime', 'commit=5', "
+              "'context=\"u:r:t:s0:c1,c2\"', 'discard']>, 'ReadOnly': <true>, 'Holder': <'pod-A'>, 'Driver': <'d'>, "
+              "'VolumeType': <'csi'>, 'AccessMode': <'ReadWriteOnce'>, 'SELinuxContext': <'u:r:t:s0'>, "
+              "'SELinuxUser': "
+              "<'u'>, 'SELinuxRole': <'r'>, 'SELinuxType': <'t'>, 'SELinuxLevel': <'s0:c10,c0'>, "
+              "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <false>, 'TimeoutUSec': <uint64 "
+              "90000000>})",
+              MOUNTED } },
+          0,
+          .out = "       Volume: pvc-1\n       Target: /t\n      Context: " CONTEXT
+                 "\n     Strategy: context-mount\n       Reason: context-mount\n      Because: No file is touched.\n"
+                 "  File system: ext4\n       Device: 254:16\nMount options: noatime,discard\n    Read-only: no\n"
+                 "       Shared: no\n      Tainted: yes\n  Label state: unknown\n SELinux mode: enforcing\n"
+                 "     Mount id: 84\n" },
+        { "mount/no-options",
+          "mount pvc-1 /dev/vdb /t -q",
+          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", MOUNTED } },
+          0,
+          .out = "" },
+        { "mount/json",
+          "--json mount pvc-1 /dev/vdb /t",
+          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", MOUNTED } },
+          0,
+          .json = "{\"mount\":[{\"context\":\"" CONTEXT "\",\"device\":\"254:16\",\"fstype\":\"ext4\","
+                  "\"label_state\":\"unknown\",\"mount_id\":84,\"mount_options\":[\"noatime\",\"discard\"],"
+                  "\"read_only\":false,\"reason\":\"context-mount\",\"runtime_flag\":null,"
+                  "\"selinux_mode\":\"enforcing\",\"shared\":false,\"strategy\":\"context-mount\",\"tainted\":true,"
+                  "\"target\":\"/t\",\"text\":\"No file is touched.\",\"volume\":\"pvc-1\"}]}" },
+        { "mount/conflict",
+          "mount pvc-1 /dev/vdb /t",
+          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
+              "org.selvol1.Error.ContextConflict", "pvc-1 is held by pod-B. Unmount it there first." } },
+          3,
+          .out = "",
+          .err = "selvolctl: pvc-1: pvc-1 is held by pod-B. Unmount it there first.\n" },
+        { "mount/access-denied",
+          "mount pvc-1 /dev/vdb /t",
+          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
+              "org.freedesktop.DBus.Error.AccessDenied", "Permission denied" } },
+          4,
+          .out = "",
+          .err = "selvolctl: pvc-1: Permission denied\n" },
+        { "mount/interactive-authorization",
+          "mount pvc-1 /dev/vdb /t --no-ask-password",
+          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
+              "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
+              "Interactive authentication required." } },
+          4,
+          .out = "",
+          .err = "selvolctl: pvc-1: Interactive authentication required.\n" },
+        { "mount/failed",
+          "mount pvc-1 /dev/vdb /t",
+          { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
+              "org.selvol1.Error.MountFailed", "wrong \033[31mfs\ntype" } },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-1: wrong \\x1b[31mfs\\x0atype\n" },
+
+        { "plan/context-mount",
+          "plan pvc-1 /dev/vdb /t --level s0:c10,c0 --selinux-mount-supported yes",
+          { { MANAGER, "PlanVolume",
+              "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c10,c0'>, 'SELinuxMountSupported': <true>})",
+              "({'Strategy': <'context-mount'>, 'Context': <'" CONTEXT "'>, 'RuntimeFlag': <''>, 'Reason': "
+              "<'context-mount'>, 'Text': <'No file is touched.'>, 'Conflicts': <@a(sssst) []>},)" } },
+          0,
+          .out = "Volume pvc-1 would be mounted with context " CONTEXT ".\nNo file is touched.\n\n"
+                 "Strategy: context-mount\n Context: " CONTEXT "\n  Reason: context-mount\n" },
+        { "plan/relabel",
+          "plan pvc-1 /dev/vdb /t",
+          { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")",
+              "({'Strategy': <'relabel'>, 'RuntimeFlag': <'Z'>, 'Entries': <uint64 300000>, 'USec': <uint64 "
+              "2040000>},)" } },
+          0,
+          .out = "Volume pvc-1 would be mounted without a context; the runtime has to relabel it (flag Z).\n\n"
+                 "        Strategy: relabel\n    Runtime flag: Z\nFiles to relabel: 300000\n  Estimated time: "
+                 "2.0s\n" },
+        { "plan/none",
+          "plan pvc-1 /dev/vdb /t",
+          { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "({'Strategy': <'none'>},)" } },
+          0,
+          .out = "Volume pvc-1 would be mounted without a context; nothing is relabelled.\n\nStrategy: none\n" },
+        { "plan/conflict",
+          "plan pvc-1 /dev/vdb /t",
+          { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", PLAN_REFUSED } },
+          3,
+          .out = "Volume pvc-1 would not be mounted: pvc-1 is held by pod-B.\n\n"
+                 "    Strategy: context-mount\n     Context: " CONTEXT "\n      Reason: context-mount\n"
+                 "   Read-only: no\n      Shared: no\nSELinux mode: enforcing\n"
+                 "       Error: org.selvol1.Error.ContextConflict\n\nIn the way:\n"
+                 "VOLUME HOLDER TARGET             CONTEXT                                  SINCE\n"
+                 "pvc-1  pod-B  /var/lib/kubelet/b system_u:object_r:container_file_t:s0:c7 "
+                 "2026-01-01 00:00:00 UTC\n" },
+        { "plan/conflict-json",
+          "plan pvc-1 /dev/vdb /t --json",
+          { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", PLAN_REFUSED } },
+          3,
+          .json = "{\"conflicts\":[{\"context\":\"system_u:object_r:container_file_t:s0:c7\",\"holder\":\"pod-B\","
+                  "\"since\":1767225600000000,\"target\":\"/var/lib/kubelet/b\",\"volume\":\"pvc-1\"}],"
+                  "\"plan\":[{\"context\":\"" CONTEXT
+                  "\",\"entries\":0,\"error\":\"org.selvol1.Error.ContextConflict\","
+                  "\"message\":\"pvc-1 is held by pod-B.\",\"mount_options\":[],\"read_only\":false,"
+                  "\"reason\":\"context-mount\",\"runtime_flag\":null,\"selinux_mode\":\"enforcing\",\"shared\":"
+                  "false,"
+                  "\"strategy\":\"context-mount\",\"text\":null,\"usec\":0,\"volume\":\"pvc-1\"}]}" },
+        { "plan/other-error",
+          "plan pvc-1 /dev/vdb /t -q",
+          { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
+              "org.selvol1.Error.LevelRequired", "Pass SELinuxLevel." } },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-1: Pass SELinuxLevel.\n" },
+
+        { "adopt/json",
+          "adopt pvc-1 /t --level s0:c1 --json",
+          { { MANAGER, "AdoptVolume", "('pvc-1', '/t', {'SELinuxLevel': <'s0:c1'>})", "('', 'Z', @a{sv} {})" } },
+          0,
+          .json = "{\"adopt\":[{\"context\":null,\"device\":null,\"fstype\":null,\"label_state\":null,\"mount_id\":0,"
+                  "\"mount_options\":[],\"read_only\":false,\"reason\":null,\"runtime_flag\":\"Z\","
+                  "\"selinux_mode\":null,\"shared\":false,\"strategy\":null,\"tainted\":false,\"target\":\"/t\","
+                  "\"text\":null,\"volume\":\"pvc-1\"}]}" },
+        { "unmount/done",
+          "unmount pvc-1 /t --timeout 500ms",
+          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', {'TimeoutUSec': <uint64 500000>})",
+              "({'Unmounted': <true>},)" } },
+          0,
+          .out = "Volume pvc-1 is unmounted from /t.\n" },
+        { "unmount/absent",
+          "unmount pvc-1 /t",
+          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "({'Unmounted': <false>},)" } },
+          0,
+          .out = "Volume pvc-1 was not mounted at /t.\n" },
+        { "unmount/json",
+          "unmount pvc-1 /t --json",
+          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "({'Unmounted': <true>},)" } },
+          0,
+          .json = "{\"unmount\":[{\"target\":\"/t\",\"unmounted\":true,\"volume\":\"pvc-1\"}]}" },
+        { "unmount/busy",
+          "unmount pvc-1 /t",
+          { { MANAGER, "UnmountVolume", "('pvc-1', '/t', " NO_OPTIONS ")", NULL, "org.selvol1.Error.Busy",
+              "In use." } },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-1: In use.\n" },
+
+        { "verify/recorded",
+          "verify pvc-1",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', " NO_OPTIONS ")",
+              "(true, '" CONTEXT "', {'Expected': <'" CONTEXT "'>, 'Target': <'/t'>, 'Depth': <'root'>, "
+              "'SELinuxMode': <'enforcing'>})" } },
+          0,
+          .out = "      Volume: pvc-1\n     Matches: yes\n      Actual: " CONTEXT "\n    Expected: " CONTEXT
+                 "\n      Target: /t\n       Depth: root\nSELinux mode: enforcing\n" },
+        { "verify/mismatch",
+          "verify /t " CONTEXT " --depth root --timeout 2",
+          { { MANAGER, "VerifyLabel", "('/t', '" CONTEXT "', {'TimeoutUSec': <uint64 2000000>, 'Depth': <'root'>})",
+              "(false, 'u:r:t:s0', @a{sv} {})" } },
+          5,
+          .out = " Volume: /t\nMatches: no\n Actual: u:r:t:s0\n" },
+        { "verify/mismatch-json",
+          "verify pvc-1 --json",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', " NO_OPTIONS ")", "(false, '', @a{sv} {})" } },
+          5,
+          .json = "{\"verify\":[{\"actual\":null,\"depth\":null,\"expected\":null,\"matches\":false,"
+                  "\"selinux_mode\":null,\"target\":null,\"volume\":\"pvc-1\"}]}" },
+
+        { "forget/two",
+          "forget pvc-1 pvc-2",
+          { { MANAGER, "ForgetVolume", "('pvc-1', " NO_OPTIONS ")", NULL, "org.selvol1.Error.Busy", "Held." },
+            { MANAGER, "ForgetVolume", "('pvc-2', " NO_OPTIONS ")", "()" } },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-1: Held.\n" },
+        { "metrics",
+          "metrics",
+          { { MANAGER, "GetMetrics", "()", "('# HELP x y\\nx 1\\n',)" } },
+          0,
+          .out = "# HELP x y\nx 1\n" },
+
+        { "usage/verb", "frobnicate", .code = 2, .out = "",
+          .err = "selvolctl: frobnicate: there is no such verb, see 'selvolctl --help'\n" },
+        { "usage/operands", "mount pvc-1", .code = 2, .out = "",
+          .err = "selvolctl: usage: selvolctl mount VOLUME SOURCE TARGET\n" },
+        { "usage/option-of-another-verb", "unmount pvc-1 /t --level s0", .code = 2, .out = "",
+          .err = "selvolctl: unmount does not take --level\n" },
+        { "usage/history", "list --history", .code = 2, .out = "",
+          .err = "selvolctl: list does not take --history\n" },
+        { "usage/boolean", "mount a b c --selinux-mount-supported=perhaps", .code = 2, .out = "",
+          .err = "selvolctl: --selinux-mount-supported=perhaps: expected yes or no\n" },
+        { "usage/timeout", "mount a b c --timeout='5 fortnights'", .code = 2, .out = "",
+          .err = "selvolctl: --timeout=5 fortnights: expected a time such as 20s, 1min or 500ms\n" },
+        { "usage/quotes", "mount a b c -o 'context=\"u'", .code = 2, .out = "",
+          .err = "selvolctl: --options=context=\"u: expected closed quotes\n" },
+        { "version", "--version", .out = "selvolctl " SELVOL_VERSION "\n" },
+        { "help", "--help" },
+};
+
+static void test_no_service(Fixture *f, gconstpointer data) {
+        release_name(f);
+        test_case(f, &(Case){ .command = "metrics",
+                              .code = 1,
+                              .out = "",
+                              .err = "selvolctl: selvold is not there (The name org.selvol1 was not provided by any "
+                                     ".service files): see 'systemctl status selvold'\n" });
+}
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl/%s", cases[i].name);
+
+                g_test_add(path, Fixture, &cases[i], fixture_set_up, test_case, fixture_tear_down);
+        }
+        g_test_add("/ctl/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
+        return g_test_run();
+}
