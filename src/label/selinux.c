@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+#include <selinux/selinux.h>
+
+#include "core/container-contexts.h"
+#include "core/context.h"
+#include "label/selinux.h"
+
+#define LABEL_XATTR "security.selinux"
+
+enum { CONTEXTS_FILE_MAX = 64 * 1024, LABEL_GUESS = 256 };
+
+DEFINE_CLEANUP_FUNC(char *, freecon);
+
+static int read_file(const char *path, char **ret) {
+        _cleanup_fclose_ FILE *file = NULL;
+        _cleanup_free_ char *text = NULL;
+        size_t n;
+
+        file = fopen(path, "re");
+        if (!file)
+                return -errno;
+        text = malloc(CONTEXTS_FILE_MAX);
+        if (!text)
+                return -ENOMEM;
+        n = fread(text, 1, CONTEXTS_FILE_MAX, file);
+        if (ferror(file))
+                return -EIO;
+        if (n == CONTEXTS_FILE_MAX)
+                return -EFBIG;
+        text[n] = '\0';
+
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* A policy without container types is a fact like any other, so an absent file is no error. */
+static int read_file_context(char **ret) {
+        _cleanup_(container_contexts_done) ContainerContexts contexts = { 0 };
+        _cleanup_free_ char *text = NULL;
+        const char *path = selinux_lxc_contexts_path();
+        int r;
+
+        if (!path)
+                return 0;
+        r = read_file(path, &text);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        r = container_contexts_parse(text, &contexts);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(contexts.file);
+        return 0;
+}
+
+int selinux_read_node(Node *ret) {
+        _cleanup_(node_done) Node n = { 0 };
+        int r;
+
+        n.selinux = is_selinux_enabled() > 0;
+        if (n.selinux) {
+                r = security_getenforce();
+                if (r < 0)
+                        return -errno;
+                n.enforcing = r > 0;
+                n.mls = is_selinux_mls_enabled() > 0;
+                r = read_file_context(&n.file_context);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = n;
+        n = (Node){ 0 };
+        return 0;
+}
+
+/* Brings a context that was read from the kernel to the one form that can be compared. */
+static int canonicalize_label(const char *label, char **ret) {
+        _cleanup_(freeconp) char *known = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        if (is_selinux_enabled() > 0 && security_canonicalize_context_raw(label, &known) >= 0)
+                label = known;
+        r = context_canonicalize(label, ret, &f);
+        if (r <= 0)
+                return r;
+
+        *ret = strdup("");
+        return *ret ? 0 : -ENOMEM;
+}
+
+int selinux_check_context(const char *context, char **ret, Failure *f) {
+        _cleanup_free_ char *canonical = NULL;
+        _cleanup_(freeconp) char *known = NULL;
+        int r;
+
+        r = context_canonicalize(context, &canonical, f);
+        if (r != 0)
+                return r;
+        if (is_selinux_enabled() <= 0) {
+                *ret = TAKE_PTR(canonical);
+                return 0;
+        }
+
+        if (security_check_context_raw(canonical) < 0) {
+                if (errno == EINVAL)
+                        return failure_set(f, FAILURE_INVALID_CONTEXT,
+                                           "The loaded policy does not know the context %s: one of its user, role, "
+                                           "type and level is not defined or they don't go together.",
+                                           canonical);
+                return errno > 0 ? -errno : -EIO;
+        }
+        if (security_canonicalize_context_raw(canonical, &known) < 0)
+                return errno > 0 ? -errno : -EIO;
+        return context_canonicalize(known, ret, f);
+}
+
+/* Names fd as a path. What stands in for /proc could lead anywhere, so it must be procfs. */
+static int fd_path(int fd, char **ret) {
+        _cleanup_close_ int proc = -EBADF;
+        struct statfs sfs;
+        char *path;
+
+        proc = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (proc < 0)
+                return -errno;
+        if (fstatfs(proc, &sfs) < 0)
+                return -errno;
+        if (sfs.f_type != PROC_SUPER_MAGIC)
+                return -EXDEV;
+
+        path = strdup_printf("/proc/self/fd/%i", fd);
+        if (!path)
+                return -ENOMEM;
+        *ret = path;
+        return 0;
+}
+
+/* path is for descriptors opened with O_PATH, on which fgetxattr(2) fails with EBADF; otherwise NULL. */
+static ssize_t get_label(int fd, const char *path, char *buffer, size_t size) {
+        ssize_t n = path ? getxattr(path, LABEL_XATTR, buffer, size) : fgetxattr(fd, LABEL_XATTR, buffer, size);
+
+        return n < 0 ? -errno : n;
+}
+
+static int read_raw_label(int fd, char **ret) {
+        _cleanup_free_ char *path = NULL, *buffer = NULL;
+        size_t size = LABEL_GUESS;
+        ssize_t n;
+        int flags, r;
+
+        flags = fcntl(fd, F_GETFL);
+        if (flags < 0)
+                return -errno;
+        if (flags & O_PATH) {
+                r = fd_path(fd, &path);
+                if (r < 0)
+                        return r;
+        }
+
+        for (;;) {
+                free(buffer);
+                buffer = malloc(size + 1);
+                if (!buffer)
+                        return -ENOMEM;
+                n = get_label(fd, path, buffer, size);
+                if (n != -ERANGE)
+                        break;
+                n = get_label(fd, path, NULL, 0);
+                if (n < 0)
+                        break;
+                size = (size_t) n;
+        }
+        if (n < 0)
+                return (int) n;
+
+        /* The kernel counts the trailing NUL in; whoever wrote the label to disk may not have written one. */
+        buffer[n] = '\0';
+        *ret = TAKE_PTR(buffer);
+        return 0;
+}
+
+int selinux_read_label(int fd, char **ret) {
+        _cleanup_free_ char *raw = NULL;
+        char *none;
+        int r;
+
+        r = read_raw_label(fd, &raw);
+        if (r == -ENODATA || r == -EOPNOTSUPP || (r == 0 && isempty(raw))) {
+                none = strdup("");
+                if (!none)
+                        return -ENOMEM;
+                *ret = none;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        return canonicalize_label(raw, ret);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/observed.h"
+
+/* What libselinux knows: the node's state, the loaded policy, and labels read through file descriptors. */
+
+/* Reads the node's state. With SELinux off all of it is false and NULL. Returns 0 or a negative errno. */
+int selinux_read_node(Node *ret) _warn_unused_;
+
+/* Checks a context with the loaded policy and makes it canonical, as the kernel would print it. With SELinux off only
+ * the form is checked. Returns 0, a negative errno, or INVALID_CONTEXT. *ret is owned by the caller. */
+int selinux_check_context(const char *context, char **ret, Failure *f) _warn_unused_;
+
+/* Reads the label of an open file, also of one that was opened with O_PATH; "" if it has none or the file system
+ * keeps none, or if what is stored there is not even well formed. Canonical. *ret is owned by the caller. Returns 0
+ * or a negative errno; -EXDEV if /proc is not procfs, so that what was read might be another file's. */
+int selinux_read_label(int fd, char **ret) _warn_unused_;
