@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "mount/stage.h"
+
+/* Why mount(2) failed. */
+typedef struct AttachError {
+        int number; /* errno; 0 if a helper such as mount.nfs(8) failed, which has said why on its standard error */
+} AttachError;
+
+/* Mounts on spec's directory, in whatever namespace the caller is in, by libmount: mount(2), or the helper
+ * mount.TYPE. An image is mounted over a loop device, which goes with the mount. Neither fstab nor utab plays a part.
+ * Returns 0, a negative errno, or MOUNT_FAILED with *error filled. */
+int attach_file_system(const StageSpec *spec, AttachError *error, Failure *f) _warn_unused_;

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/btrfs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "mount/host-device.h"
+#include "mount/mount-table.h"
+
+enum { BTRFS_DEVICES_MAX = 256 };
+
+DEFINE_CLEANUP_FUNC(DIR *, closedir);
+
+static int read_device(int dir, const char *name, dev_t *ret) {
+        _cleanup_free_ char *attribute = strdup_printf("%s/dev", name);
+        _cleanup_close_ int fd = -EBADF;
+        char text[32];
+        ssize_t n = 0;
+
+        if (!attribute)
+                return -ENOMEM;
+        fd = openat(dir, attribute, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        n = read(fd, text, sizeof(text) - 1);
+        if (n <= 0)
+                return n < 0 ? -errno : -EIO;
+        text[n - 1] = '\0';
+        return device_parse(text, ret);
+}
+
+/* All devices that a directory of sysfs has links to. */
+static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n) {
+        _cleanup_(closedirp) DIR *dir = NULL;
+        _cleanup_free_ dev_t *devices = NULL;
+        struct dirent *entry;
+        size_t n = 0;
+        int fd;
+
+        fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        dir = fdopendir(fd);
+        if (!dir) {
+                fd_close(fd);
+                return -ENOMEM;
+        }
+
+        while ((entry = readdir(dir)) && n < BTRFS_DEVICES_MAX) {
+                dev_t device, *grown;
+                int r;
+
+                if (entry->d_name[0] == '.')
+                        continue;
+                r = read_device(dirfd(dir), entry->d_name, &device);
+                if (r == -ENOENT)
+                        continue;
+                if (r < 0)
+                        return r;
+                grown = reallocarray(devices, n + 1, sizeof(dev_t));
+                if (!grown)
+                        return -ENOMEM;
+                devices = grown;
+                devices[n++] = device;
+        }
+
+        *ret = TAKE_PTR(devices);
+        *ret_n = n;
+        return 0;
+}
+
+/* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices. Returns 1, 0
+ * if there is none, or a negative errno. */
+static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
+        _cleanup_(closedirp) DIR *dir = NULL;
+        struct dirent *entry;
+
+        dir = opendir("/sys/fs/btrfs");
+        if (!dir)
+                return errno == ENOENT ? 0 : -errno;
+
+        while ((entry = readdir(dir))) {
+                _cleanup_free_ char *path = strdup_printf("%s/devices", entry->d_name);
+                _cleanup_free_ dev_t *devices = NULL;
+                size_t n = 0;
+                int r;
+
+                if (!path)
+                        return -ENOMEM;
+                r = entry->d_name[0] == '.' ? -ENOENT : read_devices(dirfd(dir), path, &devices, &n);
+                if (r == -ENOENT || r == -ENOTDIR)
+                        continue;
+                if (r < 0)
+                        return r;
+                for (size_t i = 0; i < n; i++)
+                        if (devices[i] == device) {
+                                *ret_uuid = strdup(entry->d_name);
+                                if (!*ret_uuid)
+                                        return -ENOMEM;
+                                *ret = TAKE_PTR(devices);
+                                *ret_n = n;
+                                return 1;
+                        }
+        }
+        return 0;
+}
+
+int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
+        _cleanup_free_ char *uuid = NULL;
+        dev_t *single;
+        int r;
+
+        r = find_btrfs(device, &uuid, ret, ret_n);
+        if (r != 0)
+                return r < 0 ? r : 0;
+
+        single = malloc(sizeof(dev_t));
+        if (!single)
+                return -ENOMEM;
+        *single = device;
+        *ret = single;
+        *ret_n = 1;
+        return 0;
+}
+
+static int path_is_on_btrfs(const char *path, const char *uuid) {
+        struct btrfs_ioctl_fs_info_args info = { 0 };
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *hex = NULL, *digits = NULL;
+        char *p;
+
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+                return errno == ENOTTY ? 0 : -errno;
+
+        hex = p = malloc(2 * sizeof(info.fsid) + 1);
+        digits = malloc(strlen(uuid) + 1);
+        if (!hex || !digits)
+                return -ENOMEM;
+        for (size_t i = 0; i < sizeof(info.fsid); i++)
+                p += sprintf(p, "%02x", info.fsid[i]);
+        p = digits;
+        for (const char *u = uuid; *u; u++)
+                if (*u != '-')
+                        *p++ = *u;
+        *p = '\0';
+        return streq(hex, digits);
+}
+
+/* btrfs has an anonymous device number, so that one which the device is part of, if any, is asked for its UUID.
+ * Nothing else is opened: it might be on a server that doesn't answer. */
+static int path_is_on_device(const char *path, dev_t device, const char *btrfs_uuid) {
+        struct statx sx;
+
+        if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &sx) < 0)
+                return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
+        if (makedev(sx.stx_dev_major, sx.stx_dev_minor) == device)
+                return 1;
+        return btrfs_uuid && sx.stx_dev_major == 0 && S_ISDIR(sx.stx_mode) ? path_is_on_btrfs(path, btrfs_uuid) : 0;
+}
+
+int host_uses_device(const Settings *settings, dev_t device) {
+        static const char *const paths[] = {
+                "/",    "/usr", "/etc", "/var",  "/var/lib", "/var/log", "/home",     "/root",
+                "/opt", "/srv", "/tmp", "/boot", "/efi",     "/var/tmp", "/boot/efi",
+        };
+        _cleanup_free_ char *uuid = NULL;
+        _cleanup_free_ dev_t *siblings = NULL;
+        size_t n = 0;
+        int r;
+
+        r = find_btrfs(device, &uuid, &siblings, &n);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(paths); i++) {
+                r = path_is_on_device(paths[i], device, uuid);
+                if (r > 0)
+                        return r;
+        }
+        for (size_t i = 0; r >= 0 && settings->target_roots && settings->target_roots[i]; i++) {
+                r = path_is_on_device(settings->target_roots[i], device, uuid);
+                if (r > 0)
+                        return r;
+        }
+        return r < 0 ? r : 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+#include "core/settings.h"
+
+/* Whether a block device holds one of the host's own file systems: those of /, /usr, /var and the like and of the
+ * roots that volumes are mounted beneath. Returns 1, 0 or a negative errno. */
+int host_uses_device(const Settings *settings, dev_t device) _warn_unused_;
+
+/* The device and, if it is part of a mounted btrfs of several devices, the others (/sys/fs/btrfs/UUID/devices): any
+ * of them may be the one that the mount table names. *ret is the caller's to free. Returns 0 or a negative errno. */
+int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) _warn_unused_;

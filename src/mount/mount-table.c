@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <libmount.h>
+
+#include "core/context.h"
+#include "core/settings.h"
+#include "mount/mount-table.h"
+
+/* What the kernel takes for a context that it can't understand; nobody is given it. */
+#define CONTEXT_MALFORMED "system_u:object_r:unlabeled_t"
+
+struct MountTable {
+        struct libmnt_table *table;
+};
+
+DEFINE_CLEANUP_FUNC(struct libmnt_iter *, mnt_free_iter);
+
+/* libmount would skip the line and go on. */
+static int refuse_line(struct libmnt_table *table, const char *filename, int line) {
+        return -EBADMSG;
+}
+
+int mount_table_read(const char *path, MountTable **ret) {
+        _cleanup_(mount_table_freep) MountTable *t = NULL;
+        _cleanup_fclose_ FILE *file = NULL;
+        int r;
+
+        if (!path)
+                path = "/proc/self/mountinfo";
+        file = fopen(path, "re");
+        if (!file)
+                return -errno;
+
+        t = calloc(1, sizeof(*t));
+        if (!t)
+                return -ENOMEM;
+        t->table = mnt_new_table();
+        if (!t->table)
+                return -ENOMEM;
+        r = mnt_table_set_parser_errcb(t->table, refuse_line);
+        if (r < 0)
+                return r;
+        r = mnt_table_parse_stream(t->table, file, path);
+        if (r < 0)
+                return r;
+        if (r > 0 || ferror(file))
+                return -EBADMSG;
+
+        *ret = TAKE_PTR(t);
+        return 0;
+}
+
+MountTable *mount_table_free(MountTable *table) {
+        if (table) {
+                mnt_unref_table(table->table);
+                free(table);
+        }
+        return NULL;
+}
+
+/* The value of an option of the superblock without the quotes that the kernel puts around values with a comma. */
+static int find_option(const char *options, const char *name, char **ret) {
+        size_t n = 0;
+        char *value = NULL, *copy;
+        int r;
+
+        if (!options)
+                return -ENOENT;
+        r = mnt_optstr_get_option(options, name, &value, &n);
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return -ENOENT;
+
+        if (n >= 2 && value[0] == '"' && value[n - 1] == '"') {
+                value++;
+                n -= 2;
+        }
+        copy = strndup(strempty(value), n);
+        if (!copy)
+                return -ENOMEM;
+        *ret = copy;
+        return 0;
+}
+
+static bool has_option(const char *options, const char *name) {
+        char *value;
+        size_t n;
+
+        return options && mnt_optstr_get_option(options, name, &value, &n) == 0;
+}
+
+/* A context of a foreign mount that isn't well formed must neither vanish nor equal any other. */
+static int find_context(const char *options, char **ret) {
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *value = NULL;
+        int r;
+
+        r = find_option(options, "context", &value);
+        if (r == -ENOENT) {
+                *ret = strdup("");
+                return *ret ? 0 : -ENOMEM;
+        }
+        if (r < 0)
+                return r;
+
+        r = context_canonicalize(value, ret, &f);
+        if (r <= 0)
+                return r;
+        *ret = strdup(CONTEXT_MALFORMED);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int copy_fact(struct libmnt_fs *fs, MountFact *ret) {
+        _cleanup_(mount_fact_done) MountFact m = { 0 };
+        const char *options = mnt_fs_get_fs_options(fs);
+        dev_t device = mnt_fs_get_devno(fs);
+        int r;
+
+        r = find_context(options, &m.context);
+        if (r < 0)
+                return r;
+        m.target = strdup(strempty(mnt_fs_get_target(fs)));
+        m.source = strdup(strempty(mnt_fs_get_source(fs)));
+        m.fs_type = strdup(strempty(mnt_fs_get_fstype(fs)));
+        m.device = strdup_printf("%u:%u", major(device), minor(device));
+        if (!m.target || !m.source || !m.fs_type || !m.device)
+                return -ENOMEM;
+        m.seclabel = has_option(options, "seclabel");
+        m.read_only = has_option(mnt_fs_get_vfs_options(fs), "ro") || has_option(options, "ro");
+        m.mount_id = (uint64_t) mnt_fs_get_id(fs);
+
+        *ret = m;
+        m = (MountFact){ 0 };
+        return 0;
+}
+
+/* In the order of the table, so that what was mounted later comes later. */
+static struct libmnt_fs *next_mount(const MountTable *table, struct libmnt_iter *iter) {
+        struct libmnt_fs *fs;
+
+        return mnt_table_next_fs(table->table, iter, &fs) == 0 ? fs : NULL;
+}
+
+static int find_fs(const MountTable *table, uint64_t id, struct libmnt_fs **ret) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        struct libmnt_fs *fs;
+
+        if (!iter)
+                return -ENOMEM;
+        while ((fs = next_mount(table, iter)))
+                if ((uint64_t) mnt_fs_get_id(fs) == id) {
+                        *ret = fs;
+                        return 0;
+                }
+        return -ENOENT;
+}
+
+int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret, bool *ret_superblock_read_only) {
+        struct libmnt_fs *fs;
+        int r;
+
+        r = find_fs(table, id, &fs);
+        if (r < 0)
+                return r;
+        r = copy_fact(fs, ret);
+        if (r < 0)
+                return r;
+        if (ret_superblock_read_only)
+                *ret_superblock_read_only = has_option(mnt_fs_get_fs_options(fs), "ro");
+        return 0;
+}
+
+int mount_table_find_target(const MountTable *table, const char *target, MountFact *ret) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_BACKWARD);
+        struct libmnt_fs *fs;
+
+        if (!iter)
+                return -ENOMEM;
+        while ((fs = next_mount(table, iter)))
+                if (streq(strempty(mnt_fs_get_target(fs)), target))
+                        return copy_fact(fs, ret);
+        return -ENOENT;
+}
+
+static int append_fact(MountFact **facts, size_t *n, struct libmnt_fs *fs) {
+        MountFact *grown;
+        int r;
+
+        /* Grows at powers of two. */
+        if ((*n & (*n - 1)) == 0) {
+                grown = reallocarray(*facts, *n > 0 ? *n * 2 : 1, sizeof(MountFact));
+                if (!grown)
+                        return -ENOMEM;
+                *facts = grown;
+        }
+        r = copy_fact(fs, *facts + *n);
+        if (r < 0)
+                return r;
+        (*n)++;
+        return 0;
+}
+
+MountFact *mount_facts_free(MountFact *facts, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                mount_fact_done(&facts[i]);
+        free(facts);
+        return NULL;
+}
+
+static bool has_device(const dev_t *devices, size_t n, dev_t device) {
+        for (size_t i = 0; i < n; i++)
+                if (devices[i] == device)
+                        return true;
+        return false;
+}
+
+static bool source_is_device(struct libmnt_fs *fs, const dev_t *devices, size_t n_devices) {
+        const char *source = mnt_fs_get_source(fs);
+        struct stat st;
+
+        return source && source[0] == '/' && stat(source, &st) >= 0 && S_ISBLK(st.st_mode) &&
+               has_device(devices, n_devices, st.st_rdev);
+}
+
+/* The anonymous device number of a btrfs on one of the devices; 0 if it isn't mounted. Only its source leads from the
+ * superblock to the device; all its subvolumes share the number. */
+static int find_btrfs(const MountTable *table, const dev_t *devices, size_t n_devices, dev_t *ret) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        struct libmnt_fs *fs;
+
+        if (!iter)
+                return -ENOMEM;
+        *ret = 0;
+        while ((fs = next_mount(table, iter)))
+                if (streq(strempty(mnt_fs_get_fstype(fs)), "btrfs") && source_is_device(fs, devices, n_devices)) {
+                        *ret = mnt_fs_get_devno(fs);
+                        break;
+                }
+        return 0;
+}
+
+int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
+                             size_t *ret_n) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        MountFact *facts = NULL;
+        struct libmnt_fs *fs;
+        size_t n = 0;
+        dev_t anonymous;
+        int r;
+
+        if (!iter)
+                return -ENOMEM;
+        r = find_btrfs(table, devices, n_devices, &anonymous);
+        if (r < 0)
+                return r;
+
+        while ((fs = next_mount(table, iter))) {
+                dev_t device = mnt_fs_get_devno(fs);
+
+                if (!has_device(devices, n_devices, device) && (anonymous == 0 || device != anonymous))
+                        continue;
+                r = append_fact(&facts, &n, fs);
+                if (r < 0) {
+                        mount_facts_free(facts, n);
+                        return r;
+                }
+        }
+
+        *ret = facts;
+        *ret_n = n;
+        return 0;
+}
+
+int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        MountFact *facts = NULL;
+        struct libmnt_fs *fs;
+        size_t n = 0;
+        int r;
+
+        if (!iter)
+                return -ENOMEM;
+        while ((fs = next_mount(table, iter))) {
+                if (!roots_contain(roots, strempty(mnt_fs_get_target(fs))))
+                        continue;
+                r = append_fact(&facts, &n, fs);
+                if (r < 0) {
+                        mount_facts_free(facts, n);
+                        return r;
+                }
+        }
+
+        *ret = facts;
+        *ret_n = n;
+        return 0;
+}
+
+int mount_table_is_slave(const MountTable *table, uint64_t id) {
+        struct libmnt_fs *fs;
+        unsigned long flags = 0;
+        int r;
+
+        r = find_fs(table, id, &fs);
+        if (r < 0)
+                return r;
+        r = mnt_fs_get_propagation(fs, &flags);
+        if (r < 0)
+                return r;
+        return flags & MS_SLAVE ? 1 : 0;
+}
+
+int device_parse(const char *s, dev_t *ret) {
+        unsigned long long maj, min;
+        const char *colon = strchr(s, ':');
+        _cleanup_free_ char *first = NULL;
+
+        if (!colon)
+                return -EINVAL;
+        first = strndup(s, (size_t) (colon - s));
+        if (!first)
+                return -ENOMEM;
+        if (parse_u64(first, &maj) < 0 || parse_u64(colon + 1, &min) < 0 || maj > UINT32_MAX || min > UINT32_MAX)
+                return -EINVAL;
+        *ret = makedev((unsigned) maj, (unsigned) min);
+        return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+#include "core/observed.h"
+
+/* The mount table, proc_pid_mountinfo(5), read by libmount: octal escapes are decoded, lines may be of any length. A
+ * line that can't be understood is an error: "not mounted" and "not known" must never look alike. */
+typedef struct MountTable MountTable;
+
+/* Reads path, or /proc/self/mountinfo if NULL. Returns 0 or a negative errno; -EBADMSG for a malformed line. */
+int mount_table_read(const char *path, MountTable **ret) _warn_unused_;
+MountTable *mount_table_free(MountTable *table);
+DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
+
+/* Facts of the mount with an id. ret_superblock_read_only may be NULL. Returns 0, -ENOMEM or -ENOENT. */
+int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret,
+                        bool *ret_superblock_read_only) _warn_unused_;
+
+/* Facts of the topmost mount on target, spelt exactly so. Returns 0, -ENOMEM or -ENOENT. */
+int mount_table_find_target(const MountTable *table, const char *target, MountFact *ret) _warn_unused_;
+
+/* All mounts of the superblock on any of the devices: by the device number in the table or, as btrfs has anonymous
+ * ones, by the device that the mount's source leads to. *ret is to be released with mount_facts_free(). */
+int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
+                             size_t *ret_n) _warn_unused_;
+
+/* All mounts strictly beneath one of the roots, by the spelling of their targets. */
+int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
+                             size_t *ret_n) _warn_unused_;
+
+/* Whether the mount with an id only receives mounts from its master and passes none on (mount_namespaces(7)). Returns
+ * 1, 0 or -ENOENT. */
+int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;
+
+MountFact *mount_facts_free(MountFact *facts, size_t n);
+
+/* "MAJOR:MINOR" as a device number. Returns 0 or -EINVAL. */
+int device_parse(const char *s, dev_t *ret) _warn_unused_;

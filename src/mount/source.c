@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <libmount.h>
+
+#include "basic/path-util.h"
+#include "mount/host-device.h"
+#include "mount/loop.h"
+#include "mount/mount-table.h"
+#include "mount/source.h"
+
+void source_done(Source *s) {
+        free(s->path);
+        s->fd = fd_close(s->fd);
+        *s = SOURCE_INIT;
+}
+
+/* format has one %s, for the path, escaped. */
+#define refuse(f, kind, path, format)                                          \
+        ({                                                                     \
+                _cleanup_free_ char *_escaped_ = string_escape(path, 200);     \
+                _escaped_ ? failure_set(f, kind, format, _escaped_) : -ENOMEM; \
+        })
+
+static int open_failure(Failure *f, const char *path, int error) {
+        switch (error) {
+        case -ENOENT:
+        case -ENOTDIR:
+                return refuse(f, FAILURE_INVALID_VOLUME, path,
+                              "Source '%s' does not exist: is the volume attached to this node?");
+        case -ENXIO:
+        case -ENODEV:
+        case -ENOMEDIUM:
+                return refuse(f, FAILURE_INVALID_VOLUME, path,
+                              "Source '%s' has no device behind it any more: is the volume attached to this node?");
+        case -ELOOP:
+                return refuse(f, FAILURE_INVALID_VOLUME, path, "Source '%s' is a circle of symbolic links.");
+        default:
+                return error;
+        }
+}
+
+static int fd_read_path(int fd, char **ret) {
+        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", fd);
+        char buffer[4096];
+        ssize_t n;
+
+        if (!link)
+                return -ENOMEM;
+        n = readlink(link, buffer, sizeof(buffer));
+        if (n < 0)
+                return -errno;
+        if ((size_t) n == sizeof(buffer))
+                return -ENAMETOOLONG;
+        *ret = strndup(buffer, (size_t) n);
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* path is source, or what it leads to, which the message doesn't tell. */
+static int check_roots(const char *path, const char *source, const Settings *settings, Failure *f) {
+        if (!path_is_normalized(path))
+                return refuse(f, FAILURE_INVALID_VOLUME, source,
+                              "Source '%s' is not an absolute, normalised path of a block device or image.");
+        if (!roots_contain(settings->source_roots, path))
+                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
+                              "Source '%s' is, or leads, beneath none of the directories of SourceRoots= in [Worker].");
+        return 0;
+}
+
+/* Opens what has been pinned and checked, not the path again. */
+static int reopen(int fd, int flags) {
+        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", fd);
+        int opened;
+
+        if (!link)
+                return -ENOMEM;
+        opened = open(link, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        return opened < 0 ? -errno : opened;
+}
+
+static int open_device(Source *s, int pinned) {
+        int read_only = 0;
+
+        s->fd = reopen(pinned, O_RDONLY);
+        if (s->fd < 0)
+                return s->fd;
+        if (ioctl(s->fd, BLKROGET, &read_only) < 0)
+                return -errno;
+        s->read_only = read_only;
+        return 0;
+}
+
+/* An image is opened for writing also for a read-only mount, so that a holder who comes later can write. */
+static int open_image(Source *s, int pinned) {
+        s->fd = reopen(pinned, O_RDWR);
+        if (s->fd == -EROFS || s->fd == -EACCES || s->fd == -EPERM || s->fd == -ETXTBSY) {
+                s->read_only = true;
+                s->fd = reopen(pinned, O_RDONLY);
+        }
+        return s->fd < 0 ? s->fd : 0;
+}
+
+static int open_local(const char *source, const Settings *settings, Source *s, Failure *f) {
+        _cleanup_close_ int pinned = -EBADF;
+        struct stat st;
+        int r;
+
+        r = check_roots(source, source, settings, f);
+        if (r != 0)
+                return r;
+        pinned = open(source, O_PATH | O_CLOEXEC);
+        if (pinned < 0)
+                return open_failure(f, source, -errno);
+        if (fstat(pinned, &st) < 0)
+                return -errno;
+        r = fd_read_path(pinned, &s->path);
+        if (r < 0)
+                return r;
+        r = check_roots(s->path, source, settings, f);
+        if (r != 0)
+                return r;
+
+        if (S_ISBLK(st.st_mode)) {
+                s->device = st.st_rdev;
+                r = host_uses_device(settings, s->device);
+                if (r > 0)
+                        return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
+                                      "Source '%s' holds the host's own system: it is no volume.");
+                if (r == 0)
+                        r = open_device(s, pinned);
+        } else if (S_ISREG(st.st_mode)) {
+                s->is_image = true;
+                s->image_device = st.st_dev;
+                s->image_inode = st.st_ino;
+                r = open_image(s, pinned);
+        } else
+                return refuse(f, FAILURE_INVALID_VOLUME, source,
+                              "Source '%s' is neither a block device nor an image file.");
+        return r < 0 ? open_failure(f, source, r) : r;
+}
+
+/* ext4 mounts the older two, and is the driver for them where they have none of their own. */
+static bool types_agree(const char *wanted, const char *found) {
+        static const char *const ext[] = { "ext2", "ext3", "ext4", NULL };
+
+        return streq(wanted, found) ||
+               (strv_contains((char *const *) ext, wanted) && strv_contains((char *const *) ext, found));
+}
+
+static int probe_type(const Source *s, const char *source, char **ret, Failure *f) {
+        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", s->fd);
+        int ambivalent = 0;
+
+        if (!link)
+                return -ENOMEM;
+        *ret = mnt_get_fstype(link, &ambivalent, NULL);
+        if (*ret)
+                return 0;
+        if (ambivalent)
+                return refuse(f, FAILURE_INVALID_VOLUME, source,
+                              "Source '%s' carries the signatures of several file systems: remove the wrong one with "
+                              "wipefs(8).");
+        return refuse(f, FAILURE_INVALID_VOLUME, source,
+                      "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
+}
+
+static int choose_type(Source *s, const char *source, const char *fs_type, bool probe, const Settings *settings,
+                       Failure *f) {
+        _cleanup_free_ char *found = NULL;
+        int r;
+
+        if (probe || isempty(fs_type)) {
+                r = probe_type(s, source, &found, f);
+                if (r != 0)
+                        return r;
+                if (!isempty(fs_type) && !types_agree(fs_type, found)) {
+                        _cleanup_free_ char *escaped = string_escape(source, 200);
+
+                        if (!escaped)
+                                return -ENOMEM;
+                        return failure_set(f, FAILURE_INVALID_VOLUME,
+                                           "Source '%s' has a file system of type %s, not %s.", escaped, found,
+                                           fs_type);
+                }
+                if (isempty(fs_type))
+                        fs_type = found;
+        }
+
+        s->fs = settings_file_system(settings, fs_type);
+        if (!s->fs)
+                return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
+                                   "File system type '%s' is not allowed; an administrator can add a section "
+                                   "[FileSystem %s].",
+                                   fs_type, fs_type);
+        if (s->fs->source != SOURCE_BLOCK)
+                return refuse(f, FAILURE_INVALID_VOLUME, source,
+                              "Source '%s' is a device or image, which this type of file system does not take.");
+        return 0;
+}
+
+int source_open(const char *source, const char *fs_type, bool probe, const Settings *settings, Source *ret,
+                Failure *f) {
+        _cleanup_(source_done) Source s = SOURCE_INIT;
+        const FileSystem *fs = isempty(fs_type) ? NULL : settings_file_system(settings, fs_type);
+        int r;
+
+        if (!isempty(fs_type) && !fs)
+                return refuse(f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
+                              "File system type '%s' is not allowed; an administrator can add a section "
+                              "[FileSystem ...].");
+
+        if (fs && fs->source != SOURCE_BLOCK) {
+                s.fs = fs;
+                /* What has no source is named after its type, whatever the caller calls it. */
+                s.path = strdup(fs->source == SOURCE_NONE ? fs->name : source);
+                if (!s.path)
+                        return -ENOMEM;
+        } else {
+                r = open_local(source, settings, &s, f);
+                if (r == 0)
+                        r = choose_type(&s, source, fs_type, probe, settings, f);
+                if (r != 0)
+                        return r;
+        }
+
+        *ret = s;
+        s = SOURCE_INIT;
+        return 0;
+}
+
+/* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace (open(2),
+ * O_EXCL). Returns 1 if it is in use, 0 if not. */
+static int device_is_used(const Source *s) {
+        _cleanup_close_ int fd = reopen(s->fd, O_RDONLY | O_EXCL);
+
+        if (fd >= 0)
+                return 0;
+        return fd == -EBUSY ? 1 : fd;
+}
+
+static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
+        int r;
+
+        if (s->is_image)
+                return loop_find(s->image_device, s->image_inode, ret, NULL, ret_n);
+        r = device_is_used(s);
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                *ret = NULL;
+                *ret_n = 0;
+                return 0;
+        }
+        return host_find_siblings(s->device, ret, ret_n);
+}
+
+int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n = 0;
+        int r;
+
+        if (s->fs->source == SOURCE_BLOCK) {
+                r = find_devices(s, &devices, &n);
+                if (r < 0)
+                        return r;
+        }
+        if (n == 0) {
+                *ret = NULL;
+                *ret_n = 0;
+                return 0;
+        }
+
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        return mount_table_find_devices(table, devices, n, ret, ret_n);
+}
+
+int source_is_mounted_as(const Source *s, const MountFact *fact) {
+        MountFact *mounts;
+        size_t n;
+        int found = 0, r;
+
+        if (s->fs->source != SOURCE_BLOCK)
+                return streq(fact->source, s->path) && streq(fact->fs_type, s->fs->name);
+
+        r = source_find_mounts(s, &mounts, &n);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n && !found; i++)
+                found = streq(mounts[i].device, fact->device);
+        mount_facts_free(mounts, n);
+        return found;
+}
+
+bool source_device_is_read_only(dev_t device) {
+        _cleanup_free_ char *path = strdup_printf("/sys/dev/block/%u:%u/ro", major(device), minor(device));
+        _cleanup_fclose_ FILE *file = path ? fopen(path, "re") : NULL;
+
+        return file && fgetc(file) == '1';
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/observed.h"
+#include "core/settings.h"
+
+/* What a volume's data comes from, pinned. */
+typedef struct Source {
+        const FileSystem *fs; /* as asked for or found; belongs to the settings */
+        char *path;           /* without symbolic links; of network and none as given */
+        int fd;               /* of a block device or image, for reading and, unless read_only, for writing */
+        bool is_image;        /* a regular file, to be mounted over a loop device */
+        bool read_only;       /* the device or the image can't be written */
+        dev_t device;         /* of a block device */
+        dev_t image_device;   /* of an image: the file system and inode it lies on */
+        ino_t image_inode;
+} Source;
+
+#define SOURCE_INIT ((Source){ .fd = -EBADF })
+
+void source_done(Source *s);
+
+/* Opens a source. fs_type is "" to find it out, which only works for devices and images; otherwise what is on the
+ * device must be of that type. probe: whether to look at what is on the device, as opposed to taking fs_type's word.
+ * Returns 0, a negative errno, INVALID_VOLUME, PATH_NOT_ALLOWED (outside SourceRoots=, or the host's own device),
+ * TYPE_NOT_ALLOWED. */
+int source_open(const char *source, const char *fs_type, bool probe, const Settings *settings, Source *ret,
+                Failure *f) _warn_unused_;
+
+/* Mounts of the superblock that mounting the source would share. None for network and none: each mount gets one of
+ * its own (of NFS because context mounts are made with nosharecache). For a block device that nobody uses, the mount
+ * table isn't read. *ret is to be released with mount_facts_free(). Returns 0 or a negative errno. */
+int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) _warn_unused_;
+
+/* Whether a mount is one of the source's superblock. Returns 1, 0 or a negative errno. */
+int source_is_mounted_as(const Source *s, const MountFact *fact) _warn_unused_;
+
+/* Whether a block device is read-only, by its number; false for the anonymous devices of NFS, tmpfs and the like. */
+bool source_device_is_read_only(dev_t device);

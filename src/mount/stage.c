@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
+
+#include "mount/attach.h"
+#include "mount/mount-table.h"
+#include "mount/stage.h"
+
+static int enter_namespace(int *ret_host) {
+        _cleanup_close_ int host = -EBADF;
+
+        host = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+        if (host < 0)
+                return -errno;
+        if (unshare(CLONE_NEWNS) < 0)
+                return -errno;
+
+        *ret_host = TAKE_FD(host);
+        return 0;
+}
+
+static int leave_namespace(int host) {
+        return setns(host, CLONE_NEWNS) < 0 ? -errno : 0;
+}
+
+/* nosuid and nodev always; the rest as asked for, also where a clone brings other flags along. */
+static int set_attributes(int tree, char *const *options, bool read_only) {
+        static const struct {
+                const char *option;
+                uint64_t attribute;
+        } map[] = {
+                { "noexec", MOUNT_ATTR_NOEXEC },           { "noatime", MOUNT_ATTR_NOATIME },
+                { "strictatime", MOUNT_ATTR_STRICTATIME }, { "nodiratime", MOUNT_ATTR_NODIRATIME },
+                { "nosymfollow", MOUNT_ATTR_NOSYMFOLLOW },
+        };
+        struct mount_attr attr = {
+                .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0),
+                .attr_clr = MOUNT_ATTR_NOEXEC | MOUNT_ATTR__ATIME | MOUNT_ATTR_NODIRATIME | MOUNT_ATTR_NOSYMFOLLOW |
+                            MOUNT_ATTR_RDONLY,
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(map); i++)
+                if (strv_contains(options, map[i].option))
+                        attr.attr_set |= map[i].attribute;
+        if ((attr.attr_set & MOUNT_ATTR__ATIME) == MOUNT_ATTR__ATIME)
+                attr.attr_set &= ~(uint64_t) MOUNT_ATTR_NOATIME;
+        return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
+static int detach(int fd, const char *path, int flags, int *ret) {
+        int tree = open_tree(fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (unsigned) flags);
+
+        if (tree < 0)
+                return -errno;
+        *ret = tree;
+        return 0;
+}
+
+int stage_read_back(int fd, const char *target, MountOutcome *ret) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        struct statfs sfs;
+        uint64_t id;
+        int r;
+
+        r = mount_identify(fd, &id, NULL);
+        if (r < 0)
+                return r;
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_id(table, id, &o.fact, &o.superblock_read_only);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&o.fact.target, target);
+        if (r < 0)
+                return r;
+        if (fstatfs(fd, &sfs) < 0)
+                return -errno;
+        o.inodes_used = sfs.f_files > sfs.f_ffree ? sfs.f_files - sfs.f_ffree : 0;
+
+        *ret = o;
+        o = (MountOutcome){ 0 };
+        return 0;
+}
+
+/* Compares what was asked for with what the kernel made of it. btrfs lets a mount without context share a superblock
+ * that has one; libmount leaves the context out where libselinux takes SELinux to be off. */
+static int check_context(const StageSpec *spec, const MountFact *fact, Failure *f) {
+        _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
+
+        if (!context)
+                return -ENOMEM;
+        if (isempty(spec->context) && !isempty(fact->context))
+                return failure_set(f, FAILURE_CONTEXT_CONFLICT,
+                                   "%s is mounted somewhere with context %s, which a mount without a context would "
+                                   "silently share: unmount it there first.",
+                                   spec->source->path, context);
+        if (isempty(spec->context))
+                return 0;
+        if (fact->seclabel || !streq(fact->context, spec->context))
+                return failure_set(f, FAILURE_CONTEXT_DROPPED,
+                                   "The kernel mounted %s with context '%s' instead of %s; nothing was published.",
+                                   spec->source->path, context, spec->context);
+        return 0;
+}
+
+static int check_outcome(const StageSpec *spec, const MountOutcome *o, Failure *f) {
+        int r;
+
+        r = check_context(spec, &o->fact, f);
+        if (r != 0)
+                return r;
+        if (!spec->read_only && o->fact.read_only)
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "%s could be mounted read-only only: ask for a read-only mount, or repair the file "
+                        "system or device.",
+                        spec->source->path);
+        return 0;
+}
+
+/* In the private namespace. The mount is seen through a descriptor from here on, as its directory goes with the
+ * namespace. */
+static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *ret, AttachError *error, Failure *f) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_close_ int tree = -EBADF, fd = -EBADF;
+        bool is_mount;
+        uint64_t id;
+        int r;
+
+        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                return -errno;
+        r = attach_file_system(spec, error, f);
+        if (r != 0)
+                return r;
+
+        fd = open(spec->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        r = mount_identify(fd, &id, &is_mount);
+        if (r < 0)
+                return r;
+        if (!is_mount)
+                return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s reported success, but nothing is mounted.",
+                                   spec->source->path);
+        r = stage_read_back(fd, "", &o);
+        if (r < 0)
+                return r;
+        r = detach(fd, "", AT_EMPTY_PATH, &tree);
+        if (r < 0)
+                return r;
+
+        *ret_tree = TAKE_FD(tree);
+        *ret = o;
+        o = (MountOutcome){ 0 };
+        return 0;
+}
+
+/* The kernel says EINVAL or EBUSY and no more. Somebody else's mount of the same superblock may be why. */
+static int explain_failure(const StageSpec *spec, const AttachError *error, Failure *f) {
+        _cleanup_free_ char *target = NULL, *context = NULL;
+        MountFact *mounts;
+        size_t n, i;
+        int r;
+
+        if (error->number != EINVAL && error->number != EBUSY)
+                return 0;
+        r = source_find_mounts(spec->source, &mounts, &n);
+        if (r < 0)
+                return r;
+
+        for (i = 0; i < n; i++)
+                if (!streq(mounts[i].context, spec->context))
+                        break;
+        if (n > 0) {
+                const MountFact *m = &mounts[i < n ? i : 0];
+
+                target = string_escape(m->target, 200);
+                context = string_escape(m->context, CONTEXT_MAX);
+        }
+        mount_facts_free(mounts, n);
+        if (n == 0)
+                return 0;
+        if (!target || !context)
+                return -ENOMEM;
+
+        if (i < n)
+                return failure_set(
+                        f, FAILURE_CONTEXT_CONFLICT,
+                        "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount "
+                        "it there first.",
+                        spec->source->path, target, isempty(context) ? "without a context" : "with context ",
+                        context);
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "%s is mounted at '%s' with other options, and can't be mounted %s besides (%s): unmount it "
+                "there first.",
+                spec->source->path, target, spec->read_only ? "read-only" : "read-write",
+                strerrorname_np(error->number));
+}
+
+int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_close_ int host = -EBADF, tree = -EBADF;
+        AttachError error = { 0 };
+        int r, k;
+
+        r = enter_namespace(&host);
+        if (r < 0)
+                return r;
+        r = mount_and_detach(spec, &tree, &o, &error, f);
+        k = leave_namespace(host);
+        if (k < 0)
+                return k;
+        if (r > 0) {
+                k = explain_failure(spec, &error, f);
+                return k != 0 ? k : r;
+        }
+        if (r < 0)
+                return r;
+
+        r = check_outcome(spec, &o, f);
+        if (r == 0)
+                r = set_attributes(tree, spec->options, spec->read_only);
+        if (r != 0)
+                return r;
+
+        *ret_tree = TAKE_FD(tree);
+        *ret = o;
+        o = (MountOutcome){ 0 };
+        return 0;
+}
+
+/* fspick(2) changes this flag and nothing else, where mount(2) with MS_REMOUNT would reset the others. */
+static int make_superblock_writable(int tree) {
+        _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+
+        if (fs < 0)
+                return -errno;
+        if (fsconfig(fs, FSCONFIG_SET_FLAG, "rw", NULL, 0) < 0 ||
+            fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+                return -errno;
+        return 0;
+}
+
+static int check_share(const StageSpec *spec, const Target *share, const MountFact *fact, Failure *f) {
+        _cleanup_free_ char *path = string_escape(share->path, 200),
+                            *context = string_escape(fact->context, CONTEXT_MAX);
+        int r;
+
+        if (!path || !context)
+                return -ENOMEM;
+        r = source_is_mounted_as(spec->source, fact);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return failure_set(f, FAILURE_INCOMPATIBLE, "What is mounted at '%s' is not of %s.", path,
+                                   spec->source->path);
+        if (!streq(fact->context, spec->context))
+                return failure_set(
+                        f, FAILURE_CONTEXT_CONFLICT,
+                        "The mount at '%s' has context '%s', not '%s', and a file system can have one at a "
+                        "time: unmount it there first.",
+                        path, context, spec->context);
+        return 0;
+}
+
+int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
+                Failure *f) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_close_ int tree = -EBADF;
+        int r;
+
+        if (!share->is_mount || share->mount_id != share_id)
+                return failure_set(f, FAILURE_MOUNT_FAILED,
+                                   "The mount that was to be shared is gone, or another one has taken its place: try "
+                                   "again.");
+        r = stage_read_back(share->fd, "", &o);
+        if (r < 0)
+                return r;
+        r = check_share(spec, share, &o.fact, f);
+        if (r != 0)
+                return r;
+
+        r = detach(share->fd, "", AT_EMPTY_PATH, &tree);
+        if (r < 0)
+                return r;
+        if (!spec->read_only && o.superblock_read_only) {
+                r = make_superblock_writable(tree);
+                if (r == -ENOMEM)
+                        return r;
+                if (r < 0)
+                        return failure_set(f, FAILURE_MOUNT_FAILED,
+                                           "%s is mounted read-only and can't be made writable (%s): unmount it "
+                                           "everywhere first.",
+                                           spec->source->path, strerrorname_np(-r));
+                o.superblock_read_only = false;
+        }
+        r = set_attributes(tree, spec->options, spec->read_only);
+        if (r < 0)
+                return r;
+        o.fact.read_only = spec->read_only || o.superblock_read_only;
+
+        *ret_tree = TAKE_FD(tree);
+        *ret = o;
+        o = (MountOutcome){ 0 };
+        return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "basic/path-util.h"
+#include "core/request.h"
+#include "mount/mount-table.h"
+#include "mount/target.h"
+
+/* RESOLVE_BENEATH gives EAGAIN when something is renamed at the same time: openat2(2) says to retry. */
+enum { RESOLVE_ATTEMPTS = 64 };
+
+void target_done(Target *t) {
+        free(t->path);
+        t->fd = fd_close(t->fd);
+        t->root_fd = fd_close(t->root_fd);
+        *t = TARGET_INIT;
+}
+
+/* glibc 2.36 has no wrapper. */
+static int open_beneath(int root_fd, const char *relative, uint64_t flags) {
+        struct open_how how = {
+                .flags = O_PATH | O_CLOEXEC | flags,
+                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
+
+        for (unsigned i = 0;; i++) {
+                long fd = syscall(SYS_openat2, root_fd, relative, &how, sizeof(how));
+
+                if (fd >= 0)
+                        return (int) fd;
+                if ((errno != EAGAIN && errno != EINTR) || i >= RESOLVE_ATTEMPTS)
+                        return -errno;
+        }
+}
+
+static int open_root(const char *root) {
+        struct open_how how = {
+                .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
+        long fd = syscall(SYS_openat2, AT_FDCWD, root, &how, sizeof(how));
+
+        return fd < 0 ? -errno : (int) fd;
+}
+
+static int look_at(int fd, struct statx *ret) {
+        struct statx sx;
+
+        if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_MNT_ID,
+                  &sx) < 0)
+                return -errno;
+        if (!(sx.stx_mask & STATX_MNT_ID))
+                return -EOPNOTSUPP;
+        *ret = sx;
+        return 0;
+}
+
+int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) {
+        struct statx sx;
+        int r;
+
+        r = look_at(fd, &sx);
+        if (r < 0)
+                return r;
+        *ret_mount_id = sx.stx_mnt_id;
+        if (ret_is_mount)
+                *ret_is_mount = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+        return 0;
+}
+
+/* The innermost root, if roots are nested. */
+static const char *find_root(const Settings *settings, const char *path) {
+        const char *best = NULL;
+
+        STRV_FOREACH (root, settings->target_roots)
+                if (path_is_beneath(path, *root) && (!best || strlen(*root) > strlen(best)))
+                        best = *root;
+        return best;
+}
+
+static int root_failure(Failure *f, const char *path, const Settings *settings, int error) {
+        const char *root = find_root(settings, path);
+
+        switch (error) {
+        case -ENOENT:
+                return failure_set(f, FAILURE_INVALID_TARGET,
+                                   "The root %s of TargetRoots= does not exist: create the directory first.", root);
+        case -ELOOP:
+                return failure_set(
+                        f, FAILURE_PATH_NOT_ALLOWED,
+                        "The root %s of TargetRoots= goes through a symbolic link: an administrator should "
+                        "put the path it leads to in TargetRoots=.",
+                        root);
+        case -ENOTDIR:
+                return failure_set(f, FAILURE_INVALID_TARGET, "The root %s of TargetRoots= is not a directory.",
+                                   root);
+        default:
+                return error;
+        }
+}
+
+static int target_failure(Failure *f, const char *path, int error) {
+        _cleanup_free_ char *escaped = string_escape(path, 200);
+
+        if (!escaped)
+                return -ENOMEM;
+        switch (error) {
+        case -ENOENT:
+                return failure_set(f, FAILURE_INVALID_TARGET,
+                                   "Target '%s' does not exist: create the directory first.", escaped);
+        case -ELOOP:
+                return failure_set(
+                        f, FAILURE_INVALID_TARGET,
+                        "Target '%s' is or goes through a symbolic link, which is never followed: pass the "
+                        "path it leads to.",
+                        escaped);
+        case -ENOTDIR:
+                return failure_set(f, FAILURE_INVALID_TARGET, "Target '%s' is not a directory.", escaped);
+        case -ENAMETOOLONG:
+                return failure_set(f, FAILURE_INVALID_TARGET, "Target '%s' has a name that is too long.", escaped);
+        case -EAGAIN:
+        case -EXDEV:
+                return failure_set(f, FAILURE_INVALID_TARGET,
+                                   "Target '%s' is being moved at the same time: leave it alone and try again.",
+                                   escaped);
+        default:
+                return error;
+        }
+}
+
+/* A negative errno, but for -ENOMEM, is that of opening the root. */
+static int pin_root(const char *path, const Settings *settings, Target *t, Failure *f) {
+        const char *root;
+        int r;
+
+        r = target_validate(path, settings, f);
+        if (r != 0)
+                return r;
+        root = find_root(settings, path);
+
+        t->path = strdup(path);
+        if (!t->path)
+                return -ENOMEM;
+        t->root_length = strlen(root);
+        t->root_fd = open_root(root);
+        return t->root_fd < 0 ? t->root_fd : 0;
+}
+
+int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) {
+        _cleanup_(target_done) Target t = TARGET_INIT;
+        struct statx sx;
+        int r;
+
+        r = pin_root(path, settings, &t, f);
+        if (r != 0)
+                return r < 0 ? root_failure(f, path, settings, r) : r;
+        t.fd = open_beneath(t.root_fd, t.path + t.root_length + 1, 0);
+        if (t.fd < 0)
+                return target_failure(f, path, t.fd);
+        r = look_at(t.fd, &sx);
+        if (r < 0)
+                return r;
+
+        t.device = makedev(sx.stx_dev_major, sx.stx_dev_minor);
+        t.inode = sx.stx_ino;
+        t.mount_id = sx.stx_mnt_id;
+        t.is_mount = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+        t.is_directory = S_ISDIR(sx.stx_mode);
+
+        *ret = t;
+        t = TARGET_INIT;
+        return 0;
+}
+
+static int mounted_failure(Failure *f, const Target *t) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        _cleanup_free_ char *path = string_escape(t->path, 200), *source = NULL;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        if (r >= 0)
+                r = mount_table_find_id(table, t->mount_id, &fact, NULL);
+        source = string_escape(r >= 0 ? fact.source : "something", 200);
+        if (!path || !source)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_TARGET,
+                           "Target '%s' is a mount already, of %s%s%s: unmount it first, or adopt it.", path, source,
+                           r >= 0 ? ", type " : "", r >= 0 ? fact.fs_type : "");
+}
+
+int target_open_free(const char *path, const Settings *settings, Target *ret, Failure *f) {
+        _cleanup_(target_done) Target t = TARGET_INIT;
+        int r;
+
+        r = target_open(path, settings, &t, f);
+        if (r != 0)
+                return r;
+        if (t.is_mount)
+                return mounted_failure(f, &t);
+        if (!t.is_directory)
+                return target_failure(f, path, -ENOTDIR);
+
+        *ret = t;
+        t = TARGET_INIT;
+        return 0;
+}
+
+int target_open_mount(const char *path, const Settings *settings, Target *ret, Failure *f) {
+        _cleanup_(target_done) Target t = TARGET_INIT;
+        _cleanup_free_ char *escaped = NULL;
+        int r;
+
+        r = target_open(path, settings, &t, f);
+        if (r != 0)
+                return r;
+        if (!t.is_mount) {
+                escaped = string_escape(path, 200);
+                if (!escaped)
+                        return -ENOMEM;
+                return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at target '%s'.", escaped);
+        }
+        if (!t.is_directory)
+                return target_failure(f, path, -ENOTDIR);
+
+        *ret = t;
+        t = TARGET_INIT;
+        return 0;
+}
+
+int target_is_unchanged(const Target *t) {
+        _cleanup_close_ int fd = -EBADF;
+        struct statx sx;
+        int r;
+
+        fd = open_beneath(t->root_fd, t->path + t->root_length + 1, 0);
+        if (fd < 0)
+                return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EXDEV ? 0 : fd;
+        r = look_at(fd, &sx);
+        if (r < 0)
+                return r;
+        return sx.stx_mnt_id == t->mount_id && sx.stx_ino == t->inode &&
+               makedev(sx.stx_dev_major, sx.stx_dev_minor) == t->device &&
+               !(sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) == !t->is_mount;
+}
+
+int target_open_parent(const char *path, const Settings *settings, int *ret_fd, const char **ret_name, Failure *f) {
+        _cleanup_(target_done) Target t = TARGET_INIT;
+        _cleanup_free_ char *relative = NULL;
+        const char *name, *beneath;
+        int fd, r;
+
+        r = pin_root(path, settings, &t, f);
+        if (r < 0)
+                return r == -ENOENT ? r : root_failure(f, path, settings, r);
+        if (r > 0)
+                return r;
+
+        name = strrchr(path, '/') + 1;
+        beneath = path + t.root_length + 1;
+        if (name == beneath)
+                fd = TAKE_FD(t.root_fd);
+        else {
+                relative = strndup(beneath, (size_t) (name - 1 - beneath));
+                if (!relative)
+                        return -ENOMEM;
+                fd = open_beneath(t.root_fd, relative, O_DIRECTORY);
+        }
+        if (fd < 0)
+                return fd == -ENOENT ? fd : target_failure(f, path, fd);
+
+        *ret_fd = fd;
+        *ret_name = name;
+        return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/settings.h"
+
+/* A path beneath an allowed root, pinned: openat2(2) from an open root with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
+ * RESOLVE_NO_MAGICLINKS, so that nothing that happens to the path later leads elsewhere (class of CVE-2021-25741). */
+typedef struct Target {
+        char *path;
+        size_t root_length; /* path + root_length + 1 is what lies beneath the root */
+        int root_fd;        /* O_PATH */
+        int fd;             /* O_PATH */
+        dev_t device;       /* st_dev */
+        uint64_t inode;
+        uint64_t mount_id; /* as in mountinfo; of the mount that fd is on */
+        bool is_mount;     /* fd is the root of a mount */
+        bool is_directory;
+} Target;
+
+#define TARGET_INIT ((Target){ .root_fd = -EBADF, .fd = -EBADF })
+
+void target_done(Target *t);
+
+/* Opens what is at path, of whatever kind. Returns 0, a negative errno, PATH_NOT_ALLOWED (the same for all that lies
+ * outside the roots, whether it exists or not) or INVALID_TARGET. */
+int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
+
+/* Opens a directory on which nothing is mounted. Returns as target_open(). */
+int target_open_free(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
+
+/* Opens a directory that is the root of a mount. Returns as target_open(). */
+int target_open_mount(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
+
+/* Whether path still leads to what was opened: nothing has been renamed, and nothing mounted there since. Returns 1,
+ * 0 or a negative errno. */
+int target_is_unchanged(const Target *t) _warn_unused_;
+
+/* Opens the directory that holds the target, for umount2(2) of its last component, *ret_name, which points into path.
+ * Returns as target_open(), and -ENOENT if it doesn't exist. */
+int target_open_parent(const char *path, const Settings *settings, int *ret_fd, const char **ret_name,
+                       Failure *f) _warn_unused_;
+
+/* What statx(2) says of the mount fd is on. STATX_MNT_ID: Linux 5.8. Asks no server. */
+int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) _warn_unused_;

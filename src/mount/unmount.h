@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/settings.h"
+
+/* Takes the topmost mount at path away if it is the one with the id (0: whichever). A missing directory, no mount and
+ * another mount are success with *ret_unmounted false. Returns 0, a negative errno, PATH_NOT_ALLOWED, INVALID_TARGET,
+ * or BUSY. */
+int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, bool *ret_unmounted,
+                   Failure *f) _warn_unused_;
