@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "basic/log.h"
+#include "basic/string-util.h"
+#include "selvol-config.h"
+#include "worker/server.h"
+
+#define RUNTIME_DIRECTORY "/run/selvol"
+#define STAGE_DIRECTORY   "/run/selvol/stage"
+#define PEER_USER         "selvol"
+
+typedef struct Arguments {
+        const char *socket;
+        const char *config_usr;
+        const char *config_etc;
+        const char *peer_uid;
+} Arguments;
+
+static void print_help(void) {
+        puts("selvol-worker [OPTIONS]\n\n"
+             "Mounts volumes for selvold, which asks over a socket that systemd passes.\n\n"
+             "  -h --help               Show this help\n"
+             "     --version            Show the version\n\n"
+             "For tests, without systemd:\n"
+             "     --socket PATH        Listen there\n"
+             "     --config-usr DIR     Instead of /usr/lib/selvol\n"
+             "     --config-etc DIR     Instead of /etc/selvol\n"
+             "     --peer-uid UID       Instead of that of user " PEER_USER);
+}
+
+/* Returns 1 to go on, 0 to exit with success, or a negative errno. */
+static int parse_arguments(int argc, char **argv, Arguments *ret) {
+        enum { ARG_VERSION = 0x100, ARG_SOCKET, ARG_CONFIG_USR, ARG_CONFIG_ETC, ARG_PEER_UID };
+        static const struct option options[] = {
+                { "help", no_argument, NULL, 'h' },
+                { "version", no_argument, NULL, ARG_VERSION },
+                { "socket", required_argument, NULL, ARG_SOCKET },
+                { "config-usr", required_argument, NULL, ARG_CONFIG_USR },
+                { "config-etc", required_argument, NULL, ARG_CONFIG_ETC },
+                { "peer-uid", required_argument, NULL, ARG_PEER_UID },
+                {},
+        };
+        int c;
+
+        while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
+                switch (c) {
+                case 'h':
+                        print_help();
+                        return 0;
+                case ARG_VERSION:
+                        puts("selvol-worker " SELVOL_VERSION);
+                        return 0;
+                case ARG_SOCKET:
+                        ret->socket = optarg;
+                        break;
+                case ARG_CONFIG_USR:
+                        ret->config_usr = optarg;
+                        break;
+                case ARG_CONFIG_ETC:
+                        ret->config_etc = optarg;
+                        break;
+                case ARG_PEER_UID:
+                        ret->peer_uid = optarg;
+                        break;
+                default:
+                        return -EINVAL;
+                }
+        if (optind < argc) {
+                log_error("selvol-worker takes no arguments.");
+                return -EINVAL;
+        }
+        return 1;
+}
+
+static int listen_at(const char *path) {
+        _cleanup_close_ int fd = -EBADF;
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        if (strlen(path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        if (unlink(path) < 0 && errno != ENOENT)
+                return -errno;
+        if (bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 || listen(fd, SOMAXCONN) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+/* The options for tests would let whoever can start us choose what is allowed, so systemd's socket excludes them. */
+static int get_socket(const Arguments *args) {
+        int n, fd, r;
+
+        n = sd_listen_fds(1);
+        if (n < 0)
+                return log_error_errno(n, "Taking the socket from systemd failed: %m");
+        if (n == 0 && args->socket) {
+                fd = listen_at(args->socket);
+                return fd < 0 ? log_error_errno(fd, "Listening at %s failed: %m", args->socket) : fd;
+        }
+        if (n != 1 || args->socket || args->config_usr || args->config_etc || args->peer_uid) {
+                log_error(n == 0 ? "There is no socket: selvol-worker is started by systemd (selvol-worker.socket)."
+                                 : "systemd is to pass one socket, and then the options for tests are not allowed.");
+                return -EINVAL;
+        }
+
+        fd = SD_LISTEN_FDS_START;
+        r = sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0);
+        if (r <= 0) {
+                log_error("What systemd passes is not a listening unix stream socket.");
+                return -EINVAL;
+        }
+        r = fcntl(fd, F_GETFL);
+        if (r < 0 || fcntl(fd, F_SETFL, r | O_NONBLOCK) < 0)
+                return log_error_errno(errno, "Making the socket non-blocking failed: %m");
+        return fd;
+}
+
+static int find_peer_uid(const char *argument, uid_t *ret) {
+        unsigned long long uid;
+        const struct passwd *user;
+
+        if (argument) {
+                if (parse_u64(argument, &uid) < 0 || uid >= UINT32_MAX) {
+                        log_error("--peer-uid takes a number.");
+                        return -EINVAL;
+                }
+                *ret = (uid_t) uid;
+                return 0;
+        }
+
+        user = getpwnam(PEER_USER);
+        if (!user)
+                log_warning("There is no user %s: only root may connect.", PEER_USER);
+        *ret = user ? user->pw_uid : 0;
+        return 0;
+}
+
+/* What is staged must be out of everybody's reach until it has been verified. */
+static int prepare_stage_directory(void) {
+        struct stat st;
+
+        if ((mkdir(RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST) ||
+            (mkdir(STAGE_DIRECTORY, 0700) < 0 && errno != EEXIST) || lstat(STAGE_DIRECTORY, &st) < 0)
+                return log_error_errno(errno, "Making %s failed: %m", STAGE_DIRECTORY);
+        if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || (st.st_mode & 07777) != 0700) {
+                log_error("%s is not a directory that belongs to root and has mode 0700.", STAGE_DIRECTORY);
+                return -EPERM;
+        }
+        return 0;
+}
+
+static int block_signals(void) {
+        sigset_t set;
+
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        sigaddset(&set, SIGINT);
+        sigaddset(&set, SIGHUP);
+        sigaddset(&set, SIGCHLD);
+        return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+}
+
+static int run(const Arguments *args) {
+        _cleanup_(server_done) Server server = SERVER_INIT;
+        ServerConfig config = {
+                .usr_dir = args->config_usr,
+                .etc_dir = args->config_etc,
+                .stage_directory = STAGE_DIRECTORY,
+        };
+        int fd, r;
+
+        /* Before anything has descriptors of its own. */
+        fd = get_socket(args);
+        if (fd < 0)
+                return fd;
+        server.fd = fd;
+        r = find_peer_uid(args->peer_uid, &config.peer_uid);
+        if (r >= 0)
+                r = block_signals();
+        if (r >= 0)
+                r = prepare_stage_directory();
+        if (r >= 0)
+                r = server_start(&server, fd, &config);
+        return r < 0 ? r : server_run(&server);
+}
+
+int main(int argc, char **argv) {
+        Arguments args = { 0 };
+        int r;
+
+        r = parse_arguments(argc, argv, &args);
+        if (r > 0)
+                r = run(&args);
+        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

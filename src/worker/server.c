@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "basic/log.h"
+#include "mount/mount-table.h"
+#include "mount/target.h"
+#include "worker/child.h"
+#include "worker/server.h"
+
+#define USEC_PER_SEC UINT64_C(1000000)
+
+enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 3600 };
+
+/* One connection and the child that serves it. The parent's copy of the connection is closed last, so that the peer
+ * reads the end of file only when the child is gone. */
+typedef struct Job {
+        Server *server;
+        pid_t pid; /* also the id of its process group, which helpers such as mount.nfs are in */
+        int fd;
+        bool ending;
+        sd_event_source *exit_source, *hangup_source, *timer_source;
+} Job;
+
+static Job *job_free(Job *j) {
+        if (j) {
+                sd_event_source_disable_unref(j->exit_source);
+                sd_event_source_disable_unref(j->hangup_source);
+                sd_event_source_disable_unref(j->timer_source);
+                fd_close(j->fd);
+                free(j);
+        }
+        return NULL;
+}
+DEFINE_CLEANUP_FUNC(Job *, job_free);
+
+static int on_kill(sd_event_source *source, uint64_t usec, void *userdata) {
+        Job *j = userdata;
+
+        (void) kill(-j->pid, SIGKILL);
+        return 0;
+}
+
+static void job_end(Job *j) {
+        int r;
+
+        if (j->ending)
+                return;
+        j->ending = true;
+        (void) sd_event_source_set_enabled(j->hangup_source, SD_EVENT_OFF);
+        (void) kill(-j->pid, SIGTERM);
+
+        j->timer_source = sd_event_source_disable_unref(j->timer_source);
+        r = sd_event_add_time_relative(j->server->event, &j->timer_source, CLOCK_MONOTONIC,
+                                       KILL_AFTER_SEC * USEC_PER_SEC, 0, on_kill, j);
+        if (r < 0)
+                (void) kill(-j->pid, SIGKILL);
+}
+
+static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        job_end(userdata);
+        return 0;
+}
+
+static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
+        Job *j = userdata;
+
+        log_warning("Child %i has run for %i seconds: ending it.", (int) j->pid, DEADLINE_SEC);
+        job_end(j);
+        return 0;
+}
+
+static void remove_job(Server *s, const Job *j) {
+        for (size_t i = 0; i < s->n_jobs; i++)
+                if (s->jobs[i] == j) {
+                        s->jobs[i] = s->jobs[--s->n_jobs];
+                        return;
+                }
+}
+
+/* The child is a zombie still, so that its process group can't be another's yet: helpers that outlive it go now. */
+static int on_exit_of_child(sd_event_source *source, const siginfo_t *si, void *userdata) {
+        Job *j = userdata;
+        Server *s = j->server;
+
+        (void) kill(-j->pid, SIGKILL);
+        if (si->si_code != CLD_EXITED && !j->ending)
+                log_error("Child %i was killed by signal %i (%s).", (int) j->pid, si->si_status,
+                          strempty(sigdescr_np(si->si_status)));
+
+        remove_job(s, j);
+        job_free(j);
+
+        if (s->stopping)
+                return s->n_jobs == 0 ? sd_event_exit(s->event, 0) : 0;
+        return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
+}
+
+/* What the parent holds open for others would keep their peers from seeing the end. */
+static void close_inherited(Server *s) {
+        for (size_t i = 0; i < s->n_jobs; i++)
+                s->jobs[i]->fd = fd_close(s->jobs[i]->fd);
+        s->fd = fd_close(s->fd);
+}
+
+static _Noreturn void run_child(Server *s, int fd, pid_t parent) {
+        sigset_t none;
+        int r;
+
+        (void) setpgid(0, 0);
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+                _exit(EXIT_FAILURE);
+        sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
+        close_inherited(s);
+
+        r = child_run(fd, &s->settings, s->config->stage_directory, s->propagating);
+        if (r < 0)
+                log_error_errno(r, "Serving a connection failed: %m");
+        exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+static int watch_job(Job *j) {
+        Server *s = j->server;
+        int r;
+
+        r = sd_event_add_child(s->event, &j->exit_source, j->pid, WEXITED, on_exit_of_child, j);
+        if (r >= 0)
+                r = sd_event_add_io(s->event, &j->hangup_source, j->fd, EPOLLRDHUP, on_hangup, j);
+        if (r >= 0)
+                r = sd_event_add_time_relative(s->event, &j->timer_source, CLOCK_MONOTONIC,
+                                               DEADLINE_SEC * USEC_PER_SEC, 0, on_deadline, j);
+        return r < 0 ? r : 0;
+}
+
+static int start_job(Server *s, int fd) {
+        _cleanup_(job_freep) Job *j = calloc(1, sizeof(*j));
+        pid_t parent = getpid();
+        int r;
+
+        if (!j)
+                return -ENOMEM;
+        j->server = s;
+        j->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (j->fd < 0)
+                return -errno;
+
+        j->pid = fork();
+        if (j->pid < 0)
+                return -errno;
+        if (j->pid == 0) {
+                j->fd = fd_close(j->fd);
+                run_child(s, fd, parent);
+        }
+        (void) setpgid(j->pid, j->pid);
+
+        r = watch_job(j);
+        if (r < 0) {
+                (void) kill(j->pid, SIGKILL);
+                (void) waitpid(j->pid, NULL, 0);
+                return r;
+        }
+        s->jobs[s->n_jobs++] = TAKE_PTR(j);
+        return 0;
+}
+
+static bool peer_is_allowed(const Server *s, int fd) {
+        struct ucred peer;
+        socklen_t n = sizeof(peer);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
+                return false;
+        if (peer.uid == 0 || peer.uid == s->config->peer_uid)
+                return true;
+        log_warning("Refused a connection from process %i of uid %u.", (int) peer.pid, (unsigned) peer.uid);
+        return false;
+}
+
+static int on_connection(sd_event_source *source, int listen_fd, uint32_t events, void *userdata) {
+        Server *s = userdata;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+                if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                        log_error_errno(errno, "Accepting a connection failed: %m");
+                return 0;
+        }
+        if (!peer_is_allowed(s, fd))
+                return 0;
+
+        r = start_job(s, fd);
+        if (r < 0)
+                log_error_errno(r, "Starting a child failed: %m");
+        /* The rest wait in the socket's backlog. */
+        return s->n_jobs >= SERVER_JOBS_MAX ? sd_event_source_set_enabled(source, SD_EVENT_OFF) : 0;
+}
+
+static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        Server *s = userdata;
+
+        (void) sd_notify(0, "STOPPING=1");
+        s->stopping = true;
+        (void) sd_event_source_set_enabled(s->accept_source, SD_EVENT_OFF);
+        if (s->n_jobs == 0)
+                return sd_event_exit(s->event, 0);
+        for (size_t i = 0; i < s->n_jobs; i++)
+                job_end(s->jobs[i]);
+        return 0;
+}
+
+/* Returns 1 if mounts beneath the roots reach the host, 0 if the mount that holds them is a slave: an option of the
+ * unit has put us in a mount namespace of our own, where systemd makes everything a slave of the host. */
+static int read_propagation(const Settings *settings) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        uint64_t id;
+        int r;
+
+        STRV_FOREACH (root, settings->target_roots) {
+                fd = open(*root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+                if (fd >= 0)
+                        break;
+        }
+        if (fd < 0)
+                fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+
+        r = mount_identify(fd, &id, NULL);
+        if (r < 0)
+                return r;
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_is_slave(table, id);
+        return r < 0 ? r : !r;
+}
+
+static int load_settings(Server *s) {
+        _cleanup_(settings_done) Settings settings = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = settings_load(s->config->usr_dir, s->config->etc_dir, &settings, &f);
+        if (r > 0) {
+                log_error("%s", f.message);
+                return -EINVAL;
+        }
+        if (r < 0)
+                return log_error_errno(r, "Reading the configuration failed: %m");
+        r = read_propagation(&settings);
+        if (r < 0)
+                return log_error_errno(r, "Reading the mount table failed: %m");
+        if (r == 0)
+                log_error("This mount namespace is a slave of the host's: mounts made here would never be seen "
+                          "there, so "
+                          "none will be made.");
+
+        settings_done(&s->settings);
+        s->settings = settings;
+        settings = (Settings){ 0 };
+        s->propagating = r > 0;
+        return 0;
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        Server *s = userdata;
+
+        (void) sd_notify(0, "RELOADING=1");
+        if (load_settings(s) >= 0)
+                log_info("Configuration read again.");
+        (void) sd_notify(0, "READY=1");
+        return 0;
+}
+
+int server_start(Server *s, int fd, const ServerConfig *config) {
+        int r;
+
+        s->fd = fd;
+        s->config = config;
+        r = load_settings(s);
+        if (r < 0)
+                return r;
+
+        r = sd_event_new(&s->event);
+        if (r >= 0)
+                r = sd_event_add_signal(s->event, NULL, SIGTERM, on_stop, s);
+        if (r >= 0)
+                r = sd_event_add_signal(s->event, NULL, SIGINT, on_stop, s);
+        if (r >= 0)
+                r = sd_event_add_signal(s->event, NULL, SIGHUP, on_reload, s);
+        if (r >= 0)
+                r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_connection, s);
+        if (r >= 0)
+                r = sd_event_set_watchdog(s->event, 1);
+        return r < 0 ? log_error_errno(r, "Setting the event loop up failed: %m") : 0;
+}
+
+int server_run(Server *s) {
+        (void) sd_notify(0, "READY=1");
+        return sd_event_loop(s->event);
+}
+
+void server_done(Server *s) {
+        while (s->n_jobs > 0)
+                job_free(s->jobs[--s->n_jobs]);
+        sd_event_source_unref(s->accept_source);
+        sd_event_unref(s->event);
+        settings_done(&s->settings);
+        s->fd = fd_close(s->fd);
+}

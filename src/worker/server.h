@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+
+#include <systemd/sd-event.h>
+
+#include "core/settings.h"
+
+/* Accepts connections, forks a child for each, and ends the child when the peer hangs up. Touches no volume itself,
+ * so that none can block it. */
+
+enum { SERVER_JOBS_MAX = 128 };
+
+typedef struct ServerConfig {
+        const char *usr_dir, *etc_dir; /* NULL: the usual ones */
+        uid_t peer_uid;                /* besides root; 0: nobody */
+        const char *stage_directory;
+} ServerConfig;
+
+typedef struct Server {
+        const ServerConfig *config;
+        Settings settings;
+        bool propagating;
+        bool stopping;
+        int fd; /* listening */
+        sd_event *event;
+        sd_event_source *accept_source;
+        struct Job *jobs[SERVER_JOBS_MAX];
+        size_t n_jobs;
+} Server;
+
+#define SERVER_INIT ((Server){ .fd = -EBADF })
+
+/* Takes the listening socket over, reads the configuration, and sets the event loop up, with SIGTERM and SIGINT to
+ * stop and SIGHUP to read the configuration again. SIGTERM, SIGINT, SIGHUP and SIGCHLD must be blocked. Logs what is
+ * wrong. Returns 0 or a negative errno. */
+int server_start(Server *s, int fd, const ServerConfig *config) _warn_unused_;
+
+/* Runs until stopped and all children are gone. */
+int server_run(Server *s) _warn_unused_;
+void server_done(Server *s);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "worker/child.h"
+
+/* The methods of core/worker-protocol.h, as sd-bus calls them; userdata is the Child. */
+
+int verb_observe(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_mount(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_watch(sd_bus_message *m, void *userdata, sd_bus_error *error);
+
+struct Watch *watch_free(struct Watch *w);
