@@ -14,7 +14,7 @@ static const Column holder_columns[] = {
         { "SINCE", .type = CELL_TIME },
 };
 
-enum { HISTORY_DETAILS = 5 };
+enum { HISTORY_DETAILS = 8 };
 
 static const Column history_columns[] = {
         { "VOLUME", .detail = true },
@@ -22,7 +22,10 @@ static const Column history_columns[] = {
         { "OPERATION" },
         { "RESULT" },
         { "REASON" },
-        [HISTORY_DETAILS] = { "DETAILS", .type = CELL_LIST },
+        { "HOLDER", .key = "Holder" },
+        { "TARGET", .key = "Target" },
+        { "TEXT", .key = "Text" },
+        [HISTORY_DETAILS] = { "DETAILS", .type = CELL_LIST, .detail = true },
 };
 
 typedef struct Show {
@@ -56,16 +59,14 @@ static int read_holders(const char *key, sd_bus_message *m, void *userdata) {
         return r < 0 ? r : 1;
 }
 
-/* One detail of an event as Key=value. Details are for people: types that aren't known are named, not shown. */
-static int read_detail(sd_bus_message *m, char **ret) {
-        const char *key, *contents, *string;
+/* A detail without a column as Key=value. Types that aren't known are named, not shown. */
+static int read_detail(const char *key, sd_bus_message *m, void *userdata) {
+        char ***details = userdata, *s;
+        const char *contents, *string;
         uint64_t number;
         int boolean, r;
-        char *s;
 
-        r = sd_bus_message_read_basic(m, 's', &key);
-        if (r >= 0)
-                r = sd_bus_message_peek_type(m, NULL, &contents);
+        r = sd_bus_message_peek_type(m, NULL, &contents);
         if (r < 0)
                 return r;
 
@@ -80,38 +81,21 @@ static int read_detail(sd_bus_message *m, char **ret) {
                 s = r < 0 ? NULL : strdup_printf("%s=%s", key, boolean ? "yes" : "no");
         } else {
                 s = strdup_printf("%s=(%s)", key, contents);
-                r = s ? sd_bus_message_skip(m, "v") : -ENOMEM;
+                r = sd_bus_message_skip(m, "v");
         }
         if (r < 0) {
                 free(s);
                 return r;
         }
-        if (!s)
-                return -ENOMEM;
-        *ret = s;
-        return 0;
+        r = strv_consume(details, s);
+        return r < 0 ? r : 1;
 }
 
 static int read_details(sd_bus_message *m, Table *t) {
         _cleanup_strv_ char **details = NULL;
         int r;
 
-        r = sd_bus_message_enter_container(m, 'a', "{sv}");
-        if (r < 0)
-                return r;
-        while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                char *detail = NULL;
-
-                r = read_detail(m, &detail);
-                if (r >= 0)
-                        r = strv_consume(&details, detail);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
-                if (r < 0)
-                        return r;
-        }
-        if (r >= 0)
-                r = sd_bus_message_exit_container(m);
+        r = bus_fill_row(m, t, read_detail, &details);
         return r < 0 ? r : table_set_list(t, HISTORY_DETAILS, details);
 }
 
@@ -216,6 +200,7 @@ static int show_new(Show *s) {
 
 /* A volume that isn't there doesn't keep the others from being shown. */
 static int show_each(sd_bus *bus, const Args *a) {
+        bool first = true;
         int code = 0;
 
         for (int i = 0; i < a->n_operands; i++) {
@@ -225,8 +210,10 @@ static int show_each(sd_bus *bus, const Args *a) {
                 r = show_new(&s);
                 if (r >= 0)
                         r = get_volume(bus, a, &s);
-                if (r == 0)
-                        r = show_text(a, &s, i == 0);
+                if (r == 0) {
+                        r = show_text(a, &s, first);
+                        first = false;
+                }
                 if (r < 0)
                         return r;
                 if (r > 0)

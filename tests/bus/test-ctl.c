@@ -271,12 +271,15 @@ static const Case cases[] = {
           { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
             { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "({'Id': <'pvc-1'>},)" },
             { PVC1, "org.selvol1.Volume", "GetHistory", "()",
-              "([(uint64 5, 'mount', 'done', 'context-mount', {'Target': <'/a\\nb'>, 'N': <uint64 3>, 'X': <[1]>}), "
+              "([(uint64 5, 'mount', 'done', 'context-mount', {'Target': <'/a'>, 'Caller': <'a\\nb'>, 'N': <uint64 "
+              "3>, 'X': <[1]>}), "
               "(uint64 6, 'unmount', 'done', '', @a{sv} {})],)" } },
           0,
-          .json = "{\"history\":[{\"details\":[\"Target=/a\\\\x0ab\",\"N=3\",\"X=(ai)\"],\"operation\":\"mount\","
-                  "\"reason\":\"context-mount\",\"result\":\"done\",\"time\":5,\"volume\":\"pvc-1\"},{\"details\":[],"
-                  "\"operation\":\"unmount\",\"reason\":null,\"result\":\"done\",\"time\":6,\"volume\":\"pvc-1\"}],"
+          .json = "{\"history\":[{\"details\":[\"Caller=a\\\\x0ab\",\"N=3\",\"X=(ai)\"],\"holder\":null,"
+                  "\"operation\":\"mount\","
+                  "\"reason\":\"context-mount\",\"result\":\"done\",\"target\":\"/a\",\"text\":null,\"time\":5,"
+                  "\"volume\":\"pvc-1\"},{\"details\":[],\"holder\":null,\"operation\":\"unmount\",\"reason\":null,"
+                  "\"result\":\"done\",\"target\":null,\"text\":null,\"time\":6,\"volume\":\"pvc-1\"}],"
                   "\"holders\":[],\"volumes\":[{\"access_mode\":null,\"context\":null,\"driver\":null,\"fstype\":"
                   "null,"
                   "\"holders\":0,\"label_state\":null,\"last_verified_usec\":0,\"source\":null,\"strategy\":null,"
@@ -286,9 +289,11 @@ static const Case cases[] = {
           { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
             { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "({'Id': <'pvc-1'>},)" },
             { PVC1, "org.selvol1.Volume", "GetHistory", "()",
-              "([(uint64 1767225600000000, 'mount', 'done', 'context-mount', {'A': <'b'>, 'C': <true>})],)" } },
+              "([(uint64 1767225600000000, 'mount', 'done', 'context-mount', {'Holder': <'pod-A'>, 'Target': <'/t'>, "
+              "'Text': <'No file, no time.'>, 'C': <true>})],)" } },
           0,
-          .out = "Volume: pvc-1\n\n2026-01-01 00:00:00 UTC mount     done   context-mount A=b,C=yes\n" },
+          .out = "Volume: pvc-1\n\n2026-01-01 00:00:00 UTC mount     done   context-mount pod-A  /t     No file, no "
+                 "time.\n" },
         { "show/absent",
           "show pvc-9",
           { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume",
@@ -302,7 +307,7 @@ static const Case cases[] = {
             { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
             { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "({'Id': <'pvc-1'>},)" } },
           1,
-          .out = "\nVolume: pvc-1\n\nNobody holds it.\n",
+          .out = "Volume: pvc-1\n\nNobody holds it.\n",
           .err = "selvolctl: pvc-9: No.\n" },
         { "show/terminal-escapes",
           "show pvc-1 --no-legend",
