@@ -9,44 +9,45 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define _cleanup_(f)      __attribute__((cleanup(f)))
-#define _printf_(a, b)    __attribute__((format(printf, a, b)))
-#define _pure_            __attribute__((pure))
-#define _unused_          __attribute__((unused))
-#define _warn_unused_     __attribute__((warn_unused_result))
-#define _fallthrough_     __attribute__((fallthrough))
+#define _cleanup_(f)   __attribute__((cleanup(f)))
+#define _printf_(a, b) __attribute__((format(printf, a, b)))
+#define _pure_         __attribute__((pure))
+#define _unused_       __attribute__((unused))
+#define _warn_unused_  __attribute__((warn_unused_result))
+#define _fallthrough_  __attribute__((fallthrough))
 
 #define ELEMENTSOF(x) (sizeof(x) / sizeof((x)[0]))
 
-#define TAKE_PTR(ptr)                         \
-        ({                                    \
+#define TAKE_PTR(ptr)                          \
+        ({                                     \
                 __typeof__(ptr) *_p_ = &(ptr); \
                 __typeof__(ptr) _v_ = *_p_;    \
-                *_p_ = NULL;                  \
-                _v_;                          \
+                *_p_ = NULL;                   \
+                _v_;                           \
         })
 
-#define TAKE_FD(fd)            \
-        ({                     \
+#define TAKE_FD(fd)               \
+        ({                        \
                 int *_p_ = &(fd); \
                 int _v_ = *_p_;   \
-                *_p_ = -EBADF;  \
-                _v_;           \
+                *_p_ = -EBADF;    \
+                _v_;              \
         })
 
 /* Defines FUNCp(), for _cleanup_(), from FUNC(), which must accept NULL. */
-#define DEFINE_CLEANUP_FUNC(type, func)                   \
-        static inline _unused_ void func##p(type *p) {    \
-                if (*p)                                   \
-                        func(*p);                         \
-        }                                                 \
+#define DEFINE_CLEANUP_FUNC(type, func)                \
+        static inline _unused_ void func##p(type *p) { \
+                if (*p)                                \
+                        func(*p);                      \
+        }                                              \
         struct func##_cleanup_needs_a_semicolon
 
 static inline void freep(void *p) {
         free(*(void **) p);
 }
 
-/* Closes fd if it is one and keeps errno; returns -EBADF, so that "fd = fd_close(fd)" leaves nothing to close twice. */
+/* Closes fd if it is one and keeps errno; returns -EBADF, so that "fd = fd_close(fd)" leaves nothing to close twice.
+ */
 static inline int fd_close(int fd) {
         if (fd >= 0) {
                 int saved = errno;

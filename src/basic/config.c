@@ -36,7 +36,8 @@ int config_load(const char *project, const char *usr_dir, const char *etc_dir, C
                 uint64_t line = 0;
 
                 econf_errLocation(&name, &line);
-                *ret_text = strdup_printf("%s:%llu: %s", strempty(name), (unsigned long long) line, econf_errString(e));
+                *ret_text =
+                        strdup_printf("%s:%llu: %s", strempty(name), (unsigned long long) line, econf_errString(e));
                 return *ret_text ? econf_to_errno(e) : -ENOMEM;
         }
 
@@ -98,8 +99,8 @@ int config_sections(const Config *config, char ***ret) {
         return 0;
 }
 
-/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, be it of another section, has the same
- * name; the first of such a row it does return. So the names of all sections are the candidates. */
+/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, be it of another section, has the
+ * same name; the first of such a row it does return. So the names of all sections are the candidates. */
 int config_keys(const Config *config, const char *section, char ***ret) {
         _cleanup_strv_ char **sections = NULL, **candidates = NULL, **keys = NULL;
         int r;

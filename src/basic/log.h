@@ -16,16 +16,16 @@ typedef struct LogField {
 int log_set_level(int priority);
 int log_get_level(void);
 
-/* Writes one record: to the journal with all its fields when stderr is connected to it ($JOURNAL_STREAM), otherwise the
- * message as a line on stderr. Strings from outside must have been escaped by the caller. Never fails. */
+/* Writes one record: to the journal with all its fields when stderr is connected to it ($JOURNAL_STREAM), otherwise
+ * the message as a line on stderr. Strings from outside must have been escaped by the caller. Never fails. */
 void log_fields(int priority, const LogField *fields, size_t n_fields, const char *format, ...) _printf_(4, 5);
 
-#define log_full(priority, ...)  log_fields(priority, NULL, 0, __VA_ARGS__)
-#define log_debug(...)           log_full(LOG_DEBUG, __VA_ARGS__)
-#define log_info(...)            log_full(LOG_INFO, __VA_ARGS__)
-#define log_notice(...)          log_full(LOG_NOTICE, __VA_ARGS__)
-#define log_warning(...)         log_full(LOG_WARNING, __VA_ARGS__)
-#define log_error(...)           log_full(LOG_ERR, __VA_ARGS__)
+#define log_full(priority, ...) log_fields(priority, NULL, 0, __VA_ARGS__)
+#define log_debug(...)          log_full(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...)           log_full(LOG_INFO, __VA_ARGS__)
+#define log_notice(...)         log_full(LOG_NOTICE, __VA_ARGS__)
+#define log_warning(...)        log_full(LOG_WARNING, __VA_ARGS__)
+#define log_error(...)          log_full(LOG_ERR, __VA_ARGS__)
 
 /* Logs with %m standing for the error and returns the (negative) error. */
 #define log_error_errno(error, ...)                       \

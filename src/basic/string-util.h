@@ -68,19 +68,20 @@ bool utf8_is_valid(const char *s) _pure_;
 int parse_u64(const char *s, unsigned long long *ret);
 int parse_boolean(const char *s);
 
-/* Declares/defines X_to_string() and X_from_string() over X_table. X_from_string() returns -EINVAL for unknown words. */
-#define DECLARE_STRING_TABLE(name, type)         \
+/* Declares/defines X_to_string() and X_from_string() over X_table. X_from_string() returns -EINVAL for unknown words.
+ */
+#define DECLARE_STRING_TABLE(name, type)          \
         const char *name##_to_string(type value); \
         int name##_from_string(const char *s)
 
-#define DEFINE_STRING_TABLE(name, type)                                                                        \
-        const char *name##_to_string(type value) {                                                             \
-                return (size_t) value < ELEMENTSOF(name##_table) ? name##_table[value] : NULL;                 \
-        }                                                                                                      \
-        int name##_from_string(const char *s) {                                                                \
-                for (size_t i = 0; i < ELEMENTSOF(name##_table); i++)                                          \
-                        if (name##_table[i] && streq_ptr(name##_table[i], s))                                  \
-                                return (int) i;                                                                \
-                return -EINVAL;                                                                                \
-        }                                                                                                      \
+#define DEFINE_STRING_TABLE(name, type)                                                        \
+        const char *name##_to_string(type value) {                                             \
+                return (size_t) value < ELEMENTSOF(name##_table) ? name##_table[value] : NULL; \
+        }                                                                                      \
+        int name##_from_string(const char *s) {                                                \
+                for (size_t i = 0; i < ELEMENTSOF(name##_table); i++)                          \
+                        if (name##_table[i] && streq_ptr(name##_table[i], s))                  \
+                                return (int) i;                                                \
+                return -EINVAL;                                                                \
+        }                                                                                      \
         struct name##_table_needs_a_semicolon

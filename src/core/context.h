@@ -5,9 +5,10 @@
 
 #include "core/failure.h"
 
-/* SELinux contexts as text: "user:role:type:level", or "user:role:type" where the policy has no levels. Kept canonical,
- * that is as the kernel prints them (security/selinux/ss/mls.c, mls_sid_to_context): categories ascending, three and
- * more in a row as "cA.cB", a range of two equal levels as one level. Canonical contexts are equal iff the strings are. */
+/* SELinux contexts as text: "user:role:type:level", or "user:role:type" where the policy has no levels. Kept
+ * canonical, that is as the kernel prints them (security/selinux/ss/mls.c, mls_sid_to_context): categories ascending,
+ * three and more in a row as "cA.cB", a range of two equal levels as one level. Canonical contexts are equal iff the
+ * strings are. */
 
 typedef enum ContextPart { CONTEXT_USER, CONTEXT_ROLE, CONTEXT_TYPE, CONTEXT_LEVEL, CONTEXT_PARTS } ContextPart;
 
@@ -26,12 +27,15 @@ int context_split(const char *context, char *ret[static CONTEXT_PARTS]) _warn_un
 /* One part of a context, owned by the caller; "" if it has none. NULL on lack of memory. */
 char *context_part(const char *context, ContextPart part) _warn_unused_;
 
-/* Fills what the caller left out from the policy's context for container files, as go-selinux does: only user and level
- * are the caller's, role and type are the policy's. user and level may be NULL. Returns as context_canonicalize(). */
-int context_complete(const char *file_context, const char *user, const char *level, char **ret, Failure *f) _warn_unused_;
+/* Fills what the caller left out from the policy's context for container files, as go-selinux does: only user and
+ * level are the caller's, role and type are the policy's. user and level may be NULL. Returns as
+ * context_canonicalize(). */
+int context_complete(const char *file_context, const char *user, const char *level, char **ret,
+                     Failure *f) _warn_unused_;
 
 /* Whether labelling a volume for one context takes it from a holder with the other. Contexts may be incomplete or "":
- * user, role and type count only where both are known, the level always does (KEP-1710, "Conflicts with other Pods"). */
+ * user, role and type count only where both are known, the level always does (KEP-1710, "Conflicts with other Pods").
+ */
 bool contexts_conflict(const char *a, const char *b);
 
 /* Whether s is a usable user, role or type name: 1 to 255 of [A-Za-z0-9_.-]. */

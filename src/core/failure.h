@@ -4,8 +4,8 @@
 #include "basic/cleanup.h"
 #include "basic/string-util.h"
 
-/* A result that the caller handles or hands to its own caller, as opposed to a negative errno, which is fatal. On D-Bus
- * it is the error org.selvol1.Error.KIND with the message. */
+/* A result that the caller handles or hands to its own caller, as opposed to a negative errno, which is fatal. On
+ * D-Bus it is the error org.selvol1.Error.KIND with the message. */
 typedef enum FailureKind {
         FAILURE_NONE,
         FAILURE_CONTEXT_CONFLICT,
@@ -39,8 +39,8 @@ typedef struct Failure {
         char *message; /* says what was wrong and what to do; strings from outside are escaped in it */
 } Failure;
 
-/* Fills the failure, replacing an earlier one. Returns kind, which is positive, or -ENOMEM; so a function can end with
- * "return failure_set(...)". */
+/* Fills the failure, replacing an earlier one. Returns kind, which is positive, or -ENOMEM; so a function can end
+ * with "return failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
 void failure_done(Failure *f);
 
@@ -48,12 +48,12 @@ void failure_done(Failure *f);
 
 /* Length limits on whatever a caller may send; longer strings are refused, never cut. */
 enum {
-        VOLUME_ID_MAX = 256,   /* bytes; CSI allows 128 for an id, a driver's name and a separator come on top */
-        CONTEXT_MAX = 1024,    /* bytes */
-        OPTION_MAX = 1024,     /* bytes of one mount option */
-        OPTIONS_MAX = 64,      /* mount options */
-        NAME_MAX_BYTES = 255,  /* holder, driver and the like */
+        VOLUME_ID_MAX = 256,  /* bytes; CSI allows 128 for an id, a driver's name and a separator come on top */
+        CONTEXT_MAX = 1024,   /* bytes */
+        OPTION_MAX = 1024,    /* bytes of one mount option */
+        OPTIONS_MAX = 64,     /* mount options */
+        NAME_MAX_BYTES = 255, /* holder, driver and the like */
         VOLUMES_MAX = 4096,
-        HOLDERS_MAX = 256,     /* of one volume */
+        HOLDERS_MAX = 256, /* of one volume */
         JOBS_MAX = 64,
 };

@@ -5,30 +5,30 @@
 
 #include "basic/cleanup.h"
 
-/* Counters and histograms in Prometheus' text format 0.0.4. Names are those of Kubernetes' storage and SELinux metrics
- * with the prefix selvol_, but true counters that count transitions, not retries. Label values come from closed sets;
- * driver names are cut off at a limit, volume ids are never labels. */
+/* Counters and histograms in Prometheus' text format 0.0.4. Names are those of Kubernetes' storage and SELinux
+ * metrics with the prefix selvol_, but true counters that count transitions, not retries. Label values come from
+ * closed sets; driver names are cut off at a limit, volume ids are never labels. */
 
 typedef enum MetricId {
-        METRIC_CONTAINER_ERRORS,                /* access_mode */
-        METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS,  /* volume_plugin, access_mode */
-        METRIC_VOLUMES_ADMITTED,                /* volume_plugin, access_mode */
-        METRIC_STORAGE_OPERATION_DURATION,      /* volume_plugin, operation_name, status: histogram */
-        METRIC_STAGE_DURATION,                  /* step: histogram */
-        METRIC_COMMIT_DURATION,                 /* histogram */
-        METRIC_DECISIONS,                       /* strategy, reason */
-        METRIC_REFUSALS,                        /* error */
-        METRIC_AUTHORIZATIONS,                  /* result */
+        METRIC_CONTAINER_ERRORS,               /* access_mode */
+        METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, /* volume_plugin, access_mode */
+        METRIC_VOLUMES_ADMITTED,               /* volume_plugin, access_mode */
+        METRIC_STORAGE_OPERATION_DURATION,     /* volume_plugin, operation_name, status: histogram */
+        METRIC_STAGE_DURATION,                 /* step: histogram */
+        METRIC_COMMIT_DURATION,                /* histogram */
+        METRIC_DECISIONS,                      /* strategy, reason */
+        METRIC_REFUSALS,                       /* error */
+        METRIC_AUTHORIZATIONS,                 /* result */
         METRIC_HOLDERS_LOST,
-        METRIC_RECONCILED,                      /* outcome */
+        METRIC_RECONCILED, /* outcome */
         METRIC_STORE_ERRORS,
-        METRIC_TOTAL_VOLUMES,                   /* volume_plugin, state: gauge */
-        METRIC_TAINTED_VOLUMES,                 /* gauge */
-        METRIC_HOLDERS,                         /* gauge */
-        METRIC_JOBS,                            /* gauge */
-        METRIC_ENFORCING,                       /* gauge */
-        METRIC_BUILD_INFO,                      /* version: gauge */
-        METRIC_START_TIME,                      /* gauge */
+        METRIC_TOTAL_VOLUMES,   /* volume_plugin, state: gauge */
+        METRIC_TAINTED_VOLUMES, /* gauge */
+        METRIC_HOLDERS,         /* gauge */
+        METRIC_JOBS,            /* gauge */
+        METRIC_ENFORCING,       /* gauge */
+        METRIC_BUILD_INFO,      /* version: gauge */
+        METRIC_START_TIME,      /* gauge */
         METRICS,
 } MetricId;
 

@@ -33,8 +33,9 @@ static int take_context(const char *value, MountOptions *o, Failure *f) {
         if (r != 0)
                 return r;
         if (o->context && !streq(o->context, canonical))
-                return failure_set(f, FAILURE_INCOMPATIBLE, "The mount options hold two contexts, %s and %s: pass one.",
-                                   o->context, canonical);
+                return failure_set(f, FAILURE_INCOMPATIBLE,
+                                   "The mount options hold two contexts, %s and %s: pass one.", o->context,
+                                   canonical);
         free(o->context);
         o->context = TAKE_PTR(canonical);
         return 0;
@@ -74,10 +75,12 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
         if (context)
                 return take_context(context, o, f);
         if (option_is_label(option))
-                return bad_option(f, option, "sets labels: pass the context as SELinuxContext or SELinuxLevel instead.");
+                return bad_option(f, option,
+                                  "sets labels: pass the context as SELinuxContext or SELinuxLevel instead.");
         if (!option_is_well_formed(option))
-                return bad_option(f, option, "is malformed: pass each option as a string of its own, key or key=value, "
-                                             "without quotes, commas and blanks.");
+                return bad_option(f, option,
+                                  "is malformed: pass each option as a string of its own, key or key=value, "
+                                  "without quotes, commas and blanks.");
         if (streq(option, "suid") || streq(option, "dev"))
                 return bad_option(f, option, "is refused: volumes are always mounted nosuid and nodev.");
         if (streq(option, "ro")) {
@@ -130,10 +133,11 @@ int mount_options_check(char *const *options, const Settings *settings, const Fi
 
                         if (!escaped)
                                 return -ENOMEM;
-                        return failure_set(f, FAILURE_INVALID_OPTION,
-                                           "Mount option '%s' is not on the list for %s; an administrator can add it to "
-                                           "MountOptions= of [FileSystem %s].",
-                                           escaped, fs->name, fs->name);
+                        return failure_set(
+                                f, FAILURE_INVALID_OPTION,
+                                "Mount option '%s' is not on the list for %s; an administrator can add it to "
+                                "MountOptions= of [FileSystem %s].",
+                                escaped, fs->name, fs->name);
                 }
         return 0;
 }

@@ -7,18 +7,19 @@
 
 /* The caller's mount options, sorted out. */
 typedef struct MountOptions {
-        char **options;  /* for the file system, in the caller's order */
-        char *context;   /* from kubelet's context="...", canonical; NULL if there was none */
-        bool read_only;  /* "ro" was among them */
+        char **options; /* for the file system, in the caller's order */
+        char *context;  /* from kubelet's context="...", canonical; NULL if there was none */
+        bool read_only; /* "ro" was among them */
 } MountOptions;
 
 void mount_options_done(MountOptions *o);
 
-/* Takes kubelet's context="LABEL" (or context=LABEL) and ro/rw out of the options and checks the form of the rest: one
- * option an element, [a-z0-9_] keys, values without quotes, commas, blanks, control characters and backslashes; no other
- * label option, no suid and dev. Whether a file system takes an option is mount_options_check()'s. Returns 0, -ENOMEM,
- * INVALID_OPTION, INVALID_CONTEXT, or INCOMPATIBLE for two contexts. */
+/* Takes kubelet's context="LABEL" (or context=LABEL) and ro/rw out of the options and checks the form of the rest:
+ * one option an element, [a-z0-9_] keys, values without quotes, commas, blanks, control characters and backslashes;
+ * no other label option, no suid and dev. Whether a file system takes an option is mount_options_check()'s. Returns
+ * 0, -ENOMEM, INVALID_OPTION, INVALID_CONTEXT, or INCOMPATIBLE for two contexts. */
 int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) _warn_unused_;
 
 /* Checks parsed options against the allow list of a file system. Returns 0, -ENOMEM or INVALID_OPTION. */
-int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) _warn_unused_;
+int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs,
+                        Failure *f) _warn_unused_;

@@ -9,10 +9,10 @@
 /* What the worker saw: of the node, of a source, of a mount. Facts, no decisions. */
 
 typedef struct Node {
-        bool selinux;        /* is SELinux on? */
+        bool selinux; /* is SELinux on? */
         bool enforcing;
-        bool mls;            /* do contexts have levels? */
-        char *file_context;  /* the policy's context for container files; NULL if it names none */
+        bool mls;           /* do contexts have levels? */
+        char *file_context; /* the policy's context for container files; NULL if it names none */
 } Node;
 
 /* One mount of a superblock, or at a target. */
@@ -20,26 +20,26 @@ typedef struct MountFact {
         char *target;
         char *source;
         char *fs_type;
-        char *device;   /* "major:minor" */
-        char *context;  /* of context=, canonical; "" if mounted without */
+        char *device;  /* "major:minor" */
+        char *context; /* of context=, canonical; "" if mounted without */
         bool seclabel;
         bool read_only;
         uint64_t mount_id;
 } MountFact;
 
 typedef struct Observed {
-        char *fs_type;          /* found on the source, or as asked for; NULL if not looked at */
+        char *fs_type; /* found on the source, or as asked for; NULL if not looked at */
         bool device_read_only;
-        MountFact *mounts;      /* of the source's superblock, wherever they are */
+        MountFact *mounts; /* of the source's superblock, wherever they are */
         size_t n_mounts;
 } Observed;
 
 /* What a mount turned out to be, read back from the kernel. */
 typedef struct MountOutcome {
         MountFact fact;
-        char *root_context;     /* the root's label, canonical; "" if it has none */
+        char *root_context; /* the root's label, canonical; "" if it has none */
         bool superblock_read_only;
-        uint64_t inodes_used;   /* 0: the file system doesn't say */
+        uint64_t inodes_used; /* 0: the file system doesn't say */
 } MountOutcome;
 
 void node_done(Node *n);

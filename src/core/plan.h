@@ -8,26 +8,26 @@
 
 /* Someone whose use of the volume stands in the way. */
 typedef struct Conflict {
-        char *volume;  /* "" if it is no volume of ours */
-        char *holder;  /* "" likewise */
+        char *volume; /* "" if it is no volume of ours */
+        char *holder; /* "" likewise */
         char *target;
-        char *context; /* "" if mounted without or unknown */
+        char *context;       /* "" if mounted without or unknown */
         uint64_t since_usec; /* 0: unknown */
 } Conflict;
 
 typedef struct Plan {
         Strategy strategy;
-        char *context;         /* canonical; "" where it is unknown or plays no part */
+        char *context;            /* canonical; "" where it is unknown or plays no part */
         const char *runtime_flag; /* "Z" or "" */
         Reason reason;
-        char *text;            /* the reason in a sentence */
-        char **mount_options;  /* what the file system is mounted with, without context=, nosuid and nodev */
+        char *text;           /* the reason in a sentence */
+        char **mount_options; /* what the file system is mounted with, without context=, nosuid and nodev */
         bool read_only;
-        bool taints;           /* new files will have no label on disk: to be durable before anyone sees the mount */
-        const Holder *share;   /* mount by cloning this holder's mount; belongs to the input */
-        uint64_t entries;      /* to be visited by a relabel, 0 if none or unknown */
-        uint64_t usec;         /* how long that takes, likewise */
-        Conflict *conflicts;   /* filled with a CONTEXT_CONFLICT failure */
+        bool taints;         /* new files will have no label on disk: to be durable before anyone sees the mount */
+        const Holder *share; /* mount by cloning this holder's mount; belongs to the input */
+        uint64_t entries;    /* to be visited by a relabel, 0 if none or unknown */
+        uint64_t usec;       /* how long that takes, likewise */
+        Conflict *conflicts; /* filled with a CONTEXT_CONFLICT failure */
         size_t n_conflicts;
 } Plan;
 
@@ -36,11 +36,11 @@ void plan_done(Plan *p);
 typedef struct PlanInput {
         const Node *node;
         const Settings *settings;
-        const Request *request;     /* validated */
-        const Volumes *volumes;     /* what is recorded, of all volumes: conflicts may come from another one */
+        const Request *request; /* validated */
+        const Volumes *volumes; /* what is recorded, of all volumes: conflicts may come from another one */
         const Observed *observed;
-        int seclabel;               /* what the mount shows, once there is one; -1: foretell it */
-        const MountFact *mounted;   /* what somebody else has mounted at the target, when that is to be adopted */
+        int seclabel;             /* what the mount shows, once there is one; -1: foretell it */
+        const MountFact *mounted; /* what somebody else has mounted at the target, when that is to be adopted */
 } PlanInput;
 
 /* Decides by the rules of docs/plan.md, which are KEP-1710's. No side effects, no clock; equal input, equal plan.
@@ -51,5 +51,5 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
 /* The context that the request asks for, complete and canonical; "" if it names no level and the policy has levels.
  * Returns 0, -ENOMEM, INVALID_CONTEXT or TYPE_NOT_ALLOWED. */
-int plan_wanted_context(const Node *node, const Settings *settings, const Request *q, char **ret, Failure *f)
-        _warn_unused_;
+int plan_wanted_context(const Node *node, const Settings *settings, const Request *q, char **ret,
+                        Failure *f) _warn_unused_;

@@ -16,8 +16,8 @@ typedef enum AccessMode {
 } AccessMode;
 DECLARE_STRING_TABLE(access_mode, AccessMode);
 
-/* What a caller asks for: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset strings are NULL,
- * unset flags -1. */
+/* What a caller asks for: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset strings are
+ * NULL, unset flags -1. */
 typedef struct Request {
         char *volume;
         char *source;
@@ -46,8 +46,8 @@ void request_done(Request *q);
  * failure kind. */
 int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unused_;
 
-/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no slash at an end.
- * It is opaque; the rules only keep it from ever being taken for a path that leads elsewhere. */
+/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no slash at an
+ * end. It is opaque; the rules only keep it from ever being taken for a path that leads elsewhere. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
 /* Checks a target: absolute, normalised, beneath one of the configured roots. */

@@ -33,7 +33,7 @@ typedef enum SourceKind { SOURCE_BLOCK, SOURCE_NONE, SOURCE_NETWORK, SOURCE_KIND
 DECLARE_STRING_TABLE(source_kind, SourceKind);
 
 typedef struct FileSystem {
-        char *name;             /* as in mount -t */
+        char *name; /* as in mount -t */
         SourceKind source;
         bool labels;            /* keeps security.selinux xattrs of its own: mounted plainly it shows seclabel */
         char **options;         /* what a caller may pass; "key=" takes a value */
@@ -69,8 +69,8 @@ typedef struct Settings {
         size_t n_drivers;
 } Settings;
 
-/* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and value: unknown
- * sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
+/* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and value:
+ * unknown sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
 int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused_;
 /* Reads and checks the configuration below the directories (NULL: /usr/lib/selvol and /etc/selvol). */
 int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;

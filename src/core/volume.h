@@ -34,7 +34,7 @@ typedef enum Reason {
 DECLARE_STRING_TABLE(reason, Reason);
 
 typedef enum HolderState {
-        HOLDER_MOUNTING,   /* intent is recorded, the outcome is not */
+        HOLDER_MOUNTING, /* intent is recorded, the outcome is not */
         HOLDER_MOUNTED,
         HOLDER_UNMOUNTING, /* likewise */
         HOLDER_STATES,
@@ -60,7 +60,7 @@ typedef struct Volume {
         char *id;
         char *source;
         char *fs_type;
-        char *driver;      /* may be NULL */
+        char *driver; /* may be NULL */
         char *volume_type;
         AccessMode access_mode;
         Strategy strategy; /* of the present holders, the strongest; or of the last one */

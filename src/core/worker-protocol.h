@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The wire between selvold and selvol-worker: sd-bus without a bus over the socket WORKER_SOCKET. One connection is one
- * job, served by one child. Hanging up (or shutdown(2) of the writing half) makes the parent end the child; the
+/* The wire between selvold and selvol-worker: sd-bus without a bus over the socket WORKER_SOCKET. One connection is
+ * one job, served by one child. Hanging up (or shutdown(2) of the writing half) makes the parent end the child; the
  * connection's end of file then says that the child is gone and that nothing it staged is left.
  *
- * Errors are org.selvol1.Error.KIND, see core/failure.h. The worker checks every request against its own reading of the
- * configuration, whatever selvold has checked before. */
+ * Errors are org.selvol1.Error.KIND, see core/failure.h. The worker checks every request against its own reading of
+ * the configuration, whatever selvold has checked before. */
 
 #define WORKER_SOCKET    "/run/selvol/worker"
 #define WORKER_PATH      "/org/selvol1/worker"
@@ -33,8 +33,8 @@
  * in:  source, file system type, target, options (without context=), context ("" for a mount without), read-only,
  *      target of a mount to clone ("" for a mount of its own), its mount id
  * out: outcome
- * Nothing is visible unless it succeeds: CONTEXT_DROPPED, LABEL_MISMATCH, MOUNT_FAILED, CONTEXT_CONFLICT (somebody else
- * was faster), INVALID_CONTEXT, TYPE_NOT_ALLOWED, INVALID_OPTION, and those of Observe. */
+ * Nothing is visible unless it succeeds: CONTEXT_DROPPED, LABEL_MISMATCH, MOUNT_FAILED, CONTEXT_CONFLICT (somebody
+ * else was faster), INVALID_CONTEXT, TYPE_NOT_ALLOWED, INVALID_OPTION, and those of Observe. */
 #define WORKER_MOUNT     "Mount"
 #define WORKER_MOUNT_IN  "sssassbst"
 #define WORKER_MOUNT_OUT OUTCOME_SIGNATURE
@@ -42,9 +42,8 @@
 /* (fact, root context, superblock is read-only, inodes used) */
 #define OUTCOME_SIGNATURE "(" MOUNT_FACT_SIGNATURE "sbt)"
 
-/* Inspect: what is mounted at a target; the mount, and through it the root's label, are looked at, nothing is changed.
- * in:  target
- * out: node, outcome. INVALID_TARGET if nothing is mounted there. */
+/* Inspect: what is mounted at a target; the mount, and through it the root's label, are looked at, nothing is
+ * changed. in:  target out: node, outcome. INVALID_TARGET if nothing is mounted there. */
 #define WORKER_INSPECT     "Inspect"
 #define WORKER_INSPECT_IN  "s"
 #define WORKER_INSPECT_OUT NODE_SIGNATURE OUTCOME_SIGNATURE
@@ -64,10 +63,18 @@
 #define WORKER_UNMOUNT_IN  "st"
 #define WORKER_UNMOUNT_OUT "b"
 
-/* Watch: replies with the node and every mount beneath the target roots, then sends Changed with what came and the ids
- * of what went, at most ten times a second, until the connection ends. An event between two looks is seen as its sum. */
+/* Watch: replies with the node and every mount beneath the target roots, then sends Changed with what came and the
+ * ids of what went, at most ten times a second, until the connection ends. An event between two looks is seen as its
+ * sum. */
 #define WORKER_WATCH             "Watch"
 #define WORKER_WATCH_IN          ""
 #define WORKER_WATCH_OUT         NODE_SIGNATURE "a" MOUNT_FACT_SIGNATURE
 #define WORKER_CHANGED           "Changed"
 #define WORKER_CHANGED_SIGNATURE "a" MOUNT_FACT_SIGNATURE "at"
+
+/* Expect: on a connection that watches, names a mount that must be there, because it may have come and gone between two
+ * looks. It is looked for within a tenth of a second, and its id is among those that went if it isn't there.
+ * in:  mount */
+#define WORKER_EXPECT     "Expect"
+#define WORKER_EXPECT_IN  MOUNT_FACT_SIGNATURE
+#define WORKER_EXPECT_OUT ""

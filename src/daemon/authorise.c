@@ -12,14 +12,10 @@ static const struct {
         const char *method;
         const char *action;
 } actions[] = {
-        { "MountVolume", "org.selvol1.mount-volume" },
-        { "UnmountVolume", "org.selvol1.unmount-volume" },
-        { "AdoptVolume", "org.selvol1.adopt-volume" },
-        { "ForgetVolume", "org.selvol1.forget-volume" },
-        { "VerifyLabel", "org.selvol1.verify-label" },
-        { "PlanVolume", "org.selvol1.inspect" },
-        { "GetVolume", "org.selvol1.inspect" },
-        { "GetMetrics", "org.selvol1.inspect" },
+        { "MountVolume", "org.selvol1.mount-volume" }, { "UnmountVolume", "org.selvol1.unmount-volume" },
+        { "AdoptVolume", "org.selvol1.adopt-volume" }, { "ForgetVolume", "org.selvol1.forget-volume" },
+        { "VerifyLabel", "org.selvol1.verify-label" }, { "PlanVolume", "org.selvol1.inspect" },
+        { "GetVolume", "org.selvol1.inspect" },        { "GetMetrics", "org.selvol1.inspect" },
         { "GetHistory", "org.selvol1.inspect" },
 };
 
@@ -169,7 +165,7 @@ int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *
         AuthQuery *q;
         int r;
 
-        LL_FOREACH(m->queries, q) {
+        LL_FOREACH (m->queries, q) {
                 if (q->call == call)
                         return conclude(m, q, call, volume, target, error);
                 n++;
@@ -194,7 +190,9 @@ int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *
         };
         LL_PREPEND(m->queries, q);
         r = q->volume && q->target ? ask(m, q) : -ENOMEM;
-        if (r < 0)
+        if (r < 0) {
                 query_free(q);
-        return r;
+                return r;
+        }
+        return 0;
 }

@@ -3,11 +3,11 @@
 
 #include "daemon/manager.h"
 
-/* Who may call what: root may everything, for everybody else polkit is asked (one action for each method, the table is
- * in authorise.c). No polkit means no. */
+/* Who may call what: root may everything, for everybody else polkit is asked (one action for each method, the table
+ * is in authorise.c). No polkit means no. */
 
-/* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called again with the
- * same message when the answer is there; a negative errno with the D-Bus error set: AccessDenied or
+/* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called again with
+ * the same message when the answer is there; a negative errno with the D-Bus error set: AccessDenied or
  * InteractiveAuthorizationRequired. volume and target are shown to polkit's rules and must be the same in the second
  * call. */
 int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *target, sd_bus_error *error);

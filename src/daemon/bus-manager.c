@@ -106,7 +106,8 @@ static int method_verify_label(sd_bus_message *call, void *userdata, sd_bus_erro
         if (r == 0)
                 r = volume[0] == '/' ? target_validate(volume, &m->settings, &f) : volume_id_validate(volume, &f);
         if (r == 0)
-                r = isempty(expected) ? free_and_strdup(&canonical, "") : context_canonicalize(expected, &canonical, &f);
+                r = isempty(expected) ? free_and_strdup(&canonical, "")
+                                      : context_canonicalize(expected, &canonical, &f);
         if (r != 0)
                 return refuse(m, r, &f, error);
         return start(m, call, OPERATION_VERIFY, &q, canonical, error);
@@ -141,10 +142,12 @@ static int forget(Manager *m, sd_bus_message *call, Volume *v, Failure *f) {
                 return failure_set(f, FAILURE_BUSY, "Volume %s is held at %s: unmount it first.", v->id,
                                    v->holders->target);
         if (job_is_running_on(m, v->id))
-                return failure_set(f, FAILURE_BUSY, "A job is running on volume %s; call again when it has ended.", v->id);
+                return failure_set(f, FAILURE_BUSY, "A job is running on volume %s; call again when it has ended.",
+                                   v->id);
         if (!commit_is_possible(m))
-                return failure_set(f, FAILURE_STORE_FAILED,
-                                   "The state can't be written, so nothing can be changed: see the journal of selvold.");
+                return failure_set(
+                        f, FAILURE_STORE_FAILED,
+                        "The state can't be written, so nothing can be changed: see the journal of selvold.");
 
         record_forgotten(m, v, strempty(sd_bus_message_get_sender(call)));
         commit_removal(m, v);
@@ -223,25 +226,27 @@ static int get_selinux_mode(sd_bus *bus, const char *path, const char *interface
         return sd_bus_message_append(reply, "s", manager_selinux_mode(userdata));
 }
 
-#define IN(...)  SD_BUS_ARGS(__VA_ARGS__)
-#define OUT(...) SD_BUS_RESULT(__VA_ARGS__)
-#define METHOD(name, in, out, handler) SD_BUS_METHOD_WITH_ARGS(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
-
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        METHOD("MountVolume", IN("s", volume, "s", source, "s", target, "a{sv}", options),
-               OUT("s", context, "s", runtime_flag, "a{sv}", result), method_mount_volume),
-        METHOD("UnmountVolume", IN("s", volume, "s", target, "a{sv}", options), OUT("a{sv}", result),
-               method_unmount_volume),
-        METHOD("PlanVolume", IN("s", volume, "s", source, "s", target, "a{sv}", options), OUT("a{sv}", plan),
-               method_plan_volume),
-        METHOD("AdoptVolume", IN("s", volume, "s", target, "a{sv}", options),
-               OUT("s", context, "s", runtime_flag, "a{sv}", result), method_adopt_volume),
-        METHOD("VerifyLabel", IN("s", volume_or_path, "s", expected, "a{sv}", options),
-               OUT("b", matches, "s", actual, "a{sv}", result), method_verify_label),
-        METHOD("ForgetVolume", IN("s", volume, "a{sv}", options), SD_BUS_NO_RESULT, method_forget_volume),
-        METHOD("GetVolume", IN("s", volume), OUT("o", object), method_get_volume),
-        METHOD("GetMetrics", SD_BUS_NO_ARGS, OUT("s", text), method_get_metrics),
+        SD_BUS_METHOD_WITH_ARGS("MountVolume", SD_BUS_ARGS("s", volume, "s", source, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("s", context, "s", runtime_flag, "a{sv}", result), method_mount_volume,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("UnmountVolume", SD_BUS_ARGS("s", volume, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("a{sv}", result), method_unmount_volume, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("PlanVolume", SD_BUS_ARGS("s", volume, "s", source, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("a{sv}", plan), method_plan_volume, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("AdoptVolume", SD_BUS_ARGS("s", volume, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("s", context, "s", runtime_flag, "a{sv}", result), method_adopt_volume,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("VerifyLabel", SD_BUS_ARGS("s", volume_or_path, "s", expected, "a{sv}", options),
+                                SD_BUS_RESULT("b", matches, "s", actual, "a{sv}", result), method_verify_label,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ForgetVolume", SD_BUS_ARGS("s", volume, "a{sv}", options), SD_BUS_NO_RESULT,
+                                method_forget_volume, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetVolume", SD_BUS_ARGS("s", volume), SD_BUS_RESULT("o", object), method_get_volume,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetMetrics", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", text), method_get_metrics,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("SELinuxMode", "s", get_selinux_mode, 0, 0),
         SD_BUS_SIGNAL_WITH_ARGS("ContextConflict",

@@ -59,7 +59,8 @@ static int read_value(sd_bus_message *m, const Option *o, Failure *f) {
         }
 }
 
-static int read_option(sd_bus_message *m, const Option *options, size_t n, OptionSet set, unsigned *seen, Failure *f) {
+static int read_option(sd_bus_message *m, const Option *options, size_t n, OptionSet set, unsigned *seen,
+                       Failure *f) {
         const char *key, *contents;
         size_t i = 0;
         int r;
@@ -85,8 +86,8 @@ static int read_option(sd_bus_message *m, const Option *options, size_t n, Optio
         *seen |= 1u << i;
 
         if (!streq(contents, options[i].type))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has type '%s', not '%s'.", key, options[i].type,
-                                   contents);
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has type '%s', not '%s'.", key,
+                                   options[i].type, contents);
         r = sd_bus_message_enter_container(m, 'v', contents);
         if (r >= 0)
                 r = read_value(m, &options[i], f);

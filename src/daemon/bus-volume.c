@@ -33,7 +33,7 @@ static int enumerate_volumes(sd_bus *bus, const char *prefix, void *userdata, ch
         Volume *v, *next;
         int r;
 
-        HASH_ITER(hh, m->volumes.table, v, next) {
+        HASH_ITER (hh, m->volumes.table, v, next) {
                 r = strv_consume(&paths, volume_bus_path(v->id));
                 if (r < 0)
                         return r;
@@ -42,13 +42,13 @@ static int enumerate_volumes(sd_bus *bus, const char *prefix, void *userdata, ch
         return 1;
 }
 
-#define PROPERTY_GETTER(name, type, expression)                                                              \
-        static int name(sd_bus *bus, const char *path, const char *interface, const char *property,          \
-                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {                        \
-                const Volume *v = userdata;                                                                  \
-                                                                                                             \
-                return sd_bus_message_append(reply, type, expression);                                       \
-        }                                                                                                    \
+#define PROPERTY_GETTER(name, type, expression)                                                     \
+        static int name(sd_bus *bus, const char *path, const char *interface, const char *property, \
+                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {               \
+                const Volume *v = userdata;                                                         \
+                                                                                                    \
+                return sd_bus_message_append(reply, type, expression);                              \
+        }                                                                                           \
         struct name##_needs_a_semicolon
 
 PROPERTY_GETTER(get_id, "s", v->id);
@@ -70,18 +70,22 @@ static int get_holders(sd_bus *bus, const char *path, const char *interface, con
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "(sssbbt)");
-        LL_FOREACH(v->holders, h)
+        LL_FOREACH (v->holders, h)
                 if (r >= 0)
-                        r = sd_bus_message_append(reply, "(sssbbt)", h->name, h->target, holder_state_to_string(h->state),
-                                                  (int) h->read_only, (int) h->adopted, h->since_usec);
+                        r = sd_bus_message_append(reply, "(sssbbt)", h->name, h->target,
+                                                  holder_state_to_string(h->state), (int) h->read_only,
+                                                  (int) h->adopted, h->since_usec);
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
 static int append_history_entry(sd_bus_message *reply, const HistoryEntry *e) {
         const struct {
                 const char *key, *value;
-        } details[] = { { "Target", e->target },   { "Holder", e->holder }, { "Context", e->context },
-                        { "Caller", e->caller }, { "Text", e->text } };
+        } details[] = { { "Target", e->target },
+                        { "Holder", e->holder },
+                        { "Context", e->context },
+                        { "Caller", e->caller },
+                        { "Text", e->text } };
         int r;
 
         r = sd_bus_message_open_container(reply, 'r', "tsssa{sv}");
@@ -135,8 +139,8 @@ static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error
 
 static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(tsssa{sv})", history), method_get_history,
-                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(tsssa{sv})", history),
+                                method_get_history, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Id", "s", get_id, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Source", "s", get_source, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("FSType", "s", get_fs_type, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
@@ -153,9 +157,9 @@ static const sd_bus_vtable volume_vtable[] = {
 };
 
 char **volume_changing_properties(void) {
-        static char *const names[] = { (char *) "Source",     (char *) "FSType",   (char *) "Driver",
-                                       (char *) "VolumeType", (char *) "AccessMode", (char *) "Strategy",
-                                       (char *) "Context",    (char *) "LabelState", (char *) "Tainted",
+        static char *const names[] = { (char *) "Source",     (char *) "FSType",           (char *) "Driver",
+                                       (char *) "VolumeType", (char *) "AccessMode",       (char *) "Strategy",
+                                       (char *) "Context",    (char *) "LabelState",       (char *) "Tainted",
                                        (char *) "Holders",    (char *) "LastVerifiedUSec", NULL };
 
         return (char **) names;

@@ -29,10 +29,11 @@ static int commit_transaction(Manager *m) {
 
         metrics_count(m->metrics, METRIC_STORE_ERRORS);
         errno = -r;
-        log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_FAILED } }, 1,
-                   "The state can't be written to %s: %m. Calls that change anything are refused until a new file could "
-                   "be written.",
-                   m->state_path);
+        log_fields(
+                LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_FAILED } }, 1,
+                "The state can't be written to %s: %m. Calls that change anything are refused until a new file could "
+                "be written.",
+                m->state_path);
         return r;
 }
 

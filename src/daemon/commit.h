@@ -3,7 +3,8 @@
 
 #include "daemon/manager.h"
 
-/* Durability: changes of one iteration of the event loop are one transaction, and what must wait for it waits here. */
+/* Durability: changes of one iteration of the event loop are one transaction, and what must wait for it waits here.
+ */
 
 /* Called once the changes recorded before are durable (0), or can't be made so (negative errno). */
 typedef void (*CommitCallback)(Manager *m, int error, void *userdata);

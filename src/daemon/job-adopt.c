@@ -5,8 +5,8 @@
 #include "daemon/notify.h"
 #include "daemon/worker-client.h"
 
-/* AdoptVolume: observe the superblock → inspect the mount → plan → record → conclude. Nothing is changed on the system,
- * so there is no intent. */
+/* AdoptVolume: observe the superblock → inspect the mount → plan → record → conclude. Nothing is changed on the
+ * system, so there is no intent. */
 
 static int check_root(Job *job) {
         const char *wanted = job->plan.context, *actual = job->outcome.root_context;

@@ -2,6 +2,7 @@
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/notify.h"
+#include "daemon/watch.h"
 
 /* How mount and adopt write a holder into a volume's record, and take it back if nothing came of it. */
 
@@ -48,7 +49,8 @@ static int fill_volume(Job *job, Volume *v) {
 
         r = free_and_strdup(&v->source, strempty(q->source));
         if (r >= 0)
-                r = free_and_strdup(&v->fs_type, strempty(job->observed.fs_type ? job->observed.fs_type : q->fs_type));
+                r = free_and_strdup(&v->fs_type,
+                                    strempty(job->observed.fs_type ? job->observed.fs_type : q->fs_type));
         if (r >= 0)
                 r = free_and_strdup(&v->driver, q->driver);
         if (r >= 0)
@@ -140,7 +142,9 @@ void job_record_outcome(Job *job, Holder *h) {
         if (!v->holders->next) {
                 /* The only holder: what the mount turned out to be is what the volume is. */
                 v->strategy = job->plan.strategy;
-                (void) free_and_strdup(&v->context, job->plan.context);
+                if (free_and_strdup(&v->context, job->plan.context) < 0)
+                        v->label_state = LABEL_UNKNOWN;
         }
         commit_volume(job->manager, v);
+        watch_expect(job->manager, &job->outcome.fact);
 }

@@ -52,7 +52,8 @@ static void settle_inspected(Job *job, sd_bus_message *reply) {
         if (reply && worker_read_node(reply, &node) >= 0 && worker_read_outcome(reply, &o) >= 0 &&
             streq_ptr(o.fact.fs_type, job->observed.fs_type) &&
             streq(o.fact.context, job->plan.strategy == STRATEGY_CONTEXT_MOUNT ? job->plan.context : ""))
-                job_call_worker(job, settled, WORKER_UNMOUNT, WORKER_UNMOUNT_IN, job->request.target, o.fact.mount_id);
+                job_call_worker(job, settled, WORKER_UNMOUNT, WORKER_UNMOUNT_IN, job->request.target,
+                                o.fact.mount_id);
         else
                 settled(job, NULL);
 }
@@ -101,7 +102,8 @@ static int append_mount_call(Job *job, sd_bus_message *call) {
                 r = sd_bus_message_append_strv(call, p->mount_options);
         if (r >= 0)
                 r = sd_bus_message_append(call, "sbst", with_context ? p->context : "", p->read_only,
-                                          p->share ? p->share->target : "", p->share ? p->share->mount_id : UINT64_C(0));
+                                          p->share ? p->share->target : "",
+                                          p->share ? p->share->mount_id : UINT64_C(0));
         return r;
 }
 
@@ -224,10 +226,12 @@ void job_mount_begin(Job *job) {
                 r = -ENOMEM;
         else if (h && other != v)
                 r = failure_set(&job->failure, FAILURE_INVALID_TARGET,
-                                "The target is held as volume %s: unmount that first, or use another target.", other->id);
+                                "The target is held as volume %s: unmount that first, or use another target.",
+                                other->id);
         else if (h && !streq(h->spec, spec) && job->operation == OPERATION_MOUNT)
                 r = failure_set(&job->failure, FAILURE_INCOMPATIBLE,
-                                "%s is mounted at the target already, for another request: unmount it first.", q->volume);
+                                "%s is mounted at the target already, for another request: unmount it first.",
+                                q->volume);
         else if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
                 r = failure_set(&job->failure, FAILURE_LIMIT_REACHED, "%s has %i holders.", q->volume, HOLDERS_MAX);
         else if (!v && volumes_count(&m->volumes) >= VOLUMES_MAX)

@@ -88,8 +88,8 @@ void job_unmount_begin(Job *job) {
 
         /* Absent is success, but another volume's mount is not absent. */
         if (volumes_find_target(&job->manager->volumes, job->request.target, &other) &&
-            failure_set(&job->failure, FAILURE_INVALID_TARGET, "The target is held as volume %s, not as %s.", other->id,
-                        job->request.volume) < 0)
+            failure_set(&job->failure, FAILURE_INVALID_TARGET, "The target is held as volume %s, not as %s.",
+                        other->id, job->request.volume) < 0)
                 job_fail(job, -ENOMEM);
         job_conclude(job);
 }

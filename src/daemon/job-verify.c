@@ -38,7 +38,7 @@ static void verified(Job *job, sd_bus_message *reply) {
 static const Holder *find_mounted(const Volume *v) {
         const Holder *h;
 
-        LL_FOREACH(v->holders, h)
+        LL_FOREACH (v->holders, h)
                 if (h->state == HOLDER_MOUNTED)
                         return h;
         return NULL;
@@ -58,7 +58,8 @@ static int resolve(Job *job) {
         } else {
                 v = volumes_find(&m->volumes, q->volume);
                 if (!v)
-                        return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", q->volume);
+                        return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.",
+                                           q->volume);
                 h = find_mounted(v);
                 if (!h)
                         return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME,

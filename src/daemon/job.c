@@ -10,7 +10,6 @@
 #include "daemon/record.h"
 #include "daemon/worker-client.h"
 
-
 static const char *const operation_table[OPERATIONS] = {
         [OPERATION_MOUNT] = "mount",     [OPERATION_PLAN] = "plan",     [OPERATION_ADOPT] = "adopt",
         [OPERATION_UNMOUNT] = "unmount", [OPERATION_VERIFY] = "verify",
@@ -81,7 +80,8 @@ static int answer(Job *job, sd_bus_message *call) {
         int r;
 
         if (job->failure.kind != FAILURE_NONE) {
-                _cleanup_free_ char *name = strdup_printf(ERROR_PREFIX "%s", failure_kind_to_string(job->failure.kind));
+                _cleanup_free_ char *name =
+                        strdup_printf(ERROR_PREFIX "%s", failure_kind_to_string(job->failure.kind));
 
                 return name ? sd_bus_reply_method_errorf(call, name, "%s", job->failure.message) : -ENOMEM;
         }
@@ -109,7 +109,7 @@ static void answer_all(Job *job) {
 bool job_is_running_on(const Manager *m, const char *volume) {
         const Job *job;
 
-        DL_FOREACH(m->jobs, job)
+        DL_FOREACH (m->jobs, job)
                 if (operations[job->operation].changes && !job->concluded && streq(job->request.volume, volume))
                         return true;
         return false;
@@ -118,7 +118,7 @@ bool job_is_running_on(const Manager *m, const char *volume) {
 static Job *find_running(Manager *m, const Request *q) {
         Job *job;
 
-        DL_FOREACH(m->jobs, job)
+        DL_FOREACH (m->jobs, job)
                 if (operations[job->operation].changes && streq(job->request.volume, q->volume))
                         return job;
         return NULL;
@@ -194,14 +194,16 @@ int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *re
             request_equal(&running->request, request))
                 return add_call(running, call);
         if (running)
-                return failure_set(f, FAILURE_BUSY, "%s: %s is running for another request; call again when it has ended.",
+                return failure_set(f, FAILURE_BUSY,
+                                   "%s: %s is running for another request; call again when it has ended.",
                                    request->volume, operation_to_string(running->operation));
         if (m->n_jobs >= JOBS_MAX)
                 return failure_set(f, FAILURE_LIMIT_REACHED, "%i jobs are running; call again when one has ended.",
                                    JOBS_MAX);
         if (changes && !commit_is_possible(m))
-                return failure_set(f, FAILURE_STORE_FAILED,
-                                   "The state can't be written, so nothing can be changed: see the journal of selvold.");
+                return failure_set(
+                        f, FAILURE_STORE_FAILED,
+                        "The state can't be written, so nothing can be changed: see the journal of selvold.");
 
         r = job_new(m, call, operation, expected, &job);
         if (r < 0)
@@ -303,9 +305,10 @@ void job_fail(Job *job, int error) {
         if (job->failure.kind != FAILURE_NONE)
                 return;
         if (failure_set(&job->failure, kind, "%s",
-                        error == -EBADMSG ? "The worker's answer makes no sense: are selvold and selvol-worker of the same "
-                                            "version?"
-                                          : strerror(-error)) < 0)
+                        error == -EBADMSG
+                                ? "The worker's answer makes no sense: are selvold and selvol-worker of the same "
+                                  "version?"
+                                : strerror(-error)) < 0)
                 job->failure = (Failure){ .kind = kind, .message = NULL };
 }
 

@@ -15,8 +15,8 @@ typedef enum Operation {
 DECLARE_STRING_TABLE(operation, Operation);
 
 /* One operation on one volume: a connection to the worker, the calls that wait for its end, and what was found out on
- * the way. Each operation is a chain of steps in a file of its own (job-mount.c and so on); each step either makes the
- * next worker call, waits for a commit, or concludes. */
+ * the way. Each operation is a chain of steps in a file of its own (job-mount.c and so on); each step either makes
+ * the next worker call, waits for a commit, or concludes. */
 
 /* Called with the worker's reply, or, when that is NULL, with job->failure set. */
 typedef void (*JobStep)(Job *job, sd_bus_message *reply);
@@ -39,7 +39,7 @@ struct Job {
         sd_bus_message **calls; /* that this job answers */
         size_t n_calls;
         char *caller;
-        uint64_t started_usec;  /* monotonic */
+        uint64_t started_usec; /* monotonic */
 
         sd_bus *worker;
         sd_bus_slot *slot;
@@ -49,22 +49,23 @@ struct Job {
         bool answered;
         bool concluded;
 
-        Failure failure;        /* what went wrong, if anything */
+        Failure failure; /* what went wrong, if anything */
         Observed observed;
         MountOutcome outcome;
         Plan plan;
-        Failure refusal;        /* plan: why a mount would be refused */
+        Failure refusal; /* plan: why a mount would be refused */
         SavedVolume saved;
-        bool acting;            /* the worker may have changed something */
-        bool settling;          /* and is being asked what is left of it */
-        bool unmounted;         /* unmount: there was a mount */
-        bool matches;           /* verify */
-        char *actual;           /* likewise */
+        bool acting;    /* the worker may have changed something */
+        bool settling;  /* and is being asked what is left of it */
+        bool unmounted; /* unmount: there was a mount */
+        bool matches;   /* verify */
+        char *actual;   /* likewise */
 };
 
 /* Starts a job for a call that has been authorised, or lets it join the one that does just this. The request (and
  * expected, for a verify) is taken over. Returns 0; -ENOMEM; or BUSY, LIMIT_REACHED, STORE_FAILED. */
-int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const char *expected, Failure *f);
+int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const char *expected,
+              Failure *f);
 
 /* For the operations' files: */
 
@@ -72,7 +73,8 @@ int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *re
 void job_call_worker(Job *job, JobStep step, const char *member, const char *types, ...);
 int job_new_worker_call(Job *job, const char *member, sd_bus_message **ret);
 void job_send_worker_call(Job *job, JobStep step, sd_bus_message *call);
-/* Continues with callback(job) when what was recorded is durable; with job->failure set to STORE_FAILED if it isn't. */
+/* Continues with callback(job) when what was recorded is durable; with job->failure set to STORE_FAILED if it isn't.
+ */
 void job_then(Job *job, void (*callback)(Job *job));
 /* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. */
 void job_fail(Job *job, int error);
@@ -92,7 +94,8 @@ int job_verify_append(Job *job, sd_bus_message *reply);
 
 /* Makes the plan from what was observed; -1, 0, 1 as in PlanInput. False, with job->failure set, if there is none. */
 bool job_make_plan(Job *job, int seclabel, const MountFact *mounted);
-/* Records the volume and a holder as the plan has it, in the given state. Returns the holder, NULL with the failure. */
+/* Records the volume and a holder as the plan has it, in the given state. Returns the holder, NULL with the failure.
+ */
 Holder *job_record_holder(Job *job, HolderState state, bool adopted);
 /* Takes the recorded holder back, and the volume too if the job made it. */
 void job_revert_holder(Job *job);

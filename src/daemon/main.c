@@ -65,7 +65,8 @@ static int parse_arguments(int argc, char *argv[], Options *o) {
         if (optind < argc)
                 return log_error_errno(-EINVAL, "selvold takes no arguments.");
         if (isempty(o->state_directory))
-                return log_error_errno(-EINVAL, "No state directory: set $STATE_DIRECTORY or pass --state-directory=.");
+                return log_error_errno(-EINVAL,
+                                       "No state directory: set $STATE_DIRECTORY or pass --state-directory=.");
         return 0;
 }
 

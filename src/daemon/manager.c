@@ -43,10 +43,9 @@ const char *manager_selinux_mode(const Manager *m) {
 
 int manager_take_node(Manager *m, Node *node) {
         if (!m->node_known || m->node.selinux != node->selinux || m->node.enforcing != node->enforcing)
-                log_info("SELinux is %s on this node.",
-                         !node->selinux    ? "disabled"
-                         : node->enforcing ? "enforcing"
-                                           : "permissive");
+                log_info("SELinux is %s on this node.", !node->selinux    ? "disabled"
+                                                        : node->enforcing ? "enforcing"
+                                                                          : "permissive");
         node_done(&m->node);
         m->node = *node;
         *node = (Node){ 0 };
@@ -100,7 +99,8 @@ static int open_store(Manager *m) {
         if (r < 0)
                 return r;
         log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_SET_ASIDE } }, 1,
-                   "The state %s is damaged and was set aside as %s; all volumes are unknown now.", m->state_path, name);
+                   "The state %s is damaged and was set aside as %s; all volumes are unknown now.", m->state_path,
+                   name);
         return store_open(m->state_path, &m->store);
 }
 
@@ -110,8 +110,11 @@ static int load_state(Manager *m) {
 
         r = open_store(m);
         if (r == -EPROTONOSUPPORT)
-                return log_error_errno(r, "The state %s was written by a newer version: install that one again, or move the "
-                                          "file away.", m->state_path);
+                return log_error_errno(
+                        r,
+                        "The state %s was written by a newer version: install that one again, or move the "
+                        "file away.",
+                        m->state_path);
         if (r == -EBUSY)
                 return log_error_errno(r, "The state %s is in use: another selvold is running.", m->state_path);
         if (r >= 0)

@@ -20,7 +20,7 @@ static void update_gauges(Manager *m) {
         Volume *v, *next;
 
         metrics_reset(m->metrics, METRIC_TOTAL_VOLUMES);
-        HASH_ITER(hh, m->volumes.table, v, next) {
+        HASH_ITER (hh, m->volumes.table, v, next) {
                 count_volume(m->metrics, v);
                 holders += volume_count_holders(v);
                 tainted += v->tainted;
@@ -64,7 +64,8 @@ void metrics_export(Manager *m) {
         _cleanup_free_ char *text = NULL;
         int r;
 
-        if (!m->settings.metrics_textfile || (m->last_export_usec > 0 && now < m->last_export_usec + EXPORT_INTERVAL_USEC))
+        if (!m->settings.metrics_textfile ||
+            (m->last_export_usec > 0 && now < m->last_export_usec + EXPORT_INTERVAL_USEC))
                 return;
         m->last_export_usec = now;
         text = metrics_text(m);

@@ -18,7 +18,8 @@ static void emit_changed(Manager *m, const char *id) {
         _cleanup_free_ char *path = volume_bus_path(id);
 
         if (path && volumes_find(&m->volumes, id))
-                (void) sd_bus_emit_properties_changed_strv(m->bus, path, VOLUME_INTERFACE, volume_changing_properties());
+                (void) sd_bus_emit_properties_changed_strv(m->bus, path, VOLUME_INTERFACE,
+                                                           volume_changing_properties());
 }
 
 static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -38,8 +39,8 @@ void notify_volume_changed(Manager *m, const Volume *v) {
         if (!strv_contains(m->changed, v->id) && strv_extend(&m->changed, v->id) < 0)
                 return;
         if (!m->changed_source)
-                (void) sd_event_add_time_relative(m->event, &m->changed_source, CLOCK_MONOTONIC, CHANGED_INTERVAL_USEC,
-                                                  0, on_changed_timer, m);
+                (void) sd_event_add_time_relative(m->event, &m->changed_source, CLOCK_MONOTONIC,
+                                                  CHANGED_INTERVAL_USEC, 0, on_changed_timer, m);
 }
 
 void notify_volume_added(Manager *m, const Volume *v) {
@@ -62,8 +63,7 @@ void notify_context_conflict(Manager *m, const char *volume, const Plan *plan) {
 
         r = sd_bus_message_new_signal(m->bus, &signal, MANAGER_PATH, MANAGER_INTERFACE, "ContextConflict");
         if (r >= 0)
-                r = sd_bus_message_append(signal, "sss", volume, strempty(plan->context),
-                                          plan->conflicts[0].context);
+                r = sd_bus_message_append(signal, "sss", volume, strempty(plan->context), plan->conflicts[0].context);
         if (r >= 0)
                 r = sd_bus_message_open_container(signal, 'a', "(ssst)");
         for (size_t i = 0; i < plan->n_conflicts && r >= 0; i++) {
@@ -87,14 +87,15 @@ void notify_context_released(Manager *m, const Volume *v) {
         };
 
         log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "%s: nobody holds the volume any more.", v->id);
-        (void) sd_bus_emit_signal(m->bus, MANAGER_PATH, MANAGER_INTERFACE, "ContextReleased", "ss", v->id, v->context);
+        (void) sd_bus_emit_signal(m->bus, MANAGER_PATH, MANAGER_INTERFACE, "ContextReleased", "ss", v->id,
+                                  v->context);
 }
 
 void notify_status(Manager *m) {
         size_t holders = 0;
         Volume *v, *next;
 
-        HASH_ITER(hh, m->volumes.table, v, next)
+        HASH_ITER (hh, m->volumes.table, v, next)
                 holders += volume_count_holders(v);
         (void) sd_notifyf(0, "STATUS=%zu volumes, %zu holders, %zu jobs; SELinux is %s.", volumes_count(&m->volumes),
                           holders, m->n_jobs, m->node_known ? manager_selinux_mode(m) : "not known yet");

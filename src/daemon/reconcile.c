@@ -64,11 +64,11 @@ void reconcile(Manager *m, const MountFact *facts, size_t n_facts) {
         Volume *v, *next;
         Holder *h, *next_holder;
 
-        HASH_ITER(hh, m->volumes.table, v, next) {
+        HASH_ITER (hh, m->volumes.table, v, next) {
                 if (job_is_running_on(m, v->id))
                         continue;
                 LL_FOREACH_SAFE(v->holders, h, next_holder)
-                        carry_out(m, v, h, find_fact(facts, n_facts, h->target));
+                carry_out(m, v, h, find_fact(facts, n_facts, h->target));
         }
 }
 
@@ -76,7 +76,7 @@ void reconcile_reboot(Manager *m) {
         Volume *v, *next;
         size_t n = 0;
 
-        HASH_ITER(hh, m->volumes.table, v, next) {
+        HASH_ITER (hh, m->volumes.table, v, next) {
                 if (!v->holders)
                         continue;
                 while (v->holders) {

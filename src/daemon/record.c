@@ -18,14 +18,17 @@ static const char *const done_message[OPERATIONS] = {
 };
 
 char *volume_plugin_name(const char *volume_type, const char *driver) {
-        return strdup_printf("kubernetes.io/%s%s%s", isempty(volume_type) ? "csi" : volume_type, isempty(driver) ? "" : "/",
-                             strempty(driver));
+        return strdup_printf("kubernetes.io/%s%s%s", isempty(volume_type) ? "csi" : volume_type,
+                             isempty(driver) ? "" : "/", strempty(driver));
 }
 
 static const char *access_mode_label(AccessMode mode) {
         static const char *const labels[ACCESS_MODES] = {
-                [ACCESS_INLINE] = "inline",       [ACCESS_READ_WRITE_ONCE] = "RWO", [ACCESS_READ_WRITE_ONCE_POD] = "RWOP",
-                [ACCESS_READ_ONLY_MANY] = "ROX", [ACCESS_READ_WRITE_MANY] = "RWX",
+                [ACCESS_INLINE] = "inline",
+                [ACCESS_READ_WRITE_ONCE] = "RWO",
+                [ACCESS_READ_WRITE_ONCE_POD] = "RWOP",
+                [ACCESS_READ_ONLY_MANY] = "ROX",
+                [ACCESS_READ_WRITE_MANY] = "RWX",
         };
 
         return labels[mode];
@@ -87,13 +90,13 @@ static void add_history(Job *job, uint64_t duration, const char *text) {
 static void log_job(Job *job, uint64_t duration, const char *text) {
         const Request *q = &job->request;
         bool failed = job->failure.kind != FAILURE_NONE, planned = job->plan.text;
-        const char *message = failed ? (job->failure.kind == FAILURE_CONTEXT_CONFLICT ? MESSAGE_CONFLICT
-                                        : job->failure.kind == FAILURE_WORKER_FAILED ? MESSAGE_WORKER_FAILED
-                                        : job->failure.kind == FAILURE_MOUNT_FAILED ||
-                                                        job->failure.kind == FAILURE_TIMED_OUT
-                                                ? MESSAGE_FAILED
-                                                : MESSAGE_REFUSED)
-                                     : done_message[job->operation];
+        const char *message =
+                failed ? (job->failure.kind == FAILURE_CONTEXT_CONFLICT ? MESSAGE_CONFLICT
+                          : job->failure.kind == FAILURE_WORKER_FAILED  ? MESSAGE_WORKER_FAILED
+                          : job->failure.kind == FAILURE_MOUNT_FAILED || job->failure.kind == FAILURE_TIMED_OUT
+                                  ? MESSAGE_FAILED
+                                  : MESSAGE_REFUSED)
+                       : done_message[job->operation];
         char usec[32];
 
         if (job->operation == OPERATION_VERIFY && !failed && !job->matches)
@@ -114,8 +117,8 @@ static void log_job(Job *job, uint64_t duration, const char *text) {
                 { "SELVOL_DURATION_USEC", usec },
         };
 
-        log_fields(failed ? LOG_WARNING : LOG_INFO, fields, ELEMENTSOF(fields), "%s: %s: %s",
-                   q->volume, operation_to_string(job->operation), text);
+        log_fields(failed ? LOG_WARNING : LOG_INFO, fields, ELEMENTSOF(fields), "%s: %s: %s", q->volume,
+                   operation_to_string(job->operation), text);
 }
 
 void record_job(Job *job) {
@@ -143,9 +146,9 @@ void record_job(Job *job) {
 static void record_event(Manager *m, Volume *v, const Holder *h, const char *message, int priority,
                          const char *operation, const char *text) {
         const LogField fields[] = {
-                { "MESSAGE_ID", message },       { "SELVOL_VOLUME", v->id },     { "SELVOL_HOLDER", h->name },
-                { "SELVOL_TARGET", h->target }, { "SELVOL_CONTEXT", v->context },
-                { "SELVOL_STRATEGY", strategy_to_string(h->strategy) },
+                { "MESSAGE_ID", message },        { "SELVOL_VOLUME", v->id },
+                { "SELVOL_HOLDER", h->name },     { "SELVOL_TARGET", h->target },
+                { "SELVOL_CONTEXT", v->context }, { "SELVOL_STRATEGY", strategy_to_string(h->strategy) },
         };
         const HistoryEntry e = {
                 .time_usec = now_realtime_usec(),

@@ -3,11 +3,12 @@
 
 #include "daemon/job.h"
 
-/* The trace that a job leaves: one journal record, one entry in the volume's history, the metrics. Called once, at its
- * end, before the commit that the answer waits for. */
+/* The trace that a job leaves: one journal record, one entry in the volume's history, the metrics. Called once, at
+ * its end, before the commit that the answer waits for. */
 void record_job(Job *job);
 
-/* The same for what happens to a holder without a job: its mount went away, or a restart compared it with the kernel. */
+/* The same for what happens to a holder without a job: its mount went away, or a restart compared it with the kernel.
+ */
 void record_holder_lost(Manager *m, Volume *v, const Holder *h);
 void record_forgotten(Manager *m, const Volume *v, const char *caller);
 void record_reconciled(Manager *m, Volume *v, const Holder *h, const char *outcome);

@@ -48,10 +48,10 @@ static void take_removed(Manager *m, uint64_t mount_id) {
         Volume *v, *next;
         Holder *h, *next_holder;
 
-        HASH_ITER(hh, m->volumes.table, v, next)
+        HASH_ITER (hh, m->volumes.table, v, next)
                 LL_FOREACH_SAFE(v->holders, h, next_holder)
-                        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !job_is_running_on(m, v->id))
-                                manager_release_holder(m, v, h);
+        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !job_is_running_on(m, v->id))
+                manager_release_holder(m, v, h);
 }
 
 static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
@@ -105,7 +105,8 @@ static int connect_watch(Manager *m, bool wait) {
 
         r = worker_connect(m->options.worker_socket, m->event, &worker);
         if (r >= 0)
-                r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED, on_changed, m);
+                r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED, on_changed,
+                                        m);
         if (r >= 0)
                 r = sd_bus_match_signal_async(worker, NULL, NULL, "/org/freedesktop/DBus/Local",
                                               "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, m);
@@ -141,8 +142,8 @@ static void retry_later(Manager *m) {
         w->worker = worker_disconnect(w->worker);
         w->retry_sec = w->retry_sec == 0 ? 1 : w->retry_sec * 2 > RETRY_SEC_MAX ? RETRY_SEC_MAX : w->retry_sec * 2;
         w->retry = sd_event_source_disable_unref(w->retry);
-        (void) sd_event_add_time_relative(m->event, &w->retry, CLOCK_MONOTONIC, (uint64_t) w->retry_sec * USEC_PER_SEC, 0,
-                                          on_retry, m);
+        (void) sd_event_add_time_relative(m->event, &w->retry, CLOCK_MONOTONIC,
+                                          (uint64_t) w->retry_sec * USEC_PER_SEC, 0, on_retry, m);
 }
 
 int watch_start(Manager *m) {
@@ -155,13 +156,30 @@ int watch_start(Manager *m) {
         r = connect_watch(m, true);
         if (r < 0) {
                 errno = -r;
-                log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
-                           "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders "
-                           "are as they were recorded.",
-                           m->options.worker_socket);
+                log_fields(
+                        LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
+                        "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders "
+                        "are as they were recorded.",
+                        m->options.worker_socket);
                 retry_later(m);
         }
         return 0;
+}
+
+static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        if (sd_bus_message_is_method_error(reply, NULL))
+                watch_recheck(userdata);
+        return 0;
+}
+
+void watch_expect(Manager *m, const MountFact *fact) {
+        /* Without a connection the next one begins with a full look. */
+        if (m->watch->worker &&
+            sd_bus_call_method_async(m->watch->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT,
+                                     on_expected, m, WORKER_EXPECT_IN, fact->mount_id, fact->target, fact->source,
+                                     fact->fs_type, fact->device, fact->context, (int) fact->seclabel,
+                                     (int) fact->read_only) < 0)
+                watch_recheck(m);
 }
 
 void watch_recheck(Manager *m) {

@@ -3,12 +3,14 @@
 
 #include "daemon/manager.h"
 
-/* The long-lived connection to the worker that tells of changes in the mount table. When it breaks it is made anew, and
- * all holders are compared with the kernel again. */
+/* The long-lived connection to the worker that tells of changes in the mount table. When it breaks it is made anew,
+ * and all holders are compared with the kernel again. */
 
-/* Connects and waits for the first look, 10 seconds at most. Returns 0; with the worker out of reach it says so in the
- * journal, goes on trying, and returns 0 too: what is recorded stays as it is until the kernel has been asked. */
+/* Connects and waits for the first look, 10 seconds at most. Returns 0; with the worker out of reach it says so in
+ * the journal, goes on trying, and returns 0 too: what is recorded stays as it is until the kernel has been asked. */
 int watch_start(Manager *m);
+/* Has a mount that a job has just made looked for, as it may be gone already. */
+void watch_expect(Manager *m, const MountFact *fact);
 /* Looks at the whole table again, soon. */
 void watch_recheck(Manager *m);
 void watch_stop(Manager *m);

@@ -84,8 +84,8 @@ static int read_fact(sd_bus_message *m, MountFact *ret) {
         int seclabel, read_only, r;
         uint64_t id;
 
-        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context, &seclabel,
-                                &read_only);
+        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context,
+                                &seclabel, &read_only);
         if (r <= 0)
                 return r;
         if (!context_is_good(context))
@@ -199,6 +199,6 @@ int worker_read_failure(const sd_bus_error *e, Failure *f) {
         if (worker_error_is_answer(e))
                 return failure_set(f, (FailureKind) failure_kind_from_string(e->name + strlen(ERROR_PREFIX)), "%s",
                                    strempty(e->message));
-        return failure_set(f, FAILURE_WORKER_FAILED, "The worker gave no answer (%s): see journalctl -u selvol-worker.",
-                           strempty(e->message));
+        return failure_set(f, FAILURE_WORKER_FAILED,
+                           "The worker gave no answer (%s): see journalctl -u selvol-worker.", strempty(e->message));
 }

@@ -37,10 +37,12 @@ static const char *const statement_sql[STATEMENTS] = {
         [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?)",
         [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
         [ADD_HISTORY] = "INSERT INTO history VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?)",
-        [TRIM_HISTORY] = "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 "
-                         "ORDER BY seq DESC LIMIT ?2)",
-        [GET_HISTORY] = "SELECT time_usec,operation,result,reason,target,holder,context,caller,text,duration_usec FROM "
-                        "history WHERE volume=? ORDER BY seq",
+        [TRIM_HISTORY] =
+                "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 "
+                "ORDER BY seq DESC LIMIT ?2)",
+        [GET_HISTORY] =
+                "SELECT time_usec,operation,result,reason,target,holder,context,caller,text,duration_usec FROM "
+                "history WHERE volume=? ORDER BY seq",
         [GET_META] = "SELECT value FROM meta WHERE key=?",
         [PUT_META] = "INSERT INTO meta VALUES (?1,?2) ON CONFLICT (key) DO UPDATE SET value=?2",
 };
@@ -52,12 +54,15 @@ static const char schema[] =
         " inodes_used INTEGER NOT NULL) STRICT;"
         "CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL,"
         " target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL,"
-        " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT NULL,"
+        " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT "
+        "NULL,"
         " spec TEXT NOT NULL) STRICT;"
         "CREATE INDEX holder_volume ON holder (volume);"
-        "CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE,"
+        "CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE "
+        "CASCADE,"
         " time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL,"
-        " target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT NULL,"
+        " target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT "
+        "NULL,"
         " duration_usec INTEGER NOT NULL) STRICT;"
         "CREATE INDEX history_volume ON history (volume, seq);"
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
@@ -336,7 +341,7 @@ void store_put_volume(Store *s, const Volume *v) {
 
         bind_id(s, DELETE_HOLDERS, v->id);
         change(s, DELETE_HOLDERS);
-        LL_FOREACH(v->holders, h)
+        LL_FOREACH (v->holders, h)
                 put_holder(s, v, h);
 }
 
@@ -424,7 +429,7 @@ int store_get_history(Store *s, const char *id, HistoryEntry **ret, size_t *ret_
         while ((r = run(s, GET_HISTORY, true)) > 0) {
                 HistoryEntry e = { .time_usec = (uint64_t) sqlite3_column_int64(st, 0),
                                    .duration_usec = (uint64_t) sqlite3_column_int64(st, 9) };
-                char **fields[] = { &e.operation, &e.result, &e.reason, &e.target,
+                char **fields[] = { &e.operation, &e.result,  &e.reason, &e.target,
                                     &e.holder,    &e.context, &e.caller, &e.text };
                 HistoryEntry *grown = reallocarray(entries, n + 1, sizeof(*entries));
 
@@ -633,7 +638,7 @@ int store_rewrite(Store *s, const Volumes *all, const char *boot_id) {
 
         s->error = 0;
         store_set_boot_id(fresh, boot_id);
-        HASH_ITER(hh, all->table, v, next) {
+        HASH_ITER (hh, all->table, v, next) {
                 store_put_volume(fresh, v);
                 copy_history(s, fresh, v->id);
         }
@@ -647,10 +652,10 @@ int store_rewrite(Store *s, const Volumes *all, const char *boot_id) {
         close_database(fresh);
         close_database(s);
 
-        /* The old file goes before its log, and both before the new one comes: whatever is left after a crash is either
-         * whole or absent, and absent means that everything is unknown, which is safe. */
+        /* The old file goes before its log, and both before the new one comes: whatever is left after a crash is
+         * either whole or absent, and absent means that everything is unknown, which is safe. */
         if ((unlink(s->path) < 0 && errno != ENOENT) || (unlink(wal) < 0 && errno != ENOENT) ||
-                 rename(path, s->path) < 0)
+            rename(path, s->path) < 0)
                 r = -errno;
         else
                 r = sync_directory_of(s->path);

@@ -4,8 +4,9 @@
 #include "core/volume.h"
 
 /* What survives: volumes, holders and history in one SQLite file. Changes collect in a transaction until
- * store_commit(), which returns when they are on disk. After an error the store is failed: it takes and commits nothing
- * until store_rewrite() has written a new file, because what an fsync that failed has left on disk is unknown. */
+ * store_commit(), which returns when they are on disk. After an error the store is failed: it takes and commits
+ * nothing until store_rewrite() has written a new file, because what an fsync that failed has left on disk is
+ * unknown. */
 typedef struct Store Store;
 
 enum { HISTORY_MAX = 64 };
@@ -41,8 +42,8 @@ int store_load(Store *s, Volumes *ret);
 int store_get_boot_id(Store *s, char **ret);
 void store_set_boot_id(Store *s, const char *boot_id);
 
-/* Record the volume with its holders, drop it with its history, add to its history (the oldest entries go). Failures are
- * remembered for store_commit(). */
+/* Record the volume with its holders, drop it with its history, add to its history (the oldest entries go). Failures
+ * are remembered for store_commit(). */
 void store_put_volume(Store *s, const Volume *v);
 void store_delete_volume(Store *s, const char *id);
 void store_add_history(Store *s, const char *id, const HistoryEntry *e);

@@ -17,6 +17,7 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_METHOD(WORKER_UNMOUNT, WORKER_UNMOUNT_IN, WORKER_UNMOUNT_OUT, verb_unmount,
                       SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_WATCH, WORKER_WATCH_IN, WORKER_WATCH_OUT, verb_watch, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_EXPECT, WORKER_EXPECT_IN, WORKER_EXPECT_OUT, verb_expect, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL(WORKER_CHANGED, WORKER_CHANGED_SIGNATURE, 0),
         SD_BUS_VTABLE_END,
 };
@@ -114,5 +115,6 @@ int child_run(int fd, const Settings *settings, const char *stage_directory, boo
         watch_free(c.watch);
         sd_bus_flush_close_unref(c.bus);
         sd_event_unref(c.event);
-        return r < 0 ? r : 0;
+        /* Hanging up is how a peer ends, at whatever moment. */
+        return r < 0 && r != -ECONNRESET && r != -EPIPE && r != -ENOTCONN ? r : 0;
 }

@@ -16,7 +16,7 @@
 
 #define USEC_PER_SEC UINT64_C(1000000)
 
-enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 3600 };
+enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 3600, COLLECT_INTERVAL_USEC = 10000 };
 
 /* One connection and the child that serves it. The parent's copy of the connection is closed last, so that the peer
  * reads the end of file only when the child is gone. */
@@ -84,15 +84,19 @@ static void remove_job(Server *s, const Job *j) {
                 }
 }
 
-/* The child is a zombie still, so that its process group can't be another's yet: helpers that outlive it go now. */
-static int on_exit_of_child(sd_event_source *source, const siginfo_t *si, void *userdata) {
-        Job *j = userdata;
-        Server *s = j->server;
+/* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the namespace with
+ * what is staged. Returns 1 if all are gone. */
+static int collect_helpers(const Job *j) {
+        pid_t pid;
 
-        (void) kill(-j->pid, SIGKILL);
-        if (si->si_code != CLD_EXITED && !j->ending)
-                log_error("Child %i was killed by signal %i (%s).", (int) j->pid, si->si_status,
-                          strempty(sigdescr_np(si->si_status)));
+        do
+                pid = waitpid(-j->pid, NULL, WNOHANG);
+        while (pid > 0);
+        return pid < 0;
+}
+
+static int job_finish(Job *j) {
+        Server *s = j->server;
 
         remove_job(s, j);
         job_free(j);
@@ -100,6 +104,32 @@ static int on_exit_of_child(sd_event_source *source, const siginfo_t *si, void *
         if (s->stopping)
                 return s->n_jobs == 0 ? sd_event_exit(s->event, 0) : 0;
         return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
+}
+
+static int on_collect(sd_event_source *source, uint64_t usec, void *userdata) {
+        Job *j = userdata;
+        int r;
+
+        if (collect_helpers(j))
+                return job_finish(j);
+        r = sd_event_source_set_time_relative(source, COLLECT_INTERVAL_USEC);
+        return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* The child is a zombie still, which the event loop takes when this returns: its process group can't be another's
+ * yet. */
+static int on_exit_of_child(sd_event_source *source, const siginfo_t *si, void *userdata) {
+        Job *j = userdata;
+
+        (void) kill(-j->pid, SIGKILL);
+        if (si->si_code != CLD_EXITED && !j->ending)
+                log_error("Child %i was killed by signal %i (%s).", (int) j->pid, si->si_status,
+                          strempty(sigdescr_np(si->si_status)));
+
+        j->ending = true;
+        (void) sd_event_source_set_enabled(j->hangup_source, SD_EVENT_OFF);
+        j->timer_source = sd_event_source_disable_unref(j->timer_source);
+        return sd_event_add_time_relative(j->server->event, &j->timer_source, CLOCK_MONOTONIC, 0, 1, on_collect, j);
 }
 
 /* What the parent holds open for others would keep their peers from seeing the end. */
@@ -124,6 +154,7 @@ static _Noreturn void run_child(Server *s, int fd, pid_t parent) {
         r = child_run(fd, &s->settings, s->config->stage_directory, s->propagating);
         if (r < 0)
                 log_error_errno(r, "Serving a connection failed: %m");
+        /* Not _exit(): sanitizers report at exit. */
         exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
@@ -287,6 +318,8 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
 
         s->fd = fd;
         s->config = config;
+        if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+                return log_error_errno(errno, "Becoming the parent of orphans failed: %m");
         r = load_settings(s);
         if (r < 0)
                 return r;

@@ -14,6 +14,7 @@ enum { LOOK_INTERVAL_USEC = 100 * 1000 };
 typedef struct Watch {
         Child *child;
         sd_event_source *source;
+        sd_event_source *soon; /* a look that was asked for */
         int fd;            /* /proc/self/mountinfo, polled */
         MountFact *mounts; /* by id; as last told */
         size_t n_mounts;
@@ -21,7 +22,8 @@ typedef struct Watch {
 
 struct Watch *watch_free(struct Watch *w) {
         if (w) {
-                sd_event_source_unref(w->source);
+                sd_event_source_disable_unref(w->source);
+                sd_event_source_disable_unref(w->soon);
                 fd_close(w->fd);
                 mount_facts_free(w->mounts, w->n_mounts);
                 free(w);
@@ -115,8 +117,7 @@ static int tell(Watch *w, const MountFact *new, size_t n_new) {
         return r < 0 ? r : 0;
 }
 
-static int on_change(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        Watch *w = userdata;
+static int look_again(Watch *w) {
         MountFact *mounts = NULL;
         size_t n = 0;
         int r;
@@ -135,6 +136,17 @@ static int on_change(sd_event_source *source, int fd, uint32_t events, void *use
         w->mounts = mounts;
         w->n_mounts = n;
         return 0;
+}
+
+static int on_change(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        return look_again(userdata);
+}
+
+static int on_soon(sd_event_source *source, uint64_t usec, void *userdata) {
+        Watch *w = userdata;
+
+        w->soon = sd_event_source_disable_unref(w->soon);
+        return look_again(w);
 }
 
 /* Polls before the first look, so that nothing is missed in between. */
@@ -187,4 +199,58 @@ int verb_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (r == 0)
                 r = reply(m, &node, c->watch);
         return child_finish(WORKER_WATCH, NULL, r, &f, error);
+}
+
+static int read_expected(sd_bus_message *m, MountFact *ret) {
+        const char *target, *source, *fs_type, *device, *context;
+        int seclabel, read_only, r;
+        uint64_t id;
+
+        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context, &seclabel,
+                                &read_only);
+        if (r < 0)
+                return r;
+        *ret = (MountFact){
+                .mount_id = id,
+                .target = strdup(target),
+                .source = strdup(source),
+                .fs_type = strdup(fs_type),
+                .device = strdup(device),
+                .context = strdup(context),
+                .seclabel = seclabel,
+                .read_only = read_only,
+        };
+        return ret->target && ret->source && ret->fs_type && ret->device && ret->context ? 0 : -ENOMEM;
+}
+
+/* Takes the fact over, unless a mount of that id is known already: then a look has seen it. */
+static int add_expected(Watch *w, MountFact *fact) {
+        MountFact *grown;
+
+        if (w->n_mounts > 0 && bsearch(fact, w->mounts, w->n_mounts, sizeof(MountFact), compare_ids))
+                return 0;
+        grown = reallocarray(w->mounts, w->n_mounts + 1, sizeof(MountFact));
+        if (!grown)
+                return -ENOMEM;
+        w->mounts = grown;
+        w->mounts[w->n_mounts++] = *fact;
+        *fact = (MountFact){ 0 };
+        qsort(w->mounts, w->n_mounts, sizeof(MountFact), compare_ids);
+        return 0;
+}
+
+int verb_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        Child *c = userdata;
+        Watch *w = c->watch;
+        int r;
+
+        if (!w)
+                return sd_bus_reply_method_errorf(m, ERROR_PREFIX "NotSupported", "Nothing is watched here.");
+        r = read_expected(m, &fact);
+        if (r >= 0)
+                r = add_expected(w, &fact);
+        if (r >= 0 && !w->soon)
+                r = sd_event_add_time_relative(c->event, &w->soon, CLOCK_MONOTONIC, LOOK_INTERVAL_USEC, 0, on_soon, w);
+        return r < 0 ? r : sd_bus_reply_method_return(m, NULL);
 }

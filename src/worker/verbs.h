@@ -13,5 +13,6 @@ int verb_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_watch(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_expect(sd_bus_message *m, void *userdata, sd_bus_error *error);
 
 struct Watch *watch_free(struct Watch *w);

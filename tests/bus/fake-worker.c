@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Stands in for selvol-worker in the bus ring: it speaks the same protocol, on a node that has SELinux on, over a
+ * pretended mount table in DIRECTORY/mounts. What goes wrong is asked for by the last part of the source's name:
+ *
+ *   hang-observe, hang-mount   never answers            die-observe, die-mount, die-after  ends, the last one after
+ * mounting drop-context               CONTEXT_DROPPED          xfs, vfat                          holds such a file
+ * system nonsense                   answers with rubbish
+ *
+ * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
+ * sees the connection's end only when the child is gone. */
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <systemd/sd-bus.h>
+
+#include "core/failure.h"
+#include "core/worker-protocol.h"
+
+enum { CONNECTIONS_MAX = 64 };
+
+typedef struct Mount {
+        unsigned long long id;
+        char target[512], source[512], fs_type[32], context[256];
+        int read_only;
+} Mount;
+
+static const char *directory;
+
+static FILE *open_table(const char *mode) {
+        char path[512];
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/mounts", directory);
+        f = fopen(path, mode);
+        if (!f && (f = fopen(path, "w+")) == NULL)
+                abort();
+        (void) flock(fileno(f), LOCK_EX);
+        return f;
+}
+
+static size_t read_table(FILE *f, Mount mounts[static 64]) {
+        size_t n = 0;
+
+        rewind(f);
+        while (n < 64 && fscanf(f, "%llu %511s %511s %31s %255s %d\n", &mounts[n].id, mounts[n].target,
+                                mounts[n].source, mounts[n].fs_type, mounts[n].context, &mounts[n].read_only) == 6)
+                n++;
+        return n;
+}
+
+static void add_mount(const Mount *m, unsigned long long *ret_id) {
+        FILE *f = open_table("r+");
+        Mount mounts[64];
+        size_t n = read_table(f, mounts);
+
+        *ret_id = 1000;
+        for (size_t i = 0; i < n; i++)
+                if (mounts[i].id >= *ret_id)
+                        *ret_id = mounts[i].id + 1;
+        (void) fseek(f, 0, SEEK_END);
+        fprintf(f, "%llu %s %s %s %s %d\n", *ret_id, m->target, m->source, m->fs_type, m->context, m->read_only);
+        (void) fclose(f);
+}
+
+static bool remove_mount(const char *target, unsigned long long id) {
+        FILE *f = open_table("r+");
+        Mount mounts[64];
+        size_t n = read_table(f, mounts);
+        bool found = false;
+
+        rewind(f);
+        if (ftruncate(fileno(f), 0) < 0)
+                abort();
+        for (size_t i = 0; i < n; i++) {
+                if (streq(mounts[i].target, target) && (id == 0 || id == mounts[i].id)) {
+                        found = true;
+                        continue;
+                }
+                fprintf(f, "%llu %s %s %s %s %d\n", mounts[i].id, mounts[i].target, mounts[i].source,
+                        mounts[i].fs_type, mounts[i].context, mounts[i].read_only);
+        }
+        (void) fclose(f);
+        return found;
+}
+
+static bool find_mount(const char *target, Mount *ret) {
+        FILE *f = open_table("r+");
+        Mount mounts[64];
+        size_t n = read_table(f, mounts);
+
+        (void) fclose(f);
+        for (size_t i = n; i-- > 0;)
+                if (streq(mounts[i].target, target)) {
+                        *ret = mounts[i];
+                        return true;
+                }
+        return false;
+}
+
+static const char *context_of(const Mount *m) {
+        return streq(m->context, "-") ? "" : m->context;
+}
+
+static int append_fact(sd_bus_message *m, const Mount *mount) {
+        return sd_bus_message_append(m, MOUNT_FACT_SIGNATURE, (uint64_t) mount->id, mount->target, mount->source,
+                                     mount->fs_type, "8:1", context_of(mount),
+                                     (int) (isempty(context_of(mount)) && !streq(mount->fs_type, "vfat")),
+                                     mount->read_only);
+}
+
+/* DIRECTORY/node, when there, holds "selinux enforcing". */
+static int append_node(sd_bus_message *m) {
+        int selinux = 1, enforcing = 1;
+        char path[512];
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/node", directory);
+        f = fopen(path, "r");
+        if (f) {
+                (void) !fscanf(f, "%d %d", &selinux, &enforcing);
+                (void) fclose(f);
+        }
+        return sd_bus_message_append(m, NODE_SIGNATURE, selinux, enforcing, 1,
+                                     "system_u:object_r:container_file_t:s0");
+}
+
+static bool behaves(const char *source, const char *how) {
+        const char *name = strrchr(source, '/');
+
+        return name && streq(name + 1, how);
+}
+
+static _Noreturn void hang(void) {
+        for (;;)
+                pause();
+}
+
+static const char *type_of(const char *source) {
+        return behaves(source, "xfs") ? "xfs" : behaves(source, "vfat") ? "vfat" : "ext4";
+}
+
+static int verb_observe(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *source, *type, *target;
+        Mount mounts[64], here;
+        size_t n;
+        FILE *f;
+        int r;
+
+        r = sd_bus_message_read(call, "sss", &source, &type, &target);
+        if (r < 0)
+                return r;
+        if (behaves(source, "hang-observe"))
+                hang();
+        if (behaves(source, "die-observe"))
+                _exit(1);
+        if (isempty(source) != find_mount(target, &here))
+                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "It is a mount already, or none.");
+
+        f = open_table("r+");
+        n = read_table(f, mounts);
+        (void) fclose(f);
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = behaves(source, "nonsense") ? sd_bus_message_append(reply, NODE_SIGNATURE, 1, 1, 1, "rubbish")
+                                                : append_node(reply);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "sb", isempty(source) ? here.fs_type : type_of(source), 0);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', MOUNT_FACT_SIGNATURE);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                if (streq(mounts[i].source, isempty(source) ? here.source : source))
+                        r = append_fact(reply, &mounts[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int append_outcome(sd_bus_message *reply, const Mount *m) {
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'r', MOUNT_FACT_SIGNATURE "sbt");
+        if (r >= 0)
+                r = append_fact(reply, m);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "sbt", context_of(m), m->read_only, UINT64_C(300));
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int verb_mount(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *source, *type, *target, *context, *share;
+        _cleanup_strv_ char **options = NULL;
+        uint64_t share_id;
+        Mount m = { 0 };
+        int r;
+
+        r = sd_bus_message_read(call, "sss", &source, &type, &target);
+        if (r >= 0)
+                r = sd_bus_message_read_strv(call, &options);
+        if (r >= 0)
+                r = sd_bus_message_read(call, "sbst", &context, &m.read_only, &share, &share_id);
+        if (r < 0)
+                return r;
+        if (behaves(source, "hang-mount"))
+                hang();
+        if (behaves(source, "die-mount"))
+                _exit(1);
+        if (behaves(source, "drop-context"))
+                return sd_bus_error_set(error, ERROR_PREFIX "ContextDropped", "The kernel shows no context.");
+
+        (void) snprintf(m.target, sizeof(m.target), "%s", target);
+        (void) snprintf(m.source, sizeof(m.source), "%s", source);
+        (void) snprintf(m.fs_type, sizeof(m.fs_type), "%s", type);
+        (void) snprintf(m.context, sizeof(m.context), "%s", isempty(context) ? "-" : context);
+        add_mount(&m, &m.id);
+        if (behaves(source, "die-after"))
+                _exit(1);
+
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = append_outcome(reply, &m);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int verb_inspect(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *target;
+        Mount m;
+        int r;
+
+        r = sd_bus_message_read(call, "s", &target);
+        if (r < 0)
+                return r;
+        if (!find_mount(target, &m))
+                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is mounted there.");
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = append_node(reply);
+        if (r >= 0)
+                r = append_outcome(reply, &m);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int verb_verify(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *target, *expected;
+        Mount m;
+        int r;
+
+        r = sd_bus_message_read(call, "ss", &target, &expected);
+        if (r < 0)
+                return r;
+        if (!find_mount(target, &m))
+                m = (Mount){ .context = "system_u:object_r:unlabeled_t:s0" };
+        return sd_bus_reply_method_return(call, "bs", (int) streq(context_of(&m), expected), context_of(&m));
+}
+
+static int verb_unmount(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *target;
+        uint64_t id;
+        Mount m;
+        int r;
+
+        r = sd_bus_message_read(call, "st", &target, &id);
+        if (r < 0)
+                return r;
+        if (find_mount(target, &m) && behaves(m.source, "busy"))
+                return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It is in use.");
+        return sd_bus_reply_method_return(call, "b", (int) remove_mount(target, id));
+}
+
+static int send_table(sd_bus_message *m, const Mount *mounts, size_t n) {
+        int r;
+
+        r = sd_bus_message_open_container(m, 'a', MOUNT_FACT_SIGNATURE);
+        for (size_t i = 0; i < n && r >= 0; i++)
+                r = append_fact(m, &mounts[i]);
+        return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static Mount watched[64];
+static size_t n_watched;
+static bool watching;
+
+static int send_changes(sd_bus *bus) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
+        FILE *f = open_table("r+");
+        Mount now[64];
+        size_t n = read_table(f, now);
+        int r;
+
+        (void) fclose(f);
+        r = sd_bus_message_new_signal(bus, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED);
+        if (r >= 0)
+                r = send_table(signal, NULL, 0);
+        if (r >= 0)
+                r = sd_bus_message_open_container(signal, 'a', "t");
+        for (size_t i = 0; i < n_watched && r >= 0; i++) {
+                size_t k = 0;
+
+                while (k < n && now[k].id != watched[i].id)
+                        k++;
+                if (k == n)
+                        r = sd_bus_message_append(signal, "t", (uint64_t) watched[i].id);
+        }
+        if (r >= 0)
+                r = sd_bus_message_close_container(signal);
+        if (r >= 0)
+                r = sd_bus_send(bus, signal, NULL);
+        memcpy(watched, now, sizeof(now));
+        n_watched = n;
+        return r;
+}
+
+static int verb_expect(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        uint64_t id;
+        int r;
+
+        r = sd_bus_message_enter_container(call, 'r', "tsssssbb");
+        if (r >= 0)
+                r = sd_bus_message_read(call, "t", &id);
+        if (r < 0)
+                return r;
+        if (n_watched < 64)
+                watched[n_watched++].id = id;
+        return sd_bus_reply_method_return(call, NULL);
+}
+
+static int verb_watch(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        FILE *f = open_table("r+");
+        int r;
+
+        n_watched = read_table(f, watched);
+        watching = true;
+        (void) fclose(f);
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = append_node(reply);
+        if (r >= 0)
+                r = send_table(reply, watched, n_watched);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static const sd_bus_vtable vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD(WORKER_OBSERVE, WORKER_OBSERVE_IN, WORKER_OBSERVE_OUT, verb_observe,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_MOUNT, WORKER_MOUNT_IN, WORKER_MOUNT_OUT, verb_mount, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_INSPECT, WORKER_INSPECT_IN, WORKER_INSPECT_OUT, verb_inspect,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_VERIFY, WORKER_VERIFY_IN, WORKER_VERIFY_OUT, verb_verify, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_UNMOUNT, WORKER_UNMOUNT_IN, WORKER_UNMOUNT_OUT, verb_unmount,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_WATCH, WORKER_WATCH_IN, WORKER_WATCH_OUT, verb_watch, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_EXPECT, WORKER_EXPECT_IN, WORKER_EXPECT_OUT, verb_expect, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+static _Noreturn void serve(int fd) {
+        sd_id128_t id;
+        sd_bus *bus;
+        int r;
+
+        if (sd_id128_randomize(&id) < 0 || sd_bus_new(&bus) < 0 || sd_bus_set_fd(bus, fd, fd) < 0 ||
+            sd_bus_set_server(bus, 1, id) < 0 || sd_bus_set_trusted(bus, 1) < 0 || sd_bus_start(bus) < 0 ||
+            sd_bus_add_object_vtable(bus, NULL, WORKER_PATH, WORKER_INTERFACE, vtable, NULL) < 0)
+                _exit(1);
+        for (;;) {
+                r = sd_bus_process(bus, NULL);
+                if (r < 0)
+                        _exit(0);
+                if (r == 0 && sd_bus_wait(bus, watching ? 20000 : UINT64_MAX) < 0)
+                        _exit(0);
+                if (r == 0 && watching && send_changes(bus) < 0)
+                        _exit(0);
+        }
+}
+
+int main(int argc, char *argv[]) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        struct pollfd fds[CONNECTIONS_MAX];
+        pid_t children[CONNECTIONS_MAX];
+        size_t n = 1;
+
+        if (argc != 3 || strlen(argv[1]) >= sizeof(address.sun_path))
+                return 2;
+        directory = argv[2];
+        (void) signal(SIGPIPE, SIG_IGN);
+        strcpy(address.sun_path, argv[1]);
+        fds[0] = (struct pollfd){ .fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), .events = POLLIN };
+        if (fds[0].fd < 0 || bind(fds[0].fd, (struct sockaddr *) &address, sizeof(address)) < 0 ||
+            listen(fds[0].fd, 16) < 0)
+                return 1;
+
+        for (;;) {
+                if (poll(fds, n, 20) < 0 && errno != EINTR)
+                        return 1;
+                for (size_t i = 1; i < n; i++) {
+                        if (fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR))
+                                (void) kill(children[i], SIGKILL);
+                        if (waitpid(children[i], NULL, WNOHANG) == 0)
+                                continue;
+                        (void) close(fds[i].fd);
+                        fds[i] = fds[n - 1];
+                        children[i] = children[n - 1];
+                        n--;
+                        i--;
+                }
+                if (fds[0].revents & POLLIN && n < CONNECTIONS_MAX) {
+                        fds[n] = (struct pollfd){ .fd = accept(fds[0].fd, NULL, NULL), .events = POLLRDHUP };
+                        children[n] = fork();
+                        if (children[n] == 0) {
+                                for (size_t i = 0; i < n; i++)
+                                        (void) close(fds[i].fd);
+                                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+                                serve(fds[n].fd);
+                        }
+                        n++;
+                }
+        }
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <glib/gstdio.h>
+
+#include "support.h"
+
+static const char polkit_xml[] =
+        "<node><interface name='org.freedesktop.PolicyKit1.Authority'><method name='CheckAuthorization'>"
+        "<arg type='(sa{sv})' name='subject' direction='in'/><arg type='s' name='action_id' direction='in'/>"
+        "<arg type='a{ss}' name='details' direction='in'/><arg type='u' name='flags' direction='in'/>"
+        "<arg type='s' name='cancellation_id' direction='in'/><arg type='(bba{ss})' name='result' direction='out'/>"
+        "</method></interface></node>";
+
+static GPid spawn(char **argv, const char *bus_address) {
+        g_auto(GStrv) environment = g_get_environ();
+        g_autoptr(GError) error = NULL;
+        GPid pid;
+
+        environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address, TRUE);
+        environment = g_environ_unsetenv(environment, "NOTIFY_SOCKET");
+        g_spawn_async(NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, &error);
+        g_assert_no_error(error);
+        return pid;
+}
+
+/* Waits for a child of ours. */
+static int reap(GPid pid) {
+        int status;
+
+        while (waitpid(pid, &status, 0) < 0)
+                g_assert_cmpint(errno, ==, EINTR);
+        g_spawn_close_pid(pid);
+        return status;
+}
+
+void worker_start(Fixture *f) {
+        char *argv[] = { (char *) FAKE_WORKER, f->worker_socket, f->directory, NULL };
+
+        (void) g_unlink(f->worker_socket);
+        f->worker = spawn(argv, "");
+        WAIT_FOR(f, g_file_test(f->worker_socket, G_FILE_TEST_EXISTS));
+}
+
+void worker_stop(Fixture *f) {
+        if (f->worker == 0)
+                return;
+        (void) kill(f->worker, SIGKILL);
+        (void) reap(f->worker);
+        f->worker = 0;
+}
+
+static gboolean name_is_owned(Fixture *f) {
+        g_autoptr(GVariant) reply = NULL;
+        gboolean owned;
+
+        reply = g_dbus_connection_call_sync(
+                f->client, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+                g_variant_new("(s)", "org.selvol1"), G_VARIANT_TYPE("(b)"), G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
+        g_assert_nonnull(reply);
+        g_variant_get(reply, "(b)", &owned);
+        return owned;
+}
+
+void daemon_start(Fixture *f, Caller caller) {
+        g_autofree char *state = g_strdup_printf("--state-directory=%s/state", f->directory);
+        g_autofree char *worker = g_strdup_printf("--worker=%s", f->worker_socket);
+        g_autofree char *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
+        g_autofree char *uid = g_strdup_printf("--trusted-uid=%u", caller == CALLER_ROOT ? getuid() : 65533);
+        char *argv[] = {
+                (char *) SELVOLD, state, worker, (char *) "--config-usr=" SOURCE_ROOT "/src", etc, uid, NULL
+        };
+
+        f->daemon = spawn(argv, g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+        WAIT_FOR(f, name_is_owned(f));
+}
+
+void daemon_stop(Fixture *f, int signal_number) {
+        int status;
+
+        if (f->daemon == 0)
+                return;
+        (void) kill(f->daemon, signal_number);
+        status = reap(f->daemon);
+        f->daemon = 0;
+        if (signal_number == SIGTERM)
+                g_assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        /* The bus notices in its own time. */
+        WAIT_FOR(f, !name_is_owned(f));
+}
+
+void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
+        g_autofree char *state = NULL;
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GDBusNodeInfo) polkit = g_dbus_node_info_new_for_xml(polkit_xml, &error);
+
+        g_assert_no_error(error);
+        f->queue = gt_dbus_queue_new();
+        gt_dbus_queue_connect(f->queue, &error);
+        g_assert_no_error(error);
+        if (with_polkit) {
+                gt_dbus_queue_own_name(f->queue, "org.freedesktop.PolicyKit1");
+                gt_dbus_queue_export_object(f->queue, "/org/freedesktop/PolicyKit1/Authority", polkit->interfaces[0],
+                                            &error);
+                g_assert_no_error(error);
+        }
+        f->client = gt_dbus_queue_get_client_connection(f->queue);
+
+        f->directory = g_dir_make_tmp("selvol-bus-XXXXXX", &error);
+        g_assert_no_error(error);
+        f->worker_socket = g_build_filename(f->directory, "worker", NULL);
+        state = g_build_filename(f->directory, "state", NULL);
+        g_assert_cmpint(g_mkdir(state, 0700), ==, 0);
+        worker_start(f);
+        daemon_start(f, caller);
+}
+
+static void remove_tree(const char *path) {
+        g_autoptr(GDir) d = g_dir_open(path, 0, NULL);
+        const char *name;
+
+        while (d && (name = g_dir_read_name(d))) {
+                g_autofree char *child = g_build_filename(path, name, NULL);
+
+                remove_tree(child);
+        }
+        (void) g_remove(path);
+}
+
+void fixture_stop(Fixture *f) {
+        daemon_stop(f, SIGTERM);
+        worker_stop(f);
+        gt_dbus_queue_disconnect(f->queue, TRUE);
+        g_clear_pointer(&f->queue, gt_dbus_queue_free);
+        remove_tree(f->directory);
+        g_clear_pointer(&f->directory, g_free);
+        g_clear_pointer(&f->worker_socket, g_free);
+}
+
+static void on_done(GObject *source, GAsyncResult *result, gpointer userdata) {
+        *(GAsyncResult **) userdata = g_object_ref(result);
+}
+
+/* The pending result is kept as an object's data until it is there. */
+GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments) {
+        GAsyncResult **slot = g_new0(GAsyncResult *, 1);
+
+        g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1", "org.selvol1.Manager", method, arguments,
+                               NULL, G_DBUS_CALL_FLAGS_NONE, 30000, NULL, on_done, slot);
+        return (GAsyncResult *) slot;
+}
+
+GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error) {
+        GAsyncResult **slot = (GAsyncResult **) result;
+        GVariant *reply;
+
+        while (!*slot)
+                g_main_context_iteration(NULL, TRUE);
+        reply = g_dbus_connection_call_finish(f->client, *slot, error);
+        g_object_unref(*slot);
+        g_free(slot);
+        return reply;
+}
+
+GVariant *call(Fixture *f, const char *method, GVariant *arguments, GError **error) {
+        return call_end(f, call_start(f, method, arguments), error);
+}
+
+static GVariant *options_variant(const char *options) {
+        g_autoptr(GError) error = NULL;
+        GVariant *v = g_variant_parse(G_VARIANT_TYPE("a{sv}"), options ? options : "{}", NULL, NULL, &error);
+
+        g_assert_no_error(error);
+        return v;
+}
+
+GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options) {
+        return g_variant_new("(sss@a{sv})", volume, source, target, options_variant(options));
+}
+
+GVariant *call_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options,
+                     GError **error) {
+        return call(f, "MountVolume", mount_arguments(volume, source, target, options), error);
+}
+
+gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError **error) {
+        g_autoptr(GVariant) reply = NULL, result = NULL;
+        gboolean unmounted = FALSE;
+
+        reply = call(f, "UnmountVolume", g_variant_new("(ss@a{sv})", volume, target, options_variant(NULL)), error);
+        if (!reply)
+                return FALSE;
+        result = g_variant_get_child_value(reply, 0);
+        g_assert_true(g_variant_lookup(result, "Unmounted", "b", &unmounted));
+        return unmounted;
+}
+
+void assert_error(GError *error, const char *kind, const char *text) {
+        g_autofree char *name = NULL;
+
+        g_assert_nonnull(error);
+        name = g_dbus_error_get_remote_error(error);
+        if (strchr(kind, '.'))
+                g_assert_cmpstr(name, ==, kind);
+        else {
+                g_autofree char *full = g_strdup_printf("org.selvol1.Error.%s", kind);
+
+                if (g_strcmp0(name, full) != 0)
+                        g_test_message("%s: %s", name, error->message);
+                g_assert_cmpstr(name, ==, full);
+        }
+        if (!strstr(error->message, text))
+                g_test_message("%s", error->message);
+        g_assert_nonnull(strstr(error->message, text));
+        g_error_free(error);
+}
+
+GDBusMethodInvocation *polkit_pop(Fixture *f) {
+        GDBusMethodInvocation *question = NULL;
+
+        /* gt_dbus_queue_try_pop_message() of glib-testing 0.1.1 never pops. */
+        WAIT_FOR(f, gt_dbus_queue_get_n_messages(f->queue) > 0);
+        g_assert_true(gt_dbus_queue_pop_message(f->queue, &question));
+        g_assert_cmpstr(g_dbus_method_invocation_get_method_name(question), ==, "CheckAuthorization");
+        return question;
+}
+
+void polkit_answer(GDBusMethodInvocation *question, gboolean authorised, gboolean challenge) {
+        g_dbus_method_invocation_return_value(question,
+                                              g_variant_new_parsed("((%b, %b, @a{ss} {}),)", authorised, challenge));
+}
+
+char *mount_table(Fixture *f) {
+        g_autofree char *path = g_build_filename(f->directory, "mounts", NULL);
+        char *text = NULL;
+
+        return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
+}
+
+void write_file(Fixture *f, const char *name, const char *text) {
+        g_autofree char *path = g_build_filename(f->directory, name, NULL);
+        g_autofree char *parent = g_path_get_dirname(path);
+        g_autoptr(GError) error = NULL;
+
+        g_assert_cmpint(g_mkdir_with_parents(parent, 0700), ==, 0);
+        g_file_set_contents(path, text, -1, &error);
+        g_assert_no_error(error);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gio/gio.h>
+#include <libglib-testing/dbus-queue.h>
+
+/* One test: a private bus, a fake worker, selvold, and polkit in the hands of the test. The client connection of the
+ * queue is the caller. */
+typedef struct Fixture {
+        GtDBusQueue *queue; /* owns org.freedesktop.PolicyKit1 unless the test says otherwise */
+        GDBusConnection *client;
+        char *directory;
+        char *worker_socket;
+        GPid worker, daemon;
+} Fixture;
+
+/* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */
+typedef enum Caller { CALLER_ROOT, CALLER_OTHER } Caller;
+
+void fixture_start(Fixture *f, Caller caller, gboolean with_polkit);
+void fixture_stop(Fixture *f);
+void daemon_start(Fixture *f, Caller caller);
+/* Ends it: SIGTERM, and the exit status must be 0; or SIGKILL. */
+void daemon_stop(Fixture *f, int signal_number);
+void worker_start(Fixture *f);
+void worker_stop(Fixture *f);
+
+/* Starts a call of the manager; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
+GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
+/* Waits for the end of it. Returns the reply, or NULL with *error. */
+GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
+GVariant *call(Fixture *f, const char *method, GVariant *arguments, GError **error);
+
+/* As often needed: */
+GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options);
+GVariant *call_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options,
+                     GError **error);
+gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError **error);
+/* Asserts that it is org.selvol1.Error.KIND and that the message holds the text; frees it. */
+void assert_error(GError *error, const char *kind, const char *text);
+
+/* The call that polkit has been sent; asserts that there is one within a second. */
+GDBusMethodInvocation *polkit_pop(Fixture *f);
+void polkit_answer(GDBusMethodInvocation *question, gboolean authorised, gboolean challenge);
+
+/* The pretended mount table as text. */
+char *mount_table(Fixture *f);
+void write_file(Fixture *f, const char *name, const char *text);
+/* Runs the main loop until the condition holds, five seconds at most. */
+#define WAIT_FOR(f, condition)                                              \
+        do {                                                                \
+                gint64 _end_ = g_get_monotonic_time() + 5 * G_USEC_PER_SEC; \
+                while (!(condition)) {                                      \
+                        g_assert_cmpint(g_get_monotonic_time(), <, _end_);  \
+                        g_main_context_iteration(NULL, FALSE);              \
+                        g_usleep(5000);                                     \
+                }                                                           \
+        } while (0)

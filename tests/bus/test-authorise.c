@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who may call: polkit is the test, and allows, denies, challenges, stays silent or isn't there. */
+
+#include "support.h"
+
+#define T1 "/var/lib/kubelet/pods/a/volumes/v"
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_OTHER, TRUE);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+/* Every method, with arguments that are good enough to get as far as the question. */
+static const struct {
+        const char *method, *arguments, *action;
+} methods[] = {
+        { "MountVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.mount-volume" },
+        { "PlanVolume", "('v', '/dev/vdb', '" T1 "', @a{sv} {})", "org.selvol1.inspect" },
+        { "UnmountVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.unmount-volume" },
+        { "AdoptVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.adopt-volume" },
+        { "VerifyLabel", "('v', '', @a{sv} {})", "org.selvol1.verify-label" },
+        { "ForgetVolume", "('v', @a{sv} {})", "org.selvol1.forget-volume" },
+        { "GetVolume", "('v',)", "org.selvol1.inspect" },
+        { "GetMetrics", NULL, "org.selvol1.inspect" },
+};
+
+static GVariant *parse(const char *text) {
+        return text ? g_variant_parse(NULL, text, NULL, NULL, NULL) : NULL;
+}
+
+static void check_question(GDBusMethodInvocation *question, const char *action) {
+        g_autoptr(GVariant) subject = NULL, details = NULL;
+        const char *kind, *asked;
+        guint32 flags;
+
+        g_variant_get(g_dbus_method_invocation_get_parameters(question), "((&s@a{sv})&s@a{ss}us)", &kind, &subject,
+                      &asked, &details, &flags, NULL);
+        g_assert_cmpstr(kind, ==, "system-bus-name");
+        g_assert_cmpstr(asked, ==, action);
+        g_assert_cmpuint(flags, ==, 0);
+}
+
+static void test_denied(Fixture *f, gconstpointer data) {
+        for (size_t i = 0; i < G_N_ELEMENTS(methods); i++) {
+                GAsyncResult *pending = call_start(f, methods[i].method, parse(methods[i].arguments));
+                GDBusMethodInvocation *question = polkit_pop(f);
+                GError *error = NULL;
+
+                check_question(question, methods[i].action);
+                polkit_answer(question, FALSE, FALSE);
+                g_assert_null(call_end(f, pending, &error));
+                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", methods[i].action);
+        }
+        g_autofree char *table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+}
+
+/* A method without a row in the table above would be a method without a test. */
+static void test_table_is_complete(Fixture *f, gconstpointer data) {
+        g_autofree char *xml = NULL;
+        g_autoptr(GDBusNodeInfo) node = NULL;
+        GDBusMethodInfo **m;
+
+        g_assert_true(g_file_get_contents(SOURCE_ROOT "/dbus/org.selvol1.Manager.xml", &xml, NULL, NULL));
+        node = g_dbus_node_info_new_for_xml(xml, NULL);
+        for (m = node->interfaces[0]->methods; *m; m++) {
+                size_t i = 0;
+
+                while (i < G_N_ELEMENTS(methods) && g_strcmp0(methods[i].method, (*m)->name) != 0)
+                        i++;
+                g_assert_cmpuint(i, <, G_N_ELEMENTS(methods));
+        }
+}
+
+static void test_allowed(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending = call_start(f, "MountVolume", parse(methods[0].arguments));
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        reply = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        g_assert_nonnull(reply);
+}
+
+static void test_challenge(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending = call_start(f, "MountVolume", parse(methods[0].arguments));
+        GError *error = NULL;
+
+        polkit_answer(polkit_pop(f), FALSE, TRUE);
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(error, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "Interactive");
+}
+
+static void test_error(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending = call_start(f, "MountVolume", parse(methods[0].arguments));
+        GError *error = NULL;
+
+        g_dbus_method_invocation_return_dbus_error(polkit_pop(f), "org.freedesktop.PolicyKit1.Error.Failed",
+                                                   "broken");
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "unavailable");
+}
+
+static void test_silence(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending = call_start(f, "MountVolume", parse(methods[0].arguments));
+        GDBusMethodInvocation *question = polkit_pop(f);
+        GAsyncResult *other;
+        g_autoptr(GVariant) metrics = NULL;
+        GError *error = NULL;
+
+        /* Who waits for polkit holds up nobody. */
+        other = call_start(f, "GetMetrics", NULL);
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        metrics = call_end(f, other, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "unavailable");
+        polkit_answer(question, TRUE, FALSE);
+}
+
+/* Bad input is refused without troubling polkit. */
+static void test_bad_input_first(Fixture *f, gconstpointer data) {
+        GError *error = NULL;
+
+        g_assert_null(call_mount(f, "a/../b", "/dev/vdb", T1, "{}", &error));
+        assert_error(error, "InvalidVolume", "'..'");
+}
+
+static void set_up_without_polkit(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_OTHER, FALSE);
+}
+
+static void test_absent(Fixture *f, gconstpointer data) {
+        for (size_t i = 0; i < G_N_ELEMENTS(methods); i++) {
+                GError *error = NULL;
+
+                g_assert_null(call(f, methods[i].method, parse(methods[i].arguments), &error));
+                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "unavailable");
+        }
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add("/authorise/denied", Fixture, NULL, set_up, test_denied, tear_down);
+        g_test_add("/authorise/table-is-complete", Fixture, NULL, set_up, test_table_is_complete, tear_down);
+        g_test_add("/authorise/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
+        g_test_add("/authorise/challenge", Fixture, NULL, set_up, test_challenge, tear_down);
+        g_test_add("/authorise/error", Fixture, NULL, set_up, test_error, tear_down);
+        g_test_add("/authorise/silence", Fixture, NULL, set_up, test_silence, tear_down);
+        g_test_add("/authorise/bad-input-first", Fixture, NULL, set_up, test_bad_input_first, tear_down);
+        g_test_add("/authorise/absent", Fixture, NULL, set_up_without_polkit, test_absent, tear_down);
+        return g_test_run();
+}

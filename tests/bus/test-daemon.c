@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* selvold on a private bus, in front of a fake worker: what every method answers, what is recorded, and what happens
+ * when the worker, the state or selvold itself fails. */
+
+#include <signal.h>
+
+#include <glib/gstdio.h>
+
+#include "support.h"
+
+#define T1        "/var/lib/kubelet/pods/a/volumes/v"
+#define T2        "/var/lib/kubelet/pods/b/volumes/v"
+#define T3        "/var/lib/kubelet/pods/c/volumes/v"
+#define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define POD_A     "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
+#define POD_A2    "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
+#define POD_B     "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
+#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+static void assert_mounted(GVariant *reply, const char *context, const char *flag, const char *reason) {
+        const char *actual_context, *actual_flag, *actual_reason = NULL;
+        g_autoptr(GVariant) result = NULL;
+
+        g_assert_nonnull(reply);
+        g_variant_get(reply, "(&s&s@a{sv})", &actual_context, &actual_flag, &result);
+        g_assert_cmpstr(actual_context, ==, context);
+        g_assert_cmpstr(actual_flag, ==, flag);
+        g_assert_true(g_variant_lookup(result, "Reason", "&s", &actual_reason));
+        g_assert_cmpstr(actual_reason, ==, reason);
+}
+
+/* A property of a volume, by its encoded path. */
+static GVariant *get_property(Fixture *f, const char *element, const char *property) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
+        g_autoptr(GVariant) reply = NULL, boxed = NULL;
+        g_autoptr(GError) error = NULL;
+
+        reply = g_dbus_connection_call_sync(f->client, "org.selvol1", path, "org.freedesktop.DBus.Properties", "Get",
+                                            g_variant_new("(ss)", "org.selvol1.Volume", property),
+                                            G_VARIANT_TYPE("(v)"), G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
+        g_assert_no_error(error);
+        boxed = g_variant_get_child_value(reply, 0);
+        return g_variant_get_variant(boxed);
+}
+
+static gsize count_holders(Fixture *f, const char *element) {
+        g_autoptr(GVariant) holders = get_property(f, element, "Holders");
+
+        return g_variant_n_children(holders);
+}
+
+static void test_story(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) first = NULL, again = NULL, second = NULL, third = NULL, tainted = NULL;
+        GError *error = NULL;
+
+        first = call_mount(f, "pvc-1", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        assert_mounted(first, CONTEXT_A, "", "context-mount");
+        again = call_mount(f, "pvc-1", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        assert_mounted(again, CONTEXT_A, "", "context-mount");
+        g_assert_cmpuint(count_holders(f, "pvc_2d1"), ==, 1);
+        second = call_mount(f, "pvc-1", "/dev/vdb", T2, POD_A2, &error);
+        g_assert_no_error(error);
+        assert_mounted(second, CONTEXT_A, "", "context-shared");
+        g_assert_cmpuint(count_holders(f, "pvc_2d1"), ==, 2);
+        tainted = get_property(f, "pvc_2d1", "Tainted");
+        g_assert_true(g_variant_get_boolean(tainted));
+
+        g_assert_null(call_mount(f, "pvc-1", "/dev/vdb", T3, POD_B, &error));
+        g_assert_nonnull(strstr(error->message, "pod-a"));
+        g_assert_nonnull(strstr(error->message, " since 20"));
+        g_assert_nonnull(strstr(error->message, "Unmount it there"));
+        assert_error(g_steal_pointer(&error), "ContextConflict", T1);
+
+        g_assert_true(call_unmount(f, "pvc-1", T1, &error));
+        g_assert_true(call_unmount(f, "pvc-1", T2, &error));
+        g_assert_false(call_unmount(f, "pvc-1", T2, &error));
+        g_assert_no_error(error);
+        third = call_mount(f, "pvc-1", "/dev/vdb", T3, POD_B, &error);
+        g_assert_no_error(error);
+        assert_mounted(third, "system_u:object_r:container_file_t:s0:c20,c30", "", "context-mount");
+}
+
+static void test_other_spec(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        reply = call_mount(f, "pvc-1", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_mount(f, "pvc-1", "/dev/vdb", T1, POD_A2, &error));
+        assert_error(g_steal_pointer(&error), "Incompatible", "unmount it first");
+        g_assert_null(call_mount(f, "pvc-2", "/dev/vdc", T1, POD_A, &error));
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "pvc-1");
+        g_assert_null(call_mount(f, "pvc-1", "/dev/vdc", T2, POD_A2, &error));
+        assert_error(g_steal_pointer(&error), "Incompatible", "/dev/vdb");
+}
+
+/* Another volume id on the same device, and a mount that is nobody's. */
+static void test_conflict_elsewhere(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        reply = call_mount(f, "pvc-1", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_mount(f, "pvc-2", "/dev/vdb", T2, POD_B, &error));
+        assert_error(g_steal_pointer(&error), "ContextConflict", "as volume pvc-1");
+        write_file(f, "mounts", "7 /mnt /dev/vdc ext4 - 0\n");
+        g_assert_null(call_mount(f, "pvc-3", "/dev/vdc", T3, POD_B, &error));
+        assert_error(g_steal_pointer(&error), "ContextConflict", "mounted at /mnt, not by selvol");
+}
+
+static void test_always(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) ext4 = NULL, vfat = NULL, host_path = NULL;
+        GError *error = NULL;
+
+        ext4 = call_mount(f, "pvc-1", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
+        g_assert_no_error(error);
+        assert_mounted(ext4, "system_u:object_r:container_file_t:s0:c1,c2", "Z", "policy-always");
+        vfat = call_mount(f, "pvc-2", "/dev/vfat", T2, "{}", &error);
+        g_assert_no_error(error);
+        assert_mounted(vfat, "", "", "no-seclabel");
+        host_path = call_mount(f, "host", "/dev/vdd", T3,
+                               "{'VolumeType': <'hostPath'>, 'SELinuxLevel': <'s0:c1'>, " OVM "}", &error);
+        g_assert_no_error(error);
+        assert_mounted(host_path, "", "", "type-not-managed");
+}
+
+static void test_selinux_modes(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) off = NULL, permissive = NULL;
+        const char *mode;
+        GError *error = NULL;
+
+        write_file(f, "node", "0 0");
+        off = call_mount(f, "pvc-1", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        assert_mounted(off, "", "", "selinux-disabled");
+        write_file(f, "node", "1 0");
+        permissive = call_mount(f, "pvc-2", "/dev/vdc", T2, POD_A, &error);
+        g_assert_no_error(error);
+        assert_mounted(permissive, CONTEXT_A, "", "context-mount");
+        g_autoptr(GVariant) result = g_variant_get_child_value(permissive, 2);
+        g_assert_true(g_variant_lookup(result, "SELinuxMode", "&s", &mode));
+        g_assert_cmpstr(mode, ==, "permissive");
+}
+
+typedef struct BadCall {
+        const char *name, *volume, *source, *target, *options, *kind, *text;
+} BadCall;
+
+static const BadCall bad_calls[] = {
+        { "no-level", "v", "/dev/vdb", T1, "{" OVM "}", "LevelRequired", "SELinuxLevel" },
+        { "level-malformed", "v", "/dev/vdb", T1, "{'SELinuxLevel': <'c1,c2'>, " OVM "}", "InvalidContext",
+          "s0:c1,c2" },
+        { "category-range", "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c1,c1024'>, " OVM "}", "InvalidContext",
+          "c0 to c1023" },
+        { "level-quote", "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c1\",suid,x=\"'>, " OVM "}", "InvalidContext",
+          "malformed" },
+        { "type", "v", "/dev/vdb", T1, "{'SELinuxContext': <'system_u:object_r:shadow_t:s0:c1'>, " OVM "}",
+          "TypeNotAllowed", "shadow_t" },
+        { "target-outside", "v", "/dev/vdb", "/etc/v", POD_A, "PathNotAllowed", "/var/lib/kubelet" },
+        { "target-dots", "v", "/dev/vdb", "/var/lib/kubelet/../etc", POD_A, "InvalidTarget", "normalised" },
+        { "target-relative", "v", "/dev/vdb", "pods/x", POD_A, "InvalidTarget", "absolute" },
+        { "source-outside", "v", "/etc/passwd", T1, POD_A, "PathNotAllowed", "SourceRoots" },
+        { "source-empty", "v", "", T1, POD_A, "InvalidVolume", "empty" },
+        { "volume-dots", "a/../b", "/dev/vdb", T1, POD_A, "InvalidVolume", "'..'" },
+        { "volume-empty", "", "/dev/vdb", T1, POD_A, "InvalidVolume", "empty" },
+        { "volume-comma", "a,b", "/dev/vdb", T1, POD_A, "InvalidVolume", "characters" },
+        { "option-unknown", "v", "/dev/vdb", T1, "{'Colour': <'red'>}", "InvalidOption", "Colour" },
+        { "option-type", "v", "/dev/vdb", T1, "{'ReadOnly': <'yes'>}", "InvalidOption", "type 'b'" },
+        { "option-value", "v", "/dev/vdb", T1, "{'AccessMode': <'Sometimes'>}", "InvalidOption", "AccessMode" },
+        { "fs-type", "v", "/dev/vdb", T1, "{'FSType': <'nfs../x'>}", "TypeNotAllowed", "nfs../x" },
+        { "fs-type-other", "v", "/dev/vdb", T1, "{'FSType': <'xfs'>}", "Incompatible", "ext4" },
+        { "mount-option", "v", "/dev/vdb", T1, "{'MountOptions': <['journal_path=/x']>}", "InvalidOption",
+          "journal_path" },
+        { "mount-option-label", "v", "/dev/vdb", T1, "{'MountOptions': <['rootcontext=a:b:c:s0']>}", "InvalidOption",
+          "SELinuxContext" },
+        { "mount-option-context", "v", "/dev/vdb", T1,
+          "{'MountOptions': <['context=\"system_u:object_r:container_file_t:s0:c1\"']>, 'SELinuxLevel': <'s0:c2'>}",
+          "Incompatible", "s0:c2" },
+        { "dropped", "v", "/dev/drop-context", T1, POD_A, "ContextDropped", "no context" },
+        { "dies", "v", "/dev/die-mount", T1, POD_A, "WorkerFailed", "journalctl" },
+        { "dies-after", "v", "/dev/die-after", T1, POD_A, "WorkerFailed", "journalctl" },
+        { "dies-early", "v", "/dev/die-observe", T1, POD_A, "WorkerFailed", "journalctl" },
+        { "nonsense", "v", "/dev/nonsense", T1, POD_A, "WorkerFailed", "" },
+};
+
+/* A clear error, and nothing is changed: no mount, no record. */
+static void test_bad_call(Fixture *f, gconstpointer data) {
+        const BadCall *b = data;
+        g_autofree char *table = NULL;
+        GError *error = NULL;
+
+        g_assert_null(call_mount(f, b->volume, b->source, b->target, b->options, &error));
+        assert_error(g_steal_pointer(&error), b->kind, b->text);
+        table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+        g_assert_null(call(f, "GetVolume", g_variant_new("(s)", "v"), &error));
+        assert_error(g_steal_pointer(&error), "NoSuchVolume", "v");
+}
+
+static void test_long_strings(Fixture *f, gconstpointer data) {
+        g_autofree char *filler = g_strnfill(4096, 'a'), *target = g_strdup_printf("/var/lib/kubelet/%s", filler),
+                        *level = g_strdup_printf("{'SELinuxLevel': <'s0:%s'>}", filler),
+                        *holder = g_strdup_printf("{'Holder': <'%s'>}", filler),
+                        *option = g_strdup_printf("{'MountOptions': <['%s']>}", filler);
+        GError *error = NULL;
+
+        g_assert_null(call_mount(f, filler, "/dev/vdb", T1, "{}", &error));
+        assert_error(g_steal_pointer(&error), "InvalidVolume", "longer than 256");
+        g_assert_null(call_mount(f, "v", "/dev/vdb", target, "{}", &error));
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "");
+        g_assert_null(call_mount(f, "v", "/dev/vdb", T1, level, &error));
+        assert_error(g_steal_pointer(&error), "InvalidContext", "");
+        g_assert_null(call_mount(f, "v", "/dev/vdb", T1, holder, &error));
+        assert_error(g_steal_pointer(&error), "InvalidOption", "Holder");
+        g_assert_null(call_mount(f, "v", "/dev/vdb", T1, option, &error));
+        assert_error(g_steal_pointer(&error), "InvalidOption", "longer");
+}
+
+/* A volume that hangs holds up nobody but itself, and is free again when the child is gone. */
+static void test_hang(Fixture *f, gconstpointer data) {
+        g_autofree char *source = g_strdup_printf("/dev/%s", (const char *) data);
+        g_autoptr(GVariant) other = NULL;
+        g_autofree char *table = NULL;
+        GAsyncResult *hung;
+        GError *error = NULL;
+
+        hung = call_start(f, "MountVolume",
+                          mount_arguments("v", source, T1, "{'TimeoutUSec': <@t 500000>, 'SELinuxLevel': <'s0'>}"));
+        other = call_mount(f, "w", "/dev/vdb", T2, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_mount(f, "v", "/dev/vdc", T3, POD_A, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "mount is running");
+        g_assert_null(call_end(f, hung, &error));
+        assert_error(g_steal_pointer(&error), "TimedOut", "did not answer");
+        for (;;) {
+                g_autoptr(GVariant) freed = call_mount(f, "v", "/dev/vdc", T3, POD_A, &error);
+
+                if (freed)
+                        break;
+                assert_error(g_steal_pointer(&error), "Busy", "");
+        }
+        table = mount_table(f);
+        g_assert_null(strstr(table, T1));
+}
+
+/* The same request while it runs gets the same answer. */
+static void test_join(Fixture *f, gconstpointer data) {
+        GAsyncResult *calls[3];
+        GError *error = NULL;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
+                calls[i] = call_start(f, "MountVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
+
+                g_assert_no_error(error);
+                assert_mounted(reply, CONTEXT_A, "", "context-mount");
+        }
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
+static void test_plan(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) reply = NULL, plan = NULL, mounted = NULL, refused = NULL, refusal = NULL,
+                            conflicts = NULL;
+        const char *strategy, *context, *error_name;
+        g_autofree char *table = NULL;
+        GError *error = NULL;
+
+        reply = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A), &error);
+        g_assert_no_error(error);
+        plan = g_variant_get_child_value(reply, 0);
+        g_assert_true(g_variant_lookup(plan, "Strategy", "&s", &strategy));
+        g_assert_true(g_variant_lookup(plan, "Context", "&s", &context));
+        g_assert_cmpstr(strategy, ==, "context-mount");
+        g_assert_cmpstr(context, ==, CONTEXT_A);
+        table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        refused = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T2, POD_B), &error);
+        g_assert_no_error(error);
+        refusal = g_variant_get_child_value(refused, 0);
+        g_assert_true(g_variant_lookup(refusal, "Error", "&s", &error_name));
+        g_assert_cmpstr(error_name, ==, "ContextConflict");
+        conflicts = g_variant_lookup_value(refusal, "Conflicts", G_VARIANT_TYPE("a(sssst)"));
+        g_assert_cmpuint(g_variant_n_children(conflicts), ==, 1);
+}
+
+static void test_adopt(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) adopted = NULL, plain = NULL;
+        GError *error = NULL;
+
+        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n8 " T2 " /dev/vdc ext4 - 0\n");
+        adopted = call(f, "AdoptVolume", g_variant_new_parsed("('v', %s, {'SELinuxLevel': <'s0:c10,c0'>})", T1),
+                       &error);
+        g_assert_no_error(error);
+        assert_mounted(adopted, CONTEXT_A, "", "context-mount");
+        plain = call(f, "AdoptVolume", g_variant_new_parsed("('w', %s, @a{sv} {})", T2), &error);
+        g_assert_no_error(error);
+        assert_mounted(plain, "", "Z", "policy-always");
+
+        g_assert_null(call(f, "AdoptVolume", g_variant_new_parsed("('u', %s, @a{sv} {})", T3), &error));
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "");
+        g_assert_true(call_unmount(f, "w", T2, &error));
+        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n9 " T2 " /dev/vdc ext4 - 0\n");
+        g_assert_null(call(f, "AdoptVolume",
+                           g_variant_new_parsed("('w', %s, {'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': "
+                                                "<'OnVolumeMount'>, 'SELinuxMountSupported': <true>})",
+                                                T2),
+                           &error));
+        assert_error(g_steal_pointer(&error), "ContextDropped", "dropped the option");
+}
+
+static void test_verify(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, right = NULL, wrong = NULL;
+        const char *actual;
+        gboolean matches;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        right = call(f, "VerifyLabel", g_variant_new_parsed("('v', '', {'Depth': <'root'>})"), &error);
+        g_assert_no_error(error);
+        g_variant_get(right, "(b&sa{sv})", &matches, &actual, NULL);
+        g_assert_true(matches);
+        wrong = call(f, "VerifyLabel",
+                     g_variant_new_parsed("(%s, 'system_u:object_r:container_file_t:s0:c1', @a{sv} {})", T1), &error);
+        g_assert_no_error(error);
+        g_variant_get(wrong, "(b&sa{sv})", &matches, &actual, NULL);
+        g_assert_false(matches);
+        g_assert_cmpstr(actual, ==, CONTEXT_A);
+        g_assert_null(call(f, "VerifyLabel", g_variant_new_parsed("('nobody', '', @a{sv} {})"), &error));
+        assert_error(g_steal_pointer(&error), "NoSuchVolume", "nobody");
+        g_assert_null(call(f, "VerifyLabel", g_variant_new_parsed("('v', '', {'Depth': <'bottom'>})"), &error));
+        assert_error(g_steal_pointer(&error), "InvalidOption", "Depth");
+        g_assert_null(call(f, "VerifyLabel", g_variant_new_parsed("('/etc', '', @a{sv} {})"), &error));
+        assert_error(g_steal_pointer(&error), "PathNotAllowed", "/etc");
+}
+
+static void test_forget(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, forgotten = NULL;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_null(call(f, "ForgetVolume", g_variant_new_parsed("('v', @a{sv} {})"), &error));
+        assert_error(g_steal_pointer(&error), "Busy", T1);
+        g_assert_true(call_unmount(f, "v", T1, &error));
+        forgotten = call(f, "ForgetVolume", g_variant_new_parsed("('v', @a{sv} {})"), &error);
+        g_assert_no_error(error);
+        g_assert_null(call(f, "ForgetVolume", g_variant_new_parsed("('v', @a{sv} {})"), &error));
+        assert_error(g_steal_pointer(&error), "NoSuchVolume", "v");
+}
+
+static void test_unmount_busy(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/busy", T1, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_false(call_unmount(f, "v", T1, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "in use");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        g_assert_false(call_unmount(f, "w", T1, &error));
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "volume v");
+}
+
+static void on_signal(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
+                      const char *name, GVariant *parameters, gpointer userdata) {
+        g_ptr_array_add(userdata, g_strdup(name));
+}
+
+/* An unmount behind our back releases the holder and tells those who wait. */
+static void test_released_behind_our_back(Fixture *f, gconstpointer data) {
+        g_autoptr(GPtrArray) seen = g_ptr_array_new_with_free_func(g_free);
+        g_autoptr(GVariant) mounted = NULL, other = NULL;
+        GError *error = NULL;
+        guint subscription;
+
+        subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.selvol1.Manager", NULL, NULL,
+                                                          NULL, G_DBUS_SIGNAL_FLAGS_NONE, on_signal, seen, NULL);
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_mount(f, "v", "/dev/vdb", T2, POD_B, &error));
+        assert_error(g_steal_pointer(&error), "ContextConflict", T1);
+        WAIT_FOR(f, seen->len == 1);
+        g_assert_cmpstr(seen->pdata[0], ==, "ContextConflict");
+        write_file(f, "mounts", "");
+        WAIT_FOR(f, seen->len == 2);
+        g_assert_cmpstr(seen->pdata[1], ==, "ContextReleased");
+        other = call_mount(f, "v", "/dev/vdb", T2, POD_B, &error);
+        g_assert_no_error(error);
+        g_dbus_connection_signal_unsubscribe(f->client, subscription);
+}
+
+static void test_restart(Fixture *f, gconstpointer data) {
+        int signal_number = GPOINTER_TO_INT(data);
+        g_autoptr(GVariant) mounted = NULL, again = NULL, tainted = NULL;
+        g_autofree char *before = NULL, *after = NULL;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        before = mount_table(f);
+        daemon_stop(f, signal_number);
+        daemon_start(f, CALLER_ROOT);
+        after = mount_table(f);
+        g_assert_cmpstr(before, ==, after);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        tainted = get_property(f, "v", "Tainted");
+        g_assert_true(g_variant_get_boolean(tainted));
+        again = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        assert_mounted(again, CONTEXT_A, "", "context-mount");
+
+        /* Unmounted while nobody looked. */
+        daemon_stop(f, signal_number);
+        write_file(f, "mounts", "");
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+}
+
+/* Killed in the middle of a mount: finished if the mount is there, rolled back if not. */
+static void test_interrupted(Fixture *f, gconstpointer data) {
+        gboolean there = GPOINTER_TO_INT(data);
+        g_autoptr(GVariant) tainted = NULL;
+        GAsyncResult *hung;
+        GError *error = NULL;
+
+        hung = call_start(f, "MountVolume", mount_arguments("v", "/dev/hang-mount", T1, POD_A));
+        for (gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 2; g_get_monotonic_time() < end;)
+                g_main_context_iteration(NULL, FALSE);
+        daemon_stop(f, SIGKILL);
+        g_assert_null(call_end(f, hung, &error));
+        g_clear_error(&error);
+        if (there)
+                write_file(f, "mounts", "7 " T1 " /dev/hang-mount ext4 " CONTEXT_A " 0\n");
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f, "v"), ==, there ? 1 : 0);
+        tainted = get_property(f, "v", "Tainted");
+        g_assert_true(g_variant_get_boolean(tainted));
+}
+
+/* The worker is restarted: what is mounted stays, what happened meanwhile is noticed. */
+static void test_worker_restart(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) first = NULL, second = NULL, third = NULL;
+        GError *error = NULL;
+
+        first = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        second = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
+        g_assert_no_error(error);
+        worker_stop(f);
+        g_assert_null(call_mount(f, "u", "/dev/vdd", T3, POD_A, &error));
+        assert_error(g_steal_pointer(&error), "WorkerFailed", "selvol-worker");
+        write_file(f, "mounts", "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n");
+        worker_start(f);
+        WAIT_FOR(f, count_holders(f, "w") == 0);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        third = call_mount(f, "u", "/dev/vdd", T3, POD_A, &error);
+        g_assert_no_error(error);
+}
+
+static void test_damaged_state(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL;
+        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+        g_autoptr(GDir) d = NULL;
+        gboolean aside = FALSE;
+        GError *error = NULL;
+        const char *name;
+
+        daemon_stop(f, SIGTERM);
+        write_file(f, "state/state.db",
+                   "This is no database, but it is long enough to be looked at as one. Or is it not? ");
+        daemon_start(f, CALLER_ROOT);
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        d = g_dir_open(state, 0, NULL);
+        while ((name = g_dir_read_name(d)))
+                aside = aside || g_str_has_prefix(name, "state.db.damaged-");
+        g_assert_true(aside);
+}
+
+static void test_history_and_metrics(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, history = NULL, entries = NULL, metrics = NULL, path = NULL;
+        const char *object, *text;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "a/b", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_mount(f, "a/b", "/dev/vdb", T2, POD_B, &error));
+        assert_error(g_steal_pointer(&error), "ContextConflict", "");
+        path = call(f, "GetVolume", g_variant_new("(s)", "a/b"), &error);
+        g_assert_no_error(error);
+        g_variant_get(path, "(&o)", &object);
+        history = g_dbus_connection_call_sync(f->client, "org.selvol1", object, "org.selvol1.Volume", "GetHistory",
+                                              NULL, G_VARIANT_TYPE("(a(tsssa{sv}))"), G_DBUS_CALL_FLAGS_NONE, -1,
+                                              NULL, &error);
+        g_assert_no_error(error);
+        entries = g_variant_get_child_value(history, 0);
+        g_assert_cmpuint(g_variant_n_children(entries), ==, 2);
+
+        metrics = call(f, "GetMetrics", NULL, &error);
+        g_assert_no_error(error);
+        g_variant_get(metrics, "(&s)", &text);
+        g_assert_nonnull(strstr(text,
+                                "selvol_volume_manager_selinux_volumes_admitted_total{volume_plugin=\"kubernetes.io/"
+                                "csi\",access_mode=\"inline\"} 1\n"));
+        g_assert_nonnull(strstr(text, "selvol_refusals_total{error=\"ContextConflict\"} 1\n"));
+        g_assert_nonnull(strstr(text, "selvol_tainted_volumes 1\n"));
+        g_assert_null(strstr(text, "a/b"));
+}
+
+/* What the service answers to Introspect is what the installed XML says. */
+static void test_introspection(Fixture *f, gconstpointer data) {
+        const char *interface = data;
+        g_autofree char *file = g_strdup_printf(SOURCE_ROOT "/dbus/%s.xml", interface), *xml = NULL, *object = NULL;
+        g_autoptr(GVariant) mounted = NULL, reply = NULL;
+        g_autoptr(GDBusNodeInfo) written = NULL, answered = NULL;
+        g_autoptr(GString) a = g_string_new(NULL), b = g_string_new(NULL);
+        GDBusInterfaceInfo *info;
+        GError *error = NULL;
+        const char *text;
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        object = g_strdup(g_str_has_suffix(interface, "Volume") ? "/org/selvol1/volume/v" : "/org/selvol1");
+        g_file_get_contents(file, &xml, NULL, &error);
+        g_assert_no_error(error);
+        written = g_dbus_node_info_new_for_xml(xml, &error);
+        g_assert_no_error(error);
+        reply = g_dbus_connection_call_sync(f->client, "org.selvol1", object, "org.freedesktop.DBus.Introspectable",
+                                            "Introspect", NULL, G_VARIANT_TYPE("(s)"), G_DBUS_CALL_FLAGS_NONE, -1,
+                                            NULL, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s)", &text);
+        answered = g_dbus_node_info_new_for_xml(text, &error);
+        g_assert_no_error(error);
+        info = g_dbus_node_info_lookup_interface(answered, interface);
+        g_assert_nonnull(info);
+        g_dbus_interface_info_generate_xml(g_dbus_node_info_lookup_interface(written, interface), 0, a);
+        g_dbus_interface_info_generate_xml(info, 0, b);
+        g_assert_cmpstr(a->str, ==, b->str);
+}
+
+static void test_objects(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) one = NULL, two = NULL, reply = NULL, objects = NULL;
+        GError *error = NULL;
+
+        one = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        two = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
+        g_assert_no_error(error);
+        reply = g_dbus_connection_call_sync(f->client, "org.selvol1", "/org/selvol1",
+                                            "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL, NULL,
+                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
+        g_assert_no_error(error);
+        objects = g_variant_get_child_value(reply, 0);
+        g_assert_cmpuint(g_variant_n_children(objects), ==, 2);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, data, function) g_test_add("/daemon/" name, Fixture, data, set_up, function, tear_down)
+        ADD("story", NULL, test_story);
+        ADD("other-spec", NULL, test_other_spec);
+        ADD("conflict-elsewhere", NULL, test_conflict_elsewhere);
+        ADD("always", NULL, test_always);
+        ADD("selinux-modes", NULL, test_selinux_modes);
+        for (size_t i = 0; i < G_N_ELEMENTS(bad_calls); i++) {
+                g_autofree char *path = g_strdup_printf("/daemon/bad/%s", bad_calls[i].name);
+
+                g_test_add(path, Fixture, &bad_calls[i], set_up, test_bad_call, tear_down);
+        }
+        ADD("long-strings", NULL, test_long_strings);
+        ADD("hang/observe", "hang-observe", test_hang);
+        ADD("hang/mount", "hang-mount", test_hang);
+        ADD("join", NULL, test_join);
+        ADD("plan", NULL, test_plan);
+        ADD("adopt", NULL, test_adopt);
+        ADD("verify", NULL, test_verify);
+        ADD("forget", NULL, test_forget);
+        ADD("unmount-busy", NULL, test_unmount_busy);
+        ADD("released-behind-our-back", NULL, test_released_behind_our_back);
+        ADD("restart/term", GINT_TO_POINTER(SIGTERM), test_restart);
+        ADD("restart/kill", GINT_TO_POINTER(SIGKILL), test_restart);
+        ADD("interrupted/finished", GINT_TO_POINTER(TRUE), test_interrupted);
+        ADD("interrupted/rolled-back", GINT_TO_POINTER(FALSE), test_interrupted);
+        ADD("worker-restart", NULL, test_worker_restart);
+        ADD("damaged-state", NULL, test_damaged_state);
+        ADD("history-and-metrics", NULL, test_history_and_metrics);
+        ADD("introspection/manager", "org.selvol1.Manager", test_introspection);
+        ADD("introspection/volume", "org.selvol1.Volume", test_introspection);
+        ADD("objects", NULL, test_objects);
+        return g_test_run();
+}
