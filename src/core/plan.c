@@ -147,19 +147,46 @@ static void decide_plain(const PlanInput *in, Plan *p, Reason reason) {
                 decide(p, STRATEGY_RELABEL, reason);
 }
 
-/* Rules 1 to 6; first match wins. */
-static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
+static int take_wanted_context(const PlanInput *in, Plan *p, Failure *f) {
+        char *context;
+        int r;
+
+        r = plan_wanted_context(in->node, in->settings, in->request, &context, f);
+        if (r != 0)
+                return r;
+        free(p->context);
+        p->context = context;
+        return 0;
+}
+
+/* Rules 1 and 2: labels that are not ours to manage, whatever context the request names. */
+static bool decide_unmanaged(const PlanInput *in, const Traits *t, Plan *p) {
         const Request *q = in->request;
-        int policy = q->policy >= 0 ? q->policy : (int) in->settings->default_policy;
-        Traits t = find_traits(in);
 
         if (!in->node->selinux)
                 decide(p, STRATEGY_NONE, REASON_SELINUX_DISABLED);
-        else if (streq(q->volume_type, "hostPath") || (t.managed == MANAGED_NEVER && !t.declared))
+        else if (streq(q->volume_type, "hostPath") || (t->managed == MANAGED_NEVER && !t->declared))
                 decide(p, STRATEGY_NONE, REASON_TYPE_NOT_MANAGED);
-        else if (t.managed == MANAGED_BY_ACCESS_MODE && access_mode_is_shared(q->access_mode))
+        else if (t->managed == MANAGED_BY_ACCESS_MODE && !t->declared && access_mode_is_shared(q->access_mode))
                 decide(p, STRATEGY_NONE, REASON_ACCESS_MODE_NOT_MANAGED);
-        else if (!in->settings->gate_relabel_policy)
+        else
+                return false;
+        return true;
+}
+
+/* Rules 1 to 6; first match wins. */
+static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
+        const Request *q = in->request;
+        int policy = q->policy >= 0 ? q->policy : (int) in->settings->default_policy, r;
+        Traits t = find_traits(in);
+
+        if (decide_unmanaged(in, &t, p))
+                return 0;
+        r = take_wanted_context(in, p, f);
+        if (r != 0)
+                return r;
+
+        if (!in->settings->gate_relabel_policy)
                 decide_plain(in, p, REASON_GATE_DISABLED);
         else if (policy == RELABEL_ALWAYS)
                 decide_plain(in, p, REASON_POLICY_ALWAYS);
@@ -193,6 +220,9 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
                 return r;
         }
 
+        r = take_wanted_context(in, p, f);
+        if (r != 0)
+                return r;
         if (!isempty(p->context) && !streq(p->context, mounted))
                 return failure_set(
                         f, FAILURE_LABEL_MISMATCH,
@@ -396,9 +426,10 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         int r;
 
         p.read_only = in->mounted ? in->mounted->read_only : in->request->read_only || in->observed->device_read_only;
+        p.context = strdup("");
+        if (!p.context)
+                return -ENOMEM;
         r = check_source(in, own, f);
-        if (r == 0)
-                r = plan_wanted_context(in->node, in->settings, in->request, &p.context, f);
         if (r == 0)
                 r = in->mounted ? decide_adoption(in, &p, f) : decide_strategy(in, &p, f);
         if (r == 0)

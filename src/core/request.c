@@ -169,24 +169,33 @@ static int context_validate(Request *q, Failure *f) {
         return 0;
 }
 
+/* Whether a part of the context is the one the request names, if it names one. */
+static int agrees(const char *context, ContextPart part, const char *wanted, const char *name, Failure *f) {
+        _cleanup_free_ char *actual = context_part(context, part);
+
+        if (!actual)
+                return -ENOMEM;
+        if (!wanted || streq(actual, wanted))
+                return 0;
+        return failure_set(f, FAILURE_INCOMPATIBLE, "The mount options ask for %s %s, the request for %s: pass one.",
+                           name, isempty(actual) ? "(none)" : actual, wanted);
+}
+
 /* The context that kubelet put among the mount options counts as if given as SELinuxContext. */
 static int context_from_options(Request *q, MountOptions *o, Failure *f) {
+        int r;
+
         if (!o->context)
                 return 0;
         if (q->context && !streq(q->context, o->context))
                 return failure_set(f, FAILURE_INCOMPATIBLE,
                                    "The mount options ask for context %s, the request for %s: pass one.", o->context,
                                    q->context);
-        if (q->level) {
-                _cleanup_free_ char *level = context_part(o->context, CONTEXT_LEVEL);
-
-                if (!level)
-                        return -ENOMEM;
-                if (!streq(level, q->level))
-                        return failure_set(f, FAILURE_INCOMPATIBLE,
-                                           "The mount options ask for level %s, the request for %s: pass one.",
-                                           isempty(level) ? "(none)" : level, q->level);
-        }
+        r = agrees(o->context, CONTEXT_USER, q->user, "user", f);
+        if (r == 0)
+                r = agrees(o->context, CONTEXT_LEVEL, q->level, "level", f);
+        if (r != 0)
+                return r;
 
         free(q->context);
         q->context = TAKE_PTR(o->context);
@@ -194,6 +203,11 @@ static int context_from_options(Request *q, MountOptions *o, Failure *f) {
         q->role = (free(q->role), NULL);
         q->type = (free(q->type), NULL);
         q->level = (free(q->level), NULL);
+        /* kubelet passes it only when it has decided so; an explicit word of the caller's still counts more. */
+        if (q->policy < 0)
+                q->policy = RELABEL_ON_VOLUME_MOUNT;
+        if (q->selinux_mount_supported < 0)
+                q->selinux_mount_supported = 1;
         return 0;
 }
 

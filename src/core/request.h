@@ -41,7 +41,8 @@ typedef struct Request {
 void request_done(Request *q);
 
 /* Checks everything about a request that needs no look at the system and brings it to its one form: context and level
- * canonical, a context= among the mount options moved to context, "ro" to read_only, absent holder set to the target,
+ * canonical, a context= among the mount options moved to context (which then means OnVolumeMount by a driver that
+ * supports it, unless the request says otherwise), "ro" to read_only, absent holder set to the target,
  * absent volume type to "csi". source is checked only when the request has one. Idempotent. Returns 0, -ENOMEM, or a
  * failure kind. */
 int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unused_;

@@ -72,9 +72,9 @@
 #define WORKER_CHANGED           "Changed"
 #define WORKER_CHANGED_SIGNATURE "a" MOUNT_FACT_SIGNATURE "at"
 
-/* Expect: on a connection that watches, names a mount that must be there, because it may have come and gone between two
- * looks. It is looked for within a tenth of a second, and its id is among those that went if it isn't there.
- * in:  mount */
+/* Expect: on a connection that watches, names a mount that must be there, because it may have come and gone between
+ * two looks. It is looked for within a tenth of a second, and its id is among those that went if it isn't there. in:
+ * mount */
 #define WORKER_EXPECT     "Expect"
 #define WORKER_EXPECT_IN  MOUNT_FACT_SIGNATURE
 #define WORKER_EXPECT_OUT ""
