@@ -148,7 +148,7 @@ static void decide_plain(const PlanInput *in, Plan *p, Reason reason) {
 }
 
 static int take_wanted_context(const PlanInput *in, Plan *p, Failure *f) {
-        char *context;
+        char *context = NULL;
         int r;
 
         r = plan_wanted_context(in->node, in->settings, in->request, &context, f);

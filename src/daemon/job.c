@@ -66,7 +66,7 @@ void jobs_teardown(Manager *m) {
 }
 
 static int add_call(Job *job, sd_bus_message *call) {
-        sd_bus_message **grown = reallocarray(job->calls, job->n_calls + 1, sizeof(*grown));
+        sd_bus_message **grown = reallocarray(job->calls, job->n_calls + 1, sizeof(sd_bus_message *));
 
         if (!grown)
                 return -ENOMEM;

@@ -140,7 +140,7 @@ static int query_int(sqlite3 *db, const char *sql, int *ret) {
 
 /* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory file. */
 static int prepare_database(Store *s) {
-        int version, tables, r;
+        int version = 0, tables = 0, r;
 
         r = execute(s->db, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
                            "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;");
