@@ -29,13 +29,14 @@ int child_finish(const char *verb, const char *target, int r, const Failure *f, 
         if (r == 0)
                 return 1;
         path = string_escape(strempty(target), 200);
-        name = strdup_printf(ERROR_PREFIX "%s", failure_kind_to_string(r > 0 ? f->kind : FAILURE_WORKER_FAILED));
+        name = strdup_printf(ERROR_PREFIX "%s",
+                             strempty(failure_kind_to_string(r > 0 ? f->kind : FAILURE_WORKER_FAILED)));
         if (!path || !name)
                 return -ENOMEM;
-        message = r > 0 ? f->message : strerror(-r);
+        message = r > 0 ? strempty(f->message) : strerror(-r);
 
         const LogField fields[] = { { "SELVOL_TARGET", path }, { "SELVOL_VERB", verb } };
-        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields), "%s%s%s failed: %s", verb, isempty(path) ? "" : " of ",
+        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields), "%s%s%s failed: %s", verb, path[0] == '\0' ? "" : " of ",
                    path, message);
         if (r < 0)
                 return sd_bus_error_setf(error, name, "The worker could not do it: %s.", message);

@@ -16,7 +16,7 @@
 
 #define USEC_PER_SEC UINT64_C(1000000)
 
-enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 3600, COLLECT_INTERVAL_USEC = 10000 };
+enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 3600 };
 
 /* One connection and the child that serves it. The parent's copy of the connection is closed last, so that the peer
  * reads the end of file only when the child is gone. */
@@ -24,13 +24,13 @@ typedef struct Job {
         Server *server;
         pid_t pid; /* also the id of its process group, which helpers such as mount.nfs are in */
         int fd;
-        bool ending;
-        sd_event_source *exit_source, *hangup_source, *timer_source;
+        bool ending; /* it has been told to end, or has */
+        bool gone;   /* the child has ended; helpers may be left */
+        sd_event_source *hangup_source, *timer_source;
 } Job;
 
 static Job *job_free(Job *j) {
         if (j) {
-                sd_event_source_disable_unref(j->exit_source);
                 sd_event_source_disable_unref(j->hangup_source);
                 sd_event_source_disable_unref(j->timer_source);
                 fd_close(j->fd);
@@ -76,17 +76,22 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-static void remove_job(Server *s, const Job *j) {
-        for (size_t i = 0; i < s->n_jobs; i++)
-                if (s->jobs[i] == j) {
-                        s->jobs[i] = s->jobs[--s->n_jobs];
-                        return;
-                }
+/* The child is a zombie still: its process group can't be another's yet. */
+static void child_gone(Job *j, const siginfo_t *si) {
+        (void) kill(-j->pid, SIGKILL);
+        if (si->si_code != CLD_EXITED && !j->ending)
+                log_error("Child %i was killed by signal %i (%s).", (int) j->pid, si->si_status,
+                          strempty(sigdescr_np(si->si_status)));
+
+        j->ending = true;
+        j->gone = true;
+        (void) sd_event_source_set_enabled(j->hangup_source, SD_EVENT_OFF);
+        j->timer_source = sd_event_source_disable_unref(j->timer_source);
 }
 
-/* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the namespace with
- * what is staged. Returns 1 if all are gone. */
-static int collect_helpers(const Job *j) {
+/* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the namespace and what
+ * is staged in it. */
+static bool helpers_are_gone(const Job *j) {
         pid_t pid;
 
         do
@@ -95,41 +100,35 @@ static int collect_helpers(const Job *j) {
         return pid < 0;
 }
 
-static int job_finish(Job *j) {
-        Server *s = j->server;
+/* Takes all children that have ended, looking at each before its pid becomes free. */
+static void collect_children(Server *s) {
+        for (;;) {
+                siginfo_t si = { 0 };
 
-        remove_job(s, j);
-        job_free(j);
+                if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || si.si_pid == 0)
+                        return;
+                for (size_t i = 0; i < s->n_jobs; i++)
+                        if (s->jobs[i]->pid == si.si_pid && !s->jobs[i]->gone)
+                                child_gone(s->jobs[i], &si);
+                (void) waitid(P_PID, (id_t) si.si_pid, &si, WEXITED | WNOHANG);
+        }
+}
+
+/* By signal, not by sd_event_add_child(), which misses the end of a child that is being traced at that moment, and
+ * knows nothing of helpers. */
+static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        Server *s = userdata;
+
+        collect_children(s);
+        for (size_t i = s->n_jobs; i-- > 0;)
+                if (s->jobs[i]->gone && helpers_are_gone(s->jobs[i])) {
+                        job_free(s->jobs[i]);
+                        s->jobs[i] = s->jobs[--s->n_jobs];
+                }
 
         if (s->stopping)
                 return s->n_jobs == 0 ? sd_event_exit(s->event, 0) : 0;
-        return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
-}
-
-static int on_collect(sd_event_source *source, uint64_t usec, void *userdata) {
-        Job *j = userdata;
-        int r;
-
-        if (collect_helpers(j))
-                return job_finish(j);
-        r = sd_event_source_set_time_relative(source, COLLECT_INTERVAL_USEC);
-        return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-/* The child is a zombie still, which the event loop takes when this returns: its process group can't be another's
- * yet. */
-static int on_exit_of_child(sd_event_source *source, const siginfo_t *si, void *userdata) {
-        Job *j = userdata;
-
-        (void) kill(-j->pid, SIGKILL);
-        if (si->si_code != CLD_EXITED && !j->ending)
-                log_error("Child %i was killed by signal %i (%s).", (int) j->pid, si->si_status,
-                          strempty(sigdescr_np(si->si_status)));
-
-        j->ending = true;
-        (void) sd_event_source_set_enabled(j->hangup_source, SD_EVENT_OFF);
-        j->timer_source = sd_event_source_disable_unref(j->timer_source);
-        return sd_event_add_time_relative(j->server->event, &j->timer_source, CLOCK_MONOTONIC, 0, 1, on_collect, j);
+        return s->n_jobs < SERVER_JOBS_MAX ? sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON) : 0;
 }
 
 /* What the parent holds open for others would keep their peers from seeing the end. */
@@ -162,9 +161,7 @@ static int watch_job(Job *j) {
         Server *s = j->server;
         int r;
 
-        r = sd_event_add_child(s->event, &j->exit_source, j->pid, WEXITED, on_exit_of_child, j);
-        if (r >= 0)
-                r = sd_event_add_io(s->event, &j->hangup_source, j->fd, EPOLLRDHUP, on_hangup, j);
+        r = sd_event_add_io(s->event, &j->hangup_source, j->fd, EPOLLRDHUP, on_hangup, j);
         if (r >= 0)
                 r = sd_event_add_time_relative(s->event, &j->timer_source, CLOCK_MONOTONIC,
                                                DEADLINE_SEC * USEC_PER_SEC, 0, on_deadline, j);
@@ -331,6 +328,8 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
                 r = sd_event_add_signal(s->event, NULL, SIGINT, on_stop, s);
         if (r >= 0)
                 r = sd_event_add_signal(s->event, NULL, SIGHUP, on_reload, s);
+        if (r >= 0)
+                r = sd_event_add_signal(s->event, NULL, SIGCHLD, on_sigchld, s);
         if (r >= 0)
                 r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_connection, s);
         if (r >= 0)
