@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/worker-protocol.h"
+#include "support.h"
+
+/* The worker's processes: what is left when one is killed, who may connect, how it stops. */
+
+static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        sd_bus_message **reply = userdata;
+
+        if (reply)
+                *reply = sd_bus_message_ref(m);
+        return 0;
+}
+
+/* Sends a Mount without waiting for the answer, which goes to *reply, if not NULL. */
+static void send_mount(sd_bus *bus, sd_bus_message **reply, const char *source, const char *fs_type,
+                       const char *target) {
+        g_assert_cmpint(sd_bus_call_method_async(bus, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_MOUNT,
+                                                 on_reply, reply, WORKER_MOUNT_IN, source, fs_type, target, 0, "", 0,
+                                                 "", UINT64_C(0)),
+                        >=, 0);
+        g_assert_cmpint(sd_bus_flush(bus), >=, 0);
+}
+
+/* Reads until the end of the connection, which the worker promises comes when the child is gone. */
+static void wait_for_end(sd_bus *bus) {
+        char buffer[4096];
+        int fd = sd_bus_get_fd(bus);
+
+        for (;;) {
+                struct pollfd p = { .fd = fd, .events = POLLIN };
+                ssize_t n;
+
+                g_assert_cmpint(poll(&p, 1, 20 * 1000), ==, 1);
+                n = recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT);
+                if (n == 0 || (n < 0 && errno == ECONNRESET))
+                        return;
+                g_assert_cmpint(n, >, 0);
+        }
+}
+
+static bool device_is_free(const char *device) {
+        int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC);
+
+        if (fd < 0)
+                return false;
+        close(fd);
+        return true;
+}
+
+/* strace -D traces from the side: the worker stays our child. */
+static void test_killed(gconstpointer data) {
+        const char *const *injection = data;
+        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection[1], NULL };
+        g_autofree char *image = make_image("killed", "ext4"), *target = make_target("killed"), *device = NULL;
+        int loop;
+
+        if (!has_program("strace")) {
+                g_test_skip("strace");
+                return;
+        }
+
+        /* LeakSanitizer gives up under ptrace. */
+        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
+        g_autoptr(Worker) w = worker_start(NULL, wrapper);
+        g_unsetenv("ASAN_OPTIONS");
+        device = attach_loop(image, &loop);
+        const char *const sources[] = { device, image };
+        for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+                g_autoptr(sd_bus) bus = worker_dial(w);
+
+                send_mount(bus, NULL, sources[i], "ext4", target);
+                wait_for_end(bus);
+                g_assert_false(is_mounted(target));
+                g_assert_cmpint(count_mounts(), ==, 0);
+                if (loop >= 0)
+                        g_assert_true(device_is_free(device));
+                close(loop);
+                loop = -1;
+        }
+        g_assert_cmpint(count_loops(image), ==, 0);
+}
+
+/* A file system whose mount helper never comes back, like mount.nfs with a dead server. */
+static void add_hanging_helper(bool stubborn) {
+        static const char script[] = "#!/bin/sh\n"
+                                     "%s\n"
+                                     "mount -t tmpfs selvol-test-hang \"$2\"\n"
+                                     "touch " TEST_DIR "/hanging\n"
+                                     "while :; do sleep 1; done\n";
+        g_autofree char *text = g_strdup_printf(script, stubborn ? "trap '' TERM" : "");
+        const char *upper = TEST_DIR "/upper", *work = TEST_DIR "/work";
+
+        if (access(upper, F_OK) < 0) {
+                g_assert_cmpint(mkdir(upper, 0755), ==, 0);
+                g_assert_cmpint(mkdir(work, 0755), ==, 0);
+                g_assert_cmpint(mount("overlay", "/sbin", "overlay", 0,
+                                      "lowerdir=/sbin,upperdir=" TEST_DIR "/upper,workdir=" TEST_DIR "/work"),
+                                ==, 0);
+        }
+        g_assert_true(
+                g_file_set_contents_full("/sbin/mount.selvolhang", text, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+}
+
+static size_t count_hanging(void) {
+        g_autofree char *output = NULL;
+
+        g_assert_true(g_spawn_command_line_sync("sh -c 'cat /proc/[0-9]*/cmdline 2>/dev/null | tr \\\\0 \\\\n | "
+                                                "grep -c \"^/sbin/mount.selvol[h]ang$\"'",
+                                                &output, NULL, NULL, NULL));
+        return (size_t) g_ascii_strtoull(output, NULL, 10);
+}
+
+static void test_hang_up(gconstpointer data) {
+        bool stubborn = GPOINTER_TO_INT(data);
+        g_autofree char *target = make_target("hang");
+        g_autoptr(Worker) w = worker_start("[FileSystem selvolhang]\nSource=none\n", NULL);
+        g_autoptr(sd_bus) bus = worker_dial(w), other = worker_dial(w);
+        gint64 start;
+
+        (void) unlink(TEST_DIR "/hanging");
+        add_hanging_helper(stubborn);
+        send_mount(bus, NULL, "none", "selvolhang", target);
+        while (access(TEST_DIR "/hanging", F_OK) < 0)
+                g_usleep(1000);
+        g_assert_cmpint(count_hanging(), >=, 1);
+
+        /* It blocks nobody else. */
+        g_auto(Answer) observed = call_observe(other, "tmpfs", "tmpfs", target);
+        assert_answer(observed, "ok");
+
+        start = g_get_monotonic_time();
+        g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
+        wait_for_end(bus);
+        g_test_message("gone after %i ms", (int) (g_get_monotonic_time() - start) / 1000);
+        g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+        g_assert_false(is_mounted(target));
+        g_assert_cmpint(count_hanging(), ==, 0);
+}
+
+/* The target is exchanged while the volume is being staged: nothing is published, nowhere. */
+static void test_target_replaced(gconstpointer data) {
+        const char *how = data;
+        static const char script[] = "#!/bin/sh\n"
+                                     "mount -t tmpfs staged \"$2\"\n"
+                                     "touch " TEST_DIR "/hanging\n"
+                                     "while [ -e " TEST_DIR "/hanging ]; do sleep 0.01; done\n";
+        g_autofree char *target = make_target("race"), *moved = path_printf(TEST_TARGETS "/race-moved");
+        g_autoptr(Worker) w = worker_start("[FileSystem selvolhang]\nSource=none\n", NULL);
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        size_t before = count_mounts();
+
+        (void) unlink(TEST_DIR "/hanging");
+        add_hanging_helper(false);
+        g_assert_true(
+                g_file_set_contents_full("/sbin/mount.selvolhang", script, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+        send_mount(bus, &m, "none", "selvolhang", target);
+        while (access(TEST_DIR "/hanging", F_OK) < 0)
+                g_usleep(1000);
+
+        if (g_str_equal(how, "mounted"))
+                g_assert_cmpint(mount("behind-the-back", target, "tmpfs", 0, NULL), ==, 0);
+        else {
+                g_assert_cmpint(rename(target, moved), ==, 0);
+                if (g_str_equal(how, "symlink"))
+                        g_assert_cmpint(symlink("/etc", target), ==, 0);
+                else if (g_str_equal(how, "directory"))
+                        g_assert_cmpint(mkdir(target, 0755), ==, 0);
+        }
+        g_assert_cmpint(unlink(TEST_DIR "/hanging"), ==, 0);
+
+        while (!m) {
+                g_assert_cmpint(sd_bus_wait(bus, 10 * G_USEC_PER_SEC), >, 0);
+                while (sd_bus_process(bus, NULL) > 0)
+                        ;
+        }
+        g_assert_true(sd_bus_message_is_method_error(m, NULL));
+        g_assert_cmpstr(sd_bus_message_get_error(m)->name, ==, ERROR_PREFIX "InvalidTarget");
+        g_assert_nonnull(strstr(sd_bus_message_get_error(m)->message, "meanwhile"));
+
+        if (g_str_equal(how, "mounted")) {
+                g_assert_cmpint(count_mounts(), ==, before + 1);
+                g_assert_cmpint(umount2(target, 0), ==, 0);
+        } else {
+                g_assert_cmpint(count_mounts(), ==, before);
+                (void) remove(target);
+                g_assert_cmpint(rmdir(moved), ==, 0);
+        }
+}
+
+/* Connects as another user, and sends a byte; returns whether anybody answers. */
+static bool can_connect(const Worker *w, uid_t uid) {
+        int status;
+        pid_t pid;
+
+        g_assert_cmpint(chmod(w->socket, 0666), ==, 0);
+        pid = fork();
+        if (pid == 0) {
+                int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+                struct sockaddr_un address = { .sun_family = AF_UNIX };
+                static const char hello[] = "\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n";
+                char buffer[16];
+
+                g_strlcpy(address.sun_path, w->socket, sizeof(address.sun_path));
+                if (setresuid(uid, uid, uid) < 0 || connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0)
+                        _exit(2);
+                if (send(fd, hello, sizeof(hello) - 1, MSG_NOSIGNAL) < 0)
+                        _exit(1);
+                _exit(recv(fd, buffer, sizeof(buffer), 0) > 0 ? 0 : 1);
+        }
+        g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+        g_assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+        return WEXITSTATUS(status) == 0;
+}
+
+static void test_peers(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+
+        g_assert_true(can_connect(w, 0));
+        g_assert_true(can_connect(w, 12345));
+        g_assert_false(can_connect(w, 12346));
+        g_assert_false(can_connect(w, 65534));
+}
+
+/* More connections than children are served one after the other. */
+static void test_limit(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("limit");
+        enum { MANY = 160 };
+        sd_bus *bus[MANY];
+
+        for (size_t i = 0; i < MANY; i++)
+                bus[i] = worker_dial(w);
+        for (size_t i = 0; i < MANY; i++) {
+                g_auto(Answer) a = call_observe(bus[i], "tmpfs", "tmpfs", target);
+                assert_answer(a, "ok");
+                sd_bus_close_unref(bus[i]);
+        }
+}
+
+static void test_stop_with_children(void) {
+        Worker *w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("stop");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+
+        g_auto(Answer) a = call_observe(bus, "tmpfs", "tmpfs", target);
+        assert_answer(a, "ok");
+        worker_stop(w);
+        wait_for_end(bus);
+}
+
+static void test_reload(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("reload"), *directory = g_path_get_dirname(w->socket),
+                        *dropin = path_printf("%s/etc/selvol.conf.d/30-later.conf", directory);
+
+        g_autoptr(sd_bus) before = worker_dial(w);
+        g_auto(Answer) refused = call_observe(before, "ramfs", "ramfs", target);
+        assert_answer(refused, "TypeNotAllowed");
+
+        /* A configuration with a mistake is not taken. */
+        g_assert_true(g_file_set_contents(dropin, "[FileSystem ramfs]\nSource=none\nNonsense=1\n", -1, NULL));
+        g_assert_cmpint(kill(w->pid, SIGHUP), ==, 0);
+        g_usleep(100 * 1000);
+        g_autoptr(sd_bus) wrong = worker_dial(w);
+        g_auto(Answer) still_refused = call_observe(wrong, "ramfs", "ramfs", target);
+        assert_answer(still_refused, "TypeNotAllowed");
+
+        g_assert_true(g_file_set_contents(dropin, "[FileSystem ramfs]\nSource=none\n", -1, NULL));
+        g_assert_cmpint(kill(w->pid, SIGHUP), ==, 0);
+        g_usleep(100 * 1000);
+        g_autoptr(sd_bus) after = worker_dial(w);
+        g_auto(Answer) allowed = call_observe(after, "ramfs", "ramfs", target);
+        assert_answer(allowed, "ok");
+}
+
+/* The options for tests and systemd's socket exclude each other. */
+static void test_command_line(void) {
+        g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
+
+        g_assert_true(run(program, "--version", NULL));
+        g_assert_true(run(program, "--help", NULL));
+        g_assert_false(run(program, NULL));
+        g_assert_false(run(program, "argument", NULL));
+        g_assert_false(run(program, "--nonsense", NULL));
+        g_assert_false(run(program, "--socket", TEST_DIR "/s", "--peer-uid", "-1", NULL));
+        g_assert_false(
+                run("sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" --peer-uid 5 3</dev/null", program, NULL));
+        g_assert_false(run("sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" 3</dev/null", program, NULL));
+}
+
+int main(int argc, char **argv) {
+        static const char *const kills[][2] = {
+                { "unshare", "inject=unshare:signal=KILL:when=1" },
+                { "make-private", "inject=mount:signal=KILL:when=1" },
+                { "mount", "inject=mount:signal=KILL:when=2" },
+                { "open_tree", "inject=open_tree:signal=KILL:when=1" },
+                { "setns", "inject=setns:signal=KILL:when=1" },
+                { "mount_setattr", "inject=mount_setattr:signal=KILL:when=1" },
+                { "verify", "inject=fgetxattr:signal=KILL:when=1" },
+                { "move_mount", "inject=move_mount:signal=KILL:when=1" },
+        };
+        static const char *const races[] = { "mounted", "symlink", "directory", "absent" };
+
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
+                g_autofree char *path = path_printf("/killed/%s", kills[i][0]);
+                g_test_add_data_func(path, kills[i], test_killed);
+        }
+        g_test_add_data_func("/hang-up/helper", GINT_TO_POINTER(false), test_hang_up);
+        g_test_add_data_func("/hang-up/stubborn-helper", GINT_TO_POINTER(true), test_hang_up);
+        for (size_t i = 0; i < G_N_ELEMENTS(races); i++) {
+                g_autofree char *path = path_printf("/target-replaced/%s", races[i]);
+                g_test_add_data_func(path, races[i], test_target_replaced);
+        }
+        g_test_add_func("/peers", test_peers);
+        g_test_add_func("/limit", test_limit);
+        g_test_add_func("/stop-with-children", test_stop_with_children);
+        g_test_add_func("/reload", test_reload);
+        g_test_add_func("/command-line", test_command_line);
+        return g_test_run();
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support.h"
+
+/* What the worker refuses, whatever selvold has checked; and that nothing is mounted then. */
+
+typedef struct Row {
+        const char *name;
+        const char *source, *fs_type, *target, *options, *context;
+        const char *kind, *needle;
+} Row;
+
+#define T TEST_TARGETS "/"
+#define I TEST_IMAGES "/"
+
+/* Rows without options and context are refused by Observe and Mount alike. */
+static const Row rows[] = {
+        { "target/missing", I "good", "ext4", T "missing", NULL, NULL, "InvalidTarget",
+          "create the directory first" },
+        { "target/missing-parent", I "good", "ext4", T "missing/too", NULL, NULL, "InvalidTarget", "create the" },
+        { "target/symlink", I "good", "ext4", T "link", NULL, NULL, "InvalidTarget", "symbolic link" },
+        { "target/symlink-inside", I "good", "ext4", T "link/sub", NULL, NULL, "InvalidTarget", "symbolic link" },
+        { "target/symlink-out", I "good", "ext4", T "out", NULL, NULL, "InvalidTarget", "symbolic link" },
+        { "target/symlink-dangling", I "good", "ext4", T "dangling", NULL, NULL, "InvalidTarget", "symbolic link" },
+        { "target/file", I "good", "ext4", T "file", NULL, NULL, "InvalidTarget", "not a directory" },
+        { "target/below-file", I "good", "ext4", T "file/sub", NULL, NULL, "InvalidTarget", "not a directory" },
+        { "target/mounted", I "good", "ext4", T "mounted", NULL, NULL, "InvalidTarget", "of in-the-way, type tmpfs" },
+        { "target/outside", I "good", "ext4", "/etc", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
+        { "target/outside-missing", I "good", "ext4", "/nowhere", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
+        { "target/root-itself", I "good", "ext4", TEST_TARGETS, NULL, NULL, "PathNotAllowed", "TargetRoots=" },
+        { "target/prefix", I "good", "ext4", TEST_TARGETS "-2/a", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
+        { "target/dot-dot", I "good", "ext4", T "a/../../b", NULL, NULL, "InvalidTarget", "normalised" },
+        { "target/relative", I "good", "ext4", "a", NULL, NULL, "InvalidTarget", "normalised" },
+        { "source/missing", I "absent", "ext4", T "free", NULL, NULL, "InvalidVolume", "does not exist" },
+        { "source/directory", I "directory", "ext4", T "free", NULL, NULL, "InvalidVolume",
+          "neither a block device" },
+        { "source/character-device", "/dev/null", "ext4", T "free", NULL, NULL, "InvalidVolume", "neither a block" },
+        { "source/fifo", I "fifo", "ext4", T "free", NULL, NULL, "InvalidVolume", "neither a block device" },
+        { "source/link-out", I "link-out", "ext4", T "free", NULL, NULL, "PathNotAllowed", "SourceRoots=" },
+        { "source/outside", "/etc/passwd", "ext4", T "free", NULL, NULL, "PathNotAllowed", "SourceRoots=" },
+        { "source/loop-of-links", I "circle", "ext4", T "free", NULL, NULL, "InvalidVolume", "circle" },
+        { "source/detached", "/dev/loop-free", "ext4", T "free", NULL, NULL, "InvalidVolume", "does not exist" },
+        { "source/share-colon", "server:/export", "ext4", T "free", NULL, NULL, "InvalidVolume", "absolute" },
+        { "source/nfs-option", "-o:/x", "nfs4", T "free", NULL, NULL, "InvalidVolume", "server:/export" },
+        { "type/unknown", I "good", "minix", T "free", NULL, NULL, "TypeNotAllowed", "[FileSystem" },
+        { "type/traversal", I "good", "../ext4", T "free", NULL, NULL, "TypeNotAllowed", "[FileSystem" },
+        { "option/unlisted", I "good", "ext4", T "free", "dioread_lock", NULL, "InvalidOption", "not on the list" },
+        { "option/suid", I "good", "ext4", T "free", "suid", NULL, "InvalidOption", "nosuid" },
+        { "option/loop", I "good", "ext4", T "free", "loop=/dev/loop5", NULL, "InvalidOption", "not on the list" },
+        { "option/label", I "good", "ext4", T "free", "rootcontext=a:b:c", NULL, "InvalidOption", "label" },
+        { "context/off", I "good", "ext4", T "free", NULL, "system_u:object_r:container_file_t:s0:c1,c2",
+          "NotSupported", "SELinux is off" },
+        { "context/in-options", I "good", "ext4", T "free", "context=system_u:object_r:container_file_t:s0", NULL,
+          "NotSupported", "SELinux is off" },
+        { "context/malformed", I "good", "ext4", T "free", NULL, "a:b", "InvalidContext", "malformed" },
+        { "context/injected", I "good", "ext4", T "free", NULL,
+          "system_u:object_r:container_file_t:s0\",rootcontext=\"a:b:c", "InvalidContext", "malformed" },
+};
+
+static void prepare(void) {
+        g_autofree char *good = make_image("good", "ext4"), *mounted = make_target("mounted"),
+                        *file = path_printf(T "file");
+
+        g_free(make_target("free"));
+        g_free(make_target("real/sub"));
+        g_assert_nonnull(good);
+        g_assert_true(g_file_set_contents(file, "", -1, NULL));
+        g_assert_cmpint(symlink(T "real", T "link"), ==, 0);
+        g_assert_cmpint(symlink("/etc", T "out"), ==, 0);
+        g_assert_cmpint(symlink("nothing", T "dangling"), ==, 0);
+        g_assert_cmpint(mount("in-the-way", mounted, "tmpfs", 0, NULL), ==, 0);
+        g_assert_cmpint(mkdir(I "directory", 0755), ==, 0);
+        g_assert_cmpint(mkfifo(I "fifo", 0600), ==, 0);
+        g_assert_cmpint(symlink("/etc/passwd", I "link-out"), ==, 0);
+        g_assert_cmpint(symlink("circle", I "circle"), ==, 0);
+}
+
+static Worker *worker;
+
+static void test_row(gconstpointer data) {
+        const Row *row = data;
+        size_t before = count_mounts();
+
+        if (!row->options && !row->context) {
+                g_autoptr(sd_bus) bus = worker_dial(worker);
+                g_auto(Answer) observed = call_observe(bus, row->source, row->fs_type, row->target);
+                assert_answer(observed, row->kind);
+                assert_message(observed, row->needle);
+        }
+
+        g_autoptr(sd_bus) bus = worker_dial(worker);
+        g_auto(Answer) mounted = call_mount(bus, &(MountArguments){ .source = row->source,
+                                                                    .fs_type = row->fs_type,
+                                                                    .target = row->target,
+                                                                    .options = row->options,
+                                                                    .context = row->context });
+        assert_answer(mounted, row->kind);
+        assert_message(mounted, row->needle);
+        g_assert_cmpint(count_mounts(), ==, before);
+        g_assert_cmpint(count_loops(I "good"), ==, 0);
+}
+
+static void test_contents(void) {
+        g_autofree char *empty = make_image("empty", NULL), *ext2 = make_image("ext2", "ext2"),
+                        *xfs = make_image("x", "xfs");
+        g_autoptr(sd_bus) bus = worker_dial(worker);
+
+        g_auto(Answer) nothing = call_observe(bus, empty, "", T "free");
+        assert_answer(nothing, "InvalidVolume");
+        assert_message(nothing, "mkfs.ext4");
+        g_auto(Answer) still_nothing = call_observe(bus, empty, "ext4", T "free");
+        assert_answer(still_nothing, "InvalidVolume");
+
+        g_auto(Answer) unlisted = call_observe(bus, ext2, "", T "free");
+        assert_answer(unlisted, "TypeNotAllowed");
+        assert_message(unlisted, "[FileSystem ext2]");
+        /* ext4 mounts it. */
+        g_auto(Answer) relative = call_observe(bus, ext2, "ext4", T "free");
+        assert_answer(relative, "ok");
+
+        if (xfs) {
+                g_auto(Answer) other = call_observe(bus, xfs, "ext4", T "free");
+                assert_answer(other, "InvalidVolume");
+                assert_message(other, "type xfs, not ext4");
+                g_auto(Answer) wrong =
+                        call_mount(bus, &(MountArguments){ .source = xfs, .fs_type = "ext4", .target = T "free" });
+                assert_answer(wrong, "MountFailed");
+                assert_message(wrong, "EINVAL");
+                g_assert_cmpint(count_loops(xfs), ==, 0);
+        }
+
+        /* Signatures of two file systems. */
+        g_assert_true(run("sh", "-c",
+                          "mkfs.btrfs -fq \"$1\" && dd if=\"$2\" of=\"$1\" bs=1k skip=1 seek=1 count=1 conv=notrunc",
+                          "sh", empty, ext2, NULL));
+        g_auto(Answer) both = call_observe(bus, empty, "", T "free");
+        assert_answer(both, "InvalidVolume");
+        assert_message(both, "wipefs");
+}
+
+static void test_host_device(void) {
+        g_autofree char *image = make_image("host", "ext4"), *device = NULL;
+        g_autoptr(sd_bus) bus = worker_dial(worker);
+        int loop;
+
+        device = attach_loop(image, &loop);
+        g_assert_cmpint(mount(device, "/srv", "ext4", 0, NULL), ==, 0);
+        g_auto(Answer) refused = call_observe(bus, device, "", T "free");
+        g_assert_cmpint(umount2("/srv", 0), ==, 0);
+        /* The worker's namespace is ours. */
+        assert_answer(refused, "PathNotAllowed");
+        assert_message(refused, "host's own system");
+        close(loop);
+
+        g_autofree char *with_btrfs = make_image("host-btrfs", "btrfs");
+        if (!with_btrfs)
+                return;
+        device = (g_free(device), attach_loop(with_btrfs, &loop));
+        g_assert_cmpint(mount(device, "/srv", "btrfs", 0, NULL), ==, 0);
+        g_auto(Answer) btrfs = call_observe(bus, device, "", T "free");
+        g_assert_cmpint(umount2("/srv", 0), ==, 0);
+        assert_answer(btrfs, "PathNotAllowed");
+        close(loop);
+}
+
+static void test_read_only_image(void) {
+        g_autofree char *image = make_image("read-only", "ext4");
+        g_autoptr(sd_bus) bus = worker_dial(worker);
+        int read_only = 1;
+
+        g_assert_cmpint(mount(image, image, NULL, MS_BIND, NULL), ==, 0);
+        g_assert_cmpint(mount(NULL, image, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
+        g_auto(Answer) observed = call_observe(bus, image, "", T "free");
+        assert_answer(observed, "ok");
+        g_assert_cmpint(observed.observed.device_read_only, ==, read_only);
+        MountArguments a = { .source = image, .fs_type = "ext4", .target = T "free" };
+        g_auto(Answer) refused = call_mount(bus, &a);
+        assert_answer(refused, "MountFailed");
+        assert_message(refused, "read-only");
+        a.read_only = true;
+        g_auto(Answer) mounted = call_mount(bus, &a);
+        assert_answer(mounted, "ok");
+        g_assert_true(mounted.outcome.superblock_read_only);
+        g_assert_cmpint(umount2(T "free", 0), ==, 0);
+        g_assert_cmpint(umount2(image, 0), ==, 0);
+}
+
+static void test_inspect(void) {
+        g_autoptr(sd_bus) bus = worker_dial(worker);
+
+        g_auto(Answer) nothing = call_inspect(bus, T "free");
+        assert_answer(nothing, "InvalidTarget");
+        assert_message(nothing, "Nothing is mounted");
+        g_auto(Answer) outside = call_inspect(bus, "/proc");
+        assert_answer(outside, "PathNotAllowed");
+        g_auto(Answer) unmounted = call_observe(bus, "", "", T "free");
+        assert_answer(unmounted, "InvalidTarget");
+        g_auto(Answer) elsewhere = call_verify(bus, "/etc/shadow", "a:b:c");
+        assert_answer(elsewhere, "PathNotAllowed");
+        g_auto(Answer) stacked = call_inspect(bus, T "mounted");
+        assert_answer(stacked, "ok");
+        g_assert_cmpstr(stacked.outcome.fact.source, ==, "in-the-way");
+}
+
+static void test_root_directory(void) {
+        g_autoptr(Worker) missing = worker_start("[Worker]\nTargetRoots=/run/selvol-test/absent\n", NULL);
+        g_autoptr(sd_bus) bus = worker_dial(missing);
+
+        g_auto(Answer) observed = call_observe(bus, I "good", "", "/run/selvol-test/absent/a");
+        assert_answer(observed, "InvalidTarget");
+        assert_message(observed, "root /run/selvol-test/absent");
+        g_auto(Answer) unmounted = call_unmount(bus, "/run/selvol-test/absent/a", 0);
+        assert_answer(unmounted, "ok");
+        g_assert_false(unmounted.flag);
+
+        g_assert_cmpint(symlink(TEST_TARGETS, TEST_DIR "/aliased"), ==, 0);
+        g_autoptr(Worker) link = worker_start("[Worker]\nTargetRoots=/run/selvol-test/aliased\n", NULL);
+        g_autoptr(sd_bus) to_link = worker_dial(link);
+        g_auto(Answer) aliased = call_observe(to_link, I "good", "", "/run/selvol-test/aliased/free");
+        assert_answer(aliased, "PathNotAllowed");
+        assert_message(aliased, "symbolic link");
+}
+
+/* A service with its own mount namespace gets slaves of the host's mounts. */
+static void test_not_propagating(void) {
+        g_assert_cmpint(mount("tmpfs", TEST_DIR, "tmpfs", 0, NULL), ==, 0);
+        g_assert_cmpint(mount(NULL, TEST_DIR, NULL, MS_SHARED, NULL), ==, 0);
+        g_autofree char *target = make_target("slave");
+
+        const char *const wrapper[] = { "unshare", "-m", "--propagation", "slave", NULL };
+        g_autoptr(Worker) w = worker_start(NULL, wrapper);
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        g_auto(Answer) observed = call_observe(bus, "tmpfs", "tmpfs", target);
+        assert_answer(observed, "NotPropagating");
+        assert_message(observed, "ProtectSystem=");
+        g_auto(Answer) mounted =
+                call_mount(bus, &(MountArguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target });
+        assert_answer(mounted, "NotPropagating");
+
+        g_clear_pointer(&w, worker_stop);
+        g_assert_cmpint(umount2(TEST_DIR, MNT_DETACH), ==, 0);
+}
+
+int main(int argc, char **argv) {
+        int r;
+
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        prepare();
+        worker = worker_start(NULL, NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autofree char *path = path_printf("/refuse/%s", rows[i].name);
+                g_test_add_data_func(path, &rows[i], test_row);
+        }
+        g_test_add_func("/refuse/contents", test_contents);
+        g_test_add_func("/refuse/host-device", test_host_device);
+        g_test_add_func("/refuse/inspect", test_inspect);
+        g_test_add_func("/read-only-image", test_read_only_image);
+        g_test_add_func("/root-directory", test_root_directory);
+        g_test_add_func("/not-propagating", test_not_propagating);
+        r = g_test_run();
+        worker_stop(worker);
+        return r;
+}

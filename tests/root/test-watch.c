@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "core/worker-protocol.h"
+#include "daemon/worker-client.h"
+#include "mount/mount-table.h"
+#include "support.h"
+
+/* The mount table's changes, as the worker tells them. */
+
+static MountFact *start_watch(sd_bus *bus, size_t *ret_n) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Node node = { 0 };
+        MountFact *facts;
+
+        g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply,
+                                           WORKER_WATCH_IN),
+                        >=, 0);
+        g_assert_cmpint(worker_read_node(reply, &node), >=, 0);
+        g_assert_cmpint(worker_read_facts(reply, &facts, ret_n), >=, 0);
+        node_done(&node);
+        return facts;
+}
+
+typedef struct Change {
+        MountFact *came;
+        size_t n_came, n_went;
+        const uint64_t *went;
+        sd_bus_message *message;
+} Change;
+
+static void change_done(Change *c) {
+        mount_facts_free(c->came, c->n_came);
+        sd_bus_message_unref(c->message);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Change, change_done)
+
+/* The next Changed; c->message is NULL if none comes. */
+static Change next_change(sd_bus *bus, uint64_t timeout_usec) {
+        gint64 end = g_get_monotonic_time() + (gint64) timeout_usec;
+        Change c = { 0 };
+
+        for (;;) {
+                sd_bus_message *m = NULL;
+                gint64 now = g_get_monotonic_time();
+                size_t size;
+                int r;
+
+                r = sd_bus_process(bus, &m);
+                g_assert_cmpint(r, >=, 0);
+                if (m && sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_CHANGED)) {
+                        const void *went;
+
+                        g_assert_cmpint(worker_read_facts(m, &c.came, &c.n_came), >=, 0);
+                        g_assert_cmpint(sd_bus_message_read_array(m, 't', &went, &size), >=, 0);
+                        c.went = went;
+                        c.n_went = size / sizeof(uint64_t);
+                        c.message = m;
+                        return c;
+                }
+                sd_bus_message_unref(m);
+                if (r == 0) {
+                        if (now >= end)
+                                return c;
+                        g_assert_cmpint(sd_bus_wait(bus, (uint64_t) (end - now)), >=, 0);
+                }
+        }
+}
+
+enum { LONG = 5 * G_USEC_PER_SEC, SHORT = 300 * 1000 };
+
+static void test_watch(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *early = make_target("early"), *late = make_target("late"),
+                        *outside = path_printf(TEST_DIR "/outside");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
+        uint64_t id;
+        size_t n;
+
+        g_assert_cmpint(mkdir(outside, 0755), ==, 0);
+        g_assert_cmpint(mount("early", early, "tmpfs", 0, NULL), ==, 0);
+        facts = start_watch(bus, &n);
+        g_assert_cmpint(n, ==, 1);
+        g_assert_cmpstr(facts[0].target, ==, early);
+        g_assert_cmpint(facts[0].mount_id, ==, mount_id_of(early));
+        mount_facts_free(facts, n);
+
+        g_assert_cmpint(mount("late", late, "tmpfs", 0, NULL), ==, 0);
+        id = mount_id_of(late);
+        g_auto(Change) came = next_change(bus, LONG);
+        g_assert_cmpint(came.n_came, ==, 1);
+        g_assert_cmpint(came.n_went, ==, 0);
+        g_assert_cmpstr(came.came[0].target, ==, late);
+        g_assert_cmpstr(came.came[0].source, ==, "late");
+        g_assert_cmpint(came.came[0].mount_id, ==, id);
+
+        /* A remount changes the fact, not the mount. */
+        g_assert_cmpint(mount(NULL, late, NULL, MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
+        g_auto(Change) changed = next_change(bus, SHORT);
+        if (changed.message) {
+                g_assert_cmpint(changed.n_came, ==, 1);
+                g_assert_true(changed.came[0].read_only);
+                g_assert_cmpint(changed.n_went, ==, 0);
+        }
+
+        g_assert_cmpint(umount2(late, 0), ==, 0);
+        g_auto(Change) went = next_change(bus, LONG);
+        g_assert_cmpint(went.n_went, ==, 1);
+        g_assert_cmpint(went.went[0], ==, id);
+
+        /* Elsewhere: not told. */
+        g_assert_cmpint(mount("outside", outside, "tmpfs", 0, NULL), ==, 0);
+        g_auto(Change) none = next_change(bus, SHORT);
+        g_assert_null(none.message);
+        g_assert_cmpint(umount2(outside, 0), ==, 0);
+
+        /* Told what it did itself, too. */
+        g_autoptr(sd_bus) job = worker_dial(w);
+        g_auto(Answer) mounted =
+                call_mount(job, &(MountArguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = late });
+        assert_answer(mounted, "ok");
+        g_auto(Change) own = next_change(bus, LONG);
+        g_assert_cmpint(own.n_came, ==, 1);
+        g_assert_cmpint(own.came[0].mount_id, ==, mounted.outcome.fact.mount_id);
+        g_assert_cmpstr(own.came[0].device, ==, mounted.outcome.fact.device);
+
+        g_assert_cmpint(umount2(late, 0), ==, 0);
+        g_assert_cmpint(umount2(early, 0), ==, 0);
+}
+
+/* A storm is told in a few messages, whose sum is the truth. */
+static void test_storm(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("storm");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        unsigned messages = 0;
+        size_t n;
+
+        mount_facts_free(start_watch(bus, &n), 0);
+        g_assert_cmpint(n, ==, 0);
+
+        gint64 start = g_get_monotonic_time();
+        for (unsigned i = 0; i < 2001; i++)
+                if (i % 2 == 0)
+                        g_assert_cmpint(mount("storm", target, "tmpfs", 0, NULL), ==, 0);
+                else
+                        g_assert_cmpint(umount2(target, 0), ==, 0);
+        gint64 took = g_get_monotonic_time() - start;
+
+        uint64_t there = 0;
+        for (;;) {
+                g_auto(Change) c = next_change(bus, SHORT);
+
+                if (!c.message)
+                        break;
+                messages++;
+                for (size_t i = 0; i < c.n_went; i++)
+                        if (c.went[i] == there)
+                                there = 0;
+                if (c.n_came > 0)
+                        there = c.came[c.n_came - 1].mount_id;
+        }
+        g_test_message("%u messages in %i ms", messages, (int) (took / 1000));
+        g_assert_cmpint(there, ==, mount_id_of(target));
+        g_assert_cmpint(messages, <=, (took + LONG) / (100 * 1000));
+        g_assert_cmpint(messages, <=, took / (100 * 1000) + 3);
+        g_assert_cmpint(umount2(target, 0), ==, 0);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        g_test_add_func("/watch", test_watch);
+        g_test_add_func("/watch/storm", test_storm);
+        return g_test_run();
+}
