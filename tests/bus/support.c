@@ -101,7 +101,7 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         gt_dbus_queue_connect(f->queue, &error);
         g_assert_no_error(error);
         if (with_polkit) {
-                gt_dbus_queue_own_name(f->queue, "org.freedesktop.PolicyKit1");
+                f->polkit_name = gt_dbus_queue_own_name(f->queue, "org.freedesktop.PolicyKit1");
                 gt_dbus_queue_export_object(f->queue, "/org/freedesktop/PolicyKit1/Authority", polkit->interfaces[0],
                                             &error);
                 g_assert_no_error(error);
@@ -132,6 +132,11 @@ static void remove_tree(const char *path) {
 void fixture_stop(Fixture *f) {
         daemon_stop(f, SIGTERM);
         worker_stop(f);
+        /* gt_dbus_queue_free() insists that the queue's thread has seen the end of its name. */
+        if (f->polkit_name != 0) {
+                gt_dbus_queue_unown_name(f->queue, f->polkit_name);
+                g_usleep(50000);
+        }
         gt_dbus_queue_disconnect(f->queue, TRUE);
         g_clear_pointer(&f->queue, gt_dbus_queue_free);
         remove_tree(f->directory);

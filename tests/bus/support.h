@@ -8,6 +8,7 @@
  * queue is the caller. */
 typedef struct Fixture {
         GtDBusQueue *queue; /* owns org.freedesktop.PolicyKit1 unless the test says otherwise */
+        guint polkit_name;
         GDBusConnection *client;
         char *directory;
         char *worker_socket;
