@@ -522,6 +522,35 @@ static void test_history_and_metrics(Fixture *f, gconstpointer data) {
         g_assert_null(strstr(text, "a/b"));
 }
 
+/* Prometheus' own tool has nothing to say against the text. */
+static void test_promtool(Fixture *f, gconstpointer data) {
+        g_autofree char *promtool = g_find_program_in_path("promtool");
+        g_autoptr(GVariant) mounted = NULL, metrics = NULL;
+        g_autoptr(GSubprocess) check = NULL;
+        g_autofree char *said = NULL;
+        GError *error = NULL;
+        const char *text;
+
+        if (!promtool) {
+                g_test_skip("promtool is not installed (Debian: prometheus)");
+                return;
+        }
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        metrics = call(f, "GetMetrics", NULL, &error);
+        g_assert_no_error(error);
+        g_variant_get(metrics, "(&s)", &text);
+        check = g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE |
+                                         G_SUBPROCESS_FLAGS_STDERR_MERGE,
+                                 &error, promtool, "check", "metrics", NULL);
+        g_assert_no_error(error);
+        g_subprocess_communicate_utf8(check, text, NULL, &said, NULL, &error);
+        g_assert_no_error(error);
+        if (!g_subprocess_get_successful(check))
+                g_test_message("%s", said);
+        g_assert_true(g_subprocess_get_successful(check));
+}
+
 /* What the service answers to Introspect is what the installed XML says. */
 static void test_introspection(Fixture *f, gconstpointer data) {
         const char *interface = data;
@@ -599,6 +628,7 @@ int main(int argc, char *argv[]) {
         ADD("worker-restart", NULL, test_worker_restart);
         ADD("damaged-state", NULL, test_damaged_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);
+        ADD("promtool", NULL, test_promtool);
         ADD("introspection/manager", "org.selvol1.Manager", test_introspection);
         ADD("introspection/volume", "org.selvol1.Volume", test_introspection);
         ADD("objects", NULL, test_objects);
