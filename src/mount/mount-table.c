@@ -12,6 +12,8 @@
 /* What the kernel takes for a context that it can't understand; nobody is given it. */
 #define CONTEXT_MALFORMED "system_u:object_r:unlabeled_t"
 
+#define MOUNTINFO "/proc/self/mountinfo"
+
 struct MountTable {
         struct libmnt_table *table;
 };
@@ -23,16 +25,9 @@ static int refuse_line(struct libmnt_table *table, const char *filename, int lin
         return -EBADMSG;
 }
 
-int mount_table_read(const char *path, MountTable **ret) {
+static int parse_stream(FILE *stream, const char *path, MountTable **ret) {
         _cleanup_(mount_table_freep) MountTable *t = NULL;
-        _cleanup_fclose_ FILE *file = NULL;
         int r;
-
-        if (!path)
-                path = "/proc/self/mountinfo";
-        file = fopen(path, "re");
-        if (!file)
-                return -errno;
 
         t = calloc(1, sizeof(*t));
         if (!t)
@@ -43,14 +38,46 @@ int mount_table_read(const char *path, MountTable **ret) {
         r = mnt_table_set_parser_errcb(t->table, refuse_line);
         if (r < 0)
                 return r;
-        r = mnt_table_parse_stream(t->table, file, path);
+        r = mnt_table_parse_stream(t->table, stream, path);
         if (r < 0)
                 return r;
-        if (r > 0 || ferror(file))
+        if (r > 0 || ferror(stream))
                 return -EBADMSG;
 
         *ret = TAKE_PTR(t);
         return 0;
+}
+
+int mount_table_read(const char *path, MountTable **ret) {
+        _cleanup_fclose_ FILE *file = NULL;
+
+        file = fopen(path ?: MOUNTINFO, "re");
+        if (!file)
+                return -errno;
+        return parse_stream(file, path ?: MOUNTINFO, ret);
+}
+
+int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) {
+        _cleanup_fclose_ FILE *file = NULL, *stream = NULL;
+        _cleanup_free_ char *line = NULL;
+        size_t allocated = 0;
+        ssize_t n;
+
+        file = fopen(path ?: MOUNTINFO, "re");
+        if (!file)
+                return -errno;
+
+        while ((n = getline(&line, &allocated, file)) > 0) {
+                char *end;
+
+                if (strtoull(line, &end, 10) != id || end == line || *end != ' ')
+                        continue;
+                stream = fmemopen(line, (size_t) n, "r");
+                if (!stream)
+                        return -errno;
+                return parse_stream(stream, path ?: MOUNTINFO, ret);
+        }
+        return ferror(file) ? -EIO : -ENOENT;
 }
 
 MountTable *mount_table_free(MountTable *table) {
@@ -218,12 +245,19 @@ static bool has_device(const dev_t *devices, size_t n, dev_t device) {
         return false;
 }
 
-static bool source_is_device(struct libmnt_fs *fs, const dev_t *devices, size_t n_devices) {
-        const char *source = mnt_fs_get_source(fs);
+static bool source_is_device(const char *source, const dev_t *devices, size_t n_devices) {
         struct stat st;
 
         return source && source[0] == '/' && stat(source, &st) >= 0 && S_ISBLK(st.st_mode) &&
                has_device(devices, n_devices, st.st_rdev);
+}
+
+bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_t n_devices) {
+        dev_t device;
+
+        if (device_parse(fact->device, &device) >= 0 && has_device(devices, n_devices, device))
+                return true;
+        return streq(fact->fs_type, "btrfs") && source_is_device(fact->source, devices, n_devices);
 }
 
 /* The anonymous device number of a btrfs on one of the devices; 0 if it isn't mounted. Only its source leads from the
@@ -236,7 +270,8 @@ static int find_btrfs(const MountTable *table, const dev_t *devices, size_t n_de
                 return -ENOMEM;
         *ret = 0;
         while ((fs = next_mount(table, iter)))
-                if (streq(strempty(mnt_fs_get_fstype(fs)), "btrfs") && source_is_device(fs, devices, n_devices)) {
+                if (streq(strempty(mnt_fs_get_fstype(fs)), "btrfs") &&
+                    source_is_device(mnt_fs_get_source(fs), devices, n_devices)) {
                         *ret = mnt_fs_get_devno(fs);
                         break;
                 }

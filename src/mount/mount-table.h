@@ -11,6 +11,8 @@ typedef struct MountTable MountTable;
 
 /* Reads path, or /proc/self/mountinfo if NULL. Returns 0 or a negative errno; -EBADMSG for a malformed line. */
 int mount_table_read(const char *path, MountTable **ret) _warn_unused_;
+/* The same with only the mount with the id in it: much quicker when there are many. -ENOENT if there is none. */
+int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) _warn_unused_;
 MountTable *mount_table_free(MountTable *table);
 DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
 
@@ -33,6 +35,9 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, MountF
 /* Whether the mount with an id only receives mounts from its master and passes none on (mount_namespaces(7)). Returns
  * 1, 0 or -ENOENT. */
 int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;
+
+/* Whether a fact is of a mount that mount_table_find_devices() would find. */
+bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_t n_devices);
 
 MountFact *mount_facts_free(MountFact *facts, size_t n);
 

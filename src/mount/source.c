@@ -66,8 +66,9 @@ static int check_roots(const char *path, const char *source, const Settings *set
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
                               "Source '%s' is not an absolute, normalised path of a block device or image.");
         if (!roots_contain(settings->source_roots, path))
-                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
-                              "Source '%s' is, or leads, beneath none of the directories of SourceRoots= in [Worker].");
+                return refuse(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' is, or leads, beneath none of the directories of SourceRoots= in [Worker].");
         return 0;
 }
 
@@ -282,20 +283,15 @@ int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
 }
 
 int source_is_mounted_as(const Source *s, const MountFact *fact) {
-        MountFact *mounts;
+        _cleanup_free_ dev_t *devices = NULL;
         size_t n;
-        int found = 0, r;
+        int r;
 
         if (s->fs->source != SOURCE_BLOCK)
                 return streq(fact->source, s->path) && streq(fact->fs_type, s->fs->name);
 
-        r = source_find_mounts(s, &mounts, &n);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < n && !found; i++)
-                found = streq(mounts[i].device, fact->device);
-        mount_facts_free(mounts, n);
-        return found;
+        r = find_devices(s, &devices, &n);
+        return r < 0 ? r : mount_fact_is_of_devices(fact, devices, n);
 }
 
 bool source_device_is_read_only(dev_t device) {

@@ -68,7 +68,7 @@ int stage_read_back(int fd, const char *target, MountOutcome *ret) {
         r = mount_identify(fd, &id, NULL);
         if (r < 0)
                 return r;
-        r = mount_table_read(NULL, &table);
+        r = mount_table_read_mount(NULL, id, &table);
         if (r < 0)
                 return r;
         r = mount_table_find_id(table, id, &o.fact, &o.superblock_read_only);

@@ -9,16 +9,32 @@
 
 /* The mount table as text. */
 
-/* Reads text as a mount table; returns what mount_table_read() does. */
-static int read_text(const char *text, MountTable **ret) {
-        g_autofree char *path = NULL;
-        int fd, r;
+static char *write_text(const char *text) {
+        char *path = NULL;
+        int fd;
 
         fd = g_file_open_tmp("mountinfo-XXXXXX", &path, NULL);
         g_assert_cmpint(fd, >=, 0);
         g_assert_cmpint(write(fd, text, strlen(text)), ==, (ssize_t) strlen(text));
         close(fd);
+        return path;
+}
+
+/* Reads text as a mount table; returns what mount_table_read() does. */
+static int read_text(const char *text, MountTable **ret) {
+        g_autofree char *path = write_text(text);
+        int r;
+
         r = mount_table_read(path, ret);
+        unlink(path);
+        return r;
+}
+
+static int read_one(const char *text, uint64_t id, MountTable **ret) {
+        g_autofree char *path = write_text(text);
+        int r;
+
+        r = mount_table_read_mount(path, id, ret);
         unlink(path);
         return r;
 }
@@ -139,6 +155,14 @@ static void test_row(gconstpointer data) {
         g_assert_cmpint(m.mount_id, ==, 50);
         g_assert_cmpint(superblock_read_only, ==, row->superblock_read_only);
         g_assert_cmpint(mount_table_is_slave(table, 50), ==, row->slave);
+
+        g_autoptr(MountTable) single = NULL;
+        g_auto(MountFact) same = { 0 };
+        g_assert_cmpint(read_one(text, 50, &single), ==, 0);
+        g_assert_cmpint(mount_table_find_id(single, 50, &same, NULL), ==, 0);
+        g_assert_cmpstr(same.target, ==, m.target);
+        g_assert_cmpstr(same.context, ==, m.context);
+        g_assert_cmpint(mount_table_find_id(single, 49, &same, NULL), ==, -ENOENT);
 }
 
 static void test_absent(void) {
@@ -216,8 +240,10 @@ static void test_long(void) {
                 g_string_append_printf(text, "%u 1 0:%u / /m/%u rw shared:%u - tmpfs tmpfs rw\n", i + 100, i, i, i);
         g_string_append_printf(text, "50 1 0:9 / /a rw - overlay overlay rw,lowerdir=/%s,context=a_u:b_r:c_t\n",
                                lower);
-        g_autoptr(MountTable) table = must_read(text->str);
+        g_autoptr(MountTable) table = must_read(text->str), single = NULL, none = NULL;
         g_assert_cmpint(mount_table_find_id(table, 50, &m, NULL), ==, 0);
+        g_assert_cmpint(read_one(text->str, 50, &single), ==, 0);
+        g_assert_cmpint(read_one(text->str, 5, &none), ==, -ENOENT);
         g_assert_cmpstr(m.context, ==, "a_u:b_r:c_t");
 }
 
@@ -228,6 +254,7 @@ static void test_malformed(gconstpointer data) {
         MountTable *table = NULL;
 
         g_assert_cmpint(read_text(text, &table), <, 0);
+        g_assert_cmpint(read_one(text, 50, &table), <, 0);
         g_assert_null(table);
 }
 
