@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <libmount.h>
 
 #include "mount/attach.h"
@@ -75,25 +78,38 @@ static int mount_failure(Failure *f, const StageSpec *spec, struct libmnt_contex
                 error->number = 0;
                 return failure_set(f, FAILURE_MOUNT_FAILED,
                                    "Mounting %s by mount.%s failed with status %i: %s. The journal has what it said.",
-                                   spec->source->path, spec->source->fs->name, mnt_context_get_helper_status(context),
+                                   spec->source->name, spec->source->fs->name, mnt_context_get_helper_status(context),
                                    text);
         }
         error->number = mnt_context_syscall_called(context) ? mnt_context_get_syscall_errno(context) : -status;
-        return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s as %s failed: %s (%s); %s.", spec->source->path,
+        return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s as %s failed: %s (%s); %s.", spec->source->name,
                            spec->source->fs->name, text,
                            error->number > 0 ? strempty(strerrorname_np(error->number)) : "no errno",
                            remedy(error->number));
 }
 
 static int loop_failure(Failure *f, const StageSpec *spec, int error) {
-        _cleanup_free_ char *path = string_escape(spec->source->path, 200);
-
-        if (!path || error == -ENOMEM)
+        if (error == -ENOMEM)
                 return -ENOMEM;
         return failure_set(f, FAILURE_MOUNT_FAILED,
                            "No loop device could be set up for '%s' (%s): is the module loaded, "
                            "and /dev/loop-control there?",
-                           path, strerrorname_np(-error));
+                           spec->source->name, strerrorname_np(-error));
+}
+
+/* With a descriptor of its own, as a loop device shares in the source's, and would keep the lock. */
+static int lock_image(const Source *s) {
+        _cleanup_free_ char *path = strdup_printf("/proc/self/fd/%i", s->fd);
+        _cleanup_close_ int fd = -EBADF;
+
+        if (!path)
+                return -ENOMEM;
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        if (flock(fd, LOCK_EX) < 0)
+                return -errno;
+        return TAKE_FD(fd);
 }
 
 /* Two loop devices over one image would be two superblocks writing to it, so one that exists is used. */
@@ -101,9 +117,14 @@ static int open_loop(const StageSpec *spec, int *ret_fd, char **ret_path, Failur
         const Source *s = spec->source;
         _cleanup_free_ dev_t *devices = NULL;
         _cleanup_free_ bool *read_only = NULL;
+        _cleanup_close_ int lock = -EBADF;
         size_t n;
         int r;
 
+        /* Of two children at the same time, both would find none. */
+        lock = lock_image(s);
+        if (lock < 0)
+                return lock;
         r = loop_find(s->image_device, s->image_inode, &devices, &read_only, &n);
         if (r < 0)
                 return r;
@@ -111,17 +132,12 @@ static int open_loop(const StageSpec *spec, int *ret_fd, char **ret_path, Failur
                 r = loop_attach(s->fd, s->path, s->read_only, ret_fd, ret_path);
                 return r < 0 ? loop_failure(f, spec, r) : 0;
         }
-        if (read_only[0] && !spec->read_only) {
-                _cleanup_free_ char *path = string_escape(s->path, 200);
-
-                if (!path)
-                        return -ENOMEM;
+        if (read_only[0] && !spec->read_only)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
                         "'%s' is attached to a read-only loop device: detach it (losetup -j), or ask for a "
                         "read-only mount.",
-                        path);
-        }
+                        s->name);
         r = loop_open(devices[0], ret_fd, ret_path);
         return r < 0 ? loop_failure(f, spec, r) : 0;
 }

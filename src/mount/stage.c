@@ -86,24 +86,61 @@ int stage_read_back(int fd, const char *target, MountOutcome *ret) {
         return 0;
 }
 
-/* Compares what was asked for with what the kernel made of it. btrfs lets a mount without context share a superblock
- * that has one; libmount leaves the context out where libselinux takes SELinux to be off. */
-static int check_context(const StageSpec *spec, const MountFact *fact, Failure *f) {
+/* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't tell.
+ * Returns CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */
+static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t n, Failure *f) {
+        _cleanup_free_ char *target = NULL, *context = NULL;
+        const MountFact *m = NULL;
+
+        for (size_t i = 0; i < n && !m; i++)
+                if (!streq(mounts[i].context, spec->context))
+                        m = &mounts[i];
+        if (!m)
+                return 0;
+
+        target = string_escape(m->target, 200);
+        context = string_escape(m->context, CONTEXT_MAX);
+        if (!target || !context)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_CONTEXT_CONFLICT,
+                           "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount it "
+                           "there first.",
+                           spec->source->name, target, isempty(context) ? "without a context" : "with context ",
+                           context);
+}
+
+/* The mount has got the context that the superblock has from elsewhere: btrfs may do so without a word. */
+static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure *f) {
         _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
+        MountFact *mounts;
+        size_t n;
+        int r;
 
         if (!context)
                 return -ENOMEM;
-        if (isempty(spec->context) && !isempty(fact->context))
-                return failure_set(f, FAILURE_CONTEXT_CONFLICT,
-                                   "%s is mounted somewhere with context %s, which a mount without a context would "
-                                   "silently share: unmount it there first.",
-                                   spec->source->path, context);
-        if (isempty(spec->context))
-                return 0;
-        if (fact->seclabel || !streq(fact->context, spec->context))
+        r = source_find_mounts(spec->source, &mounts, &n);
+        if (r < 0)
+                return r;
+        r = find_conflict(spec, mounts, n, f);
+        mount_facts_free(mounts, n);
+        if (r != 0)
+                return r;
+        return failure_set(
+                f, FAILURE_CONTEXT_CONFLICT,
+                "%s is in use with context %s, in another mount namespace perhaps, and a file system can have "
+                "one context at a time.",
+                spec->source->name, context);
+}
+
+/* Compares what was asked for with what the kernel made of it. libmount leaves the context out where libselinux takes
+ * SELinux to be off. */
+static int check_context(const StageSpec *spec, const MountFact *fact, Failure *f) {
+        if (!isempty(fact->context) && !streq(fact->context, spec->context))
+                return shared_failure(spec, fact, f);
+        if (!isempty(spec->context) && (fact->seclabel || isempty(fact->context)))
                 return failure_set(f, FAILURE_CONTEXT_DROPPED,
-                                   "The kernel mounted %s with context '%s' instead of %s; nothing was published.",
-                                   spec->source->path, context, spec->context);
+                                   "The kernel mounted %s without the context %s; nothing was published.",
+                                   spec->source->name, spec->context);
         return 0;
 }
 
@@ -118,7 +155,7 @@ static int check_outcome(const StageSpec *spec, const MountOutcome *o, Failure *
                         f, FAILURE_MOUNT_FAILED,
                         "%s could be mounted read-only only: ask for a read-only mount, or repair the file "
                         "system or device.",
-                        spec->source->path);
+                        spec->source->name);
         return 0;
 }
 
@@ -145,7 +182,7 @@ static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *
                 return r;
         if (!is_mount)
                 return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s reported success, but nothing is mounted.",
-                                   spec->source->path);
+                                   spec->source->name);
         r = stage_read_back(fd, "", &o);
         if (r < 0)
                 return r;
@@ -161,9 +198,9 @@ static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *
 
 /* The kernel says EINVAL or EBUSY and no more. Somebody else's mount of the same superblock may be why. */
 static int explain_failure(const StageSpec *spec, const AttachError *error, Failure *f) {
-        _cleanup_free_ char *target = NULL, *context = NULL;
+        _cleanup_free_ char *target = NULL;
         MountFact *mounts;
-        size_t n, i;
+        size_t n;
         int r;
 
         if (error->number != EINVAL && error->number != EBUSY)
@@ -171,34 +208,19 @@ static int explain_failure(const StageSpec *spec, const AttachError *error, Fail
         r = source_find_mounts(spec->source, &mounts, &n);
         if (r < 0)
                 return r;
-
-        for (i = 0; i < n; i++)
-                if (!streq(mounts[i].context, spec->context))
-                        break;
-        if (n > 0) {
-                const MountFact *m = &mounts[i < n ? i : 0];
-
-                target = string_escape(m->target, 200);
-                context = string_escape(m->context, CONTEXT_MAX);
-        }
+        r = find_conflict(spec, mounts, n, f);
+        if (n > 0)
+                target = string_escape(mounts[0].target, 200);
         mount_facts_free(mounts, n);
-        if (n == 0)
-                return 0;
-        if (!target || !context)
+        if (r != 0 || n == 0)
+                return r;
+        if (!target)
                 return -ENOMEM;
-
-        if (i < n)
-                return failure_set(
-                        f, FAILURE_CONTEXT_CONFLICT,
-                        "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount "
-                        "it there first.",
-                        spec->source->path, target, isempty(context) ? "without a context" : "with context ",
-                        context);
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
                 "%s is mounted at '%s' with other options, and can't be mounted %s besides (%s): unmount it "
                 "there first.",
-                spec->source->path, target, spec->read_only ? "read-only" : "read-write",
+                spec->source->name, target, spec->read_only ? "read-only" : "read-write",
                 strerrorname_np(error->number));
 }
 
@@ -258,7 +280,7 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
                 return r;
         if (r == 0)
                 return failure_set(f, FAILURE_INCOMPATIBLE, "What is mounted at '%s' is not of %s.", path,
-                                   spec->source->path);
+                                   spec->source->name);
         if (!streq(fact->context, spec->context))
                 return failure_set(
                         f, FAILURE_CONTEXT_CONFLICT,
@@ -296,7 +318,7 @@ int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, i
                         return failure_set(f, FAILURE_MOUNT_FAILED,
                                            "%s is mounted read-only and can't be made writable (%s): unmount it "
                                            "everywhere first.",
-                                           spec->source->path, strerrorname_np(-r));
+                                           spec->source->name, strerrorname_np(-r));
                 o.superblock_read_only = false;
         }
         r = set_attributes(tree, spec->options, spec->read_only);

@@ -251,6 +251,42 @@ static void test_limit(void) {
         }
 }
 
+/* However many mount an image at the same time, it gets one loop device, and so one superblock. */
+static void test_same_image(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *image = make_image("same", "ext4");
+        enum { MANY = 16 };
+        sd_bus *bus[MANY];
+        sd_bus_message *replies[MANY] = { 0 };
+
+        for (size_t i = 0; i < MANY; i++) {
+                g_autofree char *name = g_strdup_printf("same-%zu", i), *target = make_target(name);
+
+                bus[i] = worker_dial(w);
+                send_mount(bus[i], &replies[i], image, "ext4", target);
+        }
+        for (size_t i = 0; i < MANY; i++) {
+                g_autofree char *target = path_printf(TEST_TARGETS "/same-%zu", i);
+
+                while (!replies[i]) {
+                        g_assert_cmpint(sd_bus_wait(bus[i], 10 * G_USEC_PER_SEC), >=, 0);
+                        while (sd_bus_process(bus[i], NULL) > 0)
+                                ;
+                }
+                if (sd_bus_message_is_method_error(replies[i], NULL))
+                        g_error("%s", sd_bus_message_get_error(replies[i])->message);
+                sd_bus_message_unref(replies[i]);
+                sd_bus_close_unref(bus[i]);
+                g_assert_cmpint(count_loops(image), ==, 1);
+                g_assert_true(is_mounted(target));
+        }
+        for (size_t i = 0; i < MANY; i++) {
+                g_autofree char *target = path_printf(TEST_TARGETS "/same-%zu", i);
+                g_assert_cmpint(umount2(target, 0), ==, 0);
+        }
+        g_assert_cmpint(count_loops(image), ==, 0);
+}
+
 static void test_stop_with_children(void) {
         Worker *w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("stop");
@@ -332,6 +368,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/peers", test_peers);
         g_test_add_func("/limit", test_limit);
         g_test_add_func("/stop-with-children", test_stop_with_children);
+        g_test_add_func("/same-image", test_same_image);
         g_test_add_func("/reload", test_reload);
         g_test_add_func("/command-line", test_command_line);
         return g_test_run();
