@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# Each file system: a context mount, no trace of it afterwards, and another context.
+
+T=$pods/fs/v U=$pods/fs/u
+mkdir -p "$T" "$U"
+mkfs.ext4 -q -F /dev/scratch0
+mkfs.xfs -q -f /dev/scratch1
+mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
+mkfs.vfat /dev/scratch3 >/dev/null
+mount /dev/scratch2 "$T"
+btrfs -q subvolume create "$T/one" && echo one >"$T/one/file"
+btrfs -q subvolume create "$T/two"
+umount "$T"
+truncate -s 40M /var/lib/selvol-volumes/image
+mkfs.ext4 -q -F /var/lib/selvol-volumes/image
+
+# round NAME FSTYPE SOURCE OPTION...
+round() {
+    local name=$1 fs_type=$2 source=$3 mounts
+    shift 3
+    mounts=$(</proc/self/mountinfo)
+    mount_with s0:c1,c2 "fs-$name" "$source" "$T" "$@"
+    answers "$name: mounted with a context" "$file_type:s0:c1,c2" '' context-mount context-mount
+    is "$name: the type" "$(field FSType)" "$fs_type"
+    is_labelled "$name: the label" "$T" s0:c1,c2
+    like "$name: nosuid and nodev" "$(flags "$T")" ,nosuid, ,nodev, ,rw,
+    yes "$name: can be written" touch "$T/new"
+    is "$name: tainted" "$(field Tainted)" true
+    unmount_volume "fs-$name" "$T"
+    is "$name: the mount table is as before" "$(</proc/self/mountinfo)" "$mounts"
+    is "$name: no loop device is left" "$(loops)" ''
+    mount_with s0:c3,c4 "fs-$name" "$source" "$T" "$@"
+    is_labelled "$name: another label then" "$T" s0:c3,c4
+    unmount_volume "fs-$name" "$T"
+    is "$name: unmounted" "$(field Unmounted)" true
+}
+
+round ext4 ext4 /dev/scratch0
+round xfs xfs /dev/scratch1
+round btrfs btrfs /dev/scratch2
+round btrfs-subvolume btrfs /dev/scratch2 'MountOptions as 1 subvol=one'
+mount_with s0:c1,c2 fs-btrfs-subvolume /dev/scratch2 "$T" 'MountOptions as 1 subvol=one'
+is 'btrfs-subvolume: it is that one' "$(cat "$T/file")" one
+unmount_volume fs-btrfs-subvolume "$T"
+round vfat vfat /dev/scratch3
+round tmpfs tmpfs none 'FSType s tmpfs' 'MountOptions as 1 size=1m'
+round image ext4 /var/lib/selvol-volumes/image
+
+mount_with s0:c1,c2 fs-image /var/lib/selvol-volumes/image "$T"
+mount_with s0:c1,c2 fs-image /var/lib/selvol-volumes/image "$U"
+answers 'image: shared' "$file_type:s0:c1,c2" '' context-mount context-shared
+is 'image: by one loop device' "$(loops | wc -l)" 1
+unmount_volume fs-image "$T"
+unmount_volume fs-image "$U"
+is 'image: the loop device goes with the last holder' "$(loops)" ''
+
+# NFS 4.2, served by this machine
+if start_nfs_server </dev/null >"$scratch/nfs-server" 2>&1; then
+    round nfs nfs4 127.0.0.1:/ 'FSType s nfs4' 'MountOptions as 1 vers=4.2'
+    mount_with s0:c1,c2 fs-nfs 127.0.0.1:/ "$T" 'FSType s nfs4'
+    like 'nfs: a superblock of its own' "$(super "$T")" ,nosharecache,
+    mount_with s0:c3,c4 fs-nfs-2 127.0.0.1:/ "$U" 'FSType s nfs4'
+    is_labelled 'nfs: another context besides, as another volume' "$U" s0:c3,c4
+    is_labelled 'nfs: the first keeps its label' "$T" s0:c1,c2
+    unmount_volume fs-nfs "$T"
+    unmount_volume fs-nfs-2 "$U"
+else
+    not_ok 'nfs: a server in the guest' "$(<"$scratch/nfs-server")"
+fi
+clean 'file systems'

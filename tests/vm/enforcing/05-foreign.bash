@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# Volumes that somebody else has mounted, which selvold's records know nothing of.
+
+T=$pods/foreign/v U=$pods/foreign/u W=$pods/foreign/w
+mkdir -p "$T" "$U" "$W" /mnt/other /mnt/bind
+mkfs.ext4 -q -F /dev/scratch0
+mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
+
+mount -o "context=\"$file_type:s0:c1,c2\"" /dev/scratch0 /mnt/other
+mount_with s0:c2,c1 foreign /dev/scratch0 "$T"
+answers 'mounted with the same context: no conflict' "$file_type:s0:c1,c2" '' context-mount context-mount
+is_labelled 'mounted with the same context: the label' "$T" s0:c1,c2
+unmount_volume foreign "$T"
+yes 'and only ours is unmounted' is_mounted /mnt/other
+forget_volume foreign
+refused 'mounted with another context' ContextConflict /mnt/other mount_with s0:c3,c4 foreign /dev/scratch0 "$T"
+like 'not by us, which it says' "$message" 'not by selvol' "$file_type:s0:c1,c2"
+refused 'wanted without a context' ContextConflict /mnt/other mount_volume foreign /dev/scratch0 "$T" "$always"
+umount /mnt/other
+
+mount /dev/scratch0 /mnt/other
+refused 'mounted without a context' ContextConflict /mnt/other mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
+mkdir /mnt/other/sub
+mount --bind /mnt/other/sub /mnt/bind
+umount /mnt/other
+refused 'a subdirectory is mounted elsewhere' ContextConflict /mnt/bind mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
+umount /mnt/bind
+mount /dev/scratch0 "$U"
+refused 'mounted beneath a target root' ContextConflict "$U" mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
+umount "$U"
+
+# In a mount namespace of somebody else's there is nothing to see, but the kernel knows.
+unshare -m --propagation private sh -c 'mount /dev/scratch0 /mnt/other && echo mounted && exec sleep 60' \
+    </dev/null >"$scratch/hidden" 2>&1 &
+hidden=$!
+wait_for 5 grep -q mounted "$scratch/hidden"
+mounts=$(</proc/self/mountinfo)
+mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
+like 'mounted where nobody sees it: refused' "${error:-no error}" MountFailed
+like 'mounted where nobody sees it: says what the kernel said' "$message" EINVAL
+is 'mounted where nobody sees it: nothing changes' "$(</proc/self/mountinfo)" "$mounts"
+kill "$hidden"
+wait "$hidden" 2>/dev/null
+forget_volume foreign
+
+mount /dev/scratch2 /mnt/other
+btrfs -q subvolume create /mnt/other/one
+btrfs -q subvolume create /mnt/other/two
+umount /mnt/other
+mount -o subvol=one /dev/scratch2 /mnt/other
+refused 'another subvolume without a context' ContextConflict /mnt/other \
+    mount_with s0:c1,c2 foreign /dev/scratch2 "$T" 'MountOptions as 1 subvol=two'
+umount /mnt/other
+mount -o "subvol=one,context=\"$file_type:s0:c1,c2\"" /dev/scratch2 /mnt/other
+refused 'another subvolume with another context' ContextConflict /mnt/other \
+    mount_with s0:c3,c4 foreign /dev/scratch2 "$T" 'MountOptions as 1 subvol=two'
+refused 'btrfs would silently inherit the context' ContextConflict /mnt/other \
+    mount_volume foreign /dev/scratch2 "$T" "$always" 'MountOptions as 1 subvol=two'
+mount_with s0:c1,c2 foreign /dev/scratch2 "$T" 'MountOptions as 1 subvol=two'
+is_labelled 'another subvolume with the same context' "$T" s0:c1,c2
+unmount_volume foreign "$T"
+umount /mnt/other
+
+# two ids for one device
+mount_with s0:c1,c2 foreign /dev/scratch0 "$T" 'Holder s first'
+refused 'another id for the device, another context' ContextConflict "$T" mount_with s0:c3,c4 twin /dev/scratch0 "$U"
+like 'which names the other volume and its holder' "$message" 'volume foreign' first
+mount_with s0:c1,c2 twin /dev/scratch0 "$U"
+answers 'another id for the device, same context' "$file_type:s0:c1,c2" '' context-mount context-mount
+is_labelled 'another id for the device: the label' "$U" s0:c1,c2
+unmount_volume twin "$U"
+refused 'another source for the id' Incompatible scratch0 mount_with s0:c1,c2 foreign /dev/scratch1 "$U"
+refused 'the target of another volume' InvalidTarget 'volume foreign' mount_with s0:c1,c2 twin /dev/scratch0 "$T"
+refused 'another context for the same holder and target' Incompatible '' mount_with s0:c3,c4 foreign /dev/scratch0 "$T"
+refused 'unmounting as another volume' InvalidTarget foreign unmount_volume twin "$T"
+mkdir "$T/beneath"
+mount -t tmpfs beneath "$T/beneath"
+refused 'something is mounted beneath: busy' Busy "$T" unmount_volume foreign "$T"
+umount "$T/beneath"
+
+# Another mount on top of ours is not ours
+mount -t tmpfs over "$T"
+unmount_volume foreign "$T"
+is 'a mount over ours is left alone' "$(findmnt -n -o SOURCE "$T" | tail -n 1)" over
+umount "$T"
+is_mounted "$T" && umount "$T"
+wait_for 3 has_no_holder foreign
+clean foreign

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# Bad input that needs a kernel to be seen as such. Nothing may change.
+
+T=$pods/bad/v
+mkdir -p "$T" "$pods/bad/real" /srv/outside
+mkfs.ext4 -q -F /dev/scratch0
+wipefs -qa /dev/scratch1
+ln -sfn real "$pods/bad/link"
+ln -sfn /srv/outside "$pods/bad/out"
+: >"$pods/bad/file"
+to() { mount_with s0:c1,c2 bad /dev/scratch0 "$1"; }
+from() { mount_with s0:c1,c2 bad "$1" "$T" "${@:2}"; }
+
+refused 'target outside the roots' PathNotAllowed TargetRoots= to /srv/outside
+refused 'target with ..' InvalidTarget '' to "$pods/bad/../../../../../srv/outside"
+refused 'target is a root' PathNotAllowed '' to /var/lib/kubelet
+refused 'target is a symbolic link' InvalidTarget 'symbolic link' to "$pods/bad/link"
+refused 'target behind a symbolic link' InvalidTarget 'symbolic link' to "$pods/bad/out/v"
+refused 'target does not exist' InvalidTarget 'does not exist' to "$pods/bad/none"
+refused 'target is a file' InvalidTarget 'not a directory' to "$pods/bad/file"
+mount -t tmpfs -o size=1m taken "$pods/bad/real"
+refused 'target is a mount already' InvalidTarget 'is a mount already' to "$pods/bad/real"
+umount "$pods/bad/real"
+
+refused 'source does not exist' InvalidVolume 'does not exist' from /dev/nothing
+refused 'source is a character device' InvalidVolume 'neither a block device' from /dev/null
+refused 'source is a directory' InvalidVolume 'neither a block device' from "$T"
+refused 'source outside the roots' PathNotAllowed SourceRoots= from /srv/outside
+ln -sfn /srv/outside/image "$pods/bad/image"
+truncate -s 1M /srv/outside/image
+refused 'source leads outside the roots' PathNotAllowed SourceRoots= from "$pods/bad/image"
+refused 'source has no file system' InvalidVolume 'has no file system' from /dev/scratch1
+refused 'source has another file system' InvalidVolume ext4 from /dev/scratch0 'FSType s xfs'
+refused 'source holds the host'\''s own system' PathNotAllowed "host's own system" from /dev/vda
+refused 'file system that is not allowed' TypeNotAllowed proc from none 'FSType s proc'
+truncate -s 1M "$pods/bad/empty"
+refused 'an image without file system' InvalidVolume 'has no file system' from "$pods/bad/empty"
+refused 'an option that is not allowed' InvalidOption suid from /dev/scratch0 'MountOptions as 1 suid'
+refused 'an option of another file system' InvalidOption nouuid from /dev/scratch0 'MountOptions as 1 nouuid'
+refused 'an option that smuggles a context' InvalidOption '' from /dev/scratch0 'MountOptions as 1 rootcontext=a:b:c:s0'
+refused 'an option with a comma' InvalidOption '' from /dev/scratch0 'MountOptions as 1 noatime,suid'
+# commit= is allowed, this value is not: only the kernel knows
+refused 'a value that the kernel refuses' MountFailed '' from /dev/scratch0 'MountOptions as 1 commit=nonsense'
+
+context() { mount_volume bad /dev/scratch0 "$T" "SELinuxContext s $1" "$policy" "$supported"; }
+refused 'a type that is not allowed' TypeNotAllowed LabelTypes= context system_u:object_r:shadow_t:s0
+refused 'a context that is none' InvalidContext '' context system_u:object_r
+refused 'a category that the policy does not have' InvalidContext '' context "$file_type:s0:c1024"
+configure '[Worker]\nLabelTypes=container_file_t absent_file_t'
+refused 'a type that the policy does not have' InvalidContext 'does not know' context system_u:object_r:absent_file_t:s0:c1
+configure
+
+# a damaged file system
+mkfs.xfs -q -f /dev/scratch1
+dd if=/dev/zero of=/dev/scratch1 bs=4k seek=1 count=64 conv=fsync status=none
+refused 'a damaged file system' MountFailed '' from /dev/scratch1
+wipefs -qa /dev/scratch1
+rm -rf /srv/outside "$pods/bad"
+clean refuse

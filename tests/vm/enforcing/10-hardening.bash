@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# What the two processes are allowed to. What the policy has denied them is checked at the end of each suite.
+
+wait_for 5 answers_calls
+T=$pods/hardening/v
+mkdir -p "$T"
+mount_with s0:c1,c2 hardening none "$T" 'FSType s tmpfs'
+daemon=$(main_pid selvold) worker=$(main_pid selvol-worker)
+status_of() { sed -n "s/^$2:\t*//p" "/proc/$1/status" | tr -s '\t' ' '; }
+capabilities=cap_dac_override,cap_dac_read_search,cap_net_bind_service,cap_sys_chroot,cap_sys_admin
+
+is 'selvold: its user' "$(ps -o user= -p "$daemon")" selvol
+for set in CapInh CapPrm CapEff CapBnd CapAmb; do
+    is "selvold: $set is empty" "$(status_of "$daemon" $set)" 0000000000000000
+done
+is 'selvold: no new privileges' "$(status_of "$daemon" NoNewPrivs)" 1
+is 'selvold: a system call filter' "$(status_of "$daemon" Seccomp)" 2
+is 'selvold: its domain' "$(ps -o label= -p "$daemon")" system_u:system_r:selvold_t:s0
+is 'selvold: not in the host'\''s mount namespace' \
+    "$([[ $(readlink "/proc/$daemon/ns/mnt") != "$(readlink /proc/1/ns/mnt)" ]] && echo other)" other
+is 'selvold: the state is its own' "$(stat -c '%U %a' /var/lib/selvol)" 'selvol 700'
+is 'selvold: the state has its type' "$(stat -c %C /var/lib/selvol/state.db | cut -d: -f3)" selvold_var_lib_t
+
+is 'worker: in the host'\''s mount namespace' "$(readlink "/proc/$worker/ns/mnt")" "$(readlink /proc/1/ns/mnt)"
+is 'worker: its capabilities' "$(capsh --decode="$(status_of "$worker" CapBnd)" | cut -d= -f2)" "$capabilities"
+is 'worker: no new privileges' "$(status_of "$worker" NoNewPrivs)" 1
+is 'worker: a system call filter' "$(status_of "$worker" Seccomp)" 2
+is 'worker: its domain' "$(ps -o label= -p "$worker" | cut -d: -f3)" selvol_worker_t
+is 'worker: the socket' "$(stat -c '%U:%G %a' /run/selvol/worker)" 'root:selvol 660'
+unmount_volume hardening "$T"
+soon 'worker: no child is left but the one that watches' 5 eval '(($(worker_pids | wc -l) <= 2))'
+is 'worker: no staging directory is a mount' "$(grep -c /run/selvol /proc/self/mountinfo)" 0
+is 'no crash' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep -ciE 'dumped core|segfault|status=6/ABRT|status=11/SEGV|assertion')" 0
+is 'no system call was refused' "$(journalctl -q -b -o cat _TRANSPORT=audit | grep -c 'type=1326\|SECCOMP')" 0
+clean hardening

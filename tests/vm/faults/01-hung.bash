@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# Storage that never answers blocks one killable child and nothing else.
+
+T=$pods/hung/v U=$pods/hung/u F=$pods/hung-fuse
+mkdir -p "$T" "$U" "$F"
+mkfs.ext4 -q -F /dev/scratch0
+
+# elapsed COMMAND...: in tenths of a second
+elapsed() {
+    local start=${EPOCHREALTIME/./}
+    "$@"
+    tenths=$(((${EPOCHREALTIME/./} - start) / 100000))
+}
+# between NAME LOW HIGH: the tenths of the last elapsed
+between() {
+    if ((tenths >= $2 && tenths <= $3)); then ok "$1"; else not_ok "$1" "$tenths tenths of a second, not $2 to $3"; fi
+}
+mount_children() { pgrep -x mount.nfs || pgrep -x mount.nfs4; }
+one_worker_child() { (($(worker_pids | wc -l) <= 2)); }
+
+# a server that accepts connections and is silent
+socat -u TCP-LISTEN:2050,fork,reuseaddr OPEN:/dev/null </dev/null >/dev/null 2>&1 &
+server=$!
+wait_for 5 eval '[[ $(ss -ltn) == *:2050* ]]'
+busctl --timeout=60 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' hung 127.0.0.1:/ "$T" \
+    6 SELinuxLevel s s0:c1,c2 $policy $supported FSType s nfs4 MountOptions as 2 vers=4.2 port=2050 TimeoutUSec t 4000000 \
+    </dev/null >"$scratch/hung" 2>&1 &
+caller_pid=$!
+soon 'a server that does not answer: it is being tried' 5 mount_children
+elapsed mount_with s0:c1,c2 alive /dev/scratch0 "$U"
+answers 'another volume can be mounted meanwhile' "$file_type:s0:c1,c2" '' context-mount context-mount
+between 'and at once' 0 20
+refused 'the hung volume itself is busy' Busy hung mount_with s0:c1,c2 hung /dev/scratch1 "$T"
+elapsed wait "$caller_pid"
+like 'a server that does not answer: says so' "$(<"$scratch/hung")" 'Call failed'
+journal_has 'a server that does not answer: TimedOut' SELVOL_VOLUME=hung SELVOL_RESULT=TimedOut
+no 'a server that does not answer: nothing is mounted' is_mounted "$T"
+yes 'a server that does not answer: nothing is recorded' is_unknown hung
+soon 'a server that does not answer: mount.nfs is gone' 5 eval '! pgrep -x "mount.nfs4?"'
+soon 'a server that does not answer: the child is gone' 5 one_worker_child
+kill "$server"
+wait "$server" 2>/dev/null
+yes 'a server in the guest' start_nfs_server
+mount_with s0:c1,c2 hung 127.0.0.1:/ "$T" 'FSType s nfs4' 'MountOptions as 1 vers=4.2'
+answers 'it can be mounted when there is a server' "$file_type:s0:c1,c2" '' context-mount context-mount
+unmount_volume hung "$T"
+
+# a FUSE file system that never answers, between us and the target
+modprobe fuse
+exec 9<>/dev/fuse
+mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other hung "$F"
+elapsed mount_with s0:c1,c2 behind none "$F/target" 'FSType s tmpfs' 'TimeoutUSec t 2000000'
+is 'a target that does not answer: TimedOut' "$error" TimedOut
+between 'a target that does not answer: in time' 19 60
+yes 'a target that does not answer: nothing is recorded' is_unknown behind
+yes 'the service goes on' answers_calls
+mount_with s0:c1,c2 alive2 none "$T" 'FSType s tmpfs'
+answers 'other targets work' "$file_type:s0:c1,c2" ''
+unmount_volume alive2 "$T"
+adopt_with s0:c1,c2 behind "$F" 'TimeoutUSec t 2000000'
+like 'its root can not be adopted' "${error:-none}" TimedOut
+exec 9>&-
+umount -l "$F"
+soon 'a target that does not answer: the child is gone' 5 one_worker_child
+unmount_volume alive "$U"
+clean hung

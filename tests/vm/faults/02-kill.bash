@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# The worker is killed at any time of a mount: the volume is mounted and recorded then, or neither.
+
+T=$pods/kill/v
+mkdir -p "$T"
+mkfs.ext4 -q -F /dev/scratch0
+rounds=20
+
+consistent() {
+    if is_mounted "$T"; then is_held kill "$T"; else has_no_holder kill || is_unknown kill; fi
+}
+state() {
+    is_mounted "$T" && echo mounted
+    property kill Holders
+}
+
+# How long does one take?
+start=${EPOCHREALTIME/./}
+mount_with s0:c1,c2 kill /dev/scratch0 "$T"
+usual=$((${EPOCHREALTIME/./} - start))
+unmount_volume kill "$T"
+
+# round VICTIMS MICROSECONDS
+round() {
+    local main pid
+    main=$(main_pid selvol-worker)
+    busctl --timeout=30 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
+        3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
+    pid=$!
+    sleep "$(printf '%d.%06d' $(($2 / 1000000)) $(($2 % 1000000)))"
+    case $1 in
+        all) kill -KILL $(worker_pids) ;;
+        children) kill -KILL $(worker_pids | grep -vx "$main") ;;
+    esac 2>/dev/null
+    wait "$pid"
+}
+after() {
+    if is_mounted "$T"; then mounted=$((mounted + 1)); else unmounted=$((unmounted + 1)); fi
+    wait_for 8 consistent || bad+=("round $n, $1 at $2 of $usual µs: $(state) $(<"$scratch/kill")")
+    unmount_volume kill "$T" || wait_for 5 unmount_volume kill "$T" || bad+=("round $n, unmount: $error $message")
+    is_mounted "$T" && bad+=("round $n: mounted still")
+}
+for victims in children all; do
+    mounted=0 unmounted=0 bad=()
+    for ((n = 0; n < rounds / 2; n++)); do
+        time=$((usual * (n * 2 + RANDOM % 2) / rounds))
+        round $victims $time
+        after $victims $time
+    done
+    is "killed, $victims: never mounted without a record, never recorded without a mount" "${bad[*]-}" ''
+    ((mounted > 0 && unmounted > 0)) || echo "# $victims: $mounted mounted, $unmounted not"
+done
+mount_with s0:c1,c2 kill /dev/scratch0 "$T"
+answers 'it can be mounted afterwards' "$file_type:s0:c1,c2" '' context-mount context-mount
+unmount_volume kill "$T"
+
+# at one certain moment: after publishing, before the answer
+if strace -V >/dev/null 2>&1; then
+    strace -f -qq -e trace=move_mount -e inject=move_mount:signal=KILL -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
+    tracer=$!
+    sleep 0.7
+    mount_with s0:c1,c2 kill /dev/scratch0 "$T"
+    is 'killed while it publishes: an error' "${error:-none}" WorkerFailed
+    kill "$tracer" 2>/dev/null
+    wait "$tracer" 2>/dev/null
+    soon 'killed while it publishes: mounted and recorded, or neither' 5 consistent
+    unmount_volume kill "$T"
+fi
+
+# selvold is killed in the middle
+systemctl reset-failed selvold
+for ((n = 0; n < 3; n++)); do
+    busctl --timeout=30 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
+        3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
+    pid=$!
+    time=$((usual * (n + 1) / 6))
+    sleep "$(printf '0.%06d' $((time % 1000000)))"
+    kill -KILL "$(main_pid selvold)"
+    wait "$pid"
+    wait_for 10 answers_calls
+    wait_for 8 consistent || bad+=("selvold killed at $time of $usual µs: $(state)")
+    unmount_volume kill "$T"
+    is_mounted "$T" && bad+=("selvold killed at $time: mounted still: $error $message") && umount "$T"
+done
+is 'selvold killed: never mounted without a record, never recorded without a mount' "${bad[*]-}" ''
+clean kill

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# Who may call: the bus lets root and the group in, polkit decides about the group.
+
+T=$pods/callers/v
+mkdir -p "$T"
+mkfs.ext4 -q -F /dev/scratch0
+usermod -aG selvol bob
+rule=/etc/polkit-1/rules.d/50-selvol-test.rules
+
+caller=alice refused 'alice is not in the group' AccessDenied '' mount_with s0:c1,c2 callers /dev/scratch0 "$T"
+caller=alice call GetMetrics ''
+is 'alice may not even look' "$error" AccessDenied
+caller=bob refused 'bob is in the group, and polkit wants a password' InteractiveAuthorizationRequired '' \
+    mount_with s0:c1,c2 callers /dev/scratch0 "$T"
+caller=bob plan_volume callers /dev/scratch0 "$T" 'SELinuxLevel s s0:c1,c2' "$policy" "$supported"
+is 'bob may look' "$error$(field Strategy)" context-mount
+caller=bob call GetMetrics ''
+is 'bob may see metrics' "$error" ''
+
+cat >"$rule" <<'END'
+polkit.addRule(function (action, subject) {
+    if (action.id == "org.selvol1.mount-volume" && subject.user == "bob" && action.lookup("volume") == "callers" &&
+        action.lookup("target").indexOf("/var/lib/kubelet/pods/callers/") == 0)
+        return polkit.Result.YES;
+    if (action.id == "org.selvol1.unmount-volume" && subject.user == "bob")
+        return polkit.Result.NO;
+});
+END
+restorecon "$rule"
+caller=bob wait_for 10 mount_with s0:c1,c2 callers /dev/scratch0 "$T"
+caller=bob mount_with s0:c1,c2 callers /dev/scratch0 "$T"
+answers 'bob may mount what a rule allows' "$file_type:s0:c1,c2" ''
+caller=bob refused 'and no other volume' InteractiveAuthorizationRequired '' mount_with s0:c1,c2 other none "$pods/callers" 'FSType s tmpfs'
+caller=bob refused 'what a rule denies' AccessDenied org.selvol1.unmount-volume unmount_volume callers "$T"
+journal_has 'which is in the journal' MESSAGE_ID=f56c450d604a4fbebc0ec814cb0e3fad
+caller=bob refused 'nor drop the record' InteractiveAuthorizationRequired '' forget_volume callers
+like 'the history knows who it was' "$(object=$(volume_path callers) interface=org.selvol1.Volume call GetHistory '' && echo "$reply")" \
+    "uid $(id -u bob)"
+as() { setpriv --reuid "$1" --regid "$1" --init-groups socat -u OPEN:/dev/null UNIX-CONNECT:/run/selvol/worker; }
+no 'alice can not talk to the worker' as alice
+as bob
+soon 'nor can bob, group or not' 3 eval 'journalctl -q -b -o cat -u selvol-worker |
+    grep "Refused a connection from process [0-9]* of uid $(id -u bob)"'
+systemctl stop polkit
+ln -sfn /dev/null /run/systemd/system/polkit.service
+systemctl daemon-reload
+caller=bob refused 'without polkit nobody but root' AccessDenied unavailable mount_with s0:c1,c2 callers /dev/scratch0 "$T" 'Holder s x'
+unmount_volume callers "$T"
+is 'without polkit root may' "$error$(field Unmounted)" true
+rm -f /run/systemd/system/polkit.service "$rule"
+systemctl daemon-reload
+clean callers

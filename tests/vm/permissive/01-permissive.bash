@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# Permissive: everything is as if it were enforced, but for the mode in the answers.
+
+T=$pods/permissive/v U=$pods/permissive/u
+mkdir -p "$T" "$U"
+mkfs.ext4 -q -F /dev/scratch0
+is 'the machine is permissive' "$(getenforce)" Permissive
+mount_with s0:c1,c2 permissive /dev/scratch0 "$T"
+answers 'mounted with the context' "$file_type:s0:c1,c2" '' context-mount context-mount
+is 'the mode in the answer' "$(field SELinuxMode)" permissive
+is 'the mode as a property' "$(busctl get-property org.selvol1 /org/selvol1 org.selvol1.Manager SELinuxMode)" 's "permissive"'
+is_labelled 'the label' "$T" s0:c1,c2
+refused 'another context' ContextConflict "$T" mount_with s0:c3,c4 permissive /dev/scratch0 "$U"
+refused 'a context that is not in the policy' InvalidContext '' mount_with s0:c5000 other none "$U" 'FSType s tmpfs'
+like 'metrics' "$(busctl call org.selvol1 /org/selvol1 org.selvol1.Manager GetMetrics)" 'selvol_selinux_enforcing 0'
+call VerifyLabel 'ssa{sv}' permissive '' 0
+like 'verify' "$reply" 'bsa{sv} true' '"SELinuxMode" s "permissive"'
+unmount_volume permissive "$T"
+setenforce 1
+mount_with s0:c1,c2 permissive /dev/scratch0 "$T"
+is 'the mode changes while we run' "$error$(field SELinuxMode)" enforcing
+unmount_volume permissive "$T"
+setenforce 0
+clean permissive
