@@ -15,8 +15,8 @@ typedef struct Watch {
         Child *child;
         sd_event_source *source;
         sd_event_source *soon; /* a look that was asked for */
-        int fd;            /* /proc/self/mountinfo, polled */
-        MountFact *mounts; /* by id; as last told */
+        int fd;                /* /proc/self/mountinfo, polled */
+        MountFact *mounts;     /* by id; as last told */
         size_t n_mounts;
 } Watch;
 
@@ -206,8 +206,8 @@ static int read_expected(sd_bus_message *m, MountFact *ret) {
         int seclabel, read_only, r;
         uint64_t id;
 
-        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context, &seclabel,
-                                &read_only);
+        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context,
+                                &seclabel, &read_only);
         if (r < 0)
                 return r;
         *ret = (MountFact){
@@ -251,6 +251,7 @@ int verb_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (r >= 0)
                 r = add_expected(w, &fact);
         if (r >= 0 && !w->soon)
-                r = sd_event_add_time_relative(c->event, &w->soon, CLOCK_MONOTONIC, LOOK_INTERVAL_USEC, 0, on_soon, w);
+                r = sd_event_add_time_relative(c->event, &w->soon, CLOCK_MONOTONIC, LOOK_INTERVAL_USEC, 0, on_soon,
+                                               w);
         return r < 0 ? r : sd_bus_reply_method_return(m, NULL);
 }
