@@ -5,7 +5,7 @@
 #include "basic/string-util.h"
 
 bool path_is_normalized(const char *path) {
-        if (path[0] != '/' || strnlen(path, PATH_MAX) >= PATH_MAX || !utf8_is_valid(path))
+        if (path[0] != '/' || strnlen(path, PATH_MAX) >= PATH_MAX || !text_is_clean(path))
                 return false;
         if (streq(path, "/"))
                 return true;
@@ -17,9 +17,6 @@ bool path_is_normalized(const char *path) {
                 n = strcspn(p, "/");
                 if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
                         return false;
-                for (size_t i = 0; i < n; i++)
-                        if ((unsigned char) p[i] < 0x20 || p[i] == 0x7f)
-                                return false;
                 p += n;
         }
         return true;

@@ -179,6 +179,19 @@ bool utf8_is_valid(const char *s) {
         return true;
 }
 
+static bool is_control(const unsigned char *s) {
+        return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+bool text_is_clean(const char *s) {
+        if (!utf8_is_valid(s))
+                return false;
+        for (; *s; s++)
+                if (is_control((const unsigned char *) s))
+                        return false;
+        return true;
+}
+
 char *string_escape(const char *s, size_t max) {
         const char *hex = "0123456789abcdef";
         size_t limit = strnlen(s, max);
@@ -192,7 +205,7 @@ char *string_escape(const char *s, size_t max) {
                 unsigned char c = (unsigned char) s[i];
                 size_t n = utf8_sequence((const unsigned char *) s + i);
 
-                if (n == 0 || c < 0x20 || c == 0x7f || c == '\\' || (c == 0xc2 && (unsigned char) s[i + 1] < 0xa0)) {
+                if (n == 0 || c == '\\' || is_control((const unsigned char *) s + i)) {
                         *p++ = '\\';
                         *p++ = 'x';
                         *p++ = hex[c >> 4];

@@ -63,6 +63,8 @@ char *string_escape(const char *s, size_t max) _warn_unused_;
 
 /* Whether s is valid UTF-8 without overlong forms and surrogates. */
 bool utf8_is_valid(const char *s) _pure_;
+/* Whether s is that and has no control characters either (C0, DEL, C1), which a terminal or a log would obey. */
+bool text_is_clean(const char *s) _pure_;
 
 /* Strict decimal numbers: digits only, no sign, no blanks. Return 0, -EINVAL or -ERANGE. */
 int parse_u64(const char *s, unsigned long long *ret);

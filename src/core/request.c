@@ -91,9 +91,8 @@ static int name_validate(const char *name, const char *option, Failure *f) {
         if (isempty(name) || name[strcspn(name, "\"\\,")] != '\0' || !utf8_is_valid(name))
                 return failure_set(f, FAILURE_INVALID_OPTION,
                                    "Option %s is empty, not UTF-8, or has quotes, commas or backslashes.", option);
-        for (const char *p = name; *p; p++)
-                if ((unsigned char) *p < 0x20 || *p == 0x7f)
-                        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has control characters.", option);
+        if (!text_is_clean(name))
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has control characters.", option);
         return 0;
 }
 
@@ -102,10 +101,9 @@ static int source_validate(const char *source, const FileSystem *fs, const Setti
 
         if (n == 0 || n >= 4096 || !utf8_is_valid(source))
                 return failure_set(f, FAILURE_INVALID_VOLUME, "The source is empty, too long or not UTF-8.");
-        for (const char *p = source; *p; p++)
-                if ((unsigned char) *p <= 0x20 || *p == 0x7f || strchr("\"\\,", *p))
-                        return refuse(f, FAILURE_INVALID_VOLUME, source,
-                                      "Source '%s' has blanks, control characters, quotes, commas or backslashes.");
+        if (!text_is_clean(source) || source[strcspn(source, " \"\\,")] != '\0')
+                return refuse(f, FAILURE_INVALID_VOLUME, source,
+                              "Source '%s' has blanks, control characters, quotes, commas or backslashes.");
 
         if (fs && fs->source == SOURCE_NETWORK) {
                 /* server:/export; the server may be an IPv6 address in brackets */

@@ -28,7 +28,7 @@ static void test_normalized(void) {
                 "/a/../b",    "/a\n",
                 "/a/\033[2J", "/\177",
                 "/\344",      "/a/\300\256\300\256/b",
-                " /a",
+                " /a",        "/a\302\233b",
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(good); i++)

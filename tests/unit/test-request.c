@@ -276,7 +276,8 @@ static void test_unknown_words(Fixture *x, gconstpointer data) {
 }
 
 static void test_name_options(gconstpointer data) {
-        static const char *const bad[] = { "", "a\nb", "a\033", "\177", "a\"b", "a,b", "a\\b", "\344", "a\302" };
+        static const char *const bad[] = { "",    "a\nb", "a\033", "\177",  "a\"b",
+                                           "a,b", "a\\b", "\344",  "a\302", "a\302\233b" };
         g_autofree char *fits = g_strnfill(255, 'a'), *too_long = g_strnfill(256, 'a');
         bool is_driver = strcmp(data, "Driver") == 0;
         Fixture x = { 0 };
