@@ -121,9 +121,10 @@ void history_entry_done(HistoryEntry *e) {
 }
 
 static int dup_column(sqlite3_stmt *st, int column, char **ret) {
-        const char *text = (const char *) sqlite3_column_text(st, column);
+        const char *text = strempty((const char *) sqlite3_column_text(st, column));
 
-        return free_and_strdup(ret, strempty(text));
+        /* SQLite keeps whatever it is given, but D-Bus takes nothing else. */
+        return utf8_is_valid(text) ? free_and_strdup(ret, text) : -EUCLEAN;
 }
 
 int store_get_history(Store *s, const char *id, HistoryEntry **ret, size_t *ret_n) {

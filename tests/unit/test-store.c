@@ -261,6 +261,7 @@ int main(int argc, char *argv[]) {
                 { "context-injection", "UPDATE volume SET context='a:b:c:s0\",suid'" },
                 { "target", "UPDATE holder SET target='/var/lib/kubelet/../../etc'" },
                 { "holder-state", "UPDATE holder SET state=''" },
+                { "holder-name", "UPDATE holder SET name=CAST(x'e4' AS TEXT)" },
                 { "no-table", "DROP TABLE history" },
                 { "orphan", "PRAGMA foreign_keys=OFF; UPDATE holder SET volume='nobody'" },
                 { "version", "PRAGMA user_version=0" },
