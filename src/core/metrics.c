@@ -131,24 +131,37 @@ Metrics *metrics_free(Metrics *m) {
         return NULL;
 }
 
-/* The series with these label values, made when absent. Past the limit everything goes to one named "other". */
+static Series *find_series(const Metrics *m, MetricId id, const char *const values[static LABELS_MAX]) {
+        size_t n_labels = count_labels(id);
+
+        for (size_t k = 0; k < m->n_series[id]; k++) {
+                Series *s = &m->series[id][k];
+                size_t i = 0;
+
+                while (i < n_labels && streq(s->values[i], values[i]))
+                        i++;
+                if (i == n_labels)
+                        return s;
+        }
+        return NULL;
+}
+
+/* The series with these label values, made when absent. Past the limit new ones are one, named "other". */
 static Series *get_series(Metrics *m, MetricId id, va_list ap) {
         const char *values[LABELS_MAX] = { NULL };
         size_t n_labels = count_labels(id);
         Series *grown, *s;
 
         for (size_t i = 0; i < n_labels; i++)
-                values[i] = m->n_series[id] < SERIES_MAX ? va_arg(ap, const char *) : "other";
-
-        for (size_t k = 0; k < m->n_series[id]; k++) {
-                size_t i = 0;
-
-                s = &m->series[id][k];
-                while (i < n_labels && streq(s->values[i], values[i]))
-                        i++;
-                if (i == n_labels)
-                        return s;
+                values[i] = va_arg(ap, const char *);
+        s = find_series(m, id, values);
+        if (!s && n_labels > 0 && m->n_series[id] >= SERIES_MAX) {
+                for (size_t i = 0; i < n_labels; i++)
+                        values[i] = "other";
+                s = find_series(m, id, values);
         }
+        if (s)
+                return s;
 
         grown = reallocarray(m->series[id], m->n_series[id] + 1, sizeof(Series));
         if (!grown)
