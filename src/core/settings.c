@@ -3,7 +3,7 @@
 #include "core/context.h"
 #include "core/settings.h"
 
-enum { USEC_PER_SEC = 1000000, JOB_TIMEOUT_SEC_DEFAULT = 20, JOB_TIMEOUT_SEC_MAX = 3600 };
+enum { USEC_PER_SEC = 1000000, JOB_TIMEOUT_SEC_DEFAULT = 20 };
 
 static const char *const managed_table[MANAGED_VALUES] = {
         [MANAGED_NEVER] = "never",
@@ -99,7 +99,7 @@ static int read_seconds(const char *value, void *target) {
         r = parse_u64(value, &v);
         if (r < 0)
                 return r;
-        if (v < 1 || v > JOB_TIMEOUT_SEC_MAX)
+        if (v < 1 || v > JOB_TIMEOUT_USEC_MAX / USEC_PER_SEC)
                 return -ERANGE;
         *(uint64_t *) target = v * USEC_PER_SEC;
         return 0;

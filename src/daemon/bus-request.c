@@ -130,6 +130,9 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, Failure *f) {
                 r = sd_bus_message_exit_container(m);
         if (r < 0)
                 return r;
+        /* No limit would be a job that never ends. */
+        if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option TimeoutUSec is more than an hour.");
 
         q->access_mode = (AccessMode) access_mode;
         q->read_only = read_only;
