@@ -21,7 +21,8 @@ static const struct {
 
 typedef enum Answer { PENDING, ALLOWED, DENIED, CHALLENGE, UNAVAILABLE } Answer;
 
-/* A question that polkit has been asked. It lives until the call has been dispatched a second time. */
+/* A question that polkit has been asked. It lives until the call has been dispatched a second time, whether the
+ * method gets as far as to ask for the answer or not: the object may be gone, or the configuration another. */
 struct AuthQuery {
         AuthQuery *next;
         Manager *manager;
@@ -30,6 +31,7 @@ struct AuthQuery {
         const char *action;
         char *volume, *target;
         Answer answer;
+        bool dispatched; /* for the second time */
 };
 
 const char *authorise_action(const char *method) {
@@ -121,6 +123,23 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error)
                 query_free(q);
         }
         return 0;
+}
+
+/* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
+static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Manager *m = userdata;
+        AuthQuery *q, *next;
+
+        LL_FOREACH_SAFE(m->queries, q, next)
+        if (q->dispatched)
+                query_free(q);
+        else if (q->call == message && q->answer != PENDING)
+                q->dispatched = true;
+        return 0;
+}
+
+int authorise_setup(Manager *m) {
+        return sd_bus_add_filter(m->bus, NULL, on_message, m);
 }
 
 static int append_question(sd_bus_message *question, const AuthQuery *q, bool interactive) {

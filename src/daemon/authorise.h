@@ -11,6 +11,8 @@
  * InteractiveAuthorizationRequired. volume and target are shown to polkit's rules and must be the same in the second
  * call. */
 int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *target, sd_bus_error *error);
+/* Once the bus is there. */
+int authorise_setup(Manager *m);
 void authorise_teardown(Manager *m);
 
 /* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */

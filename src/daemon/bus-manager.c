@@ -113,12 +113,8 @@ static int method_verify_label(sd_bus_message *call, void *userdata, sd_bus_erro
         return start(m, call, OPERATION_VERIFY, &q, canonical, error);
 }
 
-static int find_volume(Manager *m, const char *id, Volume **ret, Failure *f) {
-        int r;
-
-        r = volume_id_validate(id, f);
-        if (r != 0)
-                return r;
+/* By an id that has been checked. */
+static int find_volume(const Manager *m, const char *id, Volume **ret, Failure *f) {
         *ret = volumes_find(&m->volumes, id);
         if (!*ret)
                 return failure_set(f, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", id);
@@ -138,9 +134,13 @@ static void on_forgotten(Manager *m, int error, void *userdata) {
 static int forget(Manager *m, sd_bus_message *call, Volume *v, Failure *f) {
         int r;
 
-        if (v->holders)
-                return failure_set(f, FAILURE_BUSY, "Volume %s is held at %s: unmount it first.", v->id,
-                                   v->holders->target);
+        if (v->holders) {
+                _cleanup_free_ char *target = string_escape(v->holders->target, 200);
+
+                if (!target)
+                        return -ENOMEM;
+                return failure_set(f, FAILURE_BUSY, "Volume %s is held at %s: unmount it first.", v->id, target);
+        }
         if (job_is_running_on(m, v->id))
                 return failure_set(f, FAILURE_BUSY, "A job is running on volume %s; call again when it has ended.",
                                    v->id);
@@ -191,8 +191,10 @@ static int method_get_volume(sd_bus_message *call, void *userdata, sd_bus_error 
         int r;
 
         r = sd_bus_message_read(call, "s", &id);
-        if (r < 0)
-                return r;
+        if (r >= 0)
+                r = volume_id_validate(id, &f);
+        if (r != 0)
+                return refuse(m, r, &f, error);
         r = authorise(m, call, id, "", error);
         if (r <= 0)
                 return r < 0 ? r : 1;
@@ -263,6 +265,8 @@ static int add_objects(Manager *m) {
                 r = sd_bus_add_object_vtable(m->bus, NULL, MANAGER_PATH, MANAGER_INTERFACE, manager_vtable, m);
         if (r >= 0)
                 r = volume_bus_register(m);
+        if (r >= 0)
+                r = authorise_setup(m);
         return r;
 }
 

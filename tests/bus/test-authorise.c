@@ -131,6 +131,48 @@ static void test_bad_input_first(Fixture *f, gconstpointer data) {
         assert_error(error, "InvalidVolume", "'..'");
 }
 
+/* When the answer comes, what was asked for may be gone. That uses nothing up: many may ask, one after the other. */
+static void test_object_gone(Fixture *f, gconstpointer data) {
+        GAsyncResult *mounting = call_start(f, "MountVolume", parse(methods[0].arguments)), *pending;
+        g_autoptr(GVariant) mounted = NULL, unmounted = NULL, forgotten = NULL;
+        GDBusMethodInvocation *questions[60];
+        GAsyncResult *calls[10];
+        GError *error = NULL;
+
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        mounted = call_end(f, mounting, &error);
+        g_assert_no_error(error);
+        pending = call_start(f, "UnmountVolume", parse(methods[2].arguments));
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        unmounted = call_end(f, pending, &error);
+        g_assert_no_error(error);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
+                g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1/volume/v", "org.selvol1.Volume",
+                                       "GetHistory", NULL, NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL, NULL);
+                questions[i] = polkit_pop(f);
+                check_question(questions[i], "org.selvol1.inspect");
+        }
+        pending = call_start(f, "ForgetVolume", parse(methods[5].arguments));
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        forgotten = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        for (size_t i = 0; i < G_N_ELEMENTS(questions); i++)
+                polkit_answer(questions[i], TRUE, FALSE);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                calls[i] = call_start(f, "GetMetrics", NULL);
+                questions[i] = polkit_pop(f);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_autoptr(GVariant) metrics = NULL;
+
+                polkit_answer(questions[i], TRUE, FALSE);
+                metrics = call_end(f, calls[i], &error);
+                g_assert_no_error(error);
+        }
+}
+
 static void set_up_without_polkit(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_OTHER, FALSE);
 }
@@ -153,6 +195,7 @@ int main(int argc, char *argv[]) {
         g_test_add("/authorise/error", Fixture, NULL, set_up, test_error, tear_down);
         g_test_add("/authorise/silence", Fixture, NULL, set_up, test_silence, tear_down);
         g_test_add("/authorise/bad-input-first", Fixture, NULL, set_up, test_bad_input_first, tear_down);
+        g_test_add("/authorise/object-gone", Fixture, NULL, set_up, test_object_gone, tear_down);
         g_test_add("/authorise/absent", Fixture, NULL, set_up_without_polkit, test_absent, tear_down);
         return g_test_run();
 }
