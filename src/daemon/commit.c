@@ -27,6 +27,10 @@ static int commit_transaction(Manager *m) {
                 return 0;
         }
 
+        /* Said once: until it has been written anew, every further commit fails for the same reason. */
+        if (m->store_failure_told)
+                return r;
+        m->store_failure_told = true;
         metrics_count(m->metrics, METRIC_STORE_ERRORS);
         errno = -r;
         log_fields(
@@ -37,23 +41,28 @@ static int commit_transaction(Manager *m) {
         return r;
 }
 
-/* Runs after all other sources of an iteration. */
+static bool has_something_to_do(const Manager *m) {
+        return m->deferred || store_is_dirty(m->store) || (store_is_failed(m->store) && !m->store_failure_told);
+}
+
+/* Runs after all other sources of an iteration. What is called back may change something and wait in its turn, and no
+ * other source may run for long, so it goes on until nothing is left. */
 static int on_post(sd_event_source *source, void *userdata) {
         Manager *m = userdata;
-        Deferred *waiting = m->deferred;
-        int r;
 
-        if (!waiting && !store_is_dirty(m->store))
-                return 0;
+        while (has_something_to_do(m)) {
+                Deferred *waiting = m->deferred;
+                int r;
 
-        m->deferred = NULL;
-        r = commit_transaction(m);
-        while (waiting) {
-                Deferred *d = waiting;
+                m->deferred = NULL;
+                r = commit_transaction(m);
+                while (waiting) {
+                        Deferred *d = waiting;
 
-                LL_DELETE(waiting, d);
-                d->callback(m, r, d->userdata);
-                free(d);
+                        LL_DELETE(waiting, d);
+                        d->callback(m, r, d->userdata);
+                        free(d);
+                }
         }
         return 0;
 }
@@ -113,6 +122,7 @@ bool commit_is_possible(Manager *m) {
                 log_error_errno(r, "Failed to write the state anew to %s: %m", m->state_path);
                 return false;
         }
+        m->store_failure_told = false;
         log_notice("The state has been written anew to %s.", m->state_path);
         return true;
 }

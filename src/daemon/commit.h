@@ -6,7 +6,8 @@
 /* Durability: changes of one iteration of the event loop are one transaction, and what must wait for it waits here.
  */
 
-/* Called once the changes recorded before are durable (0), or can't be made so (negative errno). */
+/* Called once the changes recorded before are durable (0), or can't be made so (negative errno; -ECANCELED at the
+ * end of the service). */
 typedef void (*CommitCallback)(Manager *m, int error, void *userdata);
 
 int commit_setup(Manager *m);

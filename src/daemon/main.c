@@ -76,9 +76,10 @@ int main(int argc, char *argv[]) {
         int r;
 
         r = parse_arguments(argc, argv, &options);
-        if (r == 0)
-                r = manager_new(&options, &m);
-        if (r == 0)
+        if (r != 0)
+                return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        r = manager_new(&options, &m);
+        if (r >= 0)
                 r = manager_run(m);
-        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

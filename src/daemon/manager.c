@@ -134,7 +134,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
         Manager *m = userdata;
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now_monotonic_usec());
-        if (load_settings(m) >= 0)
+        if (load_settings(m) >= 0 && metrics_export_start(m) >= 0)
                 log_info("The configuration has been read again.");
         (void) sd_notify(0, "READY=1");
         return 0;
@@ -189,6 +189,8 @@ static int manager_setup(Manager *m) {
                 r = watch_start(m);
         if (r >= 0)
                 r = commit_now(m);
+        if (r >= 0)
+                r = metrics_export_start(m);
         /* The name comes last: whoever finds us finds the state loaded. */
         if (r >= 0)
                 r = bus_own_name(m);
@@ -219,6 +221,7 @@ Manager *manager_free(Manager *m) {
         authorise_teardown(m);
         watch_stop(m);
         notify_teardown(m);
+        sd_event_source_disable_unref(m->export_source);
         if (m->store && store_is_dirty(m->store))
                 (void) commit_now(m);
         sd_bus_flush_close_unref(m->bus);
@@ -238,9 +241,8 @@ int manager_run(Manager *m) {
         int r;
 
         notify_status(m);
-        metrics_export(m);
         (void) sd_notify(0, "READY=1");
         r = sd_event_loop(m->event);
         (void) sd_notify(0, "STOPPING=1");
-        return r < 0 ? log_error_errno(r, "The event loop failed: %m") : 0;
+        return r < 0 ? log_error_errno(r, "The event loop failed: %m") : r;
 }

@@ -51,10 +51,13 @@ typedef struct Manager {
         Deferred *deferred;
         sd_event_source *commit_source;
         uint64_t next_rewrite_usec;
+        bool store_failure_told;
         /* notify.c */
         char **changed; /* ids of volumes whose properties changed */
         sd_event_source *changed_source;
-        uint64_t last_export_usec;
+        /* metrics-export.c */
+        sd_event_source *export_source;
+        bool export_failed;
 } Manager;
 
 /* Loads configuration and state and connects to bus and worker. Returns 0 or a negative errno; everything that went
@@ -63,6 +66,7 @@ int manager_new(const Options *options, Manager **ret);
 Manager *manager_free(Manager *m);
 DEFINE_CLEANUP_FUNC(Manager *, manager_free);
 
+/* Returns 0 when told to end, something else when it can't go on: the bus has gone. */
 int manager_run(Manager *m);
 
 /* Takes over what the worker said of the node. */

@@ -6,7 +6,7 @@
 #include "daemon/metrics-export.h"
 #include "daemon/record.h"
 
-enum { EXPORT_INTERVAL_USEC = 5000000 };
+enum { EXPORT_INTERVAL_USEC = 5000000, EXPORT_ACCURACY_USEC = 1000000 };
 
 static void count_volume(Metrics *metrics, const Volume *v) {
         _cleanup_free_ char *plugin = volume_plugin_name(v->volume_type, v->driver);
@@ -59,17 +59,29 @@ static int write_file(const char *path, const char *text) {
         return rename(temporary, path) < 0 ? -errno : 0;
 }
 
-void metrics_export(Manager *m) {
-        uint64_t now = now_monotonic_usec();
+static int on_export(sd_event_source *source, uint64_t usec, void *userdata) {
+        Manager *m = userdata;
         _cleanup_free_ char *text = NULL;
         int r;
 
-        if (!m->settings.metrics_textfile ||
-            (m->last_export_usec > 0 && now < m->last_export_usec + EXPORT_INTERVAL_USEC))
-                return;
-        m->last_export_usec = now;
-        text = metrics_text(m);
-        r = text ? write_file(m->settings.metrics_textfile, text) : -ENOMEM;
-        if (r < 0)
-                log_error_errno(r, "Failed to write the metrics to %s: %m", m->settings.metrics_textfile);
+        if (m->settings.metrics_textfile) {
+                text = metrics_text(m);
+                r = text ? write_file(m->settings.metrics_textfile, text) : -ENOMEM;
+                /* Said when it begins to fail, not every five seconds. */
+                if (r < 0 && !m->export_failed)
+                        log_error_errno(r, "Failed to write the metrics to %s: %m", m->settings.metrics_textfile);
+                m->export_failed = r < 0;
+        }
+        r = sd_event_source_set_time_relative(source, EXPORT_INTERVAL_USEC);
+        return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* By the clock: most counters move without anything else that could be waited for, and a file that gets old is how
+ * node_exporter's users see that a service has gone. */
+int metrics_export_start(Manager *m) {
+        m->export_source = sd_event_source_disable_unref(m->export_source);
+        if (!m->settings.metrics_textfile)
+                return 0;
+        return sd_event_add_time_relative(m->event, &m->export_source, CLOCK_MONOTONIC, 0, EXPORT_ACCURACY_USEC,
+                                          on_export, m);
 }

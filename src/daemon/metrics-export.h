@@ -6,6 +6,6 @@
 /* The metrics with the gauges brought up to date; NULL on lack of memory. */
 char *metrics_text(Manager *m);
 
-/* Writes them for node_exporter's textfile collector, if one is configured: a new file, renamed over the old one, at
- * most every five seconds. Failures are logged. */
-void metrics_export(Manager *m);
+/* Begins, or ends, as the configuration says, to write them for node_exporter's textfile collector: every five
+ * seconds a new file, renamed over the old one. Failures are logged. */
+int metrics_export_start(Manager *m);

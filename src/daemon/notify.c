@@ -4,7 +4,6 @@
 #include "basic/log.h"
 #include "core/messages.h"
 #include "daemon/bus-volume.h"
-#include "daemon/metrics-export.h"
 #include "daemon/notify.h"
 
 enum { CHANGED_INTERVAL_USEC = 250000 };
@@ -31,7 +30,6 @@ static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userda
                 emit_changed(m, *id);
         strv_free(changed);
         notify_status(m);
-        metrics_export(m);
         return 0;
 }
 
