@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/context.h"
 #include "core/worker-protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
@@ -18,9 +19,32 @@ static int check_root(Job *job) {
                            isempty(actual) ? "not at all" : actual);
 }
 
+/* What is there decides, so a holder of before is recorded anew; but not if it holds the volume for another context.
+ */
+static int replace_holder(Job *job) {
+        Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
+        Holder *old = v ? volume_find_holder(v, job->request.target) : NULL, *h;
+
+        if (old && old->state == HOLDER_MOUNTED && old->mount_id != job->outcome.fact.mount_id) {
+                manager_release_holder(job->manager, v, old);
+                old = NULL;
+        }
+        if (old && old->strategy == STRATEGY_RELABEL && job->plan.strategy == STRATEGY_RELABEL &&
+            contexts_conflict(v->context, job->plan.context))
+                return failure_set(&job->failure, FAILURE_INCOMPATIBLE,
+                                   "%s is held at the target already, for context %s: unmount it first.", v->id,
+                                   isempty(v->context) ? "of the runtime's choice" : v->context);
+        if (old)
+                volume_remove_holder(v, old);
+
+        h = job_record_holder(job, HOLDER_MOUNTED, true);
+        if (h)
+                job_record_outcome(job, h);
+        return 0;
+}
+
 static void inspected(Job *job, sd_bus_message *reply) {
         _cleanup_(node_done) Node node = { 0 };
-        Holder *h;
         int r;
 
         if (!reply) {
@@ -43,10 +67,12 @@ static void inspected(Job *job, sd_bus_message *reply) {
         if (!job_make_plan(job, job->outcome.fact.seclabel, &job->outcome.fact)) {
                 if (job->plan.n_conflicts > 0)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
-        } else if (check_root(job) == 0) {
-                h = job_record_holder(job, HOLDER_MOUNTED, true);
-                if (h)
-                        job_record_outcome(job, h);
+        } else {
+                r = check_root(job);
+                if (r == 0)
+                        r = replace_holder(job);
+                if (r < 0)
+                        job_fail(job, r);
         }
         job_conclude(job);
 }
@@ -90,10 +116,5 @@ void job_adopt_begin(Job *job) {
                 return;
         }
 
-        /* What is there decides; a holder of before is recorded anew, and has to pass again. */
-        if (h) {
-                volume_remove_holder(v, h);
-                commit_volume(job->manager, v);
-        }
         job_call_worker(job, observed, WORKER_OBSERVE, WORKER_OBSERVE_IN, "", "", job->request.target);
 }

@@ -32,7 +32,8 @@ static void restore_volume(Job *job, Volume *v) {
                 free(*record[i]);
                 *record[i] = TAKE_PTR(*saved[i]);
         }
-        v->tainted = s->tainted;
+        /* What has to be settled may have been seen, and written to, before it was taken away. */
+        v->tainted = s->tainted || (job->settling && job->plan.taints);
         v->strategy = s->strategy;
         v->access_mode = s->access_mode;
 }
@@ -94,10 +95,8 @@ Holder *job_record_holder(Job *job, HolderState state, bool adopted) {
                 save_volume(job, v);
         else if (h) {
                 v = volume_new(job->request.volume);
-                if (v) {
+                if (v)
                         volumes_add(&m->volumes, v);
-                        notify_volume_added(m, v);
-                }
         }
         if (!h || !v || fill_volume(job, v) < 0) {
                 holder_free(h);
@@ -108,6 +107,8 @@ Holder *job_record_holder(Job *job, HolderState state, bool adopted) {
         }
 
         volume_add_holder(v, h);
+        if (!job->saved.existed)
+                notify_volume_added(m, v);
         commit_volume(m, v);
         return h;
 }

@@ -3,6 +3,8 @@
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/notify.h"
+#include "daemon/reconcile.h"
+#include "daemon/watch.h"
 #include "daemon/worker-client.h"
 
 /* MountVolume and PlanVolume:
@@ -12,6 +14,15 @@
  * A call that repeats what is done already is confirmed by a look at the target instead. */
 
 static void observe(Job *job);
+
+/* The holder may go while the job waits: what is needed of it is copied. */
+static int keep_share(Job *job) {
+        const Holder *share = job->plan.share;
+
+        job->plan.share = NULL;
+        job->share_mount_id = share ? share->mount_id : 0;
+        return free_and_strdup(&job->share_target, share ? share->target : NULL);
+}
 
 bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
         Manager *m = job->manager;
@@ -28,6 +39,8 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
 
         plan_done(&job->plan);
         r = plan_make(&in, &job->plan, &job->failure);
+        if (r == 0)
+                r = keep_share(job);
         if (r < 0)
                 job_fail(job, r);
         return r == 0;
@@ -40,27 +53,49 @@ static void conclude_reverted(Job *job) {
 
 /* Settling: the worker was lost, or gave up late, while it may have published the mount. Nothing may be left. */
 
+/* Whether it is there can't be found out, or it can't be taken away: the record keeps the intent, and the next look
+ * at the mount table decides. */
+static void conclude_unsettled(Job *job) {
+        Manager *m = job->manager;
+
+        job_conclude(job);
+        watch_recheck(m);
+}
+
 static void settled(Job *job, sd_bus_message *reply) {
-        conclude_reverted(job);
+        if (reply)
+                conclude_reverted(job);
+        else
+                conclude_unsettled(job);
 }
 
 static void settle_inspected(Job *job, sd_bus_message *reply) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(node_done) Node node = { 0 };
 
+        if (!reply) {
+                /* An answer without a mount means that there is none. */
+                if (job->worker)
+                        conclude_reverted(job);
+                else
+                        conclude_unsettled(job);
+                return;
+        }
+        if (worker_read_node(reply, &node) < 0 || worker_read_outcome(reply, &o) < 0) {
+                conclude_unsettled(job);
+                return;
+        }
         /* Only what the job may have put there is taken away: the same file system with the same context. */
-        if (reply && worker_read_node(reply, &node) >= 0 && worker_read_outcome(reply, &o) >= 0 &&
-            streq_ptr(o.fact.fs_type, job->observed.fs_type) &&
+        if (streq_ptr(o.fact.fs_type, job->observed.fs_type) &&
             streq(o.fact.context, job->plan.strategy == STRATEGY_CONTEXT_MOUNT ? job->plan.context : ""))
                 job_call_worker(job, settled, WORKER_UNMOUNT, WORKER_UNMOUNT_IN, job->request.target,
                                 o.fact.mount_id);
         else
-                settled(job, NULL);
+                conclude_reverted(job);
 }
 
 static void settle(Job *job) {
-        job->settling = true;
-        job->worker = worker_disconnect(job->worker);
+        job_begin_settling(job);
         job_call_worker(job, settle_inspected, WORKER_INSPECT, WORKER_INSPECT_IN, job->request.target);
 }
 
@@ -102,8 +137,7 @@ static int append_mount_call(Job *job, sd_bus_message *call) {
                 r = sd_bus_message_append_strv(call, p->mount_options);
         if (r >= 0)
                 r = sd_bus_message_append(call, "sbst", with_context ? p->context : "", p->read_only,
-                                          p->share ? p->share->target : "",
-                                          p->share ? p->share->mount_id : UINT64_C(0));
+                                          strempty(job->share_target), job->share_mount_id);
         return r;
 }
 
@@ -128,6 +162,15 @@ static void act(Job *job) {
         job_send_worker_call(job, mounted, call);
 }
 
+/* That it would be refused is the answer to PlanVolume. */
+static void conclude_refused(Job *job) {
+        if (job->operation == OPERATION_PLAN) {
+                job->refusal = job->failure;
+                job->failure = (Failure){ 0 };
+        }
+        job_conclude(job);
+}
+
 static void observed(Job *job, sd_bus_message *reply) {
         _cleanup_(node_done) Node node = { 0 };
         int r;
@@ -146,13 +189,9 @@ static void observed(Job *job, sd_bus_message *reply) {
         }
 
         if (!job_make_plan(job, -1, NULL)) {
-                if (job->operation == OPERATION_PLAN) {
-                        /* That it would be refused is the answer. */
-                        job->refusal = job->failure;
-                        job->failure = (Failure){ 0 };
-                } else if (job->plan.n_conflicts > 0)
+                if (job->operation == OPERATION_MOUNT && job->plan.n_conflicts > 0)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
-                job_conclude(job);
+                conclude_refused(job);
         } else if (job->operation == OPERATION_PLAN)
                 job_conclude(job);
         else if (job_record_holder(job, HOLDER_MOUNTING, false))
@@ -175,16 +214,28 @@ static int plan_from_record(Job *job, const Volume *v, const Holder *h) {
                 .reason = h->reason,
                 .runtime_flag = runtime_flag(h->strategy),
                 .read_only = h->read_only,
-                .context = strdup(v->context),
+                .context = strdup(h->strategy == STRATEGY_NONE ? "" : v->context),
                 .text = strdup("It is mounted so already."),
         };
         return p->context && p->text ? strv_copy(job->request.mount_options, &p->mount_options) : -ENOMEM;
 }
 
-static void confirmed(Job *job, sd_bus_message *reply) {
+/* The record may be behind: of a mount that somebody has taken away just now, or of an intent from before a start. A
+ * plan leaves that to others. */
+static const Holder *find_confirmed(Job *job, const MountFact *fact) {
         Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
         Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+
+        if (h && job->operation == OPERATION_MOUNT) {
+                reconcile_holder(job->manager, v, h, fact);
+                h = volume_find_holder(v, job->request.target);
+        }
+        return h && fact && h->state == HOLDER_MOUNTED && h->mount_id == fact->mount_id ? h : NULL;
+}
+
+static void confirmed(Job *job, sd_bus_message *reply) {
         _cleanup_(node_done) Node node = { 0 };
+        const Holder *h;
         int r = 0;
 
         if (!reply && job->failure.kind != FAILURE_INVALID_TARGET) {
@@ -198,17 +249,21 @@ static void confirmed(Job *job, sd_bus_message *reply) {
                 if (r >= 0)
                         r = manager_take_node(job->manager, &node);
         }
-        if (r >= 0 && h && reply && job->outcome.fact.mount_id == h->mount_id)
-                r = plan_from_record(job, v, h);
-        else if (r >= 0) {
-                /* Somebody has taken the mount away, and we were faster than the news of it. */
+        if (r < 0) {
+                job_fail(job, r);
+                job_conclude(job);
+                return;
+        }
+
+        h = find_confirmed(job, reply ? &job->outcome.fact : NULL);
+        if (!h) {
                 failure_done(&job->failure);
                 mount_outcome_done(&job->outcome);
-                if (h)
-                        manager_release_holder(job->manager, v, h);
                 observe(job);
                 return;
         }
+        job->repeated = true;
+        r = plan_from_record(job, volumes_find(&job->manager->volumes, job->request.volume), h);
         if (r < 0)
                 job_fail(job, r);
         job_conclude(job);
@@ -228,7 +283,7 @@ void job_mount_begin(Job *job) {
                 r = failure_set(&job->failure, FAILURE_INVALID_TARGET,
                                 "The target is held as volume %s: unmount that first, or use another target.",
                                 other->id);
-        else if (h && !streq(h->spec, spec) && job->operation == OPERATION_MOUNT)
+        else if (h && !streq(h->spec, spec))
                 r = failure_set(&job->failure, FAILURE_INCOMPATIBLE,
                                 "%s is mounted at the target already, for another request: unmount it first.",
                                 q->volume);
@@ -237,10 +292,13 @@ void job_mount_begin(Job *job) {
         else if (!v && volumes_count(&m->volumes) >= VOLUMES_MAX)
                 r = failure_set(&job->failure, FAILURE_LIMIT_REACHED,
                                 "%i volumes are known: have those that are gone forgotten.", VOLUMES_MAX);
-        if (r != 0) {
-                if (r < 0)
-                        job_fail(job, r);
+        if (r < 0) {
+                job_fail(job, r);
                 job_conclude(job);
+                return;
+        }
+        if (r > 0) {
+                conclude_refused(job);
                 return;
         }
 

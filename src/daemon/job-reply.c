@@ -7,11 +7,12 @@
 /* What mount, adopt and plan have in common. */
 static int append_plan(Job *job, sd_bus_message *reply) {
         const Plan *p = &job->plan;
+        bool planned = p->context; /* and not refused before there was a plan */
         int r;
 
-        r = bus_append_option(reply, "Strategy", "s", strategy_to_string(p->strategy));
+        r = bus_append_option(reply, "Strategy", "s", planned ? strategy_to_string(p->strategy) : "");
         if (r >= 0)
-                r = bus_append_option(reply, "Reason", "s", reason_to_string(p->reason));
+                r = bus_append_option(reply, "Reason", "s", planned ? reason_to_string(p->reason) : "");
         if (r >= 0)
                 r = bus_append_option(reply, "Text", "s", strempty(p->text));
         if (r >= 0)
@@ -19,7 +20,8 @@ static int append_plan(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "ReadOnly", "b", (int) p->read_only);
         if (r >= 0)
-                r = bus_append_option(reply, "Shared", "b", (int) (p->reason == REASON_CONTEXT_SHARED || p->share));
+                r = bus_append_option(reply, "Shared", "b",
+                                      (int) (p->reason == REASON_CONTEXT_SHARED || job->share_target));
         if (r >= 0)
                 r = bus_append_option(reply, "SELinuxMode", "s", manager_selinux_mode(job->manager));
         return r;

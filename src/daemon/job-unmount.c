@@ -31,7 +31,7 @@ static void unmounted(Job *job, sd_bus_message *reply) {
         int there, r;
 
         if (!reply) {
-                bool lost = !job->worker;
+                bool lost = job->acting;
 
                 set_state(job, HOLDER_MOUNTED);
                 job_conclude(job);
@@ -45,6 +45,7 @@ static void unmounted(Job *job, sd_bus_message *reply) {
                 set_state(job, HOLDER_MOUNTED);
                 job_fail(job, r < 0 ? r : -EBADMSG);
                 job_conclude(job);
+                watch_recheck(m);
                 return;
         }
 
@@ -64,6 +65,7 @@ static void act(Job *job) {
                 job_conclude(job);
                 return;
         }
+        job->acting = true;
         job_call_worker(job, unmounted, WORKER_UNMOUNT, WORKER_UNMOUNT_IN, job->request.target, h->mount_id);
 }
 
@@ -73,7 +75,7 @@ void job_unmount_begin(Job *job) {
         int r;
 
         if (h) {
-                r = free_and_strdup(&job->request.holder, h->name);
+                r = free_and_strdup(&job->holder, h->name);
                 if (r >= 0)
                         r = free_and_strdup(&job->plan.context, v->context);
                 if (r < 0) {

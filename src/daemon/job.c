@@ -16,6 +16,8 @@ static const char *const operation_table[OPERATIONS] = {
 };
 DEFINE_STRING_TABLE(operation, Operation);
 
+enum { CALLS_MAX = 64 }; /* that one job answers */
+
 static const struct {
         void (*begin)(Job *job);
         int (*append)(Job *job, sd_bus_message *reply);
@@ -50,6 +52,8 @@ static Job *job_free(Job *job) {
         free(job->expected);
         free(job->caller);
         free(job->actual);
+        free(job->holder);
+        free(job->share_target);
         failure_done(&job->failure);
         failure_done(&job->refusal);
         observed_done(&job->observed);
@@ -58,11 +62,6 @@ static Job *job_free(Job *job) {
         saved_volume_done(&job->saved);
         free(job);
         return NULL;
-}
-
-void jobs_teardown(Manager *m) {
-        while (m->jobs)
-                job_free(m->jobs);
 }
 
 static int add_call(Job *job, sd_bus_message *call) {
@@ -83,7 +82,7 @@ static int answer(Job *job, sd_bus_message *call) {
                 _cleanup_free_ char *name =
                         strdup_printf(ERROR_PREFIX "%s", failure_kind_to_string(job->failure.kind));
 
-                return name ? sd_bus_reply_method_errorf(call, name, "%s", job->failure.message) : -ENOMEM;
+                return name ? sd_bus_reply_method_errorf(call, name, "%s", strempty(job->failure.message)) : -ENOMEM;
         }
 
         r = sd_bus_message_new_method_return(call, &reply);
@@ -106,6 +105,22 @@ static void answer_all(Job *job) {
         job->answered = true;
 }
 
+static int set_canceled(Job *job) {
+        return failure_set(&job->failure, FAILURE_CANCELED, "%s: selvold is ending; call again.",
+                           job->request.volume);
+}
+
+/* What has begun is left as it is: the record says so, and the next start compares it with the mount table. */
+void jobs_teardown(Manager *m) {
+        while (m->jobs) {
+                Job *job = m->jobs;
+
+                if (set_canceled(job) > 0)
+                        answer_all(job);
+                job_free(job);
+        }
+}
+
 bool job_is_running_on(const Manager *m, const char *volume) {
         const Job *job;
 
@@ -115,13 +130,32 @@ bool job_is_running_on(const Manager *m, const char *volume) {
         return false;
 }
 
+bool job_is_running_at(const Manager *m, const char *target) {
+        const Job *job;
+
+        DL_FOREACH (m->jobs, job)
+                if (operations[job->operation].changes && !job->concluded && streq(job->request.target, target))
+                        return true;
+        return false;
+}
+
+/* The one that a new job would get in the way of: a volume, and a target, belong to one job at a time. */
 static Job *find_running(Manager *m, const Request *q) {
         Job *job;
 
         DL_FOREACH (m->jobs, job)
-                if (operations[job->operation].changes && streq(job->request.volume, q->volume))
+                if (operations[job->operation].changes &&
+                    (streq(job->request.volume, q->volume) || streq(job->request.target, q->target)))
                         return job;
         return NULL;
+}
+
+static int set_timed_out(Job *job) {
+        return failure_set(
+                &job->failure, FAILURE_TIMED_OUT,
+                "%s: the file system or its server did not answer in time. Other volumes are not affected; "
+                "the volume is busy until the attempt has been cleaned up.",
+                job->request.volume);
 }
 
 /* The deadline: the caller is answered at once, and the connection is half-closed so that the child is ended. What it
@@ -129,23 +163,28 @@ static Job *find_running(Manager *m, const Request *q) {
 static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         Job *job = userdata;
 
+        /* Of what is being settled the failure is known. */
+        if (!job->settling && set_timed_out(job) < 0)
+                job_fail(job, -ENOMEM);
         job->timed_out = true;
-        if (failure_set(&job->failure, FAILURE_TIMED_OUT,
-                        "%s: the file system or its server did not answer in time. Other volumes are not affected; "
-                        "the volume is busy until the attempt has been cleaned up.",
-                        job->request.volume) > 0)
-                answer_all(job);
+        answer_all(job);
         if (job->worker)
                 worker_hang_up(job->worker);
         return 0;
 }
 
-static int set_deadline(Job *job) {
-        const Settings *s = &job->manager->settings;
-        uint64_t usec = job->request.timeout_usec > 0 ? job->request.timeout_usec : s->job_timeout_usec;
-
+static int set_deadline(Job *job, uint64_t usec) {
+        job->deadline = sd_event_source_disable_unref(job->deadline);
         return sd_event_add_time_relative(job->manager->event, &job->deadline, CLOCK_MONOTONIC, usec, 0, on_deadline,
                                           job);
+}
+
+void job_begin_settling(Job *job) {
+        job->settling = true;
+        job->worker = worker_disconnect(job->worker);
+        if (set_deadline(job, job->manager->settings.job_timeout_usec) < 0)
+                log_error("No memory for a deadline: cleaning up after a job on volume %s may take long.",
+                          job->request.volume);
 }
 
 static char *describe_caller(sd_bus_message *call) {
@@ -184,15 +223,26 @@ static int job_new(Manager *m, sd_bus_message *call, Operation operation, const 
         return 0;
 }
 
+static int join(Job *job, sd_bus_message *call, Failure *f) {
+        if (job->n_calls >= CALLS_MAX)
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%i calls wait for this already.", CALLS_MAX);
+        return add_call(job, call);
+}
+
 int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const char *expected,
               Failure *f) {
         bool changes = operations[operation].changes;
         Job *running = changes ? find_running(m, request) : NULL, *job;
+        uint64_t usec;
         int r;
 
         if (running && running->operation == operation && !running->answered &&
             request_equal(&running->request, request))
-                return add_call(running, call);
+                return join(running, call, f);
+        if (running && !streq(running->request.volume, request->volume))
+                return failure_set(f, FAILURE_BUSY,
+                                   "%s: %s is running at the target for volume %s; call again when it has ended.",
+                                   request->volume, operation_to_string(running->operation), running->request.volume);
         if (running)
                 return failure_set(f, FAILURE_BUSY,
                                    "%s: %s is running for another request; call again when it has ended.",
@@ -210,7 +260,8 @@ int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *re
                 return r;
         job->request = *request;
         *request = REQUEST_INIT;
-        r = set_deadline(job);
+        usec = job->request.timeout_usec > 0 ? job->request.timeout_usec : m->settings.job_timeout_usec;
+        r = set_deadline(job, usec);
         if (r < 0) {
                 job_free(job);
                 return r;
@@ -227,9 +278,14 @@ static int on_worker_reply(sd_bus_message *reply, void *userdata, sd_bus_error *
 
         job->slot = sd_bus_slot_unref(job->slot);
         if (!e) {
-                /* It was late, but it is done: a repeated call gets this answer. */
-                if (job->timed_out)
-                        failure_done(&job->failure);
+                /* Late, but if it was the act itself it is done, and a repeated call gets this answer. What only
+                 * leads up to it leads nowhere, as the connection is half closed. */
+                if (job->timed_out && !job->settling) {
+                        if (job->acting)
+                                failure_done(&job->failure);
+                        else
+                                reply = NULL;
+                }
                 step(job, reply);
                 return 0;
         }
@@ -300,15 +356,15 @@ void job_call_worker(Job *job, JobStep step, const char *member, const char *typ
 }
 
 void job_fail(Job *job, int error) {
-        FailureKind kind = error == -EBADMSG ? FAILURE_WORKER_FAILED : FAILURE_LIMIT_REACHED;
+        FailureKind kind = error == -ENOMEM ? FAILURE_LIMIT_REACHED : FAILURE_WORKER_FAILED;
+        const char *text = strerror(-error);
 
         if (job->failure.kind != FAILURE_NONE)
                 return;
-        if (failure_set(&job->failure, kind, "%s",
-                        error == -EBADMSG
-                                ? "The worker's answer makes no sense: are selvold and selvol-worker of the same "
-                                  "version?"
-                                : strerror(-error)) < 0)
+        /* What sd-bus says of a message with other types than expected is -ENXIO or -EBUSY. */
+        if (error == -EBADMSG || error == -ENXIO || error == -EBUSY)
+                text = "The worker's answer makes no sense: are selvold and selvol-worker of the same version?";
+        if (failure_set(&job->failure, kind, "%s", text) < 0)
                 job->failure = (Failure){ .kind = kind, .message = NULL };
 }
 
@@ -317,16 +373,25 @@ typedef struct Waiting {
         void (*callback)(Job *job);
 } Waiting;
 
+static int set_commit_failure(Job *job, int error) {
+        const char *outcome = job->concluded ? "what was done is not recorded yet" : "nothing was changed";
+
+        if (error == -ECANCELED)
+                return set_canceled(job);
+        return failure_set(&job->failure, FAILURE_STORE_FAILED,
+                           "%s: the state could not be written (%s), so %s: make room in %s and call again.",
+                           job->request.volume, strerror(-error), outcome, job->manager->options.state_directory);
+}
+
 static void on_committed(Manager *m, int error, void *userdata) {
         Waiting *w = userdata;
         Job *job = w->job;
         void (*callback)(Job *) = w->callback;
 
         free(w);
-        if (error < 0 && job->failure.kind == FAILURE_NONE &&
-            failure_set(&job->failure, FAILURE_STORE_FAILED,
-                        "%s: the state could not be written (%s), so nothing was changed: make room in %s.",
-                        job->request.volume, strerror(-error), m->options.state_directory) < 0)
+        /* Who only asks needs no record. */
+        if (error < 0 && job->failure.kind == FAILURE_NONE && operations[job->operation].changes &&
+            set_commit_failure(job, error) < 0)
                 job_fail(job, -ENOMEM);
         callback(job);
 }

@@ -52,12 +52,16 @@ struct Job {
         Failure failure; /* what went wrong, if anything */
         Observed observed;
         MountOutcome outcome;
-        Plan plan;
+        Plan plan; /* without plan.share, which belongs to the record: */
+        char *share_target;
+        uint64_t share_mount_id;
         Failure refusal; /* plan: why a mount would be refused */
         SavedVolume saved;
         bool acting;    /* the worker may have changed something */
         bool settling;  /* and is being asked what is left of it */
+        bool repeated;  /* a mount that was done before: no new decision */
         bool unmounted; /* unmount: there was a mount */
+        char *holder;   /* likewise: who held it */
         bool matches;   /* verify */
         char *actual;   /* likewise */
 };
@@ -78,6 +82,8 @@ void job_send_worker_call(Job *job, JobStep step, sd_bus_message *call);
 void job_then(Job *job, void (*callback)(Job *job));
 /* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. */
 void job_fail(Job *job, int error);
+/* Gives the job, which has failed, a connection and a deadline of its own to clean up after the worker. */
+void job_begin_settling(Job *job);
 /* Ends the job: logs, counts, adds to the history, and answers once all of that is durable. */
 void job_conclude(Job *job);
 
@@ -105,3 +111,5 @@ void job_record_outcome(Job *job, Holder *h);
 void jobs_teardown(Manager *m);
 /* Whether a job is at work on the volume that may change its mounts. */
 bool job_is_running_on(const Manager *m, const char *volume);
+/* The same of a target. */
+bool job_is_running_at(const Manager *m, const char *target);

@@ -35,7 +35,7 @@ static Verdict judge(const Volume *v, const Holder *h, const MountFact *fact) {
         }
 }
 
-static void carry_out(Manager *m, Volume *v, Holder *h, const MountFact *fact) {
+void reconcile_holder(Manager *m, Volume *v, Holder *h, const MountFact *fact) {
         switch (judge(v, h, fact)) {
         case KEEP:
                 break;
@@ -65,10 +65,9 @@ void reconcile(Manager *m, const MountFact *facts, size_t n_facts) {
         Holder *h, *next_holder;
 
         HASH_ITER (hh, m->volumes.table, v, next) {
-                if (job_is_running_on(m, v->id))
-                        continue;
                 LL_FOREACH_SAFE(v->holders, h, next_holder)
-                carry_out(m, v, h, find_fact(facts, n_facts, h->target));
+                if (!job_is_running_at(m, h->target))
+                        reconcile_holder(m, v, h, find_fact(facts, n_facts, h->target));
         }
 }
 

@@ -60,6 +60,8 @@ static void count_job(Job *job, uint64_t duration) {
                 count_failure(job, plugin);
                 return;
         }
+        if (job->repeated)
+                return;
         if (job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT)
                 metrics_count(metrics, METRIC_DECISIONS, strategy_to_string(job->plan.strategy),
                               reason_to_string(job->plan.reason));
@@ -76,7 +78,7 @@ static void add_history(Job *job, uint64_t duration, const char *text) {
                 .result = (char *) (failed ? failure_kind_to_string(job->failure.kind) : "done"),
                 .reason = (char *) (planned ? reason_to_string(job->plan.reason) : ""),
                 .target = q->target,
-                .holder = q->holder,
+                .holder = job->holder ? job->holder : q->holder,
                 .context = job->plan.context,
                 .caller = job->caller,
                 .text = (char *) text,
@@ -107,7 +109,7 @@ static void log_job(Job *job, uint64_t duration, const char *text) {
                 { "MESSAGE_ID", message },
                 { "SELVOL_VOLUME", q->volume },
                 { "SELVOL_OPERATION", operation_to_string(job->operation) },
-                { "SELVOL_HOLDER", q->holder },
+                { "SELVOL_HOLDER", job->holder ? job->holder : q->holder },
                 { "SELVOL_TARGET", q->target },
                 { "SELVOL_CONTEXT", job->actual ? job->actual : job->plan.context },
                 { "SELVOL_STRATEGY", planned ? strategy_to_string(job->plan.strategy) : NULL },
@@ -135,8 +137,8 @@ void record_job(Job *job) {
                 text = strempty(job->plan.text);
 
         count_job(job, duration);
-        /* A dry run is nobody's decision. */
-        if (job->operation == OPERATION_PLAN)
+        /* A dry run is nobody's decision, and what was decided before is no new one. */
+        if (job->operation == OPERATION_PLAN || job->repeated)
                 return;
         log_job(job, duration, text);
         if (job->operation != OPERATION_VERIFY || !job->matches)

@@ -15,6 +15,8 @@ struct Watch {
         sd_bus *worker;
         sd_event_source *retry;
         unsigned retry_sec;
+        uint64_t n_expected;       /* mounts recorded so far */
+        uint64_t n_expected_asked; /* when the snapshot under way was asked for */
 };
 
 static void retry_later(Manager *m);
@@ -43,31 +45,39 @@ static int take_snapshot(Manager *m, sd_bus_message *reply) {
         return r;
 }
 
+/* The kernel gives an id anew once it is free, so the same id may have gone from one target and come to another. */
+static bool has_come(const MountFact *came, size_t n, const Holder *h) {
+        for (size_t i = 0; i < n; i++)
+                if (came[i].mount_id == h->mount_id && streq(came[i].target, h->target))
+                        return true;
+        return false;
+}
+
 /* Only what went matters: what came, came through us, or is nobody's until it is adopted. */
-static void take_removed(Manager *m, uint64_t mount_id) {
+static void take_removed(Manager *m, uint64_t mount_id, const MountFact *came, size_t n_came) {
         Volume *v, *next;
         Holder *h, *next_holder;
 
         HASH_ITER (hh, m->volumes.table, v, next)
                 LL_FOREACH_SAFE(v->holders, h, next_holder)
-        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !job_is_running_on(m, v->id))
+        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) &&
+            !job_is_running_at(m, h->target))
                 manager_release_holder(m, v, h);
 }
 
 static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         Manager *m = userdata;
-        MountFact *facts;
+        MountFact *came = NULL;
+        size_t n_came = 0;
         uint64_t id;
-        size_t n;
         int r;
 
-        r = worker_read_facts(signal, &facts, &n);
-        if (r >= 0) {
-                facts_free(facts, n);
+        r = worker_read_facts(signal, &came, &n_came);
+        if (r >= 0)
                 r = sd_bus_message_enter_container(signal, 'a', "t");
-        }
         while (r >= 0 && (r = sd_bus_message_read(signal, "t", &id)) > 0)
-                take_removed(m, id);
+                take_removed(m, id, came, n_came);
+        facts_free(came, n_came);
         if (r < 0)
                 log_error_errno(r, "The worker's news of the mount table can't be read: %m");
         return 0;
@@ -89,6 +99,11 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
                 retry_later(m);
                 return 0;
         }
+        /* It may be older than a mount that was recorded meanwhile. */
+        if (m->watch->n_expected != m->watch->n_expected_asked) {
+                watch_recheck(m);
+                return 0;
+        }
         r = take_snapshot(m, reply);
         if (r < 0) {
                 log_error_errno(r, "The worker's mount table can't be read: %m");
@@ -103,7 +118,10 @@ static int connect_watch(Manager *m, bool wait) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
         int r;
 
-        r = worker_connect(m->options.worker_socket, m->event, &worker);
+        r = worker_connect(m->options.worker_socket, NULL, &worker);
+        /* What went must be heard of before what a job says that came: it may have the same id. */
+        if (r >= 0)
+                r = sd_bus_attach_event(worker, m->event, SD_EVENT_PRIORITY_IMPORTANT);
         if (r >= 0)
                 r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED, on_changed,
                                         m);
@@ -119,8 +137,10 @@ static int connect_watch(Manager *m, bool wait) {
                 r = sd_bus_call(worker, call, (uint64_t) FIRST_LOOK_SEC * USEC_PER_SEC, NULL, &reply);
                 if (r >= 0)
                         r = take_snapshot(m, reply);
-        } else
+        } else {
+                m->watch->n_expected_asked = m->watch->n_expected;
                 r = sd_bus_call_async(worker, NULL, call, on_snapshot, m, (uint64_t) FIRST_LOOK_SEC * USEC_PER_SEC);
+        }
         if (r < 0)
                 return r;
 
@@ -173,6 +193,7 @@ static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *erro
 }
 
 void watch_expect(Manager *m, const MountFact *fact) {
+        m->watch->n_expected++;
         /* Without a connection the next one begins with a full look. */
         if (m->watch->worker &&
             sd_bus_call_method_async(m->watch->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT,

@@ -189,16 +189,24 @@ int worker_read_observed(sd_bus_message *m, Node *ret_node, Observed *ret) {
         return 0;
 }
 
-bool worker_error_is_answer(const sd_bus_error *e) {
-        const char *kind = e->name ? startswith(e->name, ERROR_PREFIX) : NULL;
+static FailureKind kind_of_error(const sd_bus_error *e) {
+        const char *name = e->name ? startswith(e->name, ERROR_PREFIX) : NULL;
+        int kind = name ? failure_kind_from_string(name) : -EINVAL;
 
-        return kind && failure_kind_from_string(kind) > 0;
+        return kind > 0 ? (FailureKind) kind : FAILURE_NONE;
+}
+
+bool worker_error_is_answer(const sd_bus_error *e) {
+        FailureKind kind = kind_of_error(e);
+
+        return kind != FAILURE_NONE && kind != FAILURE_WORKER_FAILED;
 }
 
 int worker_read_failure(const sd_bus_error *e, Failure *f) {
-        if (worker_error_is_answer(e))
-                return failure_set(f, (FailureKind) failure_kind_from_string(e->name + strlen(ERROR_PREFIX)), "%s",
-                                   strempty(e->message));
+        FailureKind kind = kind_of_error(e);
+
+        if (kind != FAILURE_NONE)
+                return failure_set(f, kind, "%s", strempty(e->message));
         return failure_set(f, FAILURE_WORKER_FAILED,
                            "The worker gave no answer (%s): see journalctl -u selvol-worker.", strempty(e->message));
 }

@@ -26,6 +26,6 @@ int worker_read_observed(sd_bus_message *m, Node *ret_node, Observed *ret);
 /* Turns an error reply into a failure: the worker's own errors as they are, everything else as WORKER_FAILED.
  * Returns the kind or -ENOMEM. */
 int worker_read_failure(const sd_bus_error *e, Failure *f);
-/* Whether an error reply came from the worker's verb, so that nothing was left half done, and not from a connection
- * that broke. */
+/* Whether an error reply is the verb's own verdict, so that nothing was left half done. A connection that broke says
+ * nothing of the kind, and neither does WORKER_FAILED. */
 bool worker_error_is_answer(const sd_bus_error *e);

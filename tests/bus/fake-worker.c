@@ -3,9 +3,13 @@
 /* Stands in for selvol-worker in the bus ring: it speaks the same protocol, on a node that has SELinux on, over a
  * pretended mount table in DIRECTORY/mounts. What goes wrong is asked for by the last part of the source's name:
  *
- *   hang-observe, hang-mount   never answers            die-observe, die-mount, die-after  ends, the last one after
- * mounting drop-context               CONTEXT_DROPPED          xfs, vfat                          holds such a file
- * system nonsense                   answers with rubbish
+ *   hang-observe, hang-mount, hang-after   never answers, the last one after mounting
+ *   die-observe, die-mount, die-after      ends, likewise
+ *   slow-observe, slow-mount, slow-unmount takes half a second
+ *   drop-context                           CONTEXT_DROPPED
+ *   busy                                   can't be unmounted
+ *   xfs, vfat                              holds such a file system
+ *   nonsense                               answers with rubbish
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -17,13 +21,14 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include <systemd/sd-bus.h>
 
 #include "core/failure.h"
 #include "core/worker-protocol.h"
 
-enum { CONNECTIONS_MAX = 64 };
+enum { CONNECTIONS_MAX = 64, LOOK_INTERVAL_USEC = 50000 };
 
 typedef struct Mount {
         unsigned long long id;
@@ -142,6 +147,10 @@ static _Noreturn void hang(void) {
                 pause();
 }
 
+static void slow_down(void) {
+        (void) usleep(500000);
+}
+
 static const char *type_of(const char *source) {
         return behaves(source, "xfs") ? "xfs" : behaves(source, "vfat") ? "vfat" : "ext4";
 }
@@ -161,6 +170,8 @@ static int verb_observe(sd_bus_message *call, void *userdata, sd_bus_error *erro
                 hang();
         if (behaves(source, "die-observe"))
                 _exit(1);
+        if (behaves(source, "slow-observe"))
+                slow_down();
         if (isempty(source) != find_mount(target, &here))
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "It is a mount already, or none.");
 
@@ -213,6 +224,8 @@ static int verb_mount(sd_bus_message *call, void *userdata, sd_bus_error *error)
                 hang();
         if (behaves(source, "die-mount"))
                 _exit(1);
+        if (behaves(source, "slow-mount"))
+                slow_down();
         if (behaves(source, "drop-context"))
                 return sd_bus_error_set(error, ERROR_PREFIX "ContextDropped", "The kernel shows no context.");
 
@@ -223,6 +236,8 @@ static int verb_mount(sd_bus_message *call, void *userdata, sd_bus_error *error)
         add_mount(&m, &m.id);
         if (behaves(source, "die-after"))
                 _exit(1);
+        if (behaves(source, "hang-after"))
+                hang();
 
         r = sd_bus_message_new_method_return(call, &reply);
         if (r >= 0)
@@ -265,14 +280,17 @@ static int verb_verify(sd_bus_message *call, void *userdata, sd_bus_error *error
 static int verb_unmount(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         const char *target;
         uint64_t id;
-        Mount m;
+        Mount m = { 0 };
         int r;
 
         r = sd_bus_message_read(call, "st", &target, &id);
         if (r < 0)
                 return r;
-        if (find_mount(target, &m) && behaves(m.source, "busy"))
+        (void) find_mount(target, &m);
+        if (behaves(m.source, "busy"))
                 return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It is in use.");
+        if (behaves(m.source, "slow-unmount"))
+                slow_down();
         return sd_bus_reply_method_return(call, "b", (int) remove_mount(target, id));
 }
 
@@ -289,27 +307,34 @@ static Mount watched[64];
 static size_t n_watched;
 static bool watching;
 
+/* Ids are given anew once they are free, so an id alone names no mount. */
+static bool is_listed(const Mount *m, const Mount *mounts, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (mounts[i].id == m->id && streq(mounts[i].target, m->target))
+                        return true;
+        return false;
+}
+
 static int send_changes(sd_bus *bus) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
         FILE *f = open_table("r+");
-        Mount now[64];
-        size_t n = read_table(f, now);
+        size_t n, n_came = 0;
+        Mount now[64], came[64];
         int r;
 
+        n = read_table(f, now);
         (void) fclose(f);
+        for (size_t i = 0; i < n; i++)
+                if (!is_listed(&now[i], watched, n_watched))
+                        came[n_came++] = now[i];
         r = sd_bus_message_new_signal(bus, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED);
         if (r >= 0)
-                r = send_table(signal, NULL, 0);
+                r = send_table(signal, came, n_came);
         if (r >= 0)
                 r = sd_bus_message_open_container(signal, 'a', "t");
-        for (size_t i = 0; i < n_watched && r >= 0; i++) {
-                size_t k = 0;
-
-                while (k < n && now[k].id != watched[i].id)
-                        k++;
-                if (k == n)
+        for (size_t i = 0; i < n_watched && r >= 0; i++)
+                if (!is_listed(&watched[i], now, n))
                         r = sd_bus_message_append(signal, "t", (uint64_t) watched[i].id);
-        }
         if (r >= 0)
                 r = sd_bus_message_close_container(signal);
         if (r >= 0)
@@ -319,17 +344,25 @@ static int send_changes(sd_bus *bus) {
         return r;
 }
 
+/* Like the real one, ignores an id that it has seen. */
 static int verb_expect(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *target;
         uint64_t id;
         int r;
 
         r = sd_bus_message_enter_container(call, 'r', "tsssssbb");
         if (r >= 0)
-                r = sd_bus_message_read(call, "t", &id);
+                r = sd_bus_message_read(call, "ts", &id, &target);
         if (r < 0)
                 return r;
-        if (n_watched < 64)
-                watched[n_watched++].id = id;
+        for (size_t i = 0; i < n_watched; i++)
+                if (watched[i].id == id)
+                        return sd_bus_reply_method_return(call, NULL);
+        if (n_watched < 64) {
+                watched[n_watched] = (Mount){ .id = id };
+                (void) snprintf(watched[n_watched].target, sizeof(watched->target), "%s", target);
+                n_watched++;
+        }
         return sd_bus_reply_method_return(call, NULL);
 }
 
@@ -364,7 +397,15 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
+static uint64_t monotonic_usec(void) {
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
+}
+
 static _Noreturn void serve(int fd) {
+        uint64_t next_look = 0;
         sd_id128_t id;
         sd_bus *bus;
         int r;
@@ -377,10 +418,13 @@ static _Noreturn void serve(int fd) {
                 r = sd_bus_process(bus, NULL);
                 if (r < 0)
                         _exit(0);
-                if (r == 0 && sd_bus_wait(bus, watching ? 20000 : UINT64_MAX) < 0)
+                if (r == 0 && sd_bus_wait(bus, watching ? LOOK_INTERVAL_USEC : UINT64_MAX) < 0)
                         _exit(0);
-                if (r == 0 && watching && send_changes(bus) < 0)
-                        _exit(0);
+                if (r == 0 && watching && monotonic_usec() >= next_look) {
+                        if (send_changes(bus) < 0)
+                                _exit(0);
+                        next_look = monotonic_usec() + LOOK_INTERVAL_USEC;
+                }
         }
 }
 

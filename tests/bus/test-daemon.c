@@ -191,7 +191,9 @@ static const BadCall bad_calls[] = {
         { "dies", "v", "/dev/die-mount", T1, POD_A, "WorkerFailed", "journalctl" },
         { "dies-after", "v", "/dev/die-after", T1, POD_A, "WorkerFailed", "journalctl" },
         { "dies-early", "v", "/dev/die-observe", T1, POD_A, "WorkerFailed", "journalctl" },
-        { "nonsense", "v", "/dev/nonsense", T1, POD_A, "WorkerFailed", "" },
+        { "nonsense", "v", "/dev/nonsense", T1, POD_A, "WorkerFailed", "same version" },
+        { "timeout-too-long", "v", "/dev/vdb", T1, "{'TimeoutUSec': <@t 3600000001>}", "InvalidOption",
+          "TimeoutUSec" },
 };
 
 /* A clear error, and nothing is changed: no mount, no record. */
@@ -598,6 +600,255 @@ static void test_objects(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(g_variant_n_children(objects), ==, 2);
 }
 
+static void run_for(guint ms) {
+        for (gint64 end = g_get_monotonic_time() + (gint64) ms * 1000; g_get_monotonic_time() < end; g_usleep(1000))
+                g_main_context_iteration(NULL, FALSE);
+}
+
+static GVariant *unmount_arguments(const char *volume, const char *target) {
+        return g_variant_new_parsed("(%s, %s, @a{sv} {})", volume, target);
+}
+
+/* The entries of a volume's history. */
+static GVariant *get_history(Fixture *f, const char *object) {
+        g_autoptr(GVariant) reply = NULL;
+        g_autoptr(GError) error = NULL;
+
+        reply = g_dbus_connection_call_sync(f->client, "org.selvol1", object, "org.selvol1.Volume", "GetHistory",
+                                            NULL, G_VARIANT_TYPE("(a(tsssa{sv}))"), G_DBUS_CALL_FLAGS_NONE, -1, NULL,
+                                            &error);
+        g_assert_no_error(error);
+        return g_variant_get_child_value(reply, 0);
+}
+
+static void assert_metric(Fixture *f, const char *line) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+        const char *text;
+
+        reply = call(f, "GetMetrics", NULL, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s)", &text);
+        if (!strstr(text, line))
+                g_test_message("%s", text);
+        g_assert_nonnull(strstr(text, line));
+}
+
+/* Published, but too late: it is taken away again, is no success in any record, and may have been written to. */
+static void test_late(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) plain = NULL, tainted = NULL, history = NULL, last = NULL;
+        const char *operation, *result;
+        g_autofree char *table = NULL;
+        GError *error = NULL;
+
+        plain = call_mount(f, "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
+        g_assert_true(call_unmount(f, "v", T1, &error));
+        g_assert_no_error(error);
+        g_assert_null(call_mount(f, "v", "/dev/hang-after", T1,
+                                 "{'TimeoutUSec': <@t 300000>, 'SELinuxLevel': <'s0:c1,c2'>, " OVM "}", &error));
+        assert_error(g_steal_pointer(&error), "TimedOut", "");
+        WAIT_FOR(f, count_holders(f, "v") == 0);
+        table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+        tainted = get_property(f, "v", "Tainted");
+        g_assert_true(g_variant_get_boolean(tainted));
+        history = get_history(f, "/org/selvol1/volume/v");
+        last = g_variant_get_child_value(history, g_variant_n_children(history) - 1);
+        g_variant_get(last, "(t&s&s&s@a{sv})", NULL, &operation, &result, NULL, NULL);
+        g_assert_cmpstr(operation, ==, "mount");
+        g_assert_cmpstr(result, ==, "TimedOut");
+        assert_metric(f, "selvol_refusals_total{error=\"TimedOut\"} 1\n");
+}
+
+/* Two volumes want one target at the same time. */
+static void test_same_target(Fixture *f, gconstpointer data) {
+        GAsyncResult *one = call_start(f, "MountVolume", mount_arguments("v", "/dev/a/slow-observe", T1, POD_A)),
+                     *two = call_start(f, "MountVolume", mount_arguments("w", "/dev/b/slow-observe", T1, POD_A));
+        g_autoptr(GVariant) mounted = NULL;
+        GError *error = NULL;
+
+        mounted = call_end(f, one, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_end(f, two, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "volume v");
+        g_assert_null(call_mount(f, "w", "/dev/vdc", T1, POD_A, &error));
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "volume v");
+        assert_metric(f, "selvol_store_errors_total 0\n");
+}
+
+/* A plan for a target that is being mounted on leaves the mount alone. */
+static void test_plan_meanwhile(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/slow-mount", T1, POD_A));
+        g_autoptr(GVariant) plan = NULL, mounted = NULL;
+        GError *error = NULL;
+
+        run_for(200);
+        plan = call(f, "PlanVolume", mount_arguments("v", "/dev/slow-mount", T1, POD_A), &error);
+        g_assert_no_error(error);
+        mounted = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        assert_metric(f, "selvol_holders_lost_total 0\n");
+}
+
+/* What MountVolume would refuse, and what it answers to a call that repeats one. */
+static void test_plan_held(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, other = NULL, other_plan = NULL, same = NULL, same_plan = NULL;
+        const char *name, *context;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        other = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_B), &error);
+        g_assert_no_error(error);
+        other_plan = g_variant_get_child_value(other, 0);
+        g_assert_true(g_variant_lookup(other_plan, "Error", "&s", &name));
+        g_assert_cmpstr(name, ==, "Incompatible");
+        same = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A), &error);
+        g_assert_no_error(error);
+        same_plan = g_variant_get_child_value(same, 0);
+        g_assert_false(g_variant_lookup(same_plan, "Error", "&s", &name));
+        g_assert_true(g_variant_lookup(same_plan, "Context", "&s", &context));
+        g_assert_cmpstr(context, ==, CONTEXT_A);
+}
+
+static void test_join_unmount(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL;
+        GAsyncResult *calls[2];
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/slow-unmount", T1, POD_A, &error);
+        g_assert_no_error(error);
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                calls[i] = call_start(f, "UnmountVolume", unmount_arguments("v", T1));
+                run_for(100);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
+
+                g_assert_no_error(error);
+                g_assert_nonnull(reply);
+        }
+}
+
+/* Those who wait for one job are limited too. */
+static void test_join_limit(Fixture *f, gconstpointer data) {
+        GAsyncResult *calls[80];
+        size_t n_refused = 0;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
+                calls[i] = call_start(f, "MountVolume",
+                                      mount_arguments("v", "/dev/hang-observe", T1, "{'TimeoutUSec': <@t 1000000>}"));
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                GError *error = NULL;
+
+                g_assert_null(call_end(f, calls[i], &error));
+                if (strstr(error->message, "LimitReached"))
+                        n_refused++;
+                g_error_free(error);
+        }
+        g_assert_cmpuint(n_refused, ==, 16);
+}
+
+/* A repeated call is no further decision. */
+static void test_repeated(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) history = NULL;
+        GError *error = NULL;
+
+        for (size_t i = 0; i < 3; i++) {
+                g_autoptr(GVariant) reply = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+
+                g_assert_no_error(error);
+                assert_mounted(reply, CONTEXT_A, "", "context-mount");
+        }
+        history = get_history(f, "/org/selvol1/volume/v");
+        g_assert_cmpuint(g_variant_n_children(history), ==, 1);
+        assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-mount\"} 1\n");
+        assert_metric(f, "volumes_admitted_total{volume_plugin=\"kubernetes.io/csi\",access_mode=\"inline\"} 1\n");
+}
+
+/* The kernel gives an id anew as soon as it is free: the news that a mount went is not about the next one. */
+static void test_mount_id_again(Fixture *f, gconstpointer data) {
+        GError *error = NULL;
+
+        for (size_t i = 0; i < 10; i++) {
+                g_autoptr(GVariant) first = NULL, second = NULL;
+
+                first = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+                g_assert_no_error(error);
+                run_for(120);
+                g_assert_true(call_unmount(f, "v", T1, &error));
+                second = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
+                g_assert_no_error(error);
+                run_for(150);
+                g_assert_cmpuint(count_holders(f, "w"), ==, 1);
+                g_assert_true(call_unmount(f, "w", T2, &error));
+        }
+        assert_metric(f, "selvol_holders_lost_total 0\n");
+}
+
+/* While one holder of a volume is being served, another one's mount goes away. */
+static void test_released_meanwhile(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) first = NULL, second = NULL;
+        GAsyncResult *pending;
+        GError *error = NULL;
+
+        first = call_mount(f, "v", "/dev/slow-mount", T1, POD_A, &error);
+        g_assert_no_error(error);
+        pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/slow-mount", T2, POD_A2));
+        run_for(200);
+        write_file(f, "mounts", "");
+        second = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        WAIT_FOR(f, count_holders(f, "v") == 1);
+}
+
+/* What is adopted stays so if it can't be looked at again, and nobody takes its labels. */
+static void test_adopt_again(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) adopted = NULL, again = NULL;
+        GError *error = NULL;
+
+        write_file(f, "mounts", "8 " T1 " /dev/vdc ext4 - 0\n");
+        adopted = call(f, "AdoptVolume", g_variant_new_parsed("('v', %s, {'SELinuxLevel': <'s0:c1'>})", T1), &error);
+        g_assert_no_error(error);
+        again = call(f, "AdoptVolume", g_variant_new_parsed("('v', %s, {'SELinuxLevel': <'s0:c1'>})", T1), &error);
+        g_assert_no_error(error);
+        assert_mounted(again, "system_u:object_r:container_file_t:s0:c1", "Z", "policy-always");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+
+        g_assert_null(
+                call(f, "AdoptVolume", g_variant_new_parsed("('v', %s, {'SELinuxLevel': <'s0:c2'>})", T1), &error));
+        assert_error(g_steal_pointer(&error), "Incompatible", "unmount it first");
+        worker_stop(f);
+        g_assert_null(
+                call(f, "AdoptVolume", g_variant_new_parsed("('v', %s, {'SELinuxLevel': <'s0:c1'>})", T1), &error));
+        assert_error(g_steal_pointer(&error), "WorkerFailed", "");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
+/* Counters that move without any volume changing get into the file too. */
+static void test_textfile(Fixture *f, gconstpointer data) {
+        g_autofree char *path = g_build_filename(f->directory, "selvol.prom", NULL),
+                        *config = g_strdup_printf("[Service]\nMetricsTextfile=%s\n", path);
+        gint64 end = g_get_monotonic_time() + 15 * G_USEC_PER_SEC;
+        gboolean found = FALSE;
+        GError *error = NULL;
+
+        daemon_stop(f, SIGTERM);
+        write_file(f, "etc/selvol.conf.d/textfile.conf", config);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_null(call_mount(f, "v", "/dev/drop-context", T1, POD_A, &error));
+        assert_error(g_steal_pointer(&error), "ContextDropped", "");
+        while (!found) {
+                g_autofree char *text = NULL;
+
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                run_for(100);
+                (void) g_file_get_contents(path, &text, NULL, NULL);
+                found = text && strstr(text, "selvol_refusals_total{error=\"ContextDropped\"} 1\n");
+        }
+}
+
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/daemon/" name, Fixture, data, set_up, function, tear_down)
@@ -614,13 +865,23 @@ int main(int argc, char *argv[]) {
         ADD("long-strings", NULL, test_long_strings);
         ADD("hang/observe", "hang-observe", test_hang);
         ADD("hang/mount", "hang-mount", test_hang);
-        ADD("join", NULL, test_join);
-        ADD("plan", NULL, test_plan);
-        ADD("adopt", NULL, test_adopt);
+        ADD("hang/late", NULL, test_late);
+        ADD("join/mount", NULL, test_join);
+        ADD("join/unmount", NULL, test_join_unmount);
+        ADD("join/limit", NULL, test_join_limit);
+        ADD("repeated", NULL, test_repeated);
+        ADD("same-target", NULL, test_same_target);
+        ADD("plan/free", NULL, test_plan);
+        ADD("plan/held", NULL, test_plan_held);
+        ADD("plan/meanwhile", NULL, test_plan_meanwhile);
+        ADD("adopt/once", NULL, test_adopt);
+        ADD("adopt/again", NULL, test_adopt_again);
         ADD("verify", NULL, test_verify);
         ADD("forget", NULL, test_forget);
         ADD("unmount-busy", NULL, test_unmount_busy);
         ADD("released-behind-our-back", NULL, test_released_behind_our_back);
+        ADD("released-meanwhile", NULL, test_released_meanwhile);
+        ADD("mount-id-again", NULL, test_mount_id_again);
         ADD("restart/term", GINT_TO_POINTER(SIGTERM), test_restart);
         ADD("restart/kill", GINT_TO_POINTER(SIGKILL), test_restart);
         ADD("interrupted/finished", GINT_TO_POINTER(TRUE), test_interrupted);
@@ -629,6 +890,7 @@ int main(int argc, char *argv[]) {
         ADD("damaged-state", NULL, test_damaged_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);
         ADD("promtool", NULL, test_promtool);
+        ADD("textfile", NULL, test_textfile);
         ADD("introspection/manager", "org.selvol1.Manager", test_introspection);
         ADD("introspection/volume", "org.selvol1.Volume", test_introspection);
         ADD("objects", NULL, test_objects);
