@@ -16,7 +16,16 @@ static const struct {
         { "AdoptVolume", "org.selvol1.adopt-volume" }, { "ForgetVolume", "org.selvol1.forget-volume" },
         { "VerifyLabel", "org.selvol1.verify-label" }, { "PlanVolume", "org.selvol1.inspect" },
         { "GetVolume", "org.selvol1.inspect" },        { "GetMetrics", "org.selvol1.inspect" },
-        { "GetHistory", "org.selvol1.inspect" },
+        { "GetHistory", "org.selvol1.inspect" },       { "Get", "org.selvol1.inspect" },
+        { "GetAll", "org.selvol1.inspect" },           { "GetManagedObjects", "org.selvol1.inspect" },
+        { "Introspect", "org.selvol1.inspect" },
+};
+
+/* Methods that sd-bus answers, with what is known of volumes. */
+static const char *const standard_interfaces[] = {
+        "org.freedesktop.DBus.Properties",
+        "org.freedesktop.DBus.ObjectManager",
+        "org.freedesktop.DBus.Introspectable",
 };
 
 typedef enum Answer { PENDING, ALLOWED, DENIED, CHALLENGE, UNAVAILABLE } Answer;
@@ -125,23 +134,6 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error)
         return 0;
 }
 
-/* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
-static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        Manager *m = userdata;
-        AuthQuery *q, *next;
-
-        LL_FOREACH_SAFE(m->queries, q, next)
-        if (q->dispatched)
-                query_free(q);
-        else if (q->call == message && q->answer != PENDING)
-                q->dispatched = true;
-        return 0;
-}
-
-int authorise_setup(Manager *m) {
-        return sd_bus_add_filter(m->bus, NULL, on_message, m);
-}
-
 static int append_question(sd_bus_message *question, const AuthQuery *q, bool interactive) {
         int r;
 
@@ -214,4 +206,37 @@ int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *
                 return r;
         }
         return 0;
+}
+
+/* Returns 0 to have it answered, as a filter does. */
+static int authorise_standard(Manager *m, sd_bus_message *call, sd_bus_error *error) {
+        _cleanup_free_ char *id = NULL;
+        int r;
+
+        r = sd_bus_path_decode(sd_bus_message_get_path(call), VOLUME_PREFIX, &id);
+        if (r < 0)
+                return r;
+        r = authorise(m, call, strempty(id), "", error);
+        return r < 0 ? r : !r;
+}
+
+/* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
+static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Manager *m = userdata;
+        AuthQuery *q, *next;
+
+        LL_FOREACH_SAFE(m->queries, q, next)
+        if (q->dispatched)
+                query_free(q);
+        else if (q->call == message && q->answer != PENDING)
+                q->dispatched = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(standard_interfaces); i++)
+                if (sd_bus_message_is_method_call(message, standard_interfaces[i], NULL))
+                        return authorise_standard(m, message, error);
+        return 0;
+}
+
+int authorise_setup(Manager *m) {
+        return sd_bus_add_filter(m->bus, NULL, on_message, m);
 }

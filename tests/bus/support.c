@@ -149,12 +149,17 @@ static void on_done(GObject *source, GAsyncResult *result, gpointer userdata) {
 }
 
 /* The pending result is kept as an object's data until it is there. */
-GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments) {
+GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface, const char *method,
+                            GVariant *arguments) {
         GAsyncResult **slot = g_new0(GAsyncResult *, 1);
 
-        g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1", "org.selvol1.Manager", method, arguments,
-                               NULL, G_DBUS_CALL_FLAGS_NONE, 30000, NULL, on_done, slot);
+        g_dbus_connection_call(f->client, "org.selvol1", path, interface, method, arguments, NULL,
+                               G_DBUS_CALL_FLAGS_NONE, 30000, NULL, on_done, slot);
         return (GAsyncResult *) slot;
+}
+
+GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments) {
+        return call_start_at(f, "/org/selvol1", "org.selvol1.Manager", method, arguments);
 }
 
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error) {

@@ -28,6 +28,9 @@ void worker_stop(Fixture *f);
 
 /* Starts a call of the manager; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
+/* The same of any object and interface. */
+GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface, const char *method,
+                            GVariant *arguments);
 /* Waits for the end of it. Returns the reply, or NULL with *error. */
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
 GVariant *call(Fixture *f, const char *method, GVariant *arguments, GError **error);

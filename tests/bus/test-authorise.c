@@ -59,6 +59,38 @@ static void test_denied(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(table, ==, "");
 }
 
+/* What sd-bus answers by itself is known of volumes too. */
+static void test_standard_interfaces(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *path, *interface, *method, *arguments;
+        } calls[] = {
+                { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL },
+                { "/org/selvol1/volume", "org.freedesktop.DBus.Introspectable", "Introspect", NULL },
+                { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)" },
+                { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', 'Version')" },
+        };
+
+        for (size_t i = 0; i < 2 * G_N_ELEMENTS(calls); i++) {
+                size_t k = i / 2;
+                gboolean allowed = i % 2;
+                GDBusMethodInvocation *question;
+                GAsyncResult *pending;
+                g_autoptr(GVariant) reply = NULL;
+                GError *error = NULL;
+
+                pending = call_start_at(f, calls[k].path, calls[k].interface, calls[k].method,
+                                        parse(calls[k].arguments));
+                question = polkit_pop(f);
+                check_question(question, "org.selvol1.inspect");
+                polkit_answer(question, allowed, FALSE);
+                reply = call_end(f, pending, &error);
+                if (allowed)
+                        g_assert_no_error(error);
+                else
+                        assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "org.selvol1.inspect");
+        }
+}
+
 /* A method without a row in the table above would be a method without a test. */
 static void test_table_is_complete(Fixture *f, gconstpointer data) {
         g_autofree char *xml = NULL;
@@ -189,6 +221,7 @@ static void test_absent(Fixture *f, gconstpointer data) {
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
         g_test_add("/authorise/denied", Fixture, NULL, set_up, test_denied, tear_down);
+        g_test_add("/authorise/standard-interfaces", Fixture, NULL, set_up, test_standard_interfaces, tear_down);
         g_test_add("/authorise/table-is-complete", Fixture, NULL, set_up, test_table_is_complete, tear_down);
         g_test_add("/authorise/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
         g_test_add("/authorise/challenge", Fixture, NULL, set_up, test_challenge, tear_down);
