@@ -66,6 +66,9 @@ if start_nfs_server </dev/null >"$scratch/nfs-server" 2>&1; then
     is_labelled 'nfs: the first keeps its label' "$T" s0:c1,c2
     unmount_volume fs-nfs "$T"
     unmount_volume fs-nfs-2 "$U"
+    mount_volume fs-nfs 127.0.0.1:/ "$T" 'FSType s nfs4' 'SELinuxLevel s s0:c1,c2' "$always"
+    answers 'nfs: Always: there is nothing to relabel' '' '' none no-seclabel
+    unmount_volume fs-nfs "$T"
 else
     not_ok 'nfs: a server in the guest' "$(<"$scratch/nfs-server")"
 fi

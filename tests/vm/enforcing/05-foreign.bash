@@ -80,6 +80,13 @@ mount -t tmpfs beneath "$T/beneath"
 refused 'something is mounted beneath: busy' Busy "$T" unmount_volume foreign "$T"
 umount "$T/beneath"
 
+(cd "$T" && exec sleep 60) </dev/null >/dev/null 2>&1 &
+user=$!
+wait_for 3 eval '[[ $(readlink /proc/$user/cwd) == "$T" ]]'
+refused 'somebody uses it: busy' Busy fuser unmount_volume foreign "$T"
+kill "$user"
+wait "$user" 2>/dev/null
+
 # Another mount on top of ours is not ours
 mount -t tmpfs over "$T"
 unmount_volume foreign "$T"

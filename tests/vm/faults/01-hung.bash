@@ -61,6 +61,10 @@ answers 'other targets work' "$file_type:s0:c1,c2" ''
 unmount_volume alive2 "$T"
 adopt_with s0:c1,c2 behind "$F" 'TimeoutUSec t 2000000'
 like 'its root can not be adopted' "${error:-none}" TimedOut
+mount_with s0:c1,c2 behind "$F/image" "$T" 'TimeoutUSec t 1000000'
+is 'an image that does not answer: TimedOut' "$error" TimedOut
+call VerifyLabel 'ssa{sv}' "$F/file" "$file_type:s0" 1 TimeoutUSec t 1000000
+is 'a label that does not come: TimedOut' "$error" TimedOut
 exec 9>&-
 umount -l "$F"
 soon 'a target that does not answer: the child is gone' 5 one_worker_child

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# The state: without room, damaged, and from before a reboot.
+
+T=$pods/store/v U=$pods/store/u
+state=/var/lib/selvol
+mkdir -p "$T" "$U"
+mkfs.ext4 -q -F /dev/scratch0
+systemctl reset-failed selvold
+
+# no room: a small file system for the state, filled up
+systemctl stop selvold
+mount -t tmpfs -o "size=400k,mode=700,uid=$(id -u selvol),gid=$(id -g selvol),rootcontext=system_u:object_r:selvold_var_lib_t:s0" small $state
+systemctl start selvold
+wait_for 10 answers_calls
+mount_with s0:c1,c2 store /dev/scratch0 "$T"
+answers 'room for the state: mounted' "$file_type:s0:c1,c2" ''
+dd if=/dev/zero of=$state/filler bs=4k status=none 2>/dev/null
+# what the log of the database has room for already may still succeed
+n=0
+until ((++n > 60)) || ! mount_with s0:c1,c2 "store$n" none "$U" 'FSType s tmpfs'; do unmount_volume "store$n" "$U" || break; done
+is 'no room for the state: refused' "$error" StoreFailed
+like 'no room for the state: says so' "$message" 'state'
+unmount_volume "store$n" "$U"
+is 'no room for the state: nothing is mounted' "$(is_mounted "$U" && echo mounted)" ''
+yes 'no room for the state: what is mounted stays' is_mounted "$T"
+journal_has 'no room for the state: in the journal' MESSAGE_ID=1fe72e3ec44b4c5ab66fb04c2db4bbfb
+rm $state/filler
+yes 'room again: it goes on by itself' wait_for 10 mount_with s0:c1,c2 again none "$U" 'FSType s tmpfs'
+yes 'room again: nothing is forgotten' is_held store "$T"
+unmount_volume again "$U"
+unmount_volume store "$T"
+is 'room again: unmounted' "$error$(field Unmounted)" true
+systemctl stop selvold
+umount $state
+systemctl start selvold
+wait_for 10 answers_calls
+yes 'the state of before is not that of the small file system' is_unknown again
+
+# damaged
+mount_with s0:c1,c2 store /dev/scratch0 "$T" 'Holder s pod-A'
+systemctl stop selvold
+rm -f $state/state.db-wal $state/state.db-shm
+dd if=/dev/urandom of=$state/state.db bs=4k count=4 conv=notrunc status=none
+systemctl start selvold
+wait_for 10 answers_calls
+yes 'a damaged state: set aside, and a new one' is_unknown store
+journal_has 'a damaged state: in the journal' MESSAGE_ID=849b45bb109c402496f22ecaa39c5a8a
+is 'a damaged state: the old file is kept' "$(find $state -name 'state.db?*' ! -name '*-wal' ! -name '*-shm' | wc -l)" 1
+yes 'a damaged state: what is mounted stays' is_mounted "$T"
+refused 'a damaged state: the mount is nobody'\''s now' InvalidTarget 'adopt it' mount_with s0:c1,c2 store /dev/scratch0 "$T"
+refused 'a damaged state: but conflicts are seen in the mount table' ContextConflict "$T" \
+    mount_with s0:c3,c4 store /dev/scratch0 "$U"
+adopt_with s0:c1,c2 store "$T" 'Holder s pod-A'
+answers 'a damaged state: it can be adopted' "$file_type:s0:c1,c2" '' context-mount context-mount
+
+# a reboot: nothing is mounted, and the boot id is another
+systemctl stop selvold
+umount "$T"
+tr 0-9 1-90 </proc/sys/kernel/random/boot_id >"$scratch/boot_id"
+chcon -t selvold_var_lib_t "$scratch/boot_id"      # selvold may read that
+mkdir -p /run/systemd/system/selvold.service.d
+printf '[Service]\nBindReadOnlyPaths=%s/boot_id:/proc/sys/kernel/random/boot_id\n' "$scratch" \
+    >/run/systemd/system/selvold.service.d/boot-id.conf
+systemctl daemon-reload
+systemctl start selvold
+wait_for 10 answers_calls
+yes 'a reboot: nobody holds anything' has_no_holder store
+like 'a reboot: which is in the journal' "$(journalctl -q -b -o cat -u selvold | tail -n 20)" 'booted anew'
+is 'a reboot: the taint stays' "$(property store Tainted)" true
+mount_with s0:c3,c4 store /dev/scratch0 "$T"
+answers 'a reboot: it can be mounted with another context' "$file_type:s0:c3,c4" '' context-mount context-mount
+unmount_volume store "$T"
+rm -r /run/systemd/system/selvold.service.d
+systemctl daemon-reload
+systemctl restart selvold
+wait_for 10 answers_calls
+clean store
