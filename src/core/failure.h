@@ -56,4 +56,5 @@ enum {
         VOLUMES_MAX = 4096,
         HOLDERS_MAX = 256, /* of one volume */
         JOBS_MAX = 64,
+        JOBS_RESERVED = 16, /* of them, for root */
 };

@@ -14,7 +14,6 @@ typedef enum MetricId {
         METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, /* volume_plugin, access_mode */
         METRIC_VOLUMES_ADMITTED,               /* volume_plugin, access_mode */
         METRIC_STORAGE_OPERATION_DURATION,     /* volume_plugin, operation_name, status: histogram */
-        METRIC_STAGE_DURATION,                 /* step: histogram */
         METRIC_COMMIT_DURATION,                /* histogram */
         METRIC_DECISIONS,                      /* strategy, reason */
         METRIC_REFUSALS,                       /* error */

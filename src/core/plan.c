@@ -25,6 +25,10 @@ static const char *const reason_text[REASONS] = {
         [REASON_READ_ONLY] = "The volume is read-only: it can't be relabelled.",
 };
 
+const char *plan_reason_text(Reason reason) {
+        return reason_text[reason];
+}
+
 static void conflict_done(Conflict *c) {
         free(c->volume);
         free(c->holder);
@@ -122,8 +126,13 @@ static bool access_mode_is_shared(AccessMode mode) {
         return mode == ACCESS_READ_ONLY_MANY || mode == ACCESS_READ_WRITE_MANY;
 }
 
+/* The file system as found, or else as asked for; NULL if neither. */
+static const char *fs_type(const PlanInput *in) {
+        return in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
+}
+
 static bool seclabel_expected(const PlanInput *in) {
-        const char *type = in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
+        const char *type = fs_type(in);
         const FileSystem *fs = type ? settings_file_system(in->settings, type) : NULL;
 
         if (in->seclabel >= 0)
@@ -390,26 +399,27 @@ static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         return 0;
 }
 
-static int fill_mount_options(const PlanInput *in, Plan *p, Failure *f) {
-        const char *type = in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
-        const FileSystem *fs = type ? settings_file_system(in->settings, type) : NULL;
+int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,
+                       char ***ret, Failure *f) {
+        const FileSystem *fs = fs_type ? settings_file_system(settings, fs_type) : NULL;
+        _cleanup_strv_ char **all = NULL;
         int r;
 
-        r = strv_copy(in->request->mount_options, &p->mount_options);
-        if (r < 0 || !fs)
-                return r;
-
-        r = mount_options_check(p->mount_options, in->settings, fs, f);
+        r = strv_copy(options, &all);
+        if (r == 0 && fs)
+                r = mount_options_check(all, settings, fs, f);
         if (r != 0)
                 return r;
-        if (p->strategy == STRATEGY_CONTEXT_MOUNT)
+
+        if (fs && strategy == STRATEGY_CONTEXT_MOUNT)
                 STRV_FOREACH (option, fs->context_options) {
-                        if (strv_contains(p->mount_options, *option))
+                        if (strv_contains(all, *option))
                                 continue;
-                        r = strv_extend(&p->mount_options, *option);
+                        r = strv_extend(&all, *option);
                         if (r < 0)
                                 return r;
                 }
+        *ret = TAKE_PTR(all);
         return 0;
 }
 
@@ -433,7 +443,8 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         if (r == 0)
                 r = in->mounted ? decide_adoption(in, &p, f) : decide_strategy(in, &p, f);
         if (r == 0)
-                r = fill_mount_options(in, &p, f);
+                r = plan_mount_options(in->settings, fs_type(in), p.strategy, in->request->mount_options,
+                                       &p.mount_options, f);
         if (r != 0)
                 return r;
 
@@ -460,7 +471,7 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                 p.reason = REASON_CONTEXT_SHARED;
         p.taints = p.strategy == STRATEGY_CONTEXT_MOUNT && !p.read_only;
         estimate(own, &p);
-        p.text = strdup(reason_text[p.reason]);
+        p.text = strdup(plan_reason_text(p.reason));
         if (!p.text)
                 return -ENOMEM;
 

@@ -49,6 +49,14 @@ typedef struct PlanInput {
  * the conflicts, and must be released too). */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
+/* The sentence that goes with a reason. */
+const char *plan_reason_text(Reason reason);
+
+/* What a file system is mounted with: the caller's options, checked, and what a context mount of it needs besides.
+ * fs_type may be NULL while it is unknown. Returns 0, -ENOMEM or INVALID_OPTION. */
+int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,
+                       char ***ret, Failure *f) _warn_unused_;
+
 /* The context that the request asks for, complete and canonical; "" if it names no level and the policy has levels.
  * Returns 0, -ENOMEM, INVALID_CONTEXT or TYPE_NOT_ALLOWED. */
 int plan_wanted_context(const Node *node, const Settings *settings, const Request *q, char **ret,

@@ -38,7 +38,7 @@ struct AuthQuery {
         sd_bus_message *call;
         sd_bus_slot *slot;
         const char *action;
-        char *volume, *target;
+        char *volume, *source, *target;
         Answer answer;
         bool dispatched; /* for the second time */
 };
@@ -55,6 +55,7 @@ static void query_free(AuthQuery *q) {
         sd_bus_slot_unref(q->slot);
         sd_bus_message_unref(q->call);
         free(q->volume);
+        free(q->source);
         free(q->target);
         free(q);
 }
@@ -75,10 +76,10 @@ static int deny(Manager *m, sd_bus_message *call, const char *result, sd_bus_err
                                  strempty(authorise_action(method)));
 }
 
-static int conclude(Manager *m, AuthQuery *q, sd_bus_message *call, const char *volume, const char *target,
-                    sd_bus_error *error) {
+static int conclude(Manager *m, AuthQuery *q, sd_bus_message *call, const char *volume, const char *source,
+                    const char *target, sd_bus_error *error) {
         bool same = streq_ptr(q->action, authorise_action(sd_bus_message_get_member(call))) &&
-                    streq(q->volume, volume) && streq(q->target, target);
+                    streq(q->volume, volume) && streq(q->source, source) && streq(q->target, target);
         Answer answer = q->answer;
 
         query_free(q);
@@ -141,8 +142,8 @@ static int append_question(sd_bus_message *question, const AuthQuery *q, bool in
         r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
                                   sd_bus_message_get_sender(q->call), q->action);
         if (r >= 0)
-                r = sd_bus_message_append(question, "a{ss}us", 2, "volume", q->volume, "target", q->target,
-                                          interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
+                r = sd_bus_message_append(question, "a{ss}us", 3, "volume", q->volume, "source", q->source, "target",
+                                          q->target, interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
         return r;
 }
 
@@ -162,7 +163,7 @@ static int ask(Manager *m, AuthQuery *q) {
         return r;
 }
 
-static bool is_trusted(Manager *m, sd_bus_message *call) {
+bool authorise_is_trusted(Manager *m, sd_bus_message *call) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         uid_t uid;
 
@@ -170,7 +171,8 @@ static bool is_trusted(Manager *m, sd_bus_message *call) {
                sd_bus_creds_get_euid(creds, &uid) >= 0 && uid == m->options.trusted_uid;
 }
 
-int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *target, sd_bus_error *error) {
+int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *source, const char *target,
+              sd_bus_error *error) {
         const char *action = authorise_action(sd_bus_message_get_member(call));
         size_t n = 0;
         AuthQuery *q;
@@ -178,11 +180,11 @@ int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *
 
         LL_FOREACH (m->queries, q) {
                 if (q->call == call)
-                        return conclude(m, q, call, volume, target, error);
+                        return conclude(m, q, call, volume, source, target, error);
                 n++;
         }
 
-        if (is_trusted(m, call)) {
+        if (authorise_is_trusted(m, call)) {
                 metrics_count(m->metrics, METRIC_AUTHORIZATIONS, "root");
                 return 1;
         }
@@ -197,10 +199,11 @@ int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *
                 .call = sd_bus_message_ref(call),
                 .action = action,
                 .volume = strdup(volume),
+                .source = strdup(source),
                 .target = strdup(target),
         };
         LL_PREPEND(m->queries, q);
-        r = q->volume && q->target ? ask(m, q) : -ENOMEM;
+        r = q->volume && q->source && q->target ? ask(m, q) : -ENOMEM;
         if (r < 0) {
                 query_free(q);
                 return r;
@@ -216,7 +219,7 @@ static int authorise_standard(Manager *m, sd_bus_message *call, sd_bus_error *er
         r = sd_bus_path_decode(sd_bus_message_get_path(call), VOLUME_PREFIX, &id);
         if (r < 0)
                 return r;
-        r = authorise(m, call, strempty(id), "", error);
+        r = authorise(m, call, strempty(id), "", "", error);
         return r < 0 ? r : !r;
 }
 

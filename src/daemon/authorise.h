@@ -8,12 +8,16 @@
 
 /* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called again with
  * the same message when the answer is there; a negative errno with the D-Bus error set: AccessDenied or
- * InteractiveAuthorizationRequired. volume and target are shown to polkit's rules and must be the same in the second
- * call. */
-int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *target, sd_bus_error *error);
+ * InteractiveAuthorizationRequired. volume, source and target are shown to polkit's rules and must be the same in the
+ * second call. */
+int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *source, const char *target,
+              sd_bus_error *error);
 /* Once the bus is there. */
 int authorise_setup(Manager *m);
 void authorise_teardown(Manager *m);
+
+/* Whether the caller is root, who passes without polkit. */
+bool authorise_is_trusted(Manager *m, sd_bus_message *call);
 
 /* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */
 const char *authorise_action(const char *method);

@@ -50,7 +50,7 @@ static int start(Manager *m, sd_bus_message *call, Operation operation, Request 
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = authorise(m, call, q->volume, strempty(q->target), error);
+        r = authorise(m, call, q->volume, strempty(q->source), strempty(q->target), error);
         if (r < 0)
                 return r;
         if (r == 0)
@@ -173,7 +173,7 @@ static int method_forget_volume(sd_bus_message *call, void *userdata, sd_bus_err
         if (r != 0)
                 return refuse(m, r, &f, error);
 
-        r = authorise(m, call, id, "", error);
+        r = authorise(m, call, id, "", "", error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = find_volume(m, id, &v, &f);
@@ -195,7 +195,7 @@ static int method_get_volume(sd_bus_message *call, void *userdata, sd_bus_error 
                 r = volume_id_validate(id, &f);
         if (r != 0)
                 return refuse(m, r, &f, error);
-        r = authorise(m, call, id, "", error);
+        r = authorise(m, call, id, "", "", error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = find_volume(m, id, &v, &f);
@@ -211,7 +211,7 @@ static int method_get_metrics(sd_bus_message *call, void *userdata, sd_bus_error
         Manager *m = userdata;
         int r;
 
-        r = authorise(m, call, "", "", error);
+        r = authorise(m, call, "", "", "", error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         text = metrics_text(m);

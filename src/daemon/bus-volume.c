@@ -128,7 +128,7 @@ static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error
         Manager *m = sd_bus_slot_get_userdata(sd_bus_get_current_slot(sd_bus_message_get_bus(call)));
         int r;
 
-        r = authorise(m, call, v->id, "", error);
+        r = authorise(m, call, v->id, "", "", error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = sd_bus_message_new_method_return(call, &reply);

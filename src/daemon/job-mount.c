@@ -215,9 +215,12 @@ static int plan_from_record(Job *job, const Volume *v, const Holder *h) {
                 .runtime_flag = runtime_flag(h->strategy),
                 .read_only = h->read_only,
                 .context = strdup(h->strategy == STRATEGY_NONE ? "" : v->context),
-                .text = strdup("It is mounted so already."),
+                .text = strdup(plan_reason_text(h->reason)),
         };
-        return p->context && p->text ? strv_copy(job->request.mount_options, &p->mount_options) : -ENOMEM;
+        if (!p->context || !p->text)
+                return -ENOMEM;
+        return plan_mount_options(&job->manager->settings, v->fs_type, h->strategy, job->request.mount_options,
+                                  &p->mount_options, &job->failure);
 }
 
 /* The record may be behind: of a mount that somebody has taken away just now, or of an intent from before a start. A

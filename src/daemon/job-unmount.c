@@ -74,6 +74,17 @@ void job_unmount_begin(Job *job) {
         Holder *h = find_holder(job, &v);
         int r;
 
+        if (h && h->state != HOLDER_MOUNTED) {
+                /* An intent of before a restart, with the worker out of reach since. */
+                if (failure_set(&job->failure, FAILURE_BUSY,
+                                "%s was being mounted when selvold ended, and the mount table has not been seen "
+                                "since: call "
+                                "again when the worker runs.",
+                                job->request.volume) < 0)
+                        job_fail(job, -ENOMEM);
+                job_conclude(job);
+                return;
+        }
         if (h) {
                 r = free_and_strdup(&job->holder, h->name);
                 if (r >= 0)

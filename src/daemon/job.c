@@ -5,6 +5,7 @@
 
 #include "basic/log.h"
 #include "core/worker-protocol.h"
+#include "daemon/authorise.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/record.h"
@@ -247,9 +248,9 @@ int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *re
                 return failure_set(f, FAILURE_BUSY,
                                    "%s: %s is running for another request; call again when it has ended.",
                                    request->volume, operation_to_string(running->operation));
-        if (m->n_jobs >= JOBS_MAX)
-                return failure_set(f, FAILURE_LIMIT_REACHED, "%i jobs are running; call again when one has ended.",
-                                   JOBS_MAX);
+        if (m->n_jobs >= (size_t) (authorise_is_trusted(m, call) ? JOBS_MAX : JOBS_MAX - JOBS_RESERVED))
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs are running; call again when one has ended.",
+                                   m->n_jobs);
         if (changes && !commit_is_possible(m))
                 return failure_set(
                         f, FAILURE_STORE_FAILED,
@@ -409,6 +410,7 @@ void job_then(Job *job, void (*callback)(Job *job)) {
 }
 
 static void finish(Job *job) {
+        record_job(job);
         answer_all(job);
         job_free(job);
 }
@@ -417,6 +419,6 @@ void job_conclude(Job *job) {
         job->deadline = sd_event_source_disable_unref(job->deadline);
         job->worker = worker_disconnect(job->worker);
         job->concluded = true;
-        record_job(job);
+        record_history(job);
         job_then(job, finish);
 }

@@ -31,7 +31,8 @@ static Verdict judge(const Volume *v, const Holder *h, const MountFact *fact) {
                 return fact && fact->mount_id == h->mount_id ? GO_BACK : RELEASE;
         case HOLDER_MOUNTED:
         default:
-                return fact && fact->mount_id == h->mount_id ? KEEP : LOSE;
+                /* The kernel gives ids of mounts that are gone to others. */
+                return fact && fact->mount_id == h->mount_id && is_as_intended(v, h, fact) ? KEEP : LOSE;
         }
 }
 

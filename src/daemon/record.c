@@ -123,26 +123,32 @@ static void log_job(Job *job, uint64_t duration, const char *text) {
                    operation_to_string(job->operation), text);
 }
 
+static const char *describe(const Job *job) {
+        if (job->failure.kind != FAILURE_NONE)
+                return strempty(job->failure.message);
+        if (job->operation == OPERATION_VERIFY)
+                return job->matches ? "The label is as expected." : "The label is not the one expected.";
+        if (job->operation == OPERATION_UNMOUNT)
+                return job->unmounted ? "Unmounted." : "There was nothing to unmount.";
+        return strempty(job->plan.text);
+}
+
+/* A dry run is nobody's decision, and what was decided before is no new one. */
+static bool is_decision(const Job *job) {
+        return job->operation != OPERATION_PLAN && !job->repeated;
+}
+
+void record_history(Job *job) {
+        if (is_decision(job) && (job->operation != OPERATION_VERIFY || !job->matches))
+                add_history(job, now_monotonic_usec() - job->started_usec, describe(job));
+}
+
 void record_job(Job *job) {
         uint64_t duration = now_monotonic_usec() - job->started_usec;
-        const char *text;
-
-        if (job->failure.kind != FAILURE_NONE)
-                text = strempty(job->failure.message);
-        else if (job->operation == OPERATION_VERIFY)
-                text = job->matches ? "The label is as expected." : "The label is not the one expected.";
-        else if (job->operation == OPERATION_UNMOUNT)
-                text = job->unmounted ? "Unmounted." : "There was nothing to unmount.";
-        else
-                text = strempty(job->plan.text);
 
         count_job(job, duration);
-        /* A dry run is nobody's decision, and what was decided before is no new one. */
-        if (job->operation == OPERATION_PLAN || job->repeated)
-                return;
-        log_job(job, duration, text);
-        if (job->operation != OPERATION_VERIFY || !job->matches)
-                add_history(job, duration, text);
+        if (is_decision(job))
+                log_job(job, duration, describe(job));
 }
 
 static void record_event(Manager *m, Volume *v, const Holder *h, const char *message, int priority,

@@ -3,8 +3,9 @@
 
 #include "daemon/job.h"
 
-/* The trace that a job leaves: one journal record, one entry in the volume's history, the metrics. Called once, at
- * its end, before the commit that the answer waits for. */
+/* The trace that a job leaves: an entry in the volume's history, in the commit that the answer waits for, and once
+ * that is durable, or couldn't be, one journal record and the metrics. */
+void record_history(Job *job);
 void record_job(Job *job);
 
 /* The same for what happens to a holder without a job: its mount went away, or a restart compared it with the kernel.

@@ -223,12 +223,20 @@ static int read_expected(sd_bus_message *m, MountFact *ret) {
         return ret->target && ret->source && ret->fs_type && ret->device && ret->context ? 0 : -ENOMEM;
 }
 
-/* Takes the fact over, unless a mount of that id is known already: then a look has seen it. */
+/* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't
+ * matter any more: it is gone. */
 static int add_expected(Watch *w, MountFact *fact) {
-        MountFact *grown;
+        MountFact *grown, *known;
 
-        if (w->n_mounts > 0 && bsearch(fact, w->mounts, w->n_mounts, sizeof(MountFact), compare_ids))
+        known = w->n_mounts > 0 ? bsearch(fact, w->mounts, w->n_mounts, sizeof(MountFact), compare_ids) : NULL;
+        if (known && is_same_mount(known, fact))
                 return 0;
+        if (known) {
+                mount_fact_done(known);
+                *known = *fact;
+                *fact = (MountFact){ 0 };
+                return 0;
+        }
         grown = reallocarray(w->mounts, w->n_mounts + 1, sizeof(MountFact));
         if (!grown)
                 return -ENOMEM;
