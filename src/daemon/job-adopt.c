@@ -78,18 +78,7 @@ static void inspected(Job *job, sd_bus_message *reply) {
 }
 
 static void observed(Job *job, sd_bus_message *reply) {
-        _cleanup_(node_done) Node node = { 0 };
-        int r;
-
-        if (!reply) {
-                job_conclude(job);
-                return;
-        }
-        r = worker_read_observed(reply, &node, &job->observed);
-        if (r >= 0)
-                r = manager_take_node(job->manager, &node);
-        if (r < 0) {
-                job_fail(job, r);
+        if (!job_take_observed(job, reply)) {
                 job_conclude(job);
                 return;
         }
@@ -97,18 +86,10 @@ static void observed(Job *job, sd_bus_message *reply) {
 }
 
 void job_adopt_begin(Job *job) {
-        const Manager *m = job->manager;
-        Volume *v = volumes_find(&m->volumes, job->request.volume), *other = NULL;
-        Holder *h = volumes_find_target(&m->volumes, job->request.target, &other);
-        int r = 0;
+        Holder *h;
+        int r;
 
-        if (h && other != v)
-                r = failure_set(&job->failure, FAILURE_INVALID_TARGET, "The target is held as volume %s.", other->id);
-        else if (!v && volumes_count(&m->volumes) >= VOLUMES_MAX)
-                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED,
-                                "%i volumes are known: have those that are gone forgotten.", VOLUMES_MAX);
-        else if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
-                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED, "%s has %i holders.", v->id, HOLDERS_MAX);
+        r = job_check_target(job, &h);
         if (r != 0) {
                 if (r < 0)
                         job_fail(job, r);

@@ -3,8 +3,42 @@
 #include "daemon/job.h"
 #include "daemon/notify.h"
 #include "daemon/watch.h"
+#include "daemon/worker-client.h"
 
-/* How mount and adopt write a holder into a volume's record, and take it back if nothing came of it. */
+/* What mount and adopt share: how they look at the volume, write a holder into its record, and take it back if
+ * nothing came of it. */
+
+int job_check_target(Job *job, Holder **ret) {
+        const Manager *m = job->manager;
+        Volume *v = volumes_find(&m->volumes, job->request.volume), *other = NULL;
+        Holder *h = volumes_find_target(&m->volumes, job->request.target, &other);
+
+        if (h && other != v)
+                return failure_set(&job->failure, FAILURE_INVALID_TARGET,
+                                   "The target is held as volume %s: unmount that first, or use another target.",
+                                   other->id);
+        if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
+                return failure_set(&job->failure, FAILURE_LIMIT_REACHED, "%s has %i holders.", v->id, HOLDERS_MAX);
+        if (!v && volumes_count(&m->volumes) >= VOLUMES_MAX)
+                return failure_set(&job->failure, FAILURE_LIMIT_REACHED,
+                                   "%i volumes are known: have those that are gone forgotten.", VOLUMES_MAX);
+        *ret = h;
+        return 0;
+}
+
+bool job_take_observed(Job *job, sd_bus_message *reply) {
+        _cleanup_(node_done) Node node = { 0 };
+        int r;
+
+        if (!reply)
+                return false;
+        r = worker_read_observed(reply, &node, &job->observed);
+        if (r >= 0)
+                r = manager_take_node(job->manager, &node);
+        if (r < 0)
+                job_fail(job, r);
+        return r >= 0;
+}
 
 static void save_volume(Job *job, Volume *v) {
         SavedVolume *s = &job->saved;

@@ -172,18 +172,7 @@ static void conclude_refused(Job *job) {
 }
 
 static void observed(Job *job, sd_bus_message *reply) {
-        _cleanup_(node_done) Node node = { 0 };
-        int r;
-
-        if (!reply) {
-                job_conclude(job);
-                return;
-        }
-        r = worker_read_observed(reply, &node, &job->observed);
-        if (r >= 0)
-                r = manager_take_node(job->manager, &node);
-        if (r < 0) {
-                job_fail(job, r);
+        if (!job_take_observed(job, reply)) {
                 job_conclude(job);
                 return;
         }
@@ -273,28 +262,16 @@ static void confirmed(Job *job, sd_bus_message *reply) {
 }
 
 void job_mount_begin(Job *job) {
-        const Manager *m = job->manager;
         const Request *q = &job->request;
-        Volume *v = volumes_find(&m->volumes, q->volume), *other = NULL;
-        Holder *h = volumes_find_target(&m->volumes, q->target, &other);
         _cleanup_free_ char *spec = request_spec(q);
-        int r = 0;
+        Holder *h = NULL;
+        int r;
 
-        if (!spec)
-                r = -ENOMEM;
-        else if (h && other != v)
-                r = failure_set(&job->failure, FAILURE_INVALID_TARGET,
-                                "The target is held as volume %s: unmount that first, or use another target.",
-                                other->id);
-        else if (h && !streq(h->spec, spec))
+        r = spec ? job_check_target(job, &h) : -ENOMEM;
+        if (r == 0 && h && !streq(h->spec, spec))
                 r = failure_set(&job->failure, FAILURE_INCOMPATIBLE,
                                 "%s is mounted at the target already, for another request: unmount it first.",
                                 q->volume);
-        else if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
-                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED, "%s has %i holders.", q->volume, HOLDERS_MAX);
-        else if (!v && volumes_count(&m->volumes) >= VOLUMES_MAX)
-                r = failure_set(&job->failure, FAILURE_LIMIT_REACHED,
-                                "%i volumes are known: have those that are gone forgotten.", VOLUMES_MAX);
         if (r < 0) {
                 job_fail(job, r);
                 job_conclude(job);

@@ -98,6 +98,11 @@ int job_verify_append(Job *job, sd_bus_message *reply);
 
 /* What mount and adopt share. */
 
+/* Whether the volume can have a holder at the target. Returns 0 with the holder that is there, of this volume, or
+ * NULL; -ENOMEM; INVALID_TARGET if another volume is held there; LIMIT_REACHED. */
+int job_check_target(Job *job, Holder **ret);
+/* Takes over what Observe says. False, with job->failure set, if it says nothing, or nothing that makes sense. */
+bool job_take_observed(Job *job, sd_bus_message *reply);
 /* Makes the plan from what was observed; -1, 0, 1 as in PlanInput. False, with job->failure set, if there is none. */
 bool job_make_plan(Job *job, int seclabel, const MountFact *mounted);
 /* Records the volume and a holder as the plan has it, in the given state. Returns the holder, NULL with the failure.
