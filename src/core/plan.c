@@ -459,6 +459,9 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                 r = find_mount_conflicts(in, own, &p);
         if (r < 0)
                 return r;
+        p.text = strdup(plan_reason_text(p.reason));
+        if (!p.text)
+                return -ENOMEM;
         if (p.n_conflicts > 0) {
                 r = conflict_failure(in, &p, f);
                 *ret = p;
@@ -471,9 +474,9 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                 p.reason = REASON_CONTEXT_SHARED;
         p.taints = p.strategy == STRATEGY_CONTEXT_MOUNT && !p.read_only;
         estimate(own, &p);
-        p.text = strdup(plan_reason_text(p.reason));
-        if (!p.text)
-                return -ENOMEM;
+        r = free_and_strdup(&p.text, plan_reason_text(p.reason));
+        if (r < 0)
+                return r;
 
         *ret = p;
         p = (Plan){ 0 };

@@ -63,6 +63,7 @@ static void query_free(AuthQuery *q) {
 void authorise_teardown(Manager *m) {
         while (m->queries)
                 query_free(m->queries);
+        m->last_sender = (free(m->last_sender), NULL);
 }
 
 static int deny(Manager *m, sd_bus_message *call, const char *result, sd_bus_error *error) {
@@ -163,12 +164,32 @@ static int ask(Manager *m, AuthQuery *q) {
         return r;
 }
 
-bool authorise_is_trusted(Manager *m, sd_bus_message *call) {
+/* The bus is asked once for each connection that calls several times: it never gives a unique name to another. */
+int authorise_get_uid(Manager *m, sd_bus_message *call, uid_t *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        const char *sender = strempty(sd_bus_message_get_sender(call));
+        int r;
+
+        if (!streq_ptr(m->last_sender, sender)) {
+                uid_t uid;
+
+                r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
+                if (r >= 0)
+                        r = sd_bus_creds_get_euid(creds, &uid);
+                if (r >= 0)
+                        r = free_and_strdup(&m->last_sender, sender);
+                if (r < 0)
+                        return r;
+                m->last_uid = uid;
+        }
+        *ret = m->last_uid;
+        return 0;
+}
+
+bool authorise_is_trusted(Manager *m, sd_bus_message *call) {
         uid_t uid;
 
-        return sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds) >= 0 &&
-               sd_bus_creds_get_euid(creds, &uid) >= 0 && uid == m->options.trusted_uid;
+        return authorise_get_uid(m, call, &uid) >= 0 && uid == m->options.trusted_uid;
 }
 
 int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *source, const char *target,

@@ -16,6 +16,8 @@ int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *
 int authorise_setup(Manager *m);
 void authorise_teardown(Manager *m);
 
+/* The caller's effective uid when it connected to the bus. Returns 0 or a negative errno. */
+int authorise_get_uid(Manager *m, sd_bus_message *call, uid_t *ret);
 /* Whether the caller is root, who passes without polkit. */
 bool authorise_is_trusted(Manager *m, sd_bus_message *call);
 

@@ -188,13 +188,13 @@ void job_begin_settling(Job *job) {
                           job->request.volume);
 }
 
-static char *describe_caller(sd_bus_message *call) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+static char *describe_caller(Manager *m, sd_bus_message *call) {
+        const char *sender = strempty(sd_bus_message_get_sender(call));
         uid_t uid;
 
-        if (sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds) < 0 || sd_bus_creds_get_euid(creds, &uid) < 0)
-                return strdup(strempty(sd_bus_message_get_sender(call)));
-        return strdup_printf("uid %u, %s", (unsigned) uid, strempty(sd_bus_message_get_sender(call)));
+        if (authorise_get_uid(m, call, &uid) < 0)
+                return strdup(sender);
+        return strdup_printf("uid %u, %s", (unsigned) uid, sender);
 }
 
 static int job_new(Manager *m, sd_bus_message *call, Operation operation, const char *expected, Job **ret) {
@@ -208,7 +208,7 @@ static int job_new(Manager *m, sd_bus_message *call, Operation operation, const 
                 .operation = operation,
                 .request = REQUEST_INIT,
                 .started_usec = now_monotonic_usec(),
-                .caller = describe_caller(call),
+                .caller = describe_caller(m, call),
         };
         DL_APPEND(m->jobs, job);
         m->n_jobs++;

@@ -187,8 +187,8 @@ static int manager_setup(Manager *m) {
                 r = bus_connect(m);
         if (r >= 0)
                 r = watch_start(m);
-        /* A state that can't be written keeps nobody from looking, verifying and unmounting by hand: it has been logged, and
-         * calls that change something are refused until it can be. */
+        /* A state that can't be written keeps nobody from looking, verifying and unmounting by hand: it has been
+         * logged, and calls that change something are refused until it can be. */
         if (r >= 0)
                 (void) commit_now(m);
         if (r >= 0)

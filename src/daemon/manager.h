@@ -47,6 +47,8 @@ typedef struct Manager {
         Job *jobs;
         size_t n_jobs;
         AuthQuery *queries;
+        char *last_sender; /* whose uid the bus was asked for last */
+        uid_t last_uid;
         /* commit.c */
         Deferred *deferred;
         sd_event_source *commit_source;

@@ -9,7 +9,7 @@
 #include "daemon/watch.h"
 #include "daemon/worker-client.h"
 
-enum { USEC_PER_SEC = 1000000, FIRST_LOOK_SEC = 10, RETRY_SEC_MAX = 30 };
+enum { USEC_PER_SEC = 1000000, FIRST_LOOK_SEC = 10, RETRY_SEC_MAX = 5 };
 
 struct Watch {
         sd_bus *worker;

@@ -49,7 +49,7 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
         }
 
         while ((entry = readdir(dir)) && n < BTRFS_DEVICES_MAX) {
-                dev_t device, *grown;
+                dev_t device = 0, *grown;
                 int r;
 
                 if (entry->d_name[0] == '.')
@@ -154,7 +154,7 @@ static int path_is_on_btrfs(const char *path, const char *uuid) {
 /* btrfs has an anonymous device number, so that one which the device is part of, if any, is asked for its UUID.
  * Nothing else is opened: it might be on a server that doesn't answer. */
 static int path_is_on_device(const char *path, dev_t device, const char *btrfs_uuid) {
-        struct statx sx;
+        struct statx sx = { 0 };
 
         if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &sx) < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;

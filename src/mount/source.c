@@ -102,7 +102,9 @@ static int open_device(Source *s, int pinned) {
 /* An image is opened for writing also for a read-only mount, so that a holder who comes later can write. */
 static int open_image(Source *s, int pinned) {
         s->fd = reopen(pinned, O_RDWR);
-        if (s->fd == -EROFS || s->fd == -EACCES || s->fd == -EPERM || s->fd == -ETXTBSY) {
+        /* On a read-only file system, or immutable. What is merely not allowed is an error: nobody would expect to
+         * get a volume that can't be written because of it. */
+        if (s->fd == -EROFS || s->fd == -EPERM) {
                 s->read_only = true;
                 s->fd = reopen(pinned, O_RDONLY);
         }

@@ -168,7 +168,9 @@ static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *
         uint64_t id;
         int r;
 
-        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        /* A slave, not private: nothing gets out of it, but an unmount on the host gets in. Otherwise this copy would
+         * keep the devices of other volumes busy for as long as a mount is being staged. */
+        if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
         r = attach_file_system(spec, error, f);
         if (r != 0)
@@ -281,7 +283,7 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
         if (r == 0)
                 return failure_set(f, FAILURE_INCOMPATIBLE, "What is mounted at '%s' is not of %s.", path,
                                    spec->source->name);
-        if (!streq(fact->context, spec->context))
+        if (!streq_ptr(fact->context, spec->context))
                 return failure_set(
                         f, FAILURE_CONTEXT_CONFLICT,
                         "The mount at '%s' has context '%s', not '%s', and a file system can have one at a "

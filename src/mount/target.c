@@ -48,7 +48,7 @@ static int open_root(const char *root) {
 }
 
 static int look_at(int fd, struct statx *ret) {
-        struct statx sx;
+        struct statx sx = { 0 };
 
         if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_MNT_ID,
                   &sx) < 0)
@@ -60,7 +60,7 @@ static int look_at(int fd, struct statx *ret) {
 }
 
 int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) {
-        struct statx sx;
+        struct statx sx = { 0 };
         int r;
 
         r = look_at(fd, &sx);
@@ -152,7 +152,7 @@ static int pin_root(const char *path, const Settings *settings, Target *t, Failu
 
 int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) {
         _cleanup_(target_done) Target t = TARGET_INIT;
-        struct statx sx;
+        struct statx sx = { 0 };
         int r;
 
         r = pin_root(path, settings, &t, f);
@@ -234,7 +234,7 @@ int target_open_mount(const char *path, const Settings *settings, Target *ret, F
 
 int target_is_unchanged(const Target *t) {
         _cleanup_close_ int fd = -EBADF;
-        struct statx sx;
+        struct statx sx = { 0 };
         int r;
 
         fd = open_beneath(t->root_fd, t->path + t->root_length + 1, 0);

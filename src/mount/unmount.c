@@ -22,7 +22,7 @@ static int unmount_in(int parent, const char *name) {
 /* Returns 1 if the mount is there, 0 if not. A descriptor of the mount would keep it busy, so it is closed at once.
  */
 static int mount_is_there(int parent, const char *name, uint64_t mount_id) {
-        struct statx sx;
+        struct statx sx = { 0 };
 
         if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &sx) < 0)
                 return errno == ENOENT ? 0 : -errno;

@@ -47,7 +47,7 @@ typedef struct Bench {
         Series results[STEPS_MAX][ROWS];
 } Bench;
 
-static _Noreturn void fail(const char *format, ...) {
+static _printf_(1, 2) _Noreturn void fail(const char *format, ...) {
         va_list ap;
 
         fflush(stdout);
