@@ -200,7 +200,7 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
 
                         if (!escaped)
                                 return -ENOMEM;
-                        return failure_set(f, FAILURE_INVALID_VOLUME,
+                        return failure_set(f, FAILURE_INCOMPATIBLE,
                                            "Source '%s' has a file system of type %s, not %s.", escaped, found,
                                            fs_type);
                 }

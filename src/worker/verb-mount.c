@@ -89,6 +89,23 @@ static int check_call(const Settings *settings, MountCall *c, Failure *f) {
         return check_context(settings, &node, c->request.context, &c->context, f);
 }
 
+/* A mount that failed with the type that was given: if the source holds something else, or nothing, that is why. */
+static int explain_failure(const Child *child, const MountCall *c, int r, Failure *f) {
+        _cleanup_(source_done) Source source = SOURCE_INIT;
+        _cleanup_failure_ Failure found = { 0 };
+        int k;
+
+        if (r != FAILURE_MOUNT_FAILED)
+                return r;
+        k = source_open(c->request.source, c->request.fs_type, true, child->settings, &source, &found);
+        if (k <= 0)
+                return r;
+        failure_done(f);
+        *f = found;
+        found = (Failure){ 0 };
+        return k;
+}
+
 static int stage(const Child *child, const MountCall *c, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(source_done) Source source = SOURCE_INIT;
         _cleanup_(target_done) Target share = TARGET_INIT;
@@ -106,7 +123,7 @@ static int stage(const Child *child, const MountCall *c, int *ret_tree, MountOut
                 .directory = child->stage_directory,
         };
         if (isempty(c->share))
-                return stage_mount(&spec, ret_tree, ret, f);
+                return explain_failure(child, c, stage_mount(&spec, ret_tree, ret, f), f);
 
         r = target_open(c->share, child->settings, &share, f);
         return r != 0 ? r : stage_clone(&spec, &share, c->share_id, ret_tree, ret, f);

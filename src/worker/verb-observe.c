@@ -58,7 +58,9 @@ static int observe_source(const Settings *settings, const char *path, const char
         r = target_open_free(target_path, settings, &target, f);
         if (r != 0)
                 return r;
-        r = source_open(path, fs_type, true, settings, &source, f);
+        /* Probing reads the device a dozen times: a type that is given is taken, and wrong only if the mount fails.
+         */
+        r = source_open(path, fs_type, isempty(fs_type), settings, &source, f);
         if (r != 0)
                 return r;
 
