@@ -32,7 +32,7 @@ ln -sfn /srv/outside/image "$pods/bad/image"
 truncate -s 1M /srv/outside/image
 refused 'source leads outside the roots' PathNotAllowed SourceRoots= from "$pods/bad/image"
 refused 'source has no file system' InvalidVolume 'has no file system' from /dev/scratch1
-refused 'source has another file system' InvalidVolume ext4 from /dev/scratch0 'FSType s xfs'
+refused 'source has another file system' Incompatible ext4 from /dev/scratch0 'FSType s xfs'
 refused 'source holds the host'\''s own system' PathNotAllowed "host's own system" from /dev/vda
 refused 'file system that is not allowed' TypeNotAllowed proc from none 'FSType s proc'
 truncate -s 1M "$pods/bad/empty"
