@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <glib/gstdio.h>
@@ -14,6 +15,11 @@ static const char polkit_xml[] =
         "<arg type='s' name='cancellation_id' direction='in'/><arg type='(bba{ss})' name='result' direction='out'/>"
         "</method></interface></node>";
 
+/* Also when a test is aborted nothing is left running. */
+static void die_with_parent(gpointer userdata) {
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static GPid spawn(char **argv, const char *bus_address) {
         g_auto(GStrv) environment = g_get_environ();
         g_autoptr(GError) error = NULL;
@@ -21,7 +27,7 @@ static GPid spawn(char **argv, const char *bus_address) {
 
         environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address, TRUE);
         environment = g_environ_unsetenv(environment, "NOTIFY_SOCKET");
-        g_spawn_async(NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, &error);
+        g_spawn_async(NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, die_with_parent, NULL, &pid, &error);
         g_assert_no_error(error);
         return pid;
 }
