@@ -159,7 +159,7 @@ static int check_outcome(const StageSpec *spec, const MountOutcome *o, Failure *
         return 0;
 }
 
-/* In the private namespace. The mount is seen through a descriptor from here on, as its directory goes with the
+/* In the staging namespace. The mount is seen through a descriptor from here on, as its directory goes with the
  * namespace. */
 static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *ret, AttachError *error, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
