@@ -10,13 +10,6 @@ static const char *const strategy_table[STRATEGIES] = {
 };
 DEFINE_STRING_TABLE(strategy, Strategy);
 
-static const char *const label_state_table[LABEL_STATES] = {
-        [LABEL_UNKNOWN] = "unknown",
-        [LABEL_PARTIAL] = "partial",
-        [LABEL_COMPLETE] = "complete",
-};
-DEFINE_STRING_TABLE(label_state, LabelState);
-
 static const char *const reason_table[REASONS] = {
         [REASON_SELINUX_DISABLED] = "selinux-disabled",
         [REASON_TYPE_NOT_MANAGED] = "type-not-managed",
@@ -80,6 +73,7 @@ Volume *volume_free(Volume *v) {
         free(v->driver);
         free(v->volume_type);
         free(v->context);
+        volume_record_done(&v->record);
         free(v);
         return NULL;
 }

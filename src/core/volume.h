@@ -7,14 +7,12 @@
 #include <uthash.h>
 
 #include "core/request.h"
+#include "core/volume-record.h"
 
 /* What selvol remembers: volumes and who holds them. The store makes it durable, the daemon keeps it in memory. */
 
 typedef enum Strategy { STRATEGY_NONE, STRATEGY_RELABEL, STRATEGY_CONTEXT_MOUNT, STRATEGIES } Strategy;
 DECLARE_STRING_TABLE(strategy, Strategy);
-
-typedef enum LabelState { LABEL_UNKNOWN, LABEL_PARTIAL, LABEL_COMPLETE, LABEL_STATES } LabelState;
-DECLARE_STRING_TABLE(label_state, LabelState);
 
 /* Why a volume has its strategy; the words are part of the API. */
 typedef enum Reason {
@@ -63,10 +61,9 @@ typedef struct Volume {
         char *driver; /* may be NULL */
         char *volume_type;
         AccessMode access_mode;
-        Strategy strategy; /* of the present holders, the strongest; or of the last one */
-        char *context;     /* canonical; "" if unknown to us */
-        LabelState label_state;
-        bool tainted;
+        Strategy strategy;           /* of the present holders, the strongest; or of the last one */
+        char *context;               /* of its use, canonical; "" if unknown to us */
+        VolumeRecord record;         /* what is known of the labels on disk, whatever it is mounted with */
         uint64_t last_verified_usec; /* 0: never */
         uint64_t inodes_used;        /* when last mounted; 0: unknown */
         Holder *holders;

@@ -29,31 +29,74 @@
 #define WORKER_OBSERVE_IN  "sss"
 #define WORKER_OBSERVE_OUT NODE_SIGNATURE "sba" MOUNT_FACT_SIGNATURE
 
-/* Mount: stage, verify, publish.
+/* Mount: stage, verify, mark, publish.
  * in:  source, file system type, target, options (without context=), context ("" for a mount without), read-only,
- *      target of a mount to clone ("" for a mount of its own), its mount id
- * out: outcome
- * Nothing is visible unless it succeeds: CONTEXT_DROPPED, LABEL_MISMATCH, MOUNT_FAILED, CONTEXT_CONFLICT (somebody
- * else was faster), INVALID_CONTEXT, TYPE_NOT_ALLOWED, INVALID_OPTION, and those of Observe. */
+ *      target of a mount to clone ("" for a mount of its own), its mount id, effect on the volume's record
+ * out: outcome, volume record as it is now
+ * Nothing is visible unless it succeeds: CONTEXT_DROPPED, LABEL_MISMATCH, MOUNT_FAILED (also if a record that no
+ * longer holds can't be changed), CONTEXT_CONFLICT (somebody else was faster), INVALID_CONTEXT, TYPE_NOT_ALLOWED,
+ * INVALID_OPTION, and those of Observe. */
 #define WORKER_MOUNT     "Mount"
-#define WORKER_MOUNT_IN  "sssassbst"
-#define WORKER_MOUNT_OUT OUTCOME_SIGNATURE
+#define WORKER_MOUNT_IN  "sssassbsts"
+#define WORKER_MOUNT_OUT OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
 
 /* (fact, root context, superblock is read-only, inodes used) */
 #define OUTCOME_SIGNATURE "(" MOUNT_FACT_SIGNATURE "sbt)"
 
+/* (found, text): what the root carries, core/volume-record.h; the text is there only if it is UTF-8 */
+#define VOLUME_RECORD_SIGNATURE "(ss)"
+
+/* Stage: the first half of Mount. The connection keeps the mount, which nobody else sees, until Publish; it is gone
+ * when the connection ends. in: as Mount, without the effect; the target may be "" if it is not to be published. out:
+ * outcome, volume record. */
+#define WORKER_STAGE     "Stage"
+#define WORKER_STAGE_IN  "sssassbst"
+#define WORKER_STAGE_OUT OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
+
+/* Publish: the second half, of what this connection has staged. in: effect on the volume's record; out: as Mount. */
+#define WORKER_PUBLISH     "Publish"
+#define WORKER_PUBLISH_IN  "s"
+#define WORKER_PUBLISH_OUT OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
+
+/* Relabel: all files, those of the staged mount (target "") or of the mount at target with the id.
+ * in:  target, mount id, context, write without a look, generation of the volume's record, threads (0: chosen),
+ * entries a second (0: no limit), idle I/O out: counts, issues, mounts inside (not entered), volume record as it is
+ * now Before the first file is touched the volume's record says partial, with the next generation; complete, with the
+ * one after that, when all went well and is on disk. Entries that failed are a result, not an error. NOT_SUPPORTED
+ * (no labels, read-only), BUSY (the mount isn't there any more), INVALID_CONTEXT, TYPE_NOT_ALLOWED. */
+#define WORKER_RELABEL     "Relabel"
+#define WORKER_RELABEL_IN  "stsbtutb"
+#define WORKER_RELABEL_OUT TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "as" VOLUME_RECORD_SIGNATURE
+
+/* (done, changed, mismatched, failed, skipped) */
+#define TREE_COUNTS_SIGNATURE "(ttttt)"
+/* path beneath the root, escaped; what is wrong with it, and what to do */
+#define TREE_ISSUES_SIGNATURE "a(ss)"
+
+/* Sent at most four times a second while Relabel and Verify walk: counts, entries in all (0: unknown). */
+#define WORKER_PROGRESS           "Progress"
+#define WORKER_PROGRESS_SIGNATURE TREE_COUNTS_SIGNATURE "t"
+
+/* Mark: the effect on the record of the volume that is mounted at target, with the id, by somebody else.
+ * in: target, mount id, effect; out: volume record as it is now. BUSY if the mount isn't there any more. */
+#define WORKER_MARK     "Mark"
+#define WORKER_MARK_IN  "sts"
+#define WORKER_MARK_OUT VOLUME_RECORD_SIGNATURE
+
 /* Inspect: what is mounted at a target; the mount, and through it the root's label, are looked at, nothing is
- * changed. in:  target out: node, outcome. INVALID_TARGET if nothing is mounted there. */
+ * changed. in:  target out: node, outcome, volume record. INVALID_TARGET if nothing is mounted there. */
 #define WORKER_INSPECT     "Inspect"
 #define WORKER_INSPECT_IN  "s"
-#define WORKER_INSPECT_OUT NODE_SIGNATURE OUTCOME_SIGNATURE
+#define WORKER_INSPECT_OUT NODE_SIGNATURE OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
 
-/* Verify: the label of a directory or file beneath the roots, mounted or not.
- * in:  path, context expected
- * out: matches (in canonical form), actual context ("" if none) */
+/* Verify: the labels of a directory or file beneath the roots, mounted or not, and of what is beneath it.
+ * in:  path, context expected, depth ("root", "sample", "full"), confidence and share of a sample, threads, entries a
+ *      second, idle I/O
+ * out: matches (in canonical form, all that was looked at), actual context of the path itself ("" if none), counts,
+ *      issues, probability that the share was missed (0 unless a sample) */
 #define WORKER_VERIFY     "Verify"
-#define WORKER_VERIFY_IN  "ss"
-#define WORKER_VERIFY_OUT "bs"
+#define WORKER_VERIFY_IN  "sssddutb"
+#define WORKER_VERIFY_OUT "bs" TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "d"
 
 /* Unmount: takes the mount at a target away.
  * in:  target, mount id (0: whichever is there)

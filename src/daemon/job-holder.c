@@ -46,7 +46,7 @@ static void save_volume(Job *job, Volume *v) {
         /* The strings move into the saved copy and back; the record gets new ones. */
         *s = (SavedVolume){
                 .existed = true,
-                .tainted = v->tainted,
+                .tainted = v->record.tainted,
                 .strategy = v->strategy,
                 .source = TAKE_PTR(v->source),
                 .fs_type = TAKE_PTR(v->fs_type),
@@ -67,7 +67,7 @@ static void restore_volume(Job *job, Volume *v) {
                 *record[i] = TAKE_PTR(*saved[i]);
         }
         /* What has to be settled may have been seen, and written to, before it was taken away. */
-        v->tainted = s->tainted || (job->settling && job->plan.taints);
+        v->record.tainted = s->tainted || (job->settling && job->plan.taints);
         v->strategy = s->strategy;
         v->access_mode = s->access_mode;
 }
@@ -80,7 +80,7 @@ static int fill_volume(Job *job, Volume *v) {
 
         /* Another source is another disk: what was known of its labels is not known of this one. */
         if (job->saved.existed && !streq_ptr(job->saved.source, q->source))
-                v->label_state = LABEL_UNKNOWN;
+                v->record.label_state = LABEL_UNKNOWN;
 
         r = free_and_strdup(&v->source, strempty(q->source));
         if (r >= 0)
@@ -97,7 +97,7 @@ static int fill_volume(Job *job, Volume *v) {
 
         v->access_mode = q->access_mode;
         v->strategy = stronger ? p->strategy : v->strategy;
-        v->tainted = v->tainted || p->taints;
+        v->record.tainted = v->record.tainted || p->taints;
         return 0;
 }
 
@@ -178,7 +178,7 @@ void job_record_outcome(Job *job, Holder *h) {
                 /* The only holder: what the mount turned out to be is what the volume is. */
                 v->strategy = job->plan.strategy;
                 if (free_and_strdup(&v->context, job->plan.context) < 0)
-                        v->label_state = LABEL_UNKNOWN;
+                        v->record.label_state = LABEL_UNKNOWN;
         }
         commit_volume(job->manager, v);
         watch_expect(job->manager, &job->outcome.fact);

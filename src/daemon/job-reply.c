@@ -43,9 +43,9 @@ int job_mount_append(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "MountId", "t", job->outcome.fact.mount_id);
         if (r >= 0 && v)
-                r = bus_append_option(reply, "LabelState", "s", label_state_to_string(v->label_state));
+                r = bus_append_option(reply, "LabelState", "s", label_state_to_string(v->record.label_state));
         if (r >= 0 && v)
-                r = bus_append_option(reply, "Tainted", "b", (int) v->tainted);
+                r = bus_append_option(reply, "Tainted", "b", (int) v->record.tainted);
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 

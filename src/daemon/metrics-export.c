@@ -23,7 +23,7 @@ static void update_gauges(Manager *m) {
         HASH_ITER (hh, m->volumes.table, v, next) {
                 count_volume(m->metrics, v);
                 holders += volume_count_holders(v);
-                tainted += v->tainted;
+                tainted += v->record.tainted;
         }
         metrics_set(m->metrics, METRIC_HOLDERS, (double) holders);
         metrics_set(m->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);

@@ -53,8 +53,8 @@ void store_put_volume(Store *s, const Volume *v) {
         bind_text(st, &n, access_mode_to_string(v->access_mode));
         bind_text(st, &n, strategy_to_string(v->strategy));
         bind_text(st, &n, v->context);
-        bind_text(st, &n, label_state_to_string(v->label_state));
-        bind_u64(st, &n, v->tainted);
+        bind_text(st, &n, label_state_to_string(v->record.label_state));
+        bind_u64(st, &n, v->record.tainted);
         bind_u64(st, &n, v->last_verified_usec);
         bind_u64(st, &n, v->inodes_used);
         store_change(s, PUT_VOLUME);
@@ -232,8 +232,8 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
 
         v->access_mode = (AccessMode) access_mode;
         v->strategy = (Strategy) strategy;
-        v->label_state = (LabelState) label_state;
-        v->tainted = sqlite3_column_int(st, 9) != 0;
+        v->record.label_state = (LabelState) label_state;
+        v->record.tainted = sqlite3_column_int(st, 9) != 0;
         v->last_verified_usec = (uint64_t) sqlite3_column_int64(st, 10);
         v->inodes_used = (uint64_t) sqlite3_column_int64(st, 11);
         *ret = TAKE_PTR(v);

@@ -253,7 +253,7 @@ static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
         g_assert_cmpint(free_and_strdup(&v->volume_type, q->volume_type), ==, 0);
         v->access_mode = q->access_mode;
         v->strategy = p->strategy;
-        v->tainted = p->taints;
+        v->record.tainted = p->taints;
         *h = (Holder){
                 .name = copy(q->holder),
                 .target = copy(q->target),

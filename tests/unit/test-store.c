@@ -53,7 +53,7 @@ static Volume *sample(const char *id, const char *target) {
         g_assert_cmpint(free_and_strdup(&v->context, "system_u:object_r:container_file_t:s0:c1,c2"), ==, 0);
         v->access_mode = ACCESS_READ_WRITE_ONCE_POD;
         v->strategy = STRATEGY_CONTEXT_MOUNT;
-        v->tainted = true;
+        v->record.tainted = true;
         v->last_verified_usec = 1700000000000000;
         *h = (Holder){ .name = strdup("pod a"),
                        .target = strdup(target),
@@ -91,8 +91,8 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(v->driver, ==, "d.example");
         g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
         g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
-        g_assert_cmpint(v->label_state, ==, LABEL_UNKNOWN);
-        g_assert_true(v->tainted);
+        g_assert_cmpint(v->record.label_state, ==, LABEL_UNKNOWN);
+        g_assert_true(v->record.tainted);
         g_assert_cmpuint(v->last_verified_usec, ==, 1700000000000000);
         h = volume_find_holder(v, "/var/lib/kubelet/a");
         g_assert_nonnull(h);

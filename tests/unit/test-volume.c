@@ -23,7 +23,7 @@ static void test_new(void) {
 
         g_assert_cmpstr(v->id, ==, "pvc-1");
         /* Lost or never known is never a reason to skip anything. */
-        g_assert_cmpint(v->label_state, ==, LABEL_UNKNOWN);
+        g_assert_cmpint(v->record.label_state, ==, LABEL_UNKNOWN);
         g_assert_cmpint(v->strategy, ==, STRATEGY_NONE);
         g_assert_cmpstr(v->context, ==, "");
         g_assert_cmpuint(volume_count_holders(v), ==, 0);

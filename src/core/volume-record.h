@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/failure.h"
+
+/* What is known of the labels on a volume's disk. The store remembers it, and the volume carries a copy of its own in
+ * the xattr VOLUME_RECORD_XATTR of its root, so that a volume that moves to another node brings its own truth. */
+
+#define VOLUME_RECORD_XATTR "trusted.selvol"
+
+enum { VOLUME_RECORD_MAX = 2048 }; /* bytes of text */
+
+/* How far a walk over all files has come. */
+typedef enum LabelState { LABEL_UNKNOWN, LABEL_PARTIAL, LABEL_COMPLETE, LABEL_STATES } LabelState;
+DECLARE_STRING_TABLE(label_state, LabelState);
+
+typedef struct VolumeRecord {
+        LabelState label_state;
+        char *context;              /* that label_state speaks of, canonical; NULL or "" if unknown */
+        bool tainted;               /* files may have been made since that have no label on disk */
+        LabelState ownership_state; /* the same of the group of all files */
+        gid_t gid;                  /* that ownership_state speaks of */
+        uint64_t generation;        /* counts the changes; 0: never written */
+} VolumeRecord;
+
+void volume_record_done(VolumeRecord *r);
+int volume_record_copy(const VolumeRecord *r, VolumeRecord *ret) _warn_unused_;
+bool volume_record_equal(const VolumeRecord *a, const VolumeRecord *b) _pure_;
+
+/* The text of the xattr: "version=1 generation=7 label=complete tainted=no ownership=unknown gid=0 context=…", one
+ * blank between, the context last and possibly empty. NULL on lack of memory. */
+char *volume_record_format(const VolumeRecord *r) _warn_unused_;
+
+/* Reads it, of n bytes, from a disk that anybody may have written: all keys, in this order, once, nothing else, a
+ * canonical context, states that go together (complete and partial need a context). Returns 0; -ENOMEM; -EBADMSG for
+ * text that makes no sense; -EOPNOTSUPP for another version. */
+int volume_record_parse(const char *text, size_t n, VolumeRecord *ret) _warn_unused_;
+
+/* What a mount does to what is known, once somebody may write to it. */
+typedef enum RecordEffect {
+        EFFECT_KEEP,   /* read-only, or files get the label that all others have */
+        EFFECT_TAINT,  /* new files get no label on disk */
+        EFFECT_FORGET, /* labels may become anything */
+        EFFECTS,
+} RecordEffect;
+DECLARE_STRING_TABLE(record_effect, RecordEffect);
+
+/* Applies it. Returns whether anything changed; the generation then is one more. */
+bool volume_record_apply(VolumeRecord *r, RecordEffect effect);
+
+/* What a volume's root was found to carry. */
+typedef enum RecordFound {
+        RECORD_UNSUPPORTED, /* the file system keeps no such xattr */
+        RECORD_ABSENT,
+        RECORD_PRESENT, /* text is there; whether it makes sense is another matter */
+        RECORDS_FOUND,
+} RecordFound;
+DECLARE_STRING_TABLE(record_found, RecordFound);
+
+/* How the two accounts went together; the words are for the journal. */
+typedef enum RecordVerdict {
+        VERDICT_STORE,       /* the volume can't carry a record: what the store says */
+        VERDICT_AGREED,      /* both say the same */
+        VERDICT_VOLUME,      /* the volume has been elsewhere since: what it says */
+        VERDICT_MISSING,     /* the volume has lost its record: another one, or made anew */
+        VERDICT_ROLLED_BACK, /* the volume's is older than ours: an old copy */
+        VERDICT_DIFFERS,     /* the same generation, another content */
+        VERDICT_BAD,         /* what is there makes no sense */
+        VERDICTS,
+} RecordVerdict;
+DECLARE_STRING_TABLE(record_verdict, RecordVerdict);
+
+/* What can be relied on, from what the store remembers and what the volume carries. With the last four verdicts
+ * nothing is known: unknown, tainted if the store says so, and a generation that is higher than both. text may be
+ * NULL unless RECORD_PRESENT. Returns 0 or -ENOMEM. */
+int volume_record_reconcile(const VolumeRecord *stored, RecordFound found, const char *text, VolumeRecord *ret,
+                            RecordVerdict *ret_verdict) _warn_unused_;

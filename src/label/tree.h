@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/failure.h"
+
+/* The tree engine: visits every entry beneath a directory, to count, to compare or to set labels. Directories are
+ * read and entries named by descriptors, never by a path, so that nothing that is renamed or exchanged for a symbolic
+ * link meanwhile leads elsewhere; memory does not grow with the tree. */
+
+enum {
+        TREE_ISSUES_MAX = 16, /* that are named; all are counted */
+        TREE_THREADS_MAX = 64,
+        TREE_PROGRESS_USEC = 250000,
+};
+
+typedef enum TreeMode {
+        TREE_COUNT,  /* only count the entries */
+        TREE_VERIFY, /* compare labels, change nothing */
+        TREE_CHANGE, /* set labels */
+} TreeMode;
+
+typedef struct TreeCounts {
+        uint64_t done;       /* entries visited, the root among them */
+        uint64_t changed;    /* of them, labels that were written */
+        uint64_t mismatched; /* TREE_VERIFY: labels that differ */
+        uint64_t failed;     /* errors, of whatever kind */
+        uint64_t skipped;    /* hard links that may lead out of the volume */
+} TreeCounts;
+
+/* An entry that could not be changed, or whose label differs. */
+typedef struct TreeIssue {
+        char *path;  /* beneath the root, "." for the root; not escaped; the middle of a very long one is left out */
+        char *label; /* TREE_VERIFY: what it has, "" if none; otherwise NULL */
+        int error;   /* positive errno; 0 for a label that differs */
+} TreeIssue;
+
+typedef struct TreeSpec {
+        TreeMode mode;
+        int fd;              /* the root, open for reading, on a mount in which nothing else is mounted */
+        const char *context; /* wanted, canonical; NULL for TREE_COUNT */
+        bool blind;          /* TREE_CHANGE: every label is known to be another, so write without a look */
+        bool part;           /* the root is a directory of a larger file system: skip what has several hard links */
+        unsigned threads;    /* 0: chosen to suit the machine */
+        uint64_t entries_per_sec; /* at most; 0: no limit */
+        bool idle;                /* in the idle class of I/O scheduling, ioprio_set(2) */
+        /* Called by the calling thread every TREE_PROGRESS_USEC while others work; may be NULL. A negative errno ends
+         * the walk. */
+        int (*progress)(const TreeCounts *counts, void *userdata);
+        void *userdata;
+} TreeSpec;
+
+typedef struct TreeResult {
+        TreeCounts counts;
+        TreeIssue issues[TREE_ISSUES_MAX];
+        size_t n_issues;
+        char *root_label; /* found on the root, canonical; "" if none; not for TREE_COUNT */
+} TreeResult;
+
+void tree_result_done(TreeResult *r);
+
+/* Walks. Entries that vanish meanwhile are no errors; a directory that changes while it is being walked is read
+ * again, so that what appears meanwhile ends up right too; all other errors are counted and the first ones named.
+ * TREE_CHANGE: an entry that has the label already is not written (its ctime stays); children come before their
+ * directory; when all went well the file system is synced, syncfs(2), then the root is labelled, and synced. If
+ * anything failed the root keeps its label. Must be called with CAP_DAC_READ_SEARCH, and for TREE_CHANGE CAP_FOWNER
+ * and CAP_SYS_ADMIN. Returns 0, also if entries failed: see *ret; a negative errno: nothing is known of what was
+ * done, or progress() wanted an end; NOT_SUPPORTED, with nothing touched, if the file system keeps no labels or is
+ * read-only. */
+int tree_walk(const TreeSpec *spec, TreeResult *ret, Failure *f) _warn_unused_;
+
+/* What to tell a user of an errno that an entry gave: what it means here and what to do, in half a sentence. */
+const char *tree_error_text(int error);
+
+typedef struct SampleSpec {
+        int fd;              /* as in TreeSpec */
+        const char *context; /* wanted, canonical */
+        double confidence;   /* in (0, 1) */
+        double share;        /* of draws that end at a wrong label, in (0, 1): no larger one goes unseen */
+        uint64_t seed;       /* of the random choices; 0: a random one */
+} SampleSpec;
+
+typedef struct SampleResult {
+        TreeResult tree;         /* counts.done: draws; what differs is named */
+        double miss_probability; /* that a share as in the spec was missed, all draws having been right */
+} SampleResult;
+
+void sample_result_done(SampleResult *r);
+
+/* Looks at the root and at entries drawn at random. Each draw goes down from the root: it takes one of a directory's
+ * entries, all alike, until that is no directory or the directory is empty; whatever it passes is compared too. So
+ * the share is of draws, in which an entry among few siblings weighs more than one among many. The time depends on
+ * the number of draws and the depth, not on the number of entries: in a large directory the position is drawn, not
+ * read up to. Returns as tree_walk(). */
+int sample_labels(const SampleSpec *spec, SampleResult *ret, Failure *f) _warn_unused_;
