@@ -472,7 +472,8 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         p.share = own ? find_share(own, in->request->target) : NULL;
         if (p.share && p.strategy == STRATEGY_CONTEXT_MOUNT)
                 p.reason = REASON_CONTEXT_SHARED;
-        p.taints = p.strategy == STRATEGY_CONTEXT_MOUNT && !p.read_only;
+        if (p.strategy == STRATEGY_CONTEXT_MOUNT && !p.read_only)
+                p.effect = EFFECT_TAINT;
         estimate(own, &p);
         r = free_and_strdup(&p.text, plan_reason_text(p.reason));
         if (r < 0)

@@ -23,7 +23,8 @@ typedef struct Plan {
         char *text;           /* the reason in a sentence */
         char **mount_options; /* what the file system is mounted with, without context=, nosuid and nodev */
         bool read_only;
-        bool taints;         /* new files will have no label on disk: to be durable before anyone sees the mount */
+        bool relabel_here;   /* the service relabels the files before anyone sees the mount, not the runtime */
+        RecordEffect effect; /* on what is known of the labels: to be durable before anyone sees the mount */
         const Holder *share; /* mount by cloning this holder's mount; belongs to the input */
         uint64_t entries;    /* to be visited by a relabel, 0 if none or unknown */
         uint64_t usec;       /* how long that takes, likewise */

@@ -12,6 +12,12 @@ static const char *const access_mode_table[ACCESS_MODES] = {
 };
 DEFINE_STRING_TABLE(access_mode, AccessMode);
 
+static const char *const relabel_by_table[RELABEL_BYS] = {
+        [RELABEL_BY_RUNTIME] = "runtime",
+        [RELABEL_BY_SERVICE] = "service",
+};
+DEFINE_STRING_TABLE(relabel_by, RelabelBy);
+
 void request_done(Request *q) {
         free(q->volume);
         free(q->source);

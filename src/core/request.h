@@ -16,6 +16,18 @@ typedef enum AccessMode {
 } AccessMode;
 DECLARE_STRING_TABLE(access_mode, AccessMode);
 
+/* Who relabels the files where they have to be. */
+typedef enum RelabelBy { RELABEL_BY_RUNTIME, RELABEL_BY_SERVICE, RELABEL_BYS } RelabelBy;
+DECLARE_STRING_TABLE(relabel_by, RelabelBy);
+
+/* How a walk over all files treats its neighbours. */
+typedef struct WalkOptions {
+        uint32_t threads;         /* 0: chosen to suit the machine */
+        uint64_t entries_per_sec; /* at most; 0: no limit */
+        bool idle;                /* idle class of I/O scheduling */
+        bool force;               /* walk also where the record says that there is nothing to do */
+} WalkOptions;
+
 /* What a caller asks for: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset strings are
  * NULL, unset flags -1. */
 typedef struct Request {
@@ -33,6 +45,8 @@ typedef struct Request {
         int policy; /* RelabelPolicy, or -1 */
         int selinux_mount_supported;
         bool read_only;
+        RelabelBy relabel_by;
+        WalkOptions walk;
         uint64_t timeout_usec; /* 0: the configured one */
 } Request;
 

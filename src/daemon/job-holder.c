@@ -67,7 +67,7 @@ static void restore_volume(Job *job, Volume *v) {
                 *record[i] = TAKE_PTR(*saved[i]);
         }
         /* What has to be settled may have been seen, and written to, before it was taken away. */
-        v->record.tainted = s->tainted || (job->settling && job->plan.taints);
+        v->record.tainted = s->tainted || (job->settling && job->plan.effect == EFFECT_TAINT);
         v->strategy = s->strategy;
         v->access_mode = s->access_mode;
 }
@@ -97,7 +97,7 @@ static int fill_volume(Job *job, Volume *v) {
 
         v->access_mode = q->access_mode;
         v->strategy = stronger ? p->strategy : v->strategy;
-        v->record.tainted = v->record.tainted || p->taints;
+        v->record.tainted = v->record.tainted || p->effect == EFFECT_TAINT;
         return 0;
 }
 

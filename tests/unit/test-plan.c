@@ -164,7 +164,7 @@ static void assert_plan_is_consistent(const Plan *p) {
         g_assert_cmpint(streq(p->runtime_flag, "Z"), ==, p->strategy == STRATEGY_RELABEL);
         g_assert_true(p->strategy != STRATEGY_CONTEXT_MOUNT || !isempty(p->context));
         g_assert_true(p->strategy != STRATEGY_NONE || isempty(p->context));
-        g_assert_true(p->taints == (p->strategy == STRATEGY_CONTEXT_MOUNT && !p->read_only));
+        g_assert_cmpint(p->effect == EFFECT_TAINT, ==, p->strategy == STRATEGY_CONTEXT_MOUNT && !p->read_only);
         g_assert_true(g_str_has_suffix(p->text, "."));
         g_assert_cmpuint(p->n_conflicts, ==, 0);
         STRV_FOREACH (option, p->mount_options)
@@ -223,7 +223,7 @@ static void test_row_with_default(const Row *row, int default_policy) {
         options = strv_join(p.mount_options, ",");
         assert_cell(row, "=options", options);
         if (row_has(row, "=taints"))
-                g_assert_cmpint(p.taints, ==, is_yes(row_need(row, "=taints")));
+                g_assert_cmpint(p.effect == EFFECT_TAINT, ==, is_yes(row_need(row, "=taints")));
         g_assert_null(p.share);
         assert_plan_is_consistent(&p);
 }
@@ -253,7 +253,7 @@ static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
         g_assert_cmpint(free_and_strdup(&v->volume_type, q->volume_type), ==, 0);
         v->access_mode = q->access_mode;
         v->strategy = p->strategy;
-        v->record.tainted = p->taints;
+        v->record.tainted = p->effect == EFFECT_TAINT;
         *h = (Holder){
                 .name = copy(q->holder),
                 .target = copy(q->target),
@@ -823,7 +823,7 @@ static void test_adopt(Fixture *x, gconstpointer data) {
         g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
         g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
         g_assert_cmpstr(x->plan.runtime_flag, ==, "");
-        g_assert_true(x->plan.taints);
+        g_assert_true(x->plan.effect == EFFECT_TAINT);
 
         /* What is mounted counts, also for a caller who doesn't know the context or asks for a relabel. */
         x->request.level = (free(x->request.level), NULL);
@@ -834,7 +834,7 @@ static void test_adopt(Fixture *x, gconstpointer data) {
 
         x->observed.mounts[0].read_only = true;
         assert_success(fixture_adopt(x), &x->failure);
-        g_assert_false(x->plan.taints);
+        g_assert_false(x->plan.effect == EFFECT_TAINT);
 }
 
 /* longhorn#12318, ceph-csi#2295: the driver was given the option and dropped it. */
@@ -879,7 +879,7 @@ static void test_read_only_device(Fixture *x, gconstpointer data) {
         assert_success(fixture_plan(x), &x->failure);
         g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
         g_assert_true(x->plan.read_only);
-        g_assert_false(x->plan.taints);
+        g_assert_false(x->plan.effect == EFFECT_TAINT);
 
         x->request.policy = RELABEL_ALWAYS;
         assert_success(fixture_plan(x), &x->failure);
