@@ -82,8 +82,7 @@ int selinux_read_node(Node *ret) {
         return 0;
 }
 
-/* Brings a context that was read from the kernel to the one form that can be compared. */
-static int canonicalize_label(const char *label, char **ret) {
+int selinux_canonicalize_label(const char *label, char **ret) {
         _cleanup_(freeconp) char *known = NULL;
         _cleanup_failure_ Failure f = { 0 };
         int r;
@@ -204,5 +203,5 @@ int selinux_read_label(int fd, char **ret) {
         }
         if (r < 0)
                 return r;
-        return canonicalize_label(raw, ret);
+        return selinux_canonicalize_label(raw, ret);
 }

@@ -16,3 +16,7 @@ int selinux_check_context(const char *context, char **ret, Failure *f) _warn_unu
  * keeps none, or if what is stored there is not even well formed. Canonical. *ret is owned by the caller. Returns 0
  * or a negative errno; -EXDEV if /proc is not procfs, so that what was read might be another file's. */
 int selinux_read_label(int fd, char **ret) _warn_unused_;
+
+/* Brings a label as it was read from the kernel or a disk to the one form that can be compared; "" if it is not even
+ * well formed. *ret is owned by the caller. Returns 0 or a negative errno. */
+int selinux_canonicalize_label(const char *label, char **ret) _warn_unused_;

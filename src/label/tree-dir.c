@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "label/tree-internal.h"
+
+enum { NSEC_PER_SEC = 1000000000 };
+
+Dir *dir_new(Walk *w, Dir *parent, const char *name) {
+        size_t n = strlen(name) + 1;
+        Dir *d = calloc(1, sizeof(*d) + n);
+
+        if (!d)
+                return NULL;
+        d->work.kind = WORK_DIR;
+        d->parent = parent;
+        d->fd = -EBADF;
+        d->pending = 1; /* being read */
+        memcpy(d->name, name, n);
+        if (parent)
+                atomic_fetch_add(&parent->pending, 1);
+        atomic_fetch_add(&w->n_dirs, 1);
+        return d;
+}
+
+static void dir_free(Walk *w, Dir *d) {
+        fd_close(d->fd);
+        free(d);
+        atomic_fetch_sub(&w->n_dirs, 1);
+}
+
+static uint64_t mtime_nsec(const struct stat *st) {
+        return (uint64_t) st->st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t) st->st_mtim.tv_nsec;
+}
+
+/* What was created in it, or renamed into or out of it, since this pass began may not have been seen, wherever it is
+ * now: there will be another pass. Times in the future look the same. */
+static void check_settled(Walk *w, const Dir *d) {
+        struct stat st;
+
+        if (w->spec->mode == TREE_CHANGE && (fstat(d->fd, &st) < 0 || mtime_nsec(&st) >= w->pass_since_nsec))
+                atomic_store(&w->unsettled, true);
+}
+
+/* Lets one of its pending ones go. With the last one the directory is finished, after all that is beneath it, and so,
+ * perhaps, are those above it. The root's label is not ours to write. */
+static void dir_release(Thread *t, Dir *d) {
+        Walk *w = t->walk;
+
+        while (d && atomic_fetch_sub(&d->pending, 1) == 1) {
+                Dir *parent = d->parent;
+
+                if (d->fd >= 0 && !walk_is_stopped(w)) {
+                        check_settled(w, d);
+                        if (parent)
+                                entry_visit(t, d, NULL);
+                }
+                dir_free(w, d);
+                d = parent;
+        }
+}
+
+/* Reading a directory is no use of it, so its atime stays; that takes CAP_FOWNER, or to own it. */
+static int open_directory(int fd, const char *name) {
+        struct open_how how = {
+                .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME,
+                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+        };
+
+        for (;;) {
+                long r = syscall(SYS_openat2, fd, name, &how, sizeof(how));
+
+                if (r >= 0)
+                        return (int) r;
+                if (errno == EPERM && how.flags & O_NOATIME)
+                        how.flags &= ~(uint64_t) O_NOATIME;
+                else if (errno != EAGAIN && errno != EINTR)
+                        return -errno;
+        }
+}
+
+/* What is no directory any more was renamed or replaced meanwhile: that changed its parent, which is read again. */
+static bool has_vanished(int error) {
+        return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
+}
+
+static int dir_open(Walk *w, Dir *d) {
+        struct stat st;
+        int fd;
+
+        fd = d->parent ? open_directory(d->parent->fd, d->name) : open_directory(w->spec->fd, ".");
+        if (fd < 0)
+                return fd;
+        d->fd = fd;
+        d->serial = atomic_fetch_add(&w->next_serial, 1) + 1;
+        if (w->pass > 1) {
+                if (fstat(fd, &st) < 0)
+                        return -errno;
+                d->settled = mtime_nsec(&st) < w->since_nsec;
+        }
+        return 0;
+}
+
+Chunk *chunk_free(Walk *w, Chunk *c) {
+        if (c) {
+                atomic_fetch_sub(&w->chunk_bytes, c->granted);
+                free(c->data);
+                free(c->entries);
+                free(c);
+        }
+        return NULL;
+}
+
+static Chunk *chunk_new(void) {
+        Chunk *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                return NULL;
+        c->size = CHUNK_BYTES_MIN;
+        c->max_entries = BATCH_ENTRIES;
+        c->data = malloc(c->size);
+        c->entries = malloc(c->max_entries * sizeof(Entry));
+        if (c->data && c->entries)
+                return c;
+        free(c->data);
+        free(c->entries);
+        free(c);
+        return NULL;
+}
+
+/* Makes room for one more buffer of names, if the limit for all chunks leaves it. Returns 1, 0 or -ENOMEM. */
+static int chunk_grow(Walk *w, Chunk *c) {
+        size_t more = 3 * c->size; /* and the entries, at most as much again */
+        char *data;
+
+        if (c->size - c->used >= CHUNK_BYTES_MIN)
+                return 1;
+        if (atomic_fetch_add(&w->chunk_bytes, more) + more > CHUNK_BYTES_MAX) {
+                atomic_fetch_sub(&w->chunk_bytes, more);
+                return 0;
+        }
+        c->granted += more;
+        data = realloc(c->data, 2 * c->size);
+        if (!data)
+                return -ENOMEM;
+        c->data = data;
+        c->size *= 2;
+        return 1;
+}
+
+static int chunk_add(Chunk *c, uint64_t inode, uint32_t offset) {
+        if (c->n_entries == c->max_entries) {
+                Entry *grown = reallocarray(c->entries, 2 * c->max_entries, sizeof(Entry));
+
+                if (!grown)
+                        return -ENOMEM;
+                c->entries = grown;
+                c->max_entries *= 2;
+        }
+        c->entries[c->n_entries++] = (Entry){ .inode = inode, .offset = offset };
+        return 0;
+}
+
+static bool is_directory(const Dir *d, const struct dirent64 *e) {
+        struct stat st;
+
+        if (e->d_type != DT_UNKNOWN)
+                return e->d_type == DT_DIR;
+        return fstatat(d->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISDIR(st.st_mode);
+}
+
+/* What reading a chunk finds. */
+typedef struct Found {
+        Work *first, *last; /* sub-directories, a chain */
+        size_t n_subdirs, max_subdirs;
+        bool more; /* the directory has not been read to its end */
+} Found;
+
+static int add_subdir(Thread *t, Dir *d, const char *name, Found *f) {
+        Dir *sub = dir_new(t->walk, d, name);
+
+        if (!sub)
+                return -ENOMEM;
+        sub->work.next = f->first;
+        f->first = &sub->work;
+        if (!f->last)
+                f->last = &sub->work;
+        f->n_subdirs++;
+        return 0;
+}
+
+/* Sorts a buffer of names into sub-directories and others. Returns 1 if it had to leave the rest for later. */
+static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, Found *f) {
+        while (c->used < end) {
+                const struct dirent64 *e = (const struct dirent64 *) (c->data + c->used);
+                off64_t position = e->d_off;
+                int r = 0;
+
+                if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || streq(e->d_name, ".."))) {
+                        c->used += e->d_reclen;
+                        continue;
+                }
+                if (is_directory(d, e))
+                        r = add_subdir(t, d, e->d_name, f);
+                else if (!d->settled)
+                        r = chunk_add(c, e->d_ino, (uint32_t) (c->used + offsetof(struct dirent64, d_name)));
+                if (r < 0)
+                        return r;
+                c->used += e->d_reclen;
+                if (f->n_subdirs >= f->max_subdirs) {
+                        if (lseek64(d->fd, position, SEEK_SET) < 0)
+                                return -errno;
+                        return 1;
+                }
+        }
+        return 0;
+}
+
+static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
+        for (;;) {
+                ssize_t n;
+                int r;
+
+                r = chunk_grow(t->walk, c);
+                if (r <= 0) {
+                        f->more = r == 0;
+                        return r;
+                }
+                n = getdents64(d->fd, c->data + c->used, CHUNK_BYTES_MIN);
+                if (n < 0 && errno == ENOENT)
+                        return 0; /* removed meanwhile */
+                if (n <= 0)
+                        return n < 0 ? -errno : 0;
+                r = take_names(t, d, c, c->used + (size_t) n, f);
+                if (r != 0) {
+                        f->more = r > 0;
+                        return r < 0 ? r : 0;
+                }
+                if (walk_is_stopped(t->walk))
+                        return 0;
+        }
+}
+
+static int compare_inodes(const void *a, const void *b) {
+        uint64_t x = ((const Entry *) a)->inode, y = ((const Entry *) b)->inode;
+
+        return (x > y) - (x < y);
+}
+
+static void visit_entries(Thread *t, const Chunk *c, size_t start, size_t end) {
+        for (size_t i = start; i < end && !walk_is_stopped(t->walk); i++)
+                entry_visit(t, c->dir, c->data + c->entries[i].offset);
+}
+
+static void push_front(Found *f, Work *work) {
+        work->next = f->first;
+        f->first = work;
+        if (!f->last)
+                f->last = work;
+}
+
+/* Hands a large chunk out to all threads. */
+static int share_chunk(Chunk *c, Found *f) {
+        size_t n = (c->n_entries + BATCH_ENTRIES - 1) / BATCH_ENTRIES;
+
+        for (size_t i = n; i-- > 0;) {
+                Batch *b = malloc(sizeof(*b));
+
+                if (!b)
+                        return -ENOMEM;
+                *b = (Batch){
+                        .work = { .kind = WORK_BATCH },
+                        .chunk = c,
+                        .start = i * BATCH_ENTRIES,
+                        .end = i + 1 == n ? c->n_entries : (i + 1) * BATCH_ENTRIES,
+                };
+                atomic_fetch_add(&c->batches, 1);
+                atomic_fetch_add(&c->dir->pending, 1);
+                push_front(f, &b->work);
+        }
+        return 0;
+}
+
+static void batch_release(Thread *t, Batch *b) {
+        Chunk *c = b->chunk;
+        Dir *d = c->dir;
+
+        if (atomic_fetch_sub(&c->batches, 1) == 1)
+                chunk_free(t->walk, c);
+        free(b);
+        dir_release(t, d);
+}
+
+Work *batch_step(Thread *t, Batch *b) {
+        visit_entries(t, b->chunk, b->start, b->end);
+        batch_release(t, b);
+        return NULL;
+}
+
+/* Sub-directories and batches are there for every thread, the rest of the directory below them on the stack. One of
+ * them stays in hand where little is to be done before it: then nobody has to be woken. */
+static Work *hand_out(Thread *t, Found *f, bool keep_one) {
+        Work *kept = NULL;
+
+        if (keep_one && f->first) {
+                kept = f->first;
+                f->first = kept->next;
+                if (!f->first)
+                        f->last = NULL;
+        }
+        if (f->first)
+                queue_push(t->walk, f->first, f->last);
+        return kept;
+}
+
+static void append(Found *f, Work *work) {
+        work->next = NULL;
+        if (f->last)
+                f->last->next = work;
+        else
+                f->first = work;
+        f->last = work;
+}
+
+static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
+        Walk *w = t->walk;
+        Work *next;
+
+        /* Its tables of inodes are in the order of their numbers, while names come in the order of their hashes. */
+        if (w->ext4)
+                qsort(c->entries, c->n_entries, sizeof(Entry), compare_inodes);
+        if (f->more) {
+                atomic_fetch_add(&d->pending, 1); /* what is pending until now is the reading, which goes on */
+                append(f, &d->work);
+        }
+
+        if (c->n_entries > (size_t) 2 * BATCH_ENTRIES) {
+                if (share_chunk(c, f) < 0)
+                        walk_stop(w, -ENOMEM);
+                next = hand_out(t, f, false);
+        } else {
+                next = hand_out(t, f, c->n_entries <= 64);
+                visit_entries(t, c, 0, c->n_entries);
+                if (c->granted == 0 && !t->spare)
+                        t->spare = c;
+                else
+                        chunk_free(w, c);
+        }
+        dir_release(t, d);
+        return next;
+}
+
+Work *dir_step(Thread *t, Dir *d) {
+        Walk *w = t->walk;
+        Found f = { .max_subdirs = atomic_load(&w->n_dirs) > DIRS_MAX ? 1 : SUBDIRS_PER_CHUNK };
+        Chunk *c;
+        int r = 0;
+
+        if (d->fd < 0)
+                r = dir_open(w, d);
+        if (r < 0) {
+                if (!has_vanished(r))
+                        issue_add(w, d, NULL, -r, NULL);
+                dir_release(t, d);
+                return NULL;
+        }
+
+        c = t->spare ? TAKE_PTR(t->spare) : chunk_new();
+        if (!c) {
+                walk_stop(w, -ENOMEM);
+                dir_release(t, d);
+                return NULL;
+        }
+        c->dir = d;
+        c->used = c->n_entries = 0;
+        r = read_chunk(t, d, c, &f);
+        if (r == -ENOMEM)
+                walk_stop(w, r);
+        else if (r < 0)
+                issue_add(w, d, NULL, -r, NULL);
+        return process_chunk(t, d, c, &f);
+}
+
+void work_discard(Thread *t, Work *work) {
+        if (work->kind == WORK_BATCH)
+                batch_release(t, (Batch *) work);
+        else
+                dir_release(t, (Dir *) work);
+}

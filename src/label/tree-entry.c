@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "label/selinux.h"
+#include "label/tree-internal.h"
+
+enum {
+        RATE_SLICE_NSEC = 50000000,
+        NSEC_PER_SEC = 1000000000,
+        LOOK_FIRST = 8, /* of each LOOK_EVERY entries of a directory, where looking can be left out */
+        LOOK_EVERY = 256,
+};
+
+static int thread_enter(Thread *t, const Dir *d) {
+        if (t->cwd == d->serial)
+                return 0;
+        if (fchdir(d->fd) < 0)
+                return -errno;
+        t->cwd = d->serial;
+        t->wrong_in_row = 0;
+        return 0;
+}
+
+static uint64_t now_nsec(void) {
+        struct timespec ts = { 0 };
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * NSEC_PER_SEC + (uint64_t) ts.tv_nsec;
+}
+
+/* All threads share one clock that tells when the next entries may be visited; each takes entries for a slice of time
+ * and waits until that has come. Time that was not used is not made up for. */
+static void wait_for_turn(Thread *t) {
+        Walk *w = t->walk;
+        uint64_t rate = w->spec->entries_per_sec, n, length, turn, next, now = now_nsec();
+
+        n = rate * RATE_SLICE_NSEC / NSEC_PER_SEC;
+        n = n == 0 ? 1 : n;
+        length = n * NSEC_PER_SEC / rate;
+
+        turn = atomic_load(&w->next_nsec);
+        do
+                next = (turn < now ? now : turn) + length;
+        while (!atomic_compare_exchange_weak(&w->next_nsec, &turn, next));
+        t->granted = n;
+
+        for (now = now_nsec(); now < next - length && !walk_is_stopped(w); now = now_nsec()) {
+                uint64_t wait = next - length - now;
+                const struct timespec ts = { .tv_nsec = (long) (wait < RATE_SLICE_NSEC ? wait : RATE_SLICE_NSEC) };
+
+                (void) nanosleep(&ts, NULL);
+        }
+}
+
+/* Whether what was read is the label wanted, byte by byte; whoever wrote it to disk may have left the trailing NUL
+ * out. */
+static bool label_is_wanted(const Walk *w, const char *label, ssize_t n) {
+        size_t length = w->context_size - 1;
+
+        return n >= (ssize_t) length && memcmp(label, w->spec->context, length) == 0 &&
+               ((size_t) n == length || ((size_t) n == length + 1 && label[length] == '\0'));
+}
+
+/* What differs in its spelling only is no other label. */
+static void note_mismatch(Thread *t, const Dir *d, const char *name, char *label, ssize_t n) {
+        _cleanup_free_ char *canonical = NULL;
+
+        label[n] = '\0';
+        if (selinux_canonicalize_label(label, &canonical) >= 0 && streq(canonical, t->walk->spec->context))
+                return;
+        count(&t->mismatched);
+        issue_add(t->walk, d, name, 0, canonical ? canonical : label);
+}
+
+/* A path that is followed is one of /proc/self/fd. */
+static ssize_t get_label(const char *path, bool follow, char *buffer) {
+        ssize_t n = follow ? getxattr(path, LABEL_XATTR, buffer, LABEL_MAX - 1)
+                           : lgetxattr(path, LABEL_XATTR, buffer, LABEL_MAX - 1);
+
+        return n < 0 ? -errno : n;
+}
+
+static int set_label(const Walk *w, const char *path, bool follow) {
+        int r = follow ? setxattr(path, LABEL_XATTR, w->spec->context, w->context_size, 0)
+                       : lsetxattr(path, LABEL_XATTR, w->spec->context, w->context_size, 0);
+
+        return r < 0 ? -errno : 0;
+}
+
+/* Returns 1 if there is nothing to write, for whatever reason. */
+static int compare(Thread *t, const Dir *d, const char *name, const char *path, bool follow) {
+        ssize_t n = get_label(path, follow, t->label);
+
+        if (n == -ENOENT || (n >= 0 && label_is_wanted(t->walk, t->label, n)))
+                return 1;
+        if (n < 0 && n != -ENODATA && n != -ERANGE) {
+                issue_add(t->walk, d, name, (int) -n, NULL);
+                return 1;
+        }
+        if (t->walk->spec->mode == TREE_CHANGE)
+                return 0;
+        note_mismatch(t, d, name, t->label, n < 0 ? 0 : n);
+        return 1;
+}
+
+/* Whether to read a label before it is written. Always, unless all are known to be wrong: writing a right one would
+ * move its ctime. But ext4 leaves an inode alone that is given the value it has (ext4_xattr_set_handle(), seen with
+ * Linux 6.1 and 6.18), so where several labels in a row were wrong the next ones of the directory are written at
+ * once. */
+static bool looks_first(Thread *t) {
+        const Walk *w = t->walk;
+
+        if (w->spec->mode == TREE_VERIFY || w->pass > 1)
+                return true;
+        return !w->spec->blind && !(w->ext4 && t->wrong_in_row++ % LOOK_EVERY >= LOOK_FIRST);
+}
+
+/* path is what name in d is called from where the thread is; "." is d itself. */
+static void visit(Thread *t, const Dir *d, const char *name, const char *path, bool follow) {
+        int r;
+
+        if (looks_first(t) && compare(t, d, name, path, follow) > 0) {
+                t->wrong_in_row = 0;
+                return;
+        }
+        r = set_label(t->walk, path, follow);
+        if (r >= 0)
+                count(&t->changed);
+        else if (r != -ENOENT)
+                issue_add(t->walk, d, name, -r, NULL);
+}
+
+/* In a directory of a larger file system a name may be a hard link to a file outside, and may become one at any time:
+ * the inode is pinned before its links are counted. */
+static void visit_pinned(Thread *t, const Dir *d, const char *name) {
+        _cleanup_close_ int fd = openat(d->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        char path[32];
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0) {
+                if (errno != ENOENT)
+                        issue_add(t->walk, d, name, errno, NULL);
+                return;
+        }
+        if (st.st_nlink > 1 && !S_ISDIR(st.st_mode)) {
+                if (t->walk->pass == 1)
+                        count(&t->skipped);
+                return;
+        }
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", fd);
+        visit(t, d, name, path, true);
+}
+
+static void visit_entry(Thread *t, const Dir *d, const char *name) {
+        int r;
+
+        if (t->walk->spec->entries_per_sec > 0 && t->granted-- == 0) {
+                wait_for_turn(t);
+                t->granted--;
+        }
+        r = thread_enter(t, d);
+        if (r < 0)
+                issue_add(t->walk, d, name, -r, NULL);
+        else if (t->walk->spec->part && name)
+                visit_pinned(t, d, name);
+        else
+                visit(t, d, name, name ? name : ".", false);
+}
+
+void entry_visit(Thread *t, const Dir *d, const char *name) {
+        if (t->walk->pass == 1)
+                count(&t->done);
+        if (t->walk->spec->mode != TREE_COUNT)
+                visit_entry(t, d, name);
+}

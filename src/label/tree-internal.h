@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/xattr.h>
+
+#include "basic/string-util.h"
+#include "label/tree.h"
+
+/* How the engine is made. The threads share one stack of work: directories to be opened or read on, and batches of
+ * names. What is pushed last is taken first, so the walk goes to the depth first, and what waits stays little:
+ * a directory is read in chunks, and read on only when what its chunk held has been taken from the stack.
+ *
+ *   tree.c        the walk as a whole: threads, passes, the root
+ *   tree-queue.c  the stack
+ *   tree-dir.c    directories: open, read, finish
+ *   tree-entry.c  one entry: compare, write
+ *   tree-issue.c  what went wrong, and where */
+
+#define LABEL_XATTR "security.selinux"
+
+enum {
+        LABEL_MAX = 4096, /* bytes of a label that is compared */
+        BATCH_ENTRIES = 1024,
+        SUBDIRS_PER_CHUNK = 4096,
+        DIRS_MAX = 32768, /* known at a time; beyond that a directory is read one sub-directory at a time */
+        CHUNK_BYTES_MIN = 32 * 1024, /* of names, and always granted */
+        CHUNK_BYTES_MAX = 12 << 20,  /* beyond that, of all chunks */
+};
+
+typedef struct Walk Walk;
+typedef struct Dir Dir;
+typedef struct Chunk Chunk;
+
+typedef enum WorkKind { WORK_DIR, WORK_BATCH } WorkKind;
+
+/* Something to do; the first member of what it is about. */
+typedef struct Work {
+        struct Work *next;
+        WorkKind kind;
+} Work;
+
+struct Dir {
+        Work work;
+        Dir *parent; /* kept by our being one of its pending ones; NULL for the root */
+        int fd;
+        uint64_t serial;     /* of the descriptor, to tell whether a thread is there already */
+        atomic_uint pending; /* being read, sub-directories, batches: finished with the last of them */
+        bool settled;        /* a later pass: nothing has come into it since the first began */
+        char name[];
+};
+
+typedef struct Entry {
+        uint64_t inode;
+        uint32_t offset; /* of its name in the chunk's data */
+} Entry;
+
+/* Names read from one directory. */
+struct Chunk {
+        atomic_uint batches; /* that have not been done; whoever does the last frees it */
+        Dir *dir;
+        char *data;
+        size_t used, size;
+        Entry *entries;
+        size_t n_entries, max_entries;
+        size_t granted; /* of CHUNK_BYTES_MAX */
+};
+
+typedef struct Batch {
+        Work work;
+        Chunk *chunk;
+        size_t start, end;
+} Batch;
+
+/* Counts of one thread, on a cache line of its own. */
+typedef struct Thread {
+        _Alignas(64) Walk *walk;
+        pthread_t id;
+        _Atomic uint64_t done, changed, mismatched, skipped;
+        uint64_t cwd;          /* serial of the directory that it is in */
+        unsigned wrong_in_row; /* labels there */
+        uint64_t granted;      /* entries that it may visit before it asks for more, where their rate is limited */
+        Chunk *spare;
+        char label[LABEL_MAX];
+} Thread;
+
+struct Walk {
+        const TreeSpec *spec;
+        size_t context_size; /* with the trailing NUL, as it is written */
+        bool ext4;           /* see tree-entry.c and tree-dir.c for what that makes better */
+        unsigned pass;
+        uint64_t since_nsec;      /* when the first pass began, less what a clock may lag behind */
+        uint64_t pass_since_nsec; /* the same of this pass */
+        atomic_bool unsettled;    /* a directory changed while it was being walked */
+        atomic_bool stop;
+        atomic_int error; /* a negative errno of ours, which ended the walk */
+        _Atomic uint64_t failed, next_serial, n_dirs, chunk_bytes, next_nsec;
+
+        pthread_mutex_t lock; /* of what follows */
+        pthread_cond_t wake, idle;
+        Work *stack;
+        unsigned n_working, n_waiting;
+        bool ended;
+        TreeIssue issues[TREE_ISSUES_MAX];
+        size_t n_issues;
+};
+
+/* tree-queue.c: waits for something to do, having done what was taken before; NULL when all is done. */
+Work *queue_take(Walk *w, bool had_work);
+/* Puts a chain of work on the stack, first to last: the first one will be taken first. */
+void queue_push(Walk *w, Work *first, Work *last);
+/* Ends the walk with a negative errno, or 0 when it was told to. */
+void walk_stop(Walk *w, int error);
+
+/* tree-dir.c: opens the directory if need be, and reads a chunk of it. Returns what this thread is to do next, or
+ * NULL.
+ */
+Work *dir_step(Thread *t, Dir *d);
+Work *batch_step(Thread *t, Batch *b);
+/* A new directory, not open. NULL on lack of memory. */
+Dir *dir_new(Walk *w, Dir *parent, const char *name);
+/* Takes back what is left after a walk that was stopped. */
+void work_discard(Thread *t, Work *work);
+Chunk *chunk_free(Walk *w, Chunk *c);
+
+/* tree-entry.c: an entry of d that is no directory, or, with name NULL, d itself. */
+void entry_visit(Thread *t, const Dir *d, const char *name);
+
+/* tree-issue.c: counts, and names if it is one of the first. error: positive errno, or 0 for a label that differs,
+ * which is counted by the caller. name: in d; NULL for d itself. label may be NULL. */
+void issue_add(Walk *w, const Dir *d, const char *name, int error, const char *label);
+void issues_done(TreeIssue *issues, size_t n);
+
+static inline void count(_Atomic uint64_t *counter) {
+        /* Only its thread writes it. */
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+static inline bool walk_is_stopped(Walk *w) {
+        return atomic_load_explicit(&w->stop, memory_order_relaxed);
+}

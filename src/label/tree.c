@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <linux/ioprio.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+#include "label/selinux.h"
+#include "label/tree-internal.h"
+
+enum {
+        USEC_PER_SEC = 1000000,
+        NSEC_PER_SEC = 1000000000,
+        /* The clock of time stamps goes by the kernel's ticks, of 10 ms at most. */
+        CLOCK_LAG_NSEC = 50000000,
+        /* A tree that keeps changing is walked again so often. */
+        PASSES_MAX = 8,
+        STACK_SIZE = 256 * 1024,
+};
+
+/* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it isn't. */
+static unsigned choose_threads(unsigned wanted) {
+        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+        if (wanted == 0)
+                wanted = cpus < 1 ? 4 : cpus > 8 ? 32 : 4 * (unsigned) cpus;
+        return wanted > TREE_THREADS_MAX ? TREE_THREADS_MAX : wanted;
+}
+
+static void *run_thread(void *userdata) {
+        Thread *t = userdata;
+        Walk *w = t->walk;
+        Work *work = NULL;
+        bool had_work = false;
+
+        /* A working directory of its own: names relative to it are reached as quickly as relative to a descriptor
+         * with setxattrat(2), which Linux has only since 6.13. */
+        if (unshare(CLONE_FS) < 0)
+                walk_stop(w, -errno);
+        if (w->spec->idle)
+                (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+
+        while ((work = work ?: queue_take(w, had_work))) {
+                had_work = true;
+                work = work->kind == WORK_DIR ? dir_step(t, (Dir *) work) : batch_step(t, (Batch *) work);
+                if (work && walk_is_stopped(w)) {
+                        work_discard(t, work);
+                        work = NULL;
+                }
+        }
+        t->spare = t->spare ? chunk_free(w, t->spare) : NULL;
+        return NULL;
+}
+
+static TreeCounts sum_counts(Walk *w, const Thread *threads, unsigned n) {
+        TreeCounts c = { .done = 1, .failed = atomic_load(&w->failed) };
+
+        for (unsigned i = 0; i < n; i++) {
+                c.done += atomic_load_explicit(&threads[i].done, memory_order_relaxed);
+                c.changed += atomic_load_explicit(&threads[i].changed, memory_order_relaxed);
+                c.mismatched += atomic_load_explicit(&threads[i].mismatched, memory_order_relaxed);
+                c.skipped += atomic_load_explicit(&threads[i].skipped, memory_order_relaxed);
+        }
+        return c;
+}
+
+static uint64_t clock_nsec(clockid_t clock) {
+        struct timespec ts = { 0 };
+
+        (void) clock_gettime(clock, &ts);
+        return (uint64_t) ts.tv_sec * NSEC_PER_SEC + (uint64_t) ts.tv_nsec;
+}
+
+/* Waits for the threads to have done everything, and tells how far they are meanwhile. */
+static void wait_for_end(Walk *w, const Thread *threads, unsigned n) {
+        pthread_mutex_lock(&w->lock);
+        while (!w->ended) {
+                uint64_t until = clock_nsec(CLOCK_MONOTONIC) + TREE_PROGRESS_USEC * UINT64_C(1000);
+                const struct timespec ts = { .tv_sec = (time_t) (until / NSEC_PER_SEC),
+                                             .tv_nsec = (long) (until % NSEC_PER_SEC) };
+                TreeCounts c;
+                int r;
+
+                if (pthread_cond_timedwait(&w->idle, &w->lock, &ts) == 0 || !w->spec->progress)
+                        continue;
+                pthread_mutex_unlock(&w->lock);
+                c = sum_counts(w, threads, n);
+                r = w->spec->progress(&c, w->spec->userdata);
+                if (r < 0)
+                        walk_stop(w, r);
+                pthread_mutex_lock(&w->lock);
+        }
+        pthread_mutex_unlock(&w->lock);
+}
+
+static int start_threads(Walk *w, Thread *threads, unsigned n, unsigned *ret_started) {
+        pthread_attr_t attributes;
+        unsigned i;
+        int r;
+
+        r = pthread_attr_init(&attributes);
+        if (r == 0)
+                r = pthread_attr_setstacksize(&attributes, STACK_SIZE);
+        for (i = 0; r == 0 && i < n; i++) {
+                threads[i].walk = w;
+                threads[i].cwd = 0;
+                r = pthread_create(&threads[i].id, &attributes, run_thread, &threads[i]);
+                if (r != 0)
+                        break;
+        }
+        (void) pthread_attr_destroy(&attributes);
+        *ret_started = i;
+        return i > 0 ? 0 : -r; /* with some of them it goes on, slower */
+}
+
+/* One pass over everything beneath the root. */
+static int walk_pass(Walk *w, Thread *threads, unsigned n) {
+        Dir *root = dir_new(w, NULL, "");
+        unsigned started = 0;
+        int r;
+
+        if (!root)
+                return -ENOMEM;
+        w->pass_since_nsec = clock_nsec(CLOCK_REALTIME) - CLOCK_LAG_NSEC;
+        if (w->pass == 1)
+                w->since_nsec = w->pass_since_nsec;
+        w->stack = &root->work;
+        w->n_working = w->n_waiting = 0;
+        w->ended = false;
+        atomic_store(&w->unsettled, false);
+
+        r = start_threads(w, threads, n, &started);
+        if (r < 0)
+                walk_stop(w, r);
+        else
+                wait_for_end(w, threads, n);
+        for (unsigned i = 0; i < started; i++)
+                (void) pthread_join(threads[i].id, NULL);
+        while (w->stack) {
+                Work *work = w->stack;
+
+                w->stack = work->next;
+                work_discard(&threads[0], work);
+        }
+        return atomic_load(&w->error);
+}
+
+/* Another pass follows as long as something moved and something was found that had to be written: what moved may have
+ * been missed. A pass that finds all as it should be has missed nothing but what moves faster than it. */
+static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
+        uint64_t changed = 0;
+
+        for (w->pass = 1;; w->pass++) {
+                int r = walk_pass(w, threads, n);
+
+                *ret = sum_counts(w, threads, n);
+                if (r < 0 || ret->failed > 0 || !w->unsettled || ret->changed == changed)
+                        return r;
+                changed = ret->changed;
+                if (w->pass == PASSES_MAX) {
+                        issue_add(w, NULL, NULL, EBUSY, NULL);
+                        ret->failed = atomic_load(&w->failed);
+                        return 0;
+                }
+        }
+}
+
+static int check_file_system(const TreeSpec *spec, Failure *f) {
+        struct statvfs sv;
+
+        if (spec->mode == TREE_COUNT)
+                return 0;
+        if (fgetxattr(spec->fd, LABEL_XATTR, NULL, 0) < 0 && errno == EOPNOTSUPP)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "The file system keeps no labels: mount it with a context (OnVolumeMount).");
+        if (fstatvfs(spec->fd, &sv) < 0)
+                return -errno;
+        if (spec->mode == TREE_CHANGE && sv.f_flag & ST_RDONLY)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "The volume is read-only, so its files can't be relabelled: mount it with a "
+                                   "context (OnVolumeMount).");
+        return 0;
+}
+
+static bool is_ext4(int fd) {
+        struct statfs sfs;
+
+        return fstatfs(fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
+}
+
+static int write_root(Walk *w, bool right) {
+        int fd = w->spec->fd;
+
+        if (syncfs(fd) < 0)
+                return -errno;
+        if (right)
+                return 0;
+        if (fsetxattr(fd, LABEL_XATTR, w->spec->context, w->context_size, 0) < 0)
+                return -errno;
+        return fsync(fd) < 0 ? -errno : 0;
+}
+
+static void finish_root(Walk *w, const char *label, TreeCounts *counts) {
+        bool right = streq(label, w->spec->context);
+        int r;
+
+        if (w->spec->mode == TREE_VERIFY && !right) {
+                counts->mismatched++;
+                issue_add(w, NULL, NULL, 0, label);
+        }
+        if (w->spec->mode != TREE_CHANGE || counts->failed > 0)
+                return;
+
+        r = write_root(w, right);
+        if (r < 0) {
+                issue_add(w, NULL, NULL, -r, NULL);
+                counts->failed++;
+        } else if (!right)
+                counts->changed++;
+}
+
+static int walk_prepare(Walk *w, const TreeSpec *spec) {
+        pthread_condattr_t monotonic;
+        int r;
+
+        *w = (Walk){
+                .spec = spec,
+                .context_size = spec->context ? strlen(spec->context) + 1 : 0,
+                .ext4 = is_ext4(spec->fd),
+        };
+        r = pthread_condattr_init(&monotonic);
+        if (r == 0)
+                r = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        if (r == 0)
+                r = pthread_cond_init(&w->idle, &monotonic);
+        (void) pthread_condattr_destroy(&monotonic);
+        if (r == 0)
+                r = pthread_cond_init(&w->wake, NULL);
+        if (r == 0)
+                r = pthread_mutex_init(&w->lock, NULL);
+        return -r;
+}
+
+static void walk_done(Walk *w) {
+        issues_done(w->issues, w->n_issues);
+        (void) pthread_mutex_destroy(&w->lock);
+        (void) pthread_cond_destroy(&w->wake);
+        (void) pthread_cond_destroy(&w->idle);
+}
+
+void tree_result_done(TreeResult *r) {
+        issues_done(r->issues, r->n_issues);
+        free(r->root_label);
+        *r = (TreeResult){ 0 };
+}
+
+static int walk(Walk *w, TreeResult *ret) {
+        unsigned n = choose_threads(w->spec->threads);
+        _cleanup_free_ char *label = NULL;
+        _cleanup_free_ Thread *threads = NULL;
+        TreeCounts counts;
+        int r;
+
+        threads = aligned_alloc(_Alignof(Thread), n * sizeof(Thread));
+        if (!threads)
+                return -ENOMEM;
+        memset(threads, 0, n * sizeof(Thread));
+        for (unsigned i = 0; i < n; i++)
+                threads[i].walk = w;
+        if (w->spec->mode != TREE_COUNT) {
+                r = selinux_read_label(w->spec->fd, &label);
+                if (r < 0)
+                        return r;
+        }
+
+        r = walk_passes(w, threads, n, &counts);
+        if (r < 0)
+                return r;
+        if (w->spec->mode != TREE_COUNT)
+                finish_root(w, label, &counts);
+
+        *ret = (TreeResult){ .counts = counts, .n_issues = w->n_issues, .root_label = TAKE_PTR(label) };
+        memcpy(ret->issues, w->issues, sizeof(ret->issues));
+        w->n_issues = 0;
+        return 0;
+}
+
+int tree_walk(const TreeSpec *spec, TreeResult *ret, Failure *f) {
+        Walk w;
+        int r;
+
+        r = check_file_system(spec, f);
+        if (r != 0)
+                return r;
+        r = walk_prepare(&w, spec);
+        if (r < 0)
+                return r;
+        r = walk(&w, ret);
+        walk_done(&w);
+        return r;
+}
