@@ -109,19 +109,21 @@ static int compare(Thread *t, const Dir *d, const char *name, const char *path, 
  * move its ctime. But ext4 leaves an inode alone that is given the value it has (ext4_xattr_set_handle(), seen with
  * Linux 6.1 and 6.18), so where several labels in a row were wrong the next ones of the directory are written at
  * once. */
-static bool looks_first(Thread *t) {
+static bool looks_first(Thread *t, const char *name) {
         const Walk *w = t->walk;
 
         if (w->spec->mode == TREE_VERIFY || w->pass > 1)
                 return true;
-        return !w->spec->blind && !(w->ext4 && t->wrong_in_row++ % LOOK_EVERY >= LOOK_FIRST);
+        if (w->spec->blind)
+                return false;
+        return !(name && w->ext4 && t->wrong_in_row++ % LOOK_EVERY >= LOOK_FIRST);
 }
 
 /* path is what name in d is called from where the thread is; "." is d itself. */
 static void visit(Thread *t, const Dir *d, const char *name, const char *path, bool follow) {
         int r;
 
-        if (looks_first(t) && compare(t, d, name, path, follow) > 0) {
+        if (looks_first(t, name) && compare(t, d, name, path, follow) > 0) {
                 t->wrong_in_row = 0;
                 return;
         }

@@ -1,0 +1,782 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include <glib/gstdio.h>
+
+#include "label/tree.h"
+#include "support.h"
+
+/* The tree engine on real file systems. SELinux is off here, so labels are xattrs like any other. */
+
+#define WANTED "system_u:object_r:container_file_t:s0:c1,c2"
+#define OTHER  "system_u:object_r:container_file_t:s0:c3,c4"
+#define LABEL  "security.selinux"
+
+#define must(expression)                                                                              \
+        G_STMT_START {                                                                                \
+                if ((expression) < 0)                                                                 \
+                        g_error("%s:%i: %s: %s", __FILE__, __LINE__, #expression, g_strerror(errno)); \
+        }                                                                                             \
+        G_STMT_END
+
+/* A file system of the test's own, mounted. */
+typedef struct Scene {
+        char *path;
+        int fd; /* of path, and working directory */
+} Scene;
+
+static bool scene_enter(Scene *s, const char *fs_type, const char *options) {
+        static unsigned n;
+        g_autofree char *name = path_printf("tree-%u", n++), *image = NULL;
+
+        *s = (Scene){ .path = path_printf(TEST_TARGETS "/%s", name), .fd = -1 };
+        must(mkdir(s->path, 0755));
+        if (strcmp(fs_type, "tmpfs") == 0)
+                must(mount("tmpfs", s->path, "tmpfs", 0, options));
+        else {
+                image = make_image(name, fs_type);
+                if (!image)
+                        return false;
+                g_assert_true(run("mount", "-o", options ? options : "loop", image, s->path, NULL));
+        }
+        s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(s->fd);
+        must(fchdir(s->fd));
+        return true;
+}
+
+static void scene_leave(Scene *s) {
+        must(chdir("/"));
+        if (s->fd >= 0)
+                close(s->fd);
+        if (s->path)
+                (void) umount2(s->path, MNT_DETACH);
+        g_free(s->path);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Scene, scene_leave)
+
+static void write_file(const char *path) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+        must(fd);
+        close(fd);
+}
+
+static void set_label(const char *path, const char *label) {
+        must(lsetxattr(path, LABEL, label, strlen(label) + 1, 0));
+}
+
+/* "" if there is none. */
+static char *get_label(const char *path) {
+        char buffer[256] = "";
+        ssize_t n = lgetxattr(path, LABEL, buffer, sizeof(buffer) - 1);
+
+        g_assert_true(n >= 0 || errno == ENODATA);
+        return g_strdup(n < 0 ? "" : buffer);
+}
+
+#define assert_label(path, expected)                        \
+        G_STMT_START {                                      \
+                g_autofree char *_label_ = get_label(path); \
+                g_assert_cmpstr(_label_, ==, expected);     \
+        }                                                   \
+        G_STMT_END
+
+static TreeResult walk(TreeSpec spec) {
+        TreeResult result = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        if (spec.mode != TREE_COUNT && !spec.context)
+                spec.context = WANTED;
+        r = tree_walk(&spec, &result, &f);
+        if (r != 0)
+                g_error("tree_walk: %i %s", r, f.message ? f.message : "");
+        return result;
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TreeResult, tree_result_done)
+
+static void assert_issue(const TreeResult *r, const char *path, int error) {
+        for (size_t i = 0; i < r->n_issues; i++)
+                if (g_strcmp0(r->issues[i].path, path) == 0) {
+                        g_assert_cmpint(r->issues[i].error, ==, error);
+                        return;
+                }
+        g_error("no issue names %s", path);
+}
+
+static void assert_all_right(int fd, uint64_t entries) {
+        g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = fd });
+
+        for (size_t i = 0; i < r.n_issues; i++)
+                g_test_message("%s: '%s' %i", r.issues[i].path, r.issues[i].label, r.issues[i].error);
+        g_assert_cmpuint(r.counts.mismatched, ==, 0);
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        if (entries > 0)
+                g_assert_cmpuint(r.counts.done, ==, entries);
+}
+
+static uint64_t ctime_of(const char *path) {
+        struct stat st;
+
+        must(lstat(path, &st));
+        return (uint64_t) st.st_ctim.tv_sec * 1000000000 + (uint64_t) st.st_ctim.tv_nsec;
+}
+
+/* So that a change of ctime shows: time stamps go by the tick. */
+static void let_clock_tick(void) {
+        g_usleep(30000);
+}
+
+static void test_kinds(gconstpointer fs_type) {
+        g_auto(Scene) s = { .fd = -1 };
+        static const char *const paths[] = { "file", "dir",  "dir/file", "link",  "broken",
+                                             "fifo", "char", "block",    "socket" };
+        uint64_t ctimes[G_N_ELEMENTS(paths)];
+
+        if (!scene_enter(&s, fs_type, NULL))
+                return;
+        (void) rmdir("lost+found");
+        write_file("file");
+        must(mkdir("dir", 0700));
+        write_file("dir/file");
+        must(symlink("/etc/passwd", "link"));
+        must(symlink("nowhere", "broken"));
+        must(mkfifo("fifo", 0600));
+        must(mknod("char", S_IFCHR | 0600, makedev(1, 3)));
+        must(mknod("block", S_IFBLK | 0600, makedev(7, 250)));
+        must(mknod("socket", S_IFSOCK | 0600, 0));
+        set_label("dir/file", WANTED);
+        set_label("dir", OTHER);
+        set_label("fifo", "not a label");
+        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+                ctimes[i] = ctime_of(paths[i]);
+        let_clock_tick();
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.done, ==, G_N_ELEMENTS(paths) + 1);
+                g_assert_cmpuint(r.counts.changed, ==, G_N_ELEMENTS(paths)); /* the root, but not dir/file */
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpstr(r.root_label, ==, "");
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
+                assert_label(paths[i], WANTED);
+                if (strcmp(paths[i], "dir/file") == 0)
+                        g_assert_cmpuint(ctime_of(paths[i]), ==, ctimes[i]);
+                else
+                        g_assert_cmpuint(ctime_of(paths[i]), >, ctimes[i]);
+                ctimes[i] = ctime_of(paths[i]);
+        }
+        assert_label(".", WANTED);
+        assert_all_right(s.fd, G_N_ELEMENTS(paths) + 1);
+
+        let_clock_tick();
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.changed, ==, 0);
+                g_assert_cmpstr(r.root_label, ==, WANTED);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+                g_assert_cmpuint(ctime_of(paths[i]), ==, ctimes[i]);
+}
+
+/* On ext4 labels are written without a look where many were wrong: it must be true that a right one is not touched.
+ */
+static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
+        g_auto(Scene) s = { .fd = -1 };
+        uint64_t ctimes[3000];
+        char name[16];
+
+        if (!scene_enter(&s, fs_type, NULL))
+                return;
+        for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                write_file(name);
+                set_label(name, i % 7 == 3 ? WANTED : OTHER);
+                ctimes[i] = ctime_of(name);
+        }
+        let_clock_tick();
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                if (i % 7 == 3)
+                        g_assert_cmpuint(ctime_of(name), ==, ctimes[i]);
+                else
+                        g_assert_cmpuint(ctime_of(name), >, ctimes[i]);
+        }
+        assert_all_right(s.fd, 0);
+}
+
+static void test_blind(void) {
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        write_file("a");
+        write_file("b");
+        set_label("a", WANTED);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .blind = true });
+
+                g_assert_cmpuint(r.counts.changed, ==, 3);
+        }
+        assert_all_right(s.fd, 3);
+}
+
+static void test_count(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        g_auto(TreeResult) r = { 0 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("d", 0755));
+        write_file("d/a");
+        must(symlink("x", "d/l"));
+        r = walk((TreeSpec){ .mode = TREE_COUNT, .fd = s.fd });
+        g_assert_cmpuint(r.counts.done, ==, 4);
+        g_assert_cmpuint(r.counts.changed, ==, 0);
+        g_assert_null(r.root_label);
+        assert_label("d/a", "");
+}
+
+static void test_verify(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        uint64_t before;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("d", 0755));
+        write_file("d/none");
+        write_file("d/other");
+        write_file("d/spelt");
+        write_file("d/short");
+        set_label("d/other", OTHER);
+        set_label("d/spelt", "system_u:object_r:container_file_t:s0:c2,c1");
+        must(lsetxattr("d/short", LABEL, WANTED, strlen(WANTED), 0)); /* without the NUL */
+        set_label("d", WANTED);
+        set_label(".", WANTED);
+        before = ctime_of("d/none");
+        let_clock_tick();
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = s.fd, .threads = 1 });
+
+                g_assert_cmpuint(r.counts.done, ==, 6);
+                g_assert_cmpuint(r.counts.mismatched, ==, 2);
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.n_issues, ==, 2);
+                assert_issue(&r, "d/none", 0);
+                assert_issue(&r, "d/other", 0);
+                for (size_t i = 0; i < r.n_issues; i++)
+                        g_assert_cmpstr(r.issues[i].label, ==,
+                                        g_str_has_suffix(r.issues[i].path, "none") ? "" : OTHER);
+        }
+        g_assert_cmpuint(ctime_of("d/none"), ==, before);
+        set_label(".", OTHER);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.mismatched, ==, 3);
+                assert_issue(&r, ".", 0);
+                g_assert_cmpstr(r.root_label, ==, OTHER);
+        }
+}
+
+static void set_flags(const char *path, int flags) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+        must(fd);
+        must(ioctl(fd, FS_IOC_SETFLAGS, &flags));
+        close(fd);
+}
+
+/* Every error is counted, the first ones named, the rest of the tree is done, and the root keeps its label. */
+static void test_errors(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        char name[32];
+
+        if (!scene_enter(&s, "ext4", NULL))
+                return;
+        set_label(".", OTHER);
+        must(mkdir("d", 0755));
+        for (unsigned i = 0; i < 40; i++) {
+                (void) snprintf(name, sizeof(name), "d/%02u", i);
+                write_file(name);
+                set_flags(name, i % 2 ? FS_IMMUTABLE_FL : FS_APPEND_FL);
+        }
+        must(mkdir("e", 0755));
+        write_file("e/fine");
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 40);
+                g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
+                for (size_t i = 0; i < r.n_issues; i++) {
+                        g_assert_true(g_str_has_prefix(r.issues[i].path, "d/"));
+                        g_assert_cmpint(r.issues[i].error, ==, EPERM);
+                }
+                g_assert_nonnull(strstr(tree_error_text(EPERM), "chattr"));
+        }
+        assert_label("e/fine", WANTED);
+        assert_label("e", WANTED);
+        assert_label("d", WANTED);
+        assert_label(".", OTHER);
+
+        for (unsigned i = 0; i < 40; i++) {
+                (void) snprintf(name, sizeof(name), "d/%02u", i);
+                set_flags(name, 0);
+        }
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, 41); /* and nothing that was right already */
+        }
+        assert_all_right(s.fd, 0);
+}
+
+/* Small inodes have no room for a label, and a block of attributes can be full. */
+static void test_no_space(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        g_autofree char *value = g_strnfill(940, 'x');
+        char name[32];
+
+        g_assert_true(run("truncate", "-s", "4M", TEST_IMAGES "/small", NULL));
+        if (!run("mkfs.ext4", "-q", "-b", "1024", "-I", "128", TEST_IMAGES "/small", NULL)) {
+                g_test_skip("mkfs.ext4 is missing");
+                return;
+        }
+        s.path = g_strdup(TEST_TARGETS "/small");
+        must(mkdir(s.path, 0755));
+        g_assert_true(run("mount", "-o", "loop", TEST_IMAGES "/small", s.path, NULL));
+        s.fd = open(s.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(s.fd);
+        must(fchdir(s.fd));
+        set_label(".", OTHER);
+        for (unsigned i = 0; i < 100; i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                write_file(name);
+                if (i % 4 == 0)
+                        must(lsetxattr(name, "user.n", value, strlen(value), 0));
+        }
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 25);
+                g_assert_cmpint(r.issues[0].error, ==, ENOSPC);
+                g_assert_nonnull(strstr(tree_error_text(ENOSPC), "context"));
+        }
+        assert_label(".", OTHER);
+        assert_label("1", WANTED);
+        for (unsigned i = 0; i < 100; i += 4) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                must(lremovexattr(name, "user.n"));
+        }
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        assert_all_right(s.fd, 0);
+}
+
+static void assert_not_supported(const TreeSpec *spec, const char *needle) {
+        _cleanup_failure_ Failure f = { 0 };
+        TreeResult result = { 0 };
+
+        g_assert_cmpint(tree_walk(spec, &result, &f), ==, FAILURE_NOT_SUPPORTED);
+        g_assert_nonnull(strstr(f.message, needle));
+}
+
+static void test_not_supported(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        int fd;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        write_file("a");
+        must(mount(NULL, s.path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL));
+        assert_not_supported(&(TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .context = WANTED }, "read-only");
+        assert_label("a", "");
+
+        fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        if (fgetxattr(fd, LABEL, NULL, 0) < 0 && errno == EOPNOTSUPP)
+                assert_not_supported(&(TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .context = WANTED }, "no labels");
+        close(fd);
+}
+
+static void test_names(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        char name[3] = { 0 };
+        unsigned n = 0;
+
+        if (!scene_enter(&s, "ext4", NULL))
+                return;
+        (void) rmdir("lost+found");
+        for (unsigned c = 1; c < 256; c++)
+                if (c != '/') {
+                        name[0] = (char) c;
+                        name[1] = 'x';
+                        if (c % 2)
+                                must(mkdir(name, 0755));
+                        else
+                                write_file(name);
+                        n++;
+                }
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, n + 1);
+        }
+        assert_all_right(s.fd, n + 1);
+}
+
+/* Far beyond PATH_MAX, and beyond what a stack would bear. */
+static void test_depth(gconstpointer fs_type) {
+        g_auto(Scene) s = { .fd = -1 };
+        struct rlimit files = { 0 };
+        int fd;
+
+        must(getrlimit(RLIMIT_NOFILE, &files));
+        files.rlim_cur = files.rlim_max;
+        must(setrlimit(RLIMIT_NOFILE, &files));
+        g_assert_cmpuint(files.rlim_cur, >, 5100);
+
+        if (!scene_enter(&s, fs_type, NULL))
+                return;
+        (void) rmdir("lost+found");
+        fd = dup(s.fd);
+        for (unsigned i = 0; i < 5000; i++) {
+                int next;
+
+                must(mkdirat(fd, "directory", 0755));
+                next = openat(fd, "directory", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                must(next);
+                close(fd);
+                fd = next;
+        }
+        must(mknodat(fd, "deepest", S_IFREG | 0644, 0));
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, 5002);
+        }
+        assert_all_right(s.fd, 5002);
+
+        must(fsetxattr(fd, LABEL, OTHER, sizeof(OTHER), 0));
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.mismatched, ==, 1);
+                g_assert_true(g_str_has_prefix(r.issues[0].path, "…"));
+                g_assert_true(g_str_has_suffix(r.issues[0].path, "/directory/directory"));
+                g_assert_cmpuint(strlen(r.issues[0].path), <, 2000);
+        }
+        close(fd);
+}
+
+/* Read in many chunks, and its names shared among the threads. */
+static void test_width(gconstpointer fs_type) {
+        g_auto(Scene) s = { .fd = -1 };
+        enum { FILES = 30000, DIRS = 9000 };
+        char name[32];
+
+        if (!scene_enter(&s, fs_type, NULL))
+                return;
+        (void) rmdir("lost+found");
+        for (unsigned i = 0; i < FILES; i++) {
+                (void) snprintf(name, sizeof(name), "file-%u", i);
+                must(mknod(name, S_IFREG | 0644, 0));
+        }
+        for (unsigned i = 0; i < DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "dir-%u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned threads = 1; threads <= 8; threads *= 8) {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE,
+                                                        .fd = s.fd,
+                                                        .threads = threads,
+                                                        .context = threads == 1 ? OTHER : WANTED });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.done, ==, FILES + DIRS + 1);
+                g_assert_cmpuint(r.counts.changed, ==, FILES + DIRS + 1);
+        }
+        assert_all_right(s.fd, FILES + DIRS + 1);
+}
+
+static void test_mount_inside(void) {
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("d", 0755));
+        must(mkdir("d/inside", 0755));
+        must(mount("tmpfs", "d/inside", "tmpfs", 0, NULL));
+        write_file("d/inside/file");
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                assert_issue(&r, "d/inside", EXDEV);
+        }
+        assert_label("d/inside/file", "");
+        assert_label("d/inside", "");
+        must(umount2("d/inside", 0));
+}
+
+/* In a part of a file system a name can be a hard link to a file that is none of the volume's. */
+static void test_hard_links(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        int fd;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("volume", 0755));
+        write_file("outside");
+        write_file("volume/own");
+        must(mkdir("volume/d", 0755));
+        must(symlink("../outside", "volume/link"));
+        must(link("outside", "volume/d/trap"));
+        fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .part = true });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.skipped, ==, 1);
+                g_assert_cmpuint(r.counts.changed, ==, 4);
+        }
+        assert_label("outside", "");
+        assert_label("volume/own", WANTED);
+        assert_label("volume/link", WANTED);
+        assert_label("volume/d", WANTED);
+        close(fd);
+
+        /* a whole file system has no outside */
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.skipped, ==, 0);
+        }
+        assert_label("outside", WANTED);
+}
+
+typedef struct Meddler {
+        void (*meddle)(unsigned i);
+        atomic_bool stop;
+        unsigned long rounds;
+} Meddler;
+
+static void *run_meddler(void *userdata) {
+        Meddler *m = userdata;
+
+        for (unsigned i = 0; !atomic_load(&m->stop); i++) {
+                m->meddle(i);
+                m->rounds++;
+        }
+        return NULL;
+}
+
+/* A directory and a symbolic link that leads outside, exchanged as fast as can be. */
+static void exchange(unsigned i) {
+        (void) renameat2(AT_FDCWD, "d/dir", AT_FDCWD, "d/link", RENAME_EXCHANGE);
+}
+
+static void test_exchange(void) {
+        g_auto(Scene) s = { .fd = -1 }, outside = { .fd = -1 };
+        Meddler m = { .meddle = exchange };
+        char name[64];
+        pthread_t thread;
+        int fd;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("outside", 0755));
+        write_file("outside/file");
+        must(mkdir("outside/dir", 0755));
+        must(mkdir("volume", 0755));
+        must(mkdir("volume/d", 0755));
+        must(mkdir("volume/d/dir", 0755));
+        for (unsigned i = 0; i < 50; i++) {
+                (void) snprintf(name, sizeof(name), "volume/d/dir/%u", i);
+                write_file(name);
+        }
+        must(symlink("../../outside", "volume/d/link"));
+        fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        must(fchdir(fd));
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        for (unsigned i = 0; i < 300; i++) {
+                g_auto(TreeResult) r = walk(
+                        (TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .context = i % 2 ? WANTED : OTHER, .threads = 2 });
+
+                /* it may be found to change too fast, but in no other way wrong */
+                g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
+        }
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        g_assert_cmpuint(m.rounds, >, 1000);
+        assert_label("../outside", "");
+        assert_label("../outside/file", "");
+        assert_label("../outside/dir", "");
+        close(fd);
+        must(fchdir(s.fd));
+}
+
+enum { MEDDLE_DIRS = 20, MEDDLE_MOVES = 400 };
+
+/* Files appear, vanish, and move to directories that may have been walked already, or not yet. */
+static void move_about(unsigned i) {
+        char from[64], to[64];
+
+        if (i >= MEDDLE_MOVES) {
+                g_usleep(1000);
+                return;
+        }
+        (void) snprintf(from, sizeof(from), "%02u/%u", i % MEDDLE_DIRS, i);
+        (void) snprintf(to, sizeof(to), "%02u/moved-%u", (i * 7 + 3) % MEDDLE_DIRS, i);
+        if (i % 3 == 0)
+                must(unlink(from));
+        else
+                must(rename(from, to));
+        (void) snprintf(to, sizeof(to), "%02u/new-%u", (i * 11 + 5) % MEDDLE_DIRS, i);
+        write_file(to);
+        if (i % 10 == 0) {
+                (void) snprintf(from, sizeof(from), "%02u/sub-%u", i % MEDDLE_DIRS, i);
+                must(mkdir(from, 0755));
+                (void) snprintf(to, sizeof(to), "%02u/sub-%u/file", i % MEDDLE_DIRS, i);
+                write_file(to);
+        }
+        g_usleep(1000);
+}
+
+static void test_changes_meanwhile(gconstpointer fs_type) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = move_about };
+        char name[64];
+        pthread_t thread;
+
+        if (!scene_enter(&s, fs_type, NULL))
+                return;
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned i = 0; i < 2000; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
+                write_file(name);
+        }
+        g_usleep(100000); /* all of that is long ago */
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                /* slow enough for everything to happen during the first pass */
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1500 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        g_assert_cmpuint(m.rounds, >, MEDDLE_MOVES);
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        assert_all_right(s.fd, 0);
+}
+
+static int give_up(const TreeCounts *counts, void *userdata) {
+        unsigned *calls = userdata;
+
+        g_assert_cmpuint(counts->done, <, 1000);
+        return ++*calls == 2 ? -ECANCELED : 0;
+}
+
+static void test_progress_and_end(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        unsigned calls = 0;
+        TreeResult result;
+        Failure f = { 0 };
+        char name[32];
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        for (unsigned i = 0; i < 5000; i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                write_file(name);
+        }
+        g_assert_cmpint(tree_walk(&(TreeSpec){ .mode = TREE_CHANGE,
+                                               .fd = s.fd,
+                                               .context = WANTED,
+                                               .entries_per_sec = 500,
+                                               .idle = true,
+                                               .progress = give_up,
+                                               .userdata = &calls },
+                                  &result, &f),
+                        ==, -ECANCELED);
+        g_assert_cmpuint(calls, ==, 2);
+        assert_label(".", "");
+}
+
+/* The rate is kept: 600 entries at 2000 a second take 300 ms, less one slice of 50 ms. */
+static void test_rate(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        gint64 start;
+        char name[32];
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        for (unsigned i = 0; i < 600; i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                write_file(name);
+        }
+        start = g_get_monotonic_time();
+        {
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 2000, .threads = 4 });
+
+                g_assert_cmpuint(r.counts.done, ==, 601);
+        }
+        g_assert_cmpint(g_get_monotonic_time() - start, >=, 240000);
+}
+
+int main(int argc, char **argv) {
+        static const char *const fs_types[] = { "tmpfs", "ext4", "xfs", "btrfs" };
+
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
+                g_autofree char *kinds = g_strdup_printf("/tree/kinds/%s", fs_types[i]),
+                                *ctime = g_strdup_printf("/tree/ctime/%s", fs_types[i]),
+                                *depth = g_strdup_printf("/tree/depth/%s", fs_types[i]),
+                                *width = g_strdup_printf("/tree/width/%s", fs_types[i]),
+                                *changes = g_strdup_printf("/tree/changes-meanwhile/%s", fs_types[i]);
+
+                g_test_add_data_func(kinds, fs_types[i], test_kinds);
+                g_test_add_data_func(ctime, fs_types[i], test_ctime_in_a_large_directory);
+                g_test_add_data_func(depth, fs_types[i], test_depth);
+                g_test_add_data_func(width, fs_types[i], test_width);
+                g_test_add_data_func(changes, fs_types[i], test_changes_meanwhile);
+        }
+        g_test_add_func("/tree/blind", test_blind);
+        g_test_add_func("/tree/count", test_count);
+        g_test_add_func("/tree/verify", test_verify);
+        g_test_add_func("/tree/errors", test_errors);
+        g_test_add_func("/tree/no-space", test_no_space);
+        g_test_add_func("/tree/not-supported", test_not_supported);
+        g_test_add_func("/tree/names", test_names);
+        g_test_add_func("/tree/mount-inside", test_mount_inside);
+        g_test_add_func("/tree/hard-links", test_hard_links);
+        g_test_add_func("/tree/exchange", test_exchange);
+        g_test_add_func("/tree/progress-and-end", test_progress_and_end);
+        g_test_add_func("/tree/rate", test_rate);
+        return g_test_run();
+}
