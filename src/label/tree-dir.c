@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -107,61 +108,30 @@ static int dir_open(Walk *w, Dir *d) {
 Chunk *chunk_free(Walk *w, Chunk *c) {
         if (c) {
                 atomic_fetch_sub(&w->chunk_bytes, c->granted);
-                free(c->data);
-                free(c->entries);
-                free(c);
+                (void) munmap(c, sizeof(*c));
         }
         return NULL;
 }
 
 static Chunk *chunk_new(void) {
-        Chunk *c = calloc(1, sizeof(*c));
+        void *p =
+                mmap(NULL, sizeof(Chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-        if (!c)
-                return NULL;
-        c->size = CHUNK_BYTES_MIN;
-        c->max_entries = BATCH_ENTRIES;
-        c->data = malloc(c->size);
-        c->entries = malloc(c->max_entries * sizeof(Entry));
-        if (c->data && c->entries)
-                return c;
-        free(c->data);
-        free(c->entries);
-        free(c);
-        return NULL;
+        return p == MAP_FAILED ? NULL : p;
 }
 
-/* Makes room for one more buffer of names, if the limit for all chunks leaves it. Returns 1, 0 or -ENOMEM. */
-static int chunk_grow(Walk *w, Chunk *c) {
-        size_t more = 3 * c->size; /* and the entries, at most as much again */
-        char *data;
-
-        if (c->size - c->used >= CHUNK_BYTES_MIN)
-                return 1;
-        if (atomic_fetch_add(&w->chunk_bytes, more) + more > CHUNK_BYTES_MAX) {
-                atomic_fetch_sub(&w->chunk_bytes, more);
-                return 0;
+/* Whether there is room for one more buffer of names. */
+static bool chunk_grow(Walk *w, Chunk *c) {
+        if (c->used + CHUNK_BYTES_MIN > sizeof(c->data))
+                return false;
+        if (c->used <= CHUNK_BYTES_MIN + c->granted)
+                return true;
+        if (atomic_fetch_add(&w->chunk_bytes, CHUNK_BYTES_STEP) >= CHUNKS_BYTES_MAX) {
+                atomic_fetch_sub(&w->chunk_bytes, CHUNK_BYTES_STEP);
+                return false;
         }
-        c->granted += more;
-        data = realloc(c->data, 2 * c->size);
-        if (!data)
-                return -ENOMEM;
-        c->data = data;
-        c->size *= 2;
-        return 1;
-}
-
-static int chunk_add(Chunk *c, uint64_t inode, uint32_t offset) {
-        if (c->n_entries == c->max_entries) {
-                Entry *grown = reallocarray(c->entries, 2 * c->max_entries, sizeof(Entry));
-
-                if (!grown)
-                        return -ENOMEM;
-                c->entries = grown;
-                c->max_entries *= 2;
-        }
-        c->entries[c->n_entries++] = (Entry){ .inode = inode, .offset = offset };
-        return 0;
+        c->granted += CHUNK_BYTES_STEP;
+        return true;
 }
 
 static bool is_directory(const Dir *d, const struct dirent64 *e) {
@@ -206,7 +176,10 @@ static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, Found *f) {
                 if (is_directory(d, e))
                         r = add_subdir(t, d, e->d_name, f);
                 else if (!d->settled)
-                        r = chunk_add(c, e->d_ino, (uint32_t) (c->used + offsetof(struct dirent64, d_name)));
+                        c->entries[c->n_entries++] = (Entry){
+                                .inode = e->d_ino,
+                                .offset = (uint32_t) (c->used + offsetof(struct dirent64, d_name)),
+                        };
                 if (r < 0)
                         return r;
                 c->used += e->d_reclen;
@@ -224,10 +197,9 @@ static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
                 ssize_t n;
                 int r;
 
-                r = chunk_grow(t->walk, c);
-                if (r <= 0) {
-                        f->more = r == 0;
-                        return r;
+                if (!chunk_grow(t->walk, c)) {
+                        f->more = true;
+                        return 0;
                 }
                 n = getdents64(d->fd, c->data + c->used, CHUNK_BYTES_MIN);
                 if (n < 0 && errno == ENOENT)

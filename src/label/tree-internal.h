@@ -25,8 +25,11 @@ enum {
         BATCH_ENTRIES = 1024,
         SUBDIRS_PER_CHUNK = 4096,
         DIRS_MAX = 32768, /* known at a time; beyond that a directory is read one sub-directory at a time */
-        CHUNK_BYTES_MIN = 32 * 1024, /* of names, and always granted */
-        CHUNK_BYTES_MAX = 12 << 20,  /* beyond that, of all chunks */
+        CHUNK_BYTES_MIN = 32 * 1024, /* of names, read at once; twice as many are always granted */
+        CHUNK_BYTES_STEP = 256 * 1024,
+        CHUNK_BYTES_MAX = 4 << 20,                /* of one chunk */
+        CHUNKS_BYTES_MAX = 8 << 20,               /* of all, beyond what is always granted */
+        CHUNK_ENTRIES_MAX = CHUNK_BYTES_MAX / 24, /* a name takes at least so many bytes of getdents64(2)'s */
 };
 
 typedef struct Walk Walk;
@@ -56,15 +59,17 @@ typedef struct Entry {
         uint32_t offset; /* of its name in the chunk's data */
 } Entry;
 
-/* Names read from one directory. */
+/* Names read from one directory. Its memory is mapped once, at its largest size; only what has been written to
+ * counts.
+ */
 struct Chunk {
         atomic_uint batches; /* that have not been done; whoever does the last frees it */
         Dir *dir;
-        char *data;
-        size_t used, size;
-        Entry *entries;
-        size_t n_entries, max_entries;
-        size_t granted; /* of CHUNK_BYTES_MAX */
+        size_t used;    /* of data */
+        size_t granted; /* likewise, of CHUNKS_BYTES_MAX */
+        size_t n_entries;
+        Entry entries[CHUNK_ENTRIES_MAX];
+        char data[CHUNK_BYTES_MAX];
 };
 
 typedef struct Batch {
