@@ -14,6 +14,9 @@
 
 enum { VOLUME_RECORD_MAX = 2048 }; /* bytes of text */
 
+/* Far from what can be counted, so that a number on a disk that is meant to run over is refused. */
+#define VOLUME_RECORD_GENERATION_MAX ((UINT64_C(1) << 62) - 1)
+
 /* How far a walk over all files has come. */
 typedef enum LabelState { LABEL_UNKNOWN, LABEL_PARTIAL, LABEL_COMPLETE, LABEL_STATES } LabelState;
 DECLARE_STRING_TABLE(label_state, LabelState);
@@ -28,16 +31,20 @@ typedef struct VolumeRecord {
 } VolumeRecord;
 
 void volume_record_done(VolumeRecord *r);
+/* *ret is overwritten, not released. Returns 0 or -ENOMEM. */
 int volume_record_copy(const VolumeRecord *r, VolumeRecord *ret) _warn_unused_;
+/* Whether both have one text: a context or a gid beside "unknown" doesn't count. */
 bool volume_record_equal(const VolumeRecord *a, const VolumeRecord *b) _pure_;
 
 /* The text of the xattr: "version=1 generation=7 label=complete tainted=no ownership=unknown gid=0 context=…", one
- * blank between, the context last and possibly empty. NULL on lack of memory. */
+ * blank between, the context last, and empty if the label is unknown, as the gid then is 0 if the ownership is.
+ * NULL on lack of memory. */
 char *volume_record_format(const VolumeRecord *r) _warn_unused_;
 
-/* Reads it, of n bytes, from a disk that anybody may have written: all keys, in this order, once, nothing else, a
- * canonical context, states that go together (complete and partial need a context). Returns 0; -ENOMEM; -EBADMSG for
- * text that makes no sense; -EOPNOTSUPP for another version. */
+/* Reads it, of n bytes, from a disk that anybody may have written: all keys, in this order, once, nothing else,
+ * numbers and context in their one form, states that go together (complete and partial need a context, unknown has
+ * none, nor a gid), generations to VOLUME_RECORD_GENERATION_MAX. Returns 0; -ENOMEM; -EBADMSG for text that makes no
+ * sense; -EOPNOTSUPP for another version. */
 int volume_record_parse(const char *text, size_t n, VolumeRecord *ret) _warn_unused_;
 
 /* What a mount does to what is known, once somebody may write to it. */
@@ -49,7 +56,11 @@ typedef enum RecordEffect {
 } RecordEffect;
 DECLARE_STRING_TABLE(record_effect, RecordEffect);
 
-/* Applies it. Returns whether anything changed; the generation then is one more. */
+/* The generation after this one; the last possible one stays. */
+uint64_t volume_record_next_generation(uint64_t generation) _pure_;
+
+/* Applies it. A taint stays when labels are forgotten; only a complete relabel clears it. Returns whether anything
+ * changed; the generation then is the next one. */
 bool volume_record_apply(VolumeRecord *r, RecordEffect effect);
 
 /* What a volume's root was found to carry. */
@@ -64,7 +75,7 @@ DECLARE_STRING_TABLE(record_found, RecordFound);
 /* How the two accounts went together; the words are for the journal. */
 typedef enum RecordVerdict {
         VERDICT_STORE,       /* the volume can't carry a record: what the store says */
-        VERDICT_AGREED,      /* both say the same */
+        VERDICT_AGREED,      /* both say the same, or neither has ever said anything */
         VERDICT_VOLUME,      /* the volume has been elsewhere since: what it says */
         VERDICT_MISSING,     /* the volume has lost its record: another one, or made anew */
         VERDICT_ROLLED_BACK, /* the volume's is older than ours: an old copy */
@@ -75,7 +86,9 @@ typedef enum RecordVerdict {
 DECLARE_STRING_TABLE(record_verdict, RecordVerdict);
 
 /* What can be relied on, from what the store remembers and what the volume carries. With the last four verdicts
- * nothing is known: unknown, tainted if the store says so, and a generation that is higher than both. text may be
- * NULL unless RECORD_PRESENT. Returns 0 or -ENOMEM. */
+ * nothing is known: unknown, tainted if the store says so, and a generation that is higher than both. A store that
+ * has no generation may know of a taint all the same (version 1 wrote none): a volume that carries a record without
+ * that taint DIFFERS. text may be NULL unless RECORD_PRESENT. *ret is overwritten, not released. Returns 0 or
+ * -ENOMEM. */
 int volume_record_reconcile(const VolumeRecord *stored, RecordFound found, const char *text, VolumeRecord *ret,
                             RecordVerdict *ret_verdict) _warn_unused_;
