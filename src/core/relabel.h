@@ -22,9 +22,10 @@ typedef struct RelabelDecision {
         bool blind; /* all files are known to have another label: nothing is gained by looking before writing */
 } RelabelDecision;
 
-/* Decides from what can be relied on (volume_record_reconcile()) and the root's present label. Unknown or lost state
- * is never a reason to skip; a walk is blind only if the record is complete for another context, not tainted, and the
- * root has that other context. Pure. */
+/* Decides from what can be relied on (volume_record_reconcile()) and the root's present label ("" or NULL: none);
+ * both contexts are canonical. The first reason that applies: forced, partial, unknown, tainted, other context, root
+ * differs, complete. Unknown or lost state is never a reason to skip; a walk is blind only if the record is complete
+ * for another context, not tainted, and the root has that other context; never when forced. Pure. */
 RelabelDecision relabel_decide(const VolumeRecord *known, const char *root_context, const char *wanted, bool force);
 
 /* The sentence that goes with a reason. */
