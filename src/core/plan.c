@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <time.h>
-
 #include <utlist.h>
 
 #include "core/context.h"
-#include "core/plan.h"
+#include "core/plan-internal.h"
 
 /* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
 enum { RELABEL_ENTRIES_PER_SEC = 150000, USEC_PER_SEC = 1000000 };
@@ -23,6 +21,7 @@ static const char *const reason_text[REASONS] = {
         [REASON_DRIVER_UNSUPPORTED] = "The driver does not declare SELinuxMountSupported: the files are relabelled.",
         [REASON_NO_SECLABEL] = "The file system keeps no labels: there is nothing to relabel.",
         [REASON_READ_ONLY] = "The volume is read-only: it can't be relabelled.",
+        [REASON_REQUESTED] = "The files are relabelled, as asked for.",
 };
 
 const char *plan_reason_text(Reason reason) {
@@ -46,12 +45,21 @@ void plan_done(Plan *p) {
         *p = (Plan){ 0 };
 }
 
-static bool label_type_is_allowed(const Settings *settings, const char *type) {
-        return strv_contains(settings->label_types, type);
+int plan_check_label_type(const Settings *settings, const char *context, Failure *f) {
+        _cleanup_free_ char *type = context_part(context, CONTEXT_TYPE);
+
+        if (!type)
+                return -ENOMEM;
+        if (strv_contains(settings->label_types, type))
+                return 0;
+        return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
+                           "Type %s is not one that volumes may be labelled with; an administrator can add it to "
+                           "LabelTypes= of [Worker].",
+                           type);
 }
 
 int plan_wanted_context(const Node *node, const Settings *settings, const Request *q, char **ret, Failure *f) {
-        _cleanup_free_ char *context = NULL, *type = NULL, *level = NULL;
+        _cleanup_free_ char *context = NULL, *level = NULL;
         int r;
 
         if (!node->selinux)
@@ -73,16 +81,12 @@ int plan_wanted_context(const Node *node, const Settings *settings, const Reques
                 return -ENOMEM;
 
         if (!isempty(context)) {
-                type = context_part(context, CONTEXT_TYPE);
+                r = plan_check_label_type(settings, context, f);
+                if (r != 0)
+                        return r;
                 level = context_part(context, CONTEXT_LEVEL);
-                if (!type || !level)
+                if (!level)
                         return -ENOMEM;
-                if (!label_type_is_allowed(settings, type))
-                        return failure_set(
-                                f, FAILURE_TYPE_NOT_ALLOWED,
-                                "Type %s is not one that volumes may be labelled with; an administrator can "
-                                "add it to LabelTypes= of [Worker].",
-                                type);
                 if (isempty(level) && node->mls) {
                         free(context);
                         context = strdup("");
@@ -143,7 +147,6 @@ static bool seclabel_expected(const PlanInput *in) {
 static void decide(Plan *p, Strategy strategy, Reason reason) {
         p->strategy = strategy;
         p->reason = reason;
-        p->runtime_flag = runtime_flag(strategy);
 }
 
 /* Mounted without a context: relabelled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
@@ -168,18 +171,25 @@ static int take_wanted_context(const PlanInput *in, Plan *p, Failure *f) {
         return 0;
 }
 
-/* Rules 1 and 2: labels that are not ours to manage, whatever context the request names. */
-static bool decide_unmanaged(const PlanInput *in, const Traits *t, Plan *p) {
+static bool type_is_managed(const PlanInput *in, Reason *ret_why_not) {
         const Request *q = in->request;
+        Traits t = find_traits(in);
 
-        if (!in->node->selinux)
-                decide(p, STRATEGY_NONE, REASON_SELINUX_DISABLED);
-        else if (streq(q->volume_type, "hostPath") || (t->managed == MANAGED_NEVER && !t->declared))
-                decide(p, STRATEGY_NONE, REASON_TYPE_NOT_MANAGED);
-        else if (t->managed == MANAGED_BY_ACCESS_MODE && !t->declared && access_mode_is_shared(q->access_mode))
-                decide(p, STRATEGY_NONE, REASON_ACCESS_MODE_NOT_MANAGED);
+        if (streq(q->volume_type, "hostPath") || (t.managed == MANAGED_NEVER && !t.declared))
+                *ret_why_not = REASON_TYPE_NOT_MANAGED;
+        else if (t.managed == MANAGED_BY_ACCESS_MODE && !t.declared && access_mode_is_shared(q->access_mode))
+                *ret_why_not = REASON_ACCESS_MODE_NOT_MANAGED;
         else
+                return true;
+        return false;
+}
+
+bool plan_decide_unmanaged(const PlanInput *in, Plan *p) {
+        Reason reason = REASON_SELINUX_DISABLED;
+
+        if (in->node->selinux && type_is_managed(in, &reason))
                 return false;
+        decide(p, STRATEGY_NONE, reason);
         return true;
 }
 
@@ -187,9 +197,8 @@ static bool decide_unmanaged(const PlanInput *in, const Traits *t, Plan *p) {
 static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
         const Request *q = in->request;
         int policy = q->policy >= 0 ? q->policy : (int) in->settings->default_policy, r;
-        Traits t = find_traits(in);
 
-        if (decide_unmanaged(in, &t, p))
+        if (plan_decide_unmanaged(in, p))
                 return 0;
         r = take_wanted_context(in, p, f);
         if (r != 0)
@@ -203,7 +212,7 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
                 return failure_set(f, FAILURE_LEVEL_REQUIRED,
                                    "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example "
                                    "s0:c10,c20, or a full SELinuxContext. Categories are never invented.");
-        else if (!t.supports_mount)
+        else if (!find_traits(in).supports_mount)
                 decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
         else if (!in->settings->gate_mount && q->access_mode != ACCESS_READ_WRITE_ONCE_POD)
                 decide_plain(in, p, REASON_ACCESS_MODE_UNSUPPORTED);
@@ -243,125 +252,6 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
                 return r;
         decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
         return 0;
-}
-
-static int add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
-                        uint64_t since_usec) {
-        Conflict *grown, *c;
-
-        grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
-        if (!grown)
-                return -ENOMEM;
-        p->conflicts = grown;
-        c = &grown[p->n_conflicts++];
-        *c = (Conflict){
-                .volume = strdup(volume),
-                .holder = strdup(holder),
-                .target = strdup(target),
-                .context = strdup(context),
-                .since_usec = since_usec,
-        };
-        return c->volume && c->holder && c->target && c->context ? 0 : -ENOMEM;
-}
-
-/* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context leaves no
- * room for the plan. A superblock has one context or none; labels are not taken from a holder who relies on them. */
-static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *held_context) {
-        if (p->strategy == STRATEGY_CONTEXT_MOUNT)
-                return held_strategy != STRATEGY_CONTEXT_MOUNT || !streq(held_context, p->context);
-        if (held_strategy == STRATEGY_CONTEXT_MOUNT)
-                return true;
-        return p->strategy == STRATEGY_RELABEL && held_strategy == STRATEGY_RELABEL &&
-               contexts_conflict(held_context, p->context);
-}
-
-static int find_holder_conflicts(const PlanInput *in, const Volume *v, Plan *p) {
-        const Holder *h;
-
-        LL_FOREACH (v->holders, h) {
-                int r;
-
-                if (streq(h->target, in->request->target) || !use_conflicts(p, v->strategy, v->context))
-                        continue;
-                r = add_conflict(p, v->id, h->name, h->target, v->context, h->since_usec);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-/* Mounts of the superblock that aren't our volume's: another volume id on the same device, or somebody else's. */
-static int find_mount_conflicts(const PlanInput *in, const Volume *own, Plan *p) {
-        for (size_t i = 0; i < in->observed->n_mounts; i++) {
-                const MountFact *m = &in->observed->mounts[i];
-                const Volume *other = NULL;
-                const Holder *h;
-                const char *context;
-                Volume *found;
-                Strategy held;
-                int r;
-
-                h = volumes_find_target(in->volumes, m->target, &found);
-                if (h)
-                        other = found;
-                if ((other && other == own) || streq(m->target, in->request->target))
-                        continue;
-
-                held = !isempty(m->context) ? STRATEGY_CONTEXT_MOUNT : other ? other->strategy : STRATEGY_NONE;
-                context = isempty(m->context) && other ? other->context : m->context;
-                if (!use_conflicts(p, held, context))
-                        continue;
-                r = add_conflict(p, other ? other->id : "", h ? h->name : "", m->target, context,
-                                 h ? h->since_usec : 0);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static void format_since(uint64_t usec, char buffer[static 64]) {
-        time_t t = (time_t) (usec / USEC_PER_SEC);
-        struct tm tm;
-
-        if (usec == 0 || !gmtime_r(&t, &tm) || strftime(buffer, 64, " since %Y-%m-%d %H:%M:%S UTC", &tm) == 0)
-                buffer[0] = '\0';
-}
-
-static int conflict_failure(const PlanInput *in, const Plan *p, Failure *f) {
-        const Conflict *c = &p->conflicts[0];
-        _cleanup_free_ char *holder = string_escape(c->holder, 120), *target = string_escape(c->target, 200),
-                            *who = NULL, *more = NULL;
-        char since[64];
-
-        if (!holder || !target)
-                return -ENOMEM;
-        format_since(c->since_usec, since);
-        if (isempty(c->volume))
-                who = strdup_printf("mounted at %s, not by selvol", target);
-        else if (streq(c->volume, in->request->volume))
-                who = strdup_printf("held by %s at %s%s", streq(holder, target) ? "a mount" : holder, target, since);
-        else
-                who = strdup_printf("held as volume %s by %s at %s%s", c->volume,
-                                    streq(holder, target) ? "a mount" : holder, target, since);
-        more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
-        if (!who || !more)
-                return -ENOMEM;
-
-        return failure_set(
-                       f, FAILURE_CONTEXT_CONFLICT,
-                       "Volume %s is wanted %s%s, but is %s %s%s%s%s. Unmount it there first, or ask for the same "
-                       "context and policy; the signal ContextReleased tells when it is free.",
-                       in->request->volume,
-                       p->strategy == STRATEGY_CONTEXT_MOUNT ? "with context "
-                       : p->strategy == STRATEGY_RELABEL     ? "for relabelling to "
-                                                             : "without a context",
-                       p->strategy == STRATEGY_NONE ? ""
-                       : isempty(p->context)        ? "a context that the runtime chooses"
-                                                    : p->context,
-                       isempty(c->context) ? "without a context" : "with context", c->context,
-                       isempty(c->context) ? "" : ", ", who, more) > 0
-                       ? (int) FAILURE_CONTEXT_CONFLICT
-                       : -ENOMEM;
 }
 
 /* A mounted holder of the same volume whose mount a further holder gets a clone of. */
@@ -423,11 +313,94 @@ int plan_mount_options(const Settings *settings, const char *fs_type, Strategy s
         return 0;
 }
 
-static void estimate(const Volume *own, Plan *p) {
+void plan_estimate(const Volume *own, Plan *p) {
         if (p->strategy != STRATEGY_RELABEL || !own)
                 return;
         p->entries = own->inodes_used;
         p->usec = own->inodes_used * USEC_PER_SEC / RELABEL_ENTRIES_PER_SEC;
+}
+
+/* What somebody who has the volume already may do to labels that all files have got. */
+static RecordEffect holder_effect(Strategy strategy, bool read_only) {
+        if (read_only || strategy == STRATEGY_RELABEL)
+                return EFFECT_KEEP; /* with the same context, or it would be a conflict */
+        return strategy == STRATEGY_CONTEXT_MOUNT ? EFFECT_TAINT : EFFECT_FORGET;
+}
+
+static RecordEffect stronger_effect(RecordEffect a, RecordEffect b) {
+        return a > b ? a : b;
+}
+
+RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own) {
+        RecordEffect effect = EFFECT_KEEP;
+        const Holder *h;
+
+        if (own)
+                LL_FOREACH (own->holders, h)
+                        if (!streq(h->target, in->request->target))
+                                effect = stronger_effect(effect, holder_effect(h->strategy, h->read_only));
+        for (size_t i = 0; i < in->observed->n_mounts; i++) {
+                const MountFact *m = &in->observed->mounts[i];
+
+                if (streq(m->target, in->request->target))
+                        continue;
+                h = volumes_find_target(in->volumes, m->target, NULL);
+                if (h)
+                        effect = stronger_effect(effect, holder_effect(h->strategy, h->read_only));
+                else if (!isempty(m->context) && !m->read_only)
+                        effect = stronger_effect(effect, EFFECT_TAINT);
+        }
+        return effect;
+}
+
+static RecordEffect find_effect(const PlanInput *in, const Volume *own, const Plan *p) {
+        RecordEffect effect;
+        Reason ignored;
+
+        if (p->read_only || p->relabel_here)
+                effect = EFFECT_KEEP;
+        else if (p->strategy == STRATEGY_CONTEXT_MOUNT)
+                effect = EFFECT_TAINT;
+        else /* without SELinux a new file has no label; but nothing is noted on disks that are none of ours */
+                effect = !in->node->selinux && type_is_managed(in, &ignored) ? EFFECT_TAINT : EFFECT_FORGET;
+        return stronger_effect(effect, plan_effect_of_others(in, own));
+}
+
+/* The reason, and who relabels where the caller had a wish. */
+static int set_text(const PlanInput *in, Plan *p) {
+        const char *who = "";
+
+        if (p->strategy == STRATEGY_RELABEL && in->request->relabel_by == RELABEL_BY_SERVICE)
+                who = p->relabel_here ? " The service does so before it answers."
+                                      : " The runtime does so, with a context that it chooses: RelabelBy=service "
+                                        "needs the level, too.";
+        free(p->text);
+        p->text = strdup_printf("%s%s", plan_reason_text(p->reason), who);
+        return p->text ? 0 : -ENOMEM;
+}
+
+/* All but what depends on who else has the volume. */
+static int decide_all(const PlanInput *in, const Volume *own, Plan *p, Failure *f) {
+        int r;
+
+        r = check_source(in, own, f);
+        if (r == 0)
+                r = in->mounted ? decide_adoption(in, p, f) : decide_strategy(in, p, f);
+        if (r == 0)
+                r = plan_mount_options(in->settings, fs_type(in), p->strategy, in->request->mount_options,
+                                       &p->mount_options, f);
+        if (r != 0)
+                return r;
+        if (p->strategy == STRATEGY_NONE) {
+                r = free_and_strdup(&p->context, "");
+                if (r < 0)
+                        return r;
+        }
+
+        p->relabel_here = p->strategy == STRATEGY_RELABEL && in->request->relabel_by == RELABEL_BY_SERVICE &&
+                          !isempty(p->context);
+        p->runtime_flag = runtime_flag(p->strategy, p->relabel_here);
+        return 0;
 }
 
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
@@ -439,47 +412,25 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         p.context = strdup("");
         if (!p.context)
                 return -ENOMEM;
-        r = check_source(in, own, f);
+        r = decide_all(in, own, &p, f);
         if (r == 0)
-                r = in->mounted ? decide_adoption(in, &p, f) : decide_strategy(in, &p, f);
-        if (r == 0)
-                r = plan_mount_options(in->settings, fs_type(in), p.strategy, in->request->mount_options,
-                                       &p.mount_options, f);
+                r = plan_find_conflicts(in, own, &p);
         if (r != 0)
                 return r;
-
-        if (p.strategy == STRATEGY_NONE) {
-                r = free_and_strdup(&p.context, "");
-                if (r < 0)
-                        return r;
+        if (p.n_conflicts == 0) {
+                p.share = own ? find_share(own, in->request->target) : NULL;
+                if (p.share && p.strategy == STRATEGY_CONTEXT_MOUNT)
+                        p.reason = REASON_CONTEXT_SHARED;
+                p.effect = find_effect(in, own, &p);
+                plan_estimate(own, &p);
         }
-        if (own)
-                r = find_holder_conflicts(in, own, &p);
-        if (r == 0)
-                r = find_mount_conflicts(in, own, &p);
-        if (r < 0)
-                return r;
-        p.text = strdup(plan_reason_text(p.reason));
-        if (!p.text)
-                return -ENOMEM;
-        if (p.n_conflicts > 0) {
-                r = conflict_failure(in, &p, f);
-                *ret = p;
-                p = (Plan){ 0 };
-                return r;
-        }
-
-        p.share = own ? find_share(own, in->request->target) : NULL;
-        if (p.share && p.strategy == STRATEGY_CONTEXT_MOUNT)
-                p.reason = REASON_CONTEXT_SHARED;
-        if (p.strategy == STRATEGY_CONTEXT_MOUNT && !p.read_only)
-                p.effect = EFFECT_TAINT;
-        estimate(own, &p);
-        r = free_and_strdup(&p.text, plan_reason_text(p.reason));
+        r = set_text(in, &p);
+        if (r == 0 && p.n_conflicts > 0)
+                r = plan_conflict_failure(in, &p, f);
         if (r < 0)
                 return r;
 
         *ret = p;
         p = (Plan){ 0 };
-        return 0;
+        return r;
 }

@@ -23,8 +23,10 @@ typedef struct Plan {
         char *text;           /* the reason in a sentence */
         char **mount_options; /* what the file system is mounted with, without context=, nosuid and nodev */
         bool read_only;
-        bool relabel_here;   /* the service relabels the files before anyone sees the mount, not the runtime */
-        RecordEffect effect; /* on what is known of the labels: to be durable before anyone sees the mount */
+        bool relabel_here;   /* the service relabels the files, not the runtime: before anyone sees the mount, or, if
+                              * somebody else has made it, before the answer; relabel_decide() may find it done */
+        RecordEffect effect; /* on what is known of the labels, with what other users may do: to be durable before
+                              * anyone sees the mount, but after relabelling here */
         const Holder *share; /* mount by cloning this holder's mount; belongs to the input */
         uint64_t entries;    /* to be visited by a relabel, 0 if none or unknown */
         uint64_t usec;       /* how long that takes, likewise */
@@ -49,6 +51,25 @@ typedef struct PlanInput {
  * INVALID_OPTION, INCOMPATIBLE, for an adoption CONTEXT_DROPPED and LABEL_MISMATCH, CONTEXT_CONFLICT (*ret then holds
  * the conflicts, and must be released too). */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
+
+typedef struct RelabelInput {
+        const Node *node; /* NULL while nothing was seen of it */
+        const Settings *settings;
+        const Volumes *volumes;
+        const Volume *volume;     /* with its holders */
+        const char *context;      /* wanted, in full; NULL or "": the one of its present or last use */
+        const Observed *observed; /* of its superblock; NULL if nobody looked */
+} RelabelInput;
+
+/* Decides on the method Relabel, which asks for labels and for no mount: strategy relabel, done here, with the
+ * context in canonical form; share is the holder's mount to walk over, NULL if nobody has the volume, so that it has
+ * to be mounted first; effect is what the holders may do afterwards. Whether there is anything to do is
+ * relabel_decide()'s. Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (SELinux is off; hostPath
+ * always, and other volumes whose labels are not managed; mounted with a context, so that its files have no labels to
+ * change; held by readers only; no source known), INVALID_CONTEXT, LEVEL_REQUIRED, TYPE_NOT_ALLOWED, BUSY (a mount of
+ * it is on its way), CONTEXT_CONFLICT: a holder relies on another context (*ret then holds the conflicts, and must be
+ * released too). */
+int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) _warn_unused_;
 
 /* The sentence that goes with a reason. */
 const char *plan_reason_text(Reason reason);

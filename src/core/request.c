@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "basic/path-util.h"
 #include "core/context.h"
 #include "core/request.h"
@@ -237,6 +239,18 @@ static int options_validate(Request *q, const Settings *settings, Failure *f) {
         return 0;
 }
 
+int walk_options_validate(const WalkOptions *w, Failure *f) {
+        if (w->threads > WALK_THREADS_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option Threads is %" PRIu32 ", more than %i; 0 leaves the choice to selvol.",
+                                   w->threads, WALK_THREADS_MAX);
+        if (w->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option MaxEntriesPerSecond is %" PRIu64 ", more than %i; 0 sets no limit.",
+                                   w->entries_per_sec, WALK_ENTRIES_PER_SEC_MAX);
+        return 0;
+}
+
 static int defaults_fill(Request *q, const Settings *settings, Failure *f) {
         int r = 0;
 
@@ -271,6 +285,8 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         if (r == 0 && q->source)
                 r = source_validate(q->source, settings_file_system(settings, strempty(q->fs_type)), settings, f);
         if (r == 0)
+                r = walk_options_validate(&q->walk, f);
+        if (r == 0)
                 r = defaults_fill(q, settings, f);
         return r;
 }
@@ -283,5 +299,5 @@ bool request_equal(const Request *a, const Request *b) {
                a->access_mode == b->access_mode && streq_ptr(a->context, b->context) && streq_ptr(a->user, b->user) &&
                streq_ptr(a->role, b->role) && streq_ptr(a->type, b->type) && streq_ptr(a->level, b->level) &&
                a->policy == b->policy && a->selinux_mount_supported == b->selinux_mount_supported &&
-               a->read_only == b->read_only;
+               a->read_only == b->read_only && a->relabel_by == b->relabel_by && a->walk.force == b->walk.force;
 }

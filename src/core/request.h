@@ -22,8 +22,8 @@ DECLARE_STRING_TABLE(relabel_by, RelabelBy);
 
 /* How a walk over all files treats its neighbours. */
 typedef struct WalkOptions {
-        uint32_t threads;         /* 0: chosen to suit the machine */
-        uint64_t entries_per_sec; /* at most; 0: no limit */
+        uint32_t threads;         /* to WALK_THREADS_MAX; 0: chosen to suit the machine */
+        uint64_t entries_per_sec; /* at most; to WALK_ENTRIES_PER_SEC_MAX; 0: no limit */
         bool idle;                /* idle class of I/O scheduling */
         bool force;               /* walk also where the record says that there is nothing to do */
 } WalkOptions;
@@ -68,5 +68,10 @@ int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 /* Checks a target: absolute, normalised, beneath one of the configured roots. */
 int target_validate(const char *target, const Settings *settings, Failure *f) _warn_unused_;
 
-/* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't count. */
+/* Checks the options of a walk, whatever method they came with. Returns 0, -ENOMEM or INVALID_OPTION. */
+int walk_options_validate(const WalkOptions *w, Failure *f) _warn_unused_;
+
+/* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't count, nor
+ * how a walk treats its neighbours: that changes no answer. Who relabels does, and force: a walk that was skipped is
+ * no answer to it. */
 bool request_equal(const Request *a, const Request *b) _pure_;

@@ -22,6 +22,7 @@ static const char *const reason_table[REASONS] = {
         [REASON_DRIVER_UNSUPPORTED] = "driver-unsupported",
         [REASON_NO_SECLABEL] = "no-seclabel",
         [REASON_READ_ONLY] = "read-only",
+        [REASON_REQUESTED] = "requested",
 };
 DEFINE_STRING_TABLE(reason, Reason);
 
@@ -162,9 +163,11 @@ char *request_spec(const Request *q) {
         if (!options)
                 return NULL;
         /* No part can hold a blank, but for driver and holder, which stand last, and the driver has no comma. */
-        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s|%s,%s", q->source ? q->source : "-",
+        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s%s%s|%s,%s", q->source ? q->source : "-",
                              q->fs_type ? q->fs_type : "-", q->read_only ? "ro" : "rw", options,
                              q->context ? q->context : "-", strempty(q->user), strempty(q->role), strempty(q->type),
                              strempty(q->level), q->policy, q->selinux_mount_supported, q->volume_type,
-                             access_mode_to_string(q->access_mode), strempty(q->driver), q->holder);
+                             access_mode_to_string(q->access_mode),
+                             q->relabel_by == RELABEL_BY_SERVICE ? " service" : "", q->walk.force ? " force" : "",
+                             strempty(q->driver), q->holder);
 }

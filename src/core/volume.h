@@ -27,6 +27,7 @@ typedef enum Reason {
         REASON_DRIVER_UNSUPPORTED,
         REASON_NO_SECLABEL,
         REASON_READ_ONLY,
+        REASON_REQUESTED, /* Relabel, no mount */
         REASONS,
 } Reason;
 DECLARE_STRING_TABLE(reason, Reason);
@@ -47,7 +48,8 @@ typedef struct Holder {
         Strategy strategy;
         Reason reason;
         bool read_only;
-        bool adopted; /* mounted by someone else */
+        bool adopted;         /* mounted by someone else */
+        bool relabelled_here; /* strategy relabel, and the service has done it, not the runtime */
         uint64_t since_usec;
         uint64_t mount_id; /* of the mount at target; 0 while mounting */
         char *spec;        /* the request in one string, to tell a repeated request from another one */
@@ -83,8 +85,8 @@ void volume_add_holder(Volume *v, Holder *h);
 void volume_remove_holder(Volume *v, Holder *h);
 
 /* "Z" where the runtime is to relabel the volume for this holder, "" otherwise. */
-static inline const char *runtime_flag(Strategy strategy) {
-        return strategy == STRATEGY_RELABEL ? "Z" : "";
+static inline const char *runtime_flag(Strategy strategy, bool relabelled_here) {
+        return strategy == STRATEGY_RELABEL && !relabelled_here ? "Z" : "";
 }
 
 /* All volumes, a uthash table keyed by id. */
@@ -100,5 +102,6 @@ Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret
 void volumes_add(Volumes *all, Volume *v);
 void volumes_remove(Volumes *all, Volume *v);
 
-/* The request in one string: equal strings, equal requests. NULL on lack of memory. */
+/* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy and force have by
+ * default is left out, so that strings from before there were these stay equal. NULL on lack of memory. */
 char *request_spec(const Request *q) _warn_unused_;

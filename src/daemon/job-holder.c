@@ -114,6 +114,7 @@ static Holder *new_holder(Job *job, HolderState state, bool adopted) {
                 .strategy = job->plan.strategy,
                 .reason = job->plan.reason,
                 .read_only = job->plan.read_only,
+                .relabelled_here = job->plan.relabel_here,
                 .adopted = adopted,
                 .since_usec = now_realtime_usec(),
         };
@@ -170,6 +171,7 @@ void job_record_outcome(Job *job, Holder *h) {
         h->state = HOLDER_MOUNTED;
         h->strategy = job->plan.strategy;
         h->reason = job->plan.reason;
+        h->relabelled_here = job->plan.relabel_here;
         h->mount_id = job->outcome.fact.mount_id;
         v->inodes_used = job->outcome.inodes_used;
         if (job->plan.strategy == STRATEGY_CONTEXT_MOUNT)

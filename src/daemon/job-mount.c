@@ -201,8 +201,9 @@ static int plan_from_record(Job *job, const Volume *v, const Holder *h) {
         *p = (Plan){
                 .strategy = h->strategy,
                 .reason = h->reason,
-                .runtime_flag = runtime_flag(h->strategy),
+                .runtime_flag = runtime_flag(h->strategy, h->relabelled_here),
                 .read_only = h->read_only,
+                .relabel_here = h->relabelled_here,
                 .context = strdup(h->strategy == STRATEGY_NONE ? "" : v->context),
                 .text = strdup(plan_reason_text(h->reason)),
         };

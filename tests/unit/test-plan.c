@@ -8,9 +8,11 @@
 #define TARGET_1 "/var/lib/kubelet/pods/1/volumes/v/mount"
 #define TARGET_2 "/var/lib/kubelet/pods/2/volumes/v/mount"
 
-static const char plan_columns[] = "id conf selinux mls seclabel gates type driver fs mode supported policy options "
-                                   "user role settype level context "
-                                   "readonly =result =strategy =context =flag =reason =options =taints =kubelet note";
+static const char plan_columns[] =
+        "id conf selinux mls seclabel gates type driver fs mode supported policy options "
+        "user role settype level context "
+        "readonly by =result =strategy =context =flag =reason =options =taints =here =effect "
+        "=kubelet note";
 static const char pair_columns[] = "id type fs supported mode level1 policy1 level2 policy2 gates =result =strategy1 "
                                    "=strategy2 =context2 =flag2 "
                                    "=reason2 =kubelet note";
@@ -86,6 +88,13 @@ static void set_string(char **field, const Row *row, const char *column) {
                 *field = copy(value);
 }
 
+static RelabelBy relabel_by_from_word(const char *word) {
+        int by = relabel_by_from_string(word);
+
+        g_assert_cmpint(by, >=, 0);
+        return (RelabelBy) by;
+}
+
 static Request request_from_row(const Row *row) {
         const char *fs = row_has(row, "fs") ? row_get(row, "fs") : "ext4";
         Request q = make_request(TARGET_1, "pod-1", fs, row_get(row, "mode"), row_get(row, "policy"),
@@ -103,6 +112,8 @@ static Request request_from_row(const Row *row) {
                 q.read_only = is_yes(row_get(row, "readonly"));
         if (row_get(row, "options"))
                 q.mount_options = copy_list(row_get(row, "options"));
+        if (row_get(row, "by"))
+                q.relabel_by = relabel_by_from_word(row_get(row, "by"));
         return q;
 }
 
@@ -161,10 +172,14 @@ static void assert_plan_is_consistent(const Plan *p) {
         /* L3 of go-selinux: the flags are Z, z or none, never both; z, which drops the categories, is never asked
          * for. */
         g_assert_true(streq(p->runtime_flag, "") || streq(p->runtime_flag, "Z"));
-        g_assert_cmpint(streq(p->runtime_flag, "Z"), ==, p->strategy == STRATEGY_RELABEL);
+        g_assert_cmpint(streq(p->runtime_flag, "Z"), ==, p->strategy == STRATEGY_RELABEL && !p->relabel_here);
+        g_assert_true(!p->relabel_here || (p->strategy == STRATEGY_RELABEL && !isempty(p->context)));
         g_assert_true(p->strategy != STRATEGY_CONTEXT_MOUNT || !isempty(p->context));
         g_assert_true(p->strategy != STRATEGY_NONE || isempty(p->context));
-        g_assert_cmpint(p->effect == EFFECT_TAINT, ==, p->strategy == STRATEGY_CONTEXT_MOUNT && !p->read_only);
+        if (p->read_only || p->relabel_here)
+                g_assert_cmpint(p->effect, ==, EFFECT_KEEP);
+        else if (p->reason != REASON_SELINUX_DISABLED)
+                g_assert_cmpint(p->effect, ==, p->strategy == STRATEGY_CONTEXT_MOUNT ? EFFECT_TAINT : EFFECT_FORGET);
         g_assert_true(g_str_has_suffix(p->text, "."));
         g_assert_cmpuint(p->n_conflicts, ==, 0);
         STRV_FOREACH (option, p->mount_options)
@@ -222,6 +237,9 @@ static void test_row_with_default(const Row *row, int default_policy) {
         assert_cell(row, "=flag", p.runtime_flag);
         options = strv_join(p.mount_options, ",");
         assert_cell(row, "=options", options);
+        assert_cell(row, "=effect", record_effect_to_string(p.effect));
+        if (row_has(row, "=here"))
+                g_assert_cmpint(p.relabel_here, ==, is_yes(row_need(row, "=here")));
         if (row_has(row, "=taints"))
                 g_assert_cmpint(p.effect == EFFECT_TAINT, ==, is_yes(row_need(row, "=taints")));
         g_assert_null(p.share);
@@ -258,6 +276,8 @@ static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
                 .name = copy(q->holder),
                 .target = copy(q->target),
                 .state = HOLDER_MOUNTED,
+                .strategy = p->strategy,
+                .relabelled_here = p->relabel_here,
                 .since_usec = since_usec,
                 .mount_id = 1,
                 .read_only = p->read_only,
@@ -532,7 +552,11 @@ static Holder *fixture_hold(Fixture *x, const char *volume, const char *target, 
         g_assert_cmpint(free_and_strdup(&v->context, context), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
         *h = (Holder){
-                .name = copy(holder), .target = copy(target), .state = HOLDER_MOUNTED, .since_usec = since_usec
+                .name = copy(holder),
+                .target = copy(target),
+                .state = HOLDER_MOUNTED,
+                .strategy = strategy,
+                .since_usec = since_usec,
         };
         volume_add_holder(v, h);
         return h;
@@ -794,6 +818,93 @@ static void test_context_option_once(Fixture *x, gconstpointer data) {
         g_assert_cmpstr(x->plan.mount_options[1], ==, "hard");
 }
 
+/* --- who relabels, and what that does to the record --- */
+
+/* The second of two holders for whom the service relabels: its labels are those of the first. */
+static void test_relabel_here_twice(Fixture *x, gconstpointer data) {
+        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_1);
+
+        h->relabelled_here = true;
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        observe(&x->observed, TARGET_1, "ext4", "");
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.relabel_here);
+        g_assert_cmpstr(x->plan.runtime_flag, ==, "");
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        g_assert_true(x->plan.share == h);
+        assert_plan_is_consistent(&x->plan);
+
+        /* A runtime may relabel for the first one: to the same context. */
+        h->relabelled_here = false;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+}
+
+/* Labels are not taken from a running holder by anybody. */
+static void test_relabel_here_conflict(Fixture *x, gconstpointer data) {
+        for (int relabelled_here = 0; relabelled_here < 2; relabelled_here++)
+                for (RelabelBy by = 0; by < RELABEL_BYS; by++) {
+                        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_2);
+                        Volume *v = volumes_find(&x->volumes, TEST_VOLUME);
+
+                        h->relabelled_here = relabelled_here;
+                        x->request.policy = RELABEL_ALWAYS;
+                        x->request.relabel_by = by;
+                        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1",
+                                       "for relabelling to " CONTEXT_0_1, "with context " CONTEXT_0_2);
+
+                        /* Nor may the runtime choose a context where others rely on one. */
+                        g_assert_cmpint(free_and_strdup(&x->request.level, NULL), ==, 0);
+                        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1",
+                                       "the runtime chooses");
+                        g_assert_cmpint(free_and_strdup(&x->request.level, "s0:c0,c1"), ==, 0);
+                        volume_remove_holder(v, h);
+                }
+}
+
+static void test_relabel_here_on_context_mount(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1");
+}
+
+/* Somebody whose labels nobody manages writes to the volume meanwhile. */
+static void test_effect_of_unmanaged_holder(Fixture *x, gconstpointer data) {
+        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_NONE, "");
+
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.relabel_here);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_FORGET);
+        h->read_only = true;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+}
+
+/* The same through another volume id on the same file system. */
+static void test_effect_of_other_volume(Fixture *x, gconstpointer data) {
+        fixture_hold(x, "pvc-other", TARGET_1, "pod-1", STRATEGY_NONE, "");
+        observe(&x->observed, TARGET_1, "ext4", "");
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_FORGET);
+}
+
+/* A reader of what somebody else has mounted with a context for writing. */
+static void test_effect_of_strangers_mount(Fixture *x, gconstpointer data) {
+        observe(&x->observed, "/mnt/staging", "ext4", CONTEXT_0_1);
+        x->request.read_only = true;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_TAINT);
+        x->observed.mounts[0].read_only = true;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+}
+
 static MountFact *fixture_mounted(Fixture *x, const char *context, bool seclabel) {
         observe(&x->observed, TARGET_2, "ext4", context);
         x->observed.mounts[0].seclabel = seclabel;
@@ -837,6 +948,22 @@ static void test_adopt(Fixture *x, gconstpointer data) {
         g_assert_false(x->plan.effect == EFFECT_TAINT);
 }
 
+static void test_adopt_relabel_here(Fixture *x, gconstpointer data) {
+        fixture_mounted(x, "", true);
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_true(x->plan.relabel_here);
+        g_assert_cmpstr(x->plan.runtime_flag, ==, "");
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+
+        /* What is mounted with a context is not relabelled by anybody. */
+        g_assert_cmpint(free_and_strdup(&x->observed.mounts[0].context, CONTEXT_0_1), ==, 0);
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_false(x->plan.relabel_here);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_TAINT);
+}
+
 /* longhorn#12318, ceph-csi#2295: the driver was given the option and dropped it. */
 static void test_adopt_dropped(Fixture *x, gconstpointer data) {
         fixture_mounted(x, "", true);
@@ -865,6 +992,7 @@ static void test_adopt_selinux_off(Fixture *x, gconstpointer data) {
         assert_success(fixture_adopt(x), &x->failure);
         g_assert_cmpint(x->plan.strategy, ==, STRATEGY_NONE);
         g_assert_cmpint(x->plan.reason, ==, REASON_SELINUX_DISABLED);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_TAINT);
 }
 
 /* The mount to be adopted stands in the way of nobody, but others may stand in its way. */
@@ -899,6 +1027,12 @@ static void test_estimate(Fixture *x, gconstpointer data) {
 
         x->request.policy = RELABEL_ALWAYS;
         assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpuint(x->plan.entries, ==, 300000);
+        g_assert_cmpuint(x->plan.usec, ==, 2 * G_USEC_PER_SEC);
+
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.relabel_here);
         g_assert_cmpuint(x->plan.entries, ==, 300000);
         g_assert_cmpuint(x->plan.usec, ==, 2 * G_USEC_PER_SEC);
 }
@@ -942,6 +1076,7 @@ int main(int argc, char **argv) {
 
         table_add_tests(table_load("kep-1710.table", plan_columns), "/plan/kep", test_row);
         table_add_tests(table_load("overrides.table", plan_columns), "/plan/overrides", test_row);
+        table_add_tests(table_load("relabel-by.table", plan_columns), "/plan/relabel-by", test_row);
         table_add_tests(table_load("kubernetes-one-pod.table", plan_columns), "/plan/kubernetes",
                         test_kubernetes_row);
         table_add_tests(table_load("kubernetes-two-pods.table", pair_columns), "/plan/kubernetes", test_pair);
@@ -969,10 +1104,17 @@ int main(int argc, char **argv) {
         ADD("conflict/escapes-target", test_conflict_escapes_target);
         ADD("conflict/same-target", test_same_target_is_no_conflict);
         ADD("conflict/mounting", test_holder_that_is_mounting);
+        ADD("relabel-here/twice", test_relabel_here_twice);
+        ADD("relabel-here/conflict", test_relabel_here_conflict);
+        ADD("relabel-here/on-context-mount", test_relabel_here_on_context_mount);
+        ADD("effect/unmanaged-holder", test_effect_of_unmanaged_holder);
+        ADD("effect/other-volume", test_effect_of_other_volume);
+        ADD("effect/strangers-mount", test_effect_of_strangers_mount);
         ADD("other-source", test_other_source);
         ADD("other-file-system", test_other_file_system);
         ADD("options-of-found-file-system", test_options_of_found_file_system);
         ADD("adopt/context", test_adopt);
+        ADD("adopt/relabel-here", test_adopt_relabel_here);
         ADD("adopt/dropped", test_adopt_dropped);
         ADD("adopt/mismatch", test_adopt_mismatch);
         ADD("adopt/selinux-off", test_adopt_selinux_off);

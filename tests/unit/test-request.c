@@ -337,6 +337,31 @@ static void test_failure_replaced(void) {
         assert_failure((int) FAILURE_TIMED_OUT, &f, FAILURE_TIMED_OUT, "two");
 }
 
+static void test_walk_options(Fixture *x, gconstpointer data) {
+        x->request.walk = (WalkOptions){
+                .threads = WALK_THREADS_MAX, .entries_per_sec = WALK_ENTRIES_PER_SEC_MAX, .idle = true, .force = true
+        };
+        assert_success(validate(x), &x->failure);
+
+        x->request.walk.threads = WALK_THREADS_MAX + 1;
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "Threads", "65", "64");
+        x->request.walk.threads = UINT32_MAX;
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "Threads", "4294967295");
+        x->request.walk.threads = 0;
+
+        x->request.walk.entries_per_sec = (uint64_t) WALK_ENTRIES_PER_SEC_MAX + 1;
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "MaxEntriesPerSecond", "1000000001");
+        x->request.walk.entries_per_sec = UINT64_MAX;
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "18446744073709551615", "no limit");
+}
+
+static void test_relabel_by(void) {
+        g_assert_cmpint(relabel_by_from_string("runtime"), ==, RELABEL_BY_RUNTIME);
+        g_assert_cmpint(relabel_by_from_string("service"), ==, RELABEL_BY_SERVICE);
+        g_assert_cmpint(relabel_by_from_string("Service"), ==, -EINVAL);
+        g_assert_cmpint(REQUEST_INIT.relabel_by, ==, RELABEL_BY_RUNTIME);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
@@ -348,6 +373,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/request/target-length", test_long_target);
         g_test_add_func("/request/access-modes", test_access_modes);
         g_test_add_func("/request/policies", test_policies);
+        g_test_add_func("/request/relabel-by", test_relabel_by);
         g_test_add_func("/request/failure-kinds", test_failure_kinds);
         g_test_add_func("/request/failure-replaced", test_failure_replaced);
         g_test_add_data_func("/request/name/driver", "Driver", test_name_options);
@@ -371,6 +397,7 @@ int main(int argc, char **argv) {
         ADD("option-not-listed", test_option_not_listed);
         ADD("option-length", test_long_option);
         ADD("read-only", test_read_only);
+        ADD("walk-options", test_walk_options);
         ADD("unknown-words", test_unknown_words);
         return g_test_run();
 }

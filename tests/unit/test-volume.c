@@ -170,6 +170,13 @@ static void change_read_only(Request *q) {
         q->read_only = true;
 }
 
+static void change_relabel_by(Request *q) {
+        q->relabel_by = RELABEL_BY_SERVICE;
+}
+static void change_force(Request *q) {
+        q->walk.force = true;
+}
+
 static const struct {
         const char *name;
         void (*change)(Request *q);
@@ -190,6 +197,8 @@ static const struct {
         { "policy", change_policy },
         { "supported", change_supported },
         { "read-only", change_read_only },
+        { "relabel-by", change_relabel_by },
+        { "force", change_force },
 };
 
 /* Each part counts, in the string and in the comparison alike. */
@@ -222,6 +231,25 @@ static void test_spec_borders(void) {
         g_assert_cmpstr(spec_a, !=, spec_b);
 }
 
+/* What earlier versions have written to the store must be found equal to the same request of today. */
+static void test_spec_stays(void) {
+        _cleanup_(request_done) Request q = make_request();
+        _cleanup_free_ char *spec = request_spec(&q);
+
+        g_assert_cmpstr(spec, ==, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi |ebs.csi.aws.com,pod-1");
+}
+
+/* How a walk treats its neighbours changes no answer. */
+static void test_spec_walk(void) {
+        _cleanup_(request_done) Request a = make_request(), b = make_request();
+        _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = NULL;
+
+        b.walk = (WalkOptions){ .threads = 3, .entries_per_sec = 1000, .idle = true };
+        spec_b = request_spec(&b);
+        g_assert_cmpstr(spec_a, ==, spec_b);
+        g_assert_true(request_equal(&a, &b));
+}
+
 /* How long the caller is ready to wait is not what it asks for. */
 static void test_spec_timeout(void) {
         _cleanup_(request_done) Request a = make_request(), b = make_request();
@@ -231,6 +259,13 @@ static void test_spec_timeout(void) {
         spec_b = request_spec(&b);
         g_assert_cmpstr(spec_a, ==, spec_b);
         g_assert_true(request_equal(&a, &b));
+}
+
+static void test_runtime_flag(void) {
+        g_assert_cmpstr(runtime_flag(STRATEGY_RELABEL, false), ==, "Z");
+        g_assert_cmpstr(runtime_flag(STRATEGY_RELABEL, true), ==, "");
+        g_assert_cmpstr(runtime_flag(STRATEGY_NONE, false), ==, "");
+        g_assert_cmpstr(runtime_flag(STRATEGY_CONTEXT_MOUNT, false), ==, "");
 }
 
 /* The words that the store and D-Bus use. */
@@ -267,12 +302,15 @@ int main(int argc, char **argv) {
         g_test_add_func("/volume/volumes", test_volumes);
         g_test_add_func("/volume/many", test_many);
         g_test_add_func("/volume/words", test_words);
+        g_test_add_func("/volume/runtime-flag", test_runtime_flag);
         for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
                 g_autofree char *path = g_strconcat("/volume/spec/", changes[i].name, NULL);
 
                 g_test_add_data_func(path, GSIZE_TO_POINTER(i), test_spec);
         }
         g_test_add_func("/volume/spec/borders", test_spec_borders);
+        g_test_add_func("/volume/spec/stays", test_spec_stays);
+        g_test_add_func("/volume/spec/walk", test_spec_walk);
         g_test_add_func("/volume/spec/timeout", test_spec_timeout);
         return g_test_run();
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "core/plan.h"
+
+/* What plan.c, plan-conflict.c and plan-relabel.c share. */
+
+/* Rules 1 and 2: labels that are not ours to manage, whatever context is asked for. */
+bool plan_decide_unmanaged(const PlanInput *in, Plan *p);
+
+/* Whether volumes may have the context's type. Returns 0, -ENOMEM or TYPE_NOT_ALLOWED. */
+int plan_check_label_type(const Settings *settings, const char *context, Failure *f) _warn_unused_;
+
+/* Adds everybody in the plan's way to its conflicts: holders of the volume, mounts of the superblock. 0 or -ENOMEM.
+ */
+int plan_find_conflicts(const PlanInput *in, const Volume *own, Plan *p) _warn_unused_;
+/* Says who is in the way. Returns CONTEXT_CONFLICT or -ENOMEM. */
+int plan_conflict_failure(const PlanInput *in, const Plan *p, Failure *f) _warn_unused_;
+/* Who is in the way of the volume, where and since when: "held by H at T since D"; to be freed, NULL on lack of
+ * memory.
+ */
+char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;
+
+/* What all who have the volume besides may do to labels once all files have got one. */
+RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own);
+
+/* How much there is to relabel and how long it takes, where it is known. */
+void plan_estimate(const Volume *own, Plan *p);
