@@ -28,6 +28,7 @@ static void put_holder(Store *s, const Volume *v, const Holder *h) {
         bind_u64(st, &n, h->since_usec);
         bind_u64(st, &n, h->mount_id);
         bind_text(st, &n, h->spec);
+        bind_u64(st, &n, h->relabelled_here);
         store_change(s, PUT_HOLDER);
 }
 
@@ -35,6 +36,20 @@ static void bind_id(Store *s, Statement id, const char *volume) {
         int n = 0;
 
         bind_text(s->statements[id], &n, volume);
+}
+
+static bool record_is_known(const VolumeRecord *r) {
+        return r->label_state != LABEL_UNKNOWN && !isempty(r->context);
+}
+
+/* What store_load() would refuse is not written: a state that speaks of no context is none. */
+static void bind_record(sqlite3_stmt *st, int *n, const VolumeRecord *r) {
+        bool owned = r->ownership_state != LABEL_UNKNOWN;
+
+        bind_text(st, n, record_is_known(r) ? r->context : "");
+        bind_u64(st, n, r->generation < VOLUME_RECORD_GENERATION_MAX ? r->generation : VOLUME_RECORD_GENERATION_MAX);
+        bind_text(st, n, label_state_to_string(r->ownership_state));
+        bind_u64(st, n, owned ? r->gid : 0);
 }
 
 void store_put_volume(Store *s, const Volume *v) {
@@ -53,10 +68,11 @@ void store_put_volume(Store *s, const Volume *v) {
         bind_text(st, &n, access_mode_to_string(v->access_mode));
         bind_text(st, &n, strategy_to_string(v->strategy));
         bind_text(st, &n, v->context);
-        bind_text(st, &n, label_state_to_string(v->record.label_state));
+        bind_text(st, &n, label_state_to_string(record_is_known(&v->record) ? v->record.label_state : LABEL_UNKNOWN));
         bind_u64(st, &n, v->record.tainted);
         bind_u64(st, &n, v->last_verified_usec);
         bind_u64(st, &n, v->inodes_used);
+        bind_record(st, &n, &v->record);
         store_change(s, PUT_VOLUME);
 
         bind_id(s, DELETE_HOLDERS, v->id);
@@ -191,30 +207,86 @@ static int enum_column(sqlite3_stmt *st, int column, int (*from_string)(const ch
         return from_string(strempty((const char *) sqlite3_column_text(st, column)));
 }
 
-static int check_volume(const Volume *v) {
+static int check_context(const char *context) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_free_ char *canonical = NULL;
         int r;
 
+        if (isempty(context))
+                return 0;
+        r = context_canonicalize(context, &canonical, &f);
+        if (r < 0)
+                return r;
+        return r == 0 && streq(canonical, context) ? 0 : -EUCLEAN;
+}
+
+static int check_volume(const Volume *v) {
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
         r = volume_id_validate(v->id, &f);
-        if (r == 0 && !isempty(v->context)) {
-                r = context_canonicalize(v->context, &canonical, &f);
-                if (r == 0 && !streq(canonical, v->context))
-                        r = -EUCLEAN;
-        }
+        if (r == 0)
+                r = check_context(v->context);
         return r > 0 ? -EUCLEAN : r;
+}
+
+static int number_column(sqlite3_stmt *st, int column, uint64_t max, uint64_t *ret) {
+        sqlite3_int64 n = sqlite3_column_int64(st, column);
+
+        if (n < 0 || (uint64_t) n > max)
+                return -EUCLEAN;
+        *ret = (uint64_t) n;
+        return 0;
+}
+
+static int flag_column(sqlite3_stmt *st, int column, bool *ret) {
+        uint64_t n;
+        int r = number_column(st, column, 1, &n);
+
+        if (r >= 0)
+                *ret = n;
+        return r;
+}
+
+static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
+        _cleanup_(volume_record_done) VolumeRecord record = { 0 };
+        int label_state = enum_column(st, 8, label_state_from_string),
+            ownership_state = enum_column(st, 14, label_state_from_string), r;
+        uint64_t gid = 0;
+
+        if (label_state < 0 || ownership_state < 0)
+                return -EUCLEAN;
+        record.label_state = (LabelState) label_state;
+        record.ownership_state = (LabelState) ownership_state;
+        r = flag_column(st, 9, &record.tainted);
+        if (r >= 0)
+                r = dup_column(st, 12, &record.context);
+        if (r >= 0)
+                r = check_context(record.context);
+        if (r >= 0)
+                r = number_column(st, 13, VOLUME_RECORD_GENERATION_MAX, &record.generation);
+        if (r >= 0)
+                r = number_column(st, 15, (gid_t) -2, &gid);
+        if (r < 0)
+                return r;
+        if ((label_state == LABEL_UNKNOWN) != isempty(record.context) ||
+            (ownership_state == LABEL_UNKNOWN && gid != 0))
+                return -EUCLEAN;
+
+        record.gid = (gid_t) gid;
+        *ret = record;
+        record = (VolumeRecord){ 0 };
+        return 0;
 }
 
 static int read_volume(sqlite3_stmt *st, Volume **ret) {
         _cleanup_(volume_freep) Volume *v = volume_new(strempty((const char *) sqlite3_column_text(st, 0)));
         int access_mode = enum_column(st, 5, access_mode_from_string),
-            strategy = enum_column(st, 6, strategy_from_string),
-            label_state = enum_column(st, 8, label_state_from_string);
-        int r;
+            strategy = enum_column(st, 6, strategy_from_string), r;
 
         if (!v)
                 return -ENOMEM;
-        if (access_mode < 0 || strategy < 0 || label_state < 0)
+        if (access_mode < 0 || strategy < 0)
                 return -EUCLEAN;
         r = dup_column(st, 1, &v->source);
         if (r >= 0)
@@ -227,13 +299,13 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
                 r = dup_column(st, 7, &v->context);
         if (r >= 0)
                 r = check_volume(v);
+        if (r >= 0)
+                r = read_record(st, &v->record);
         if (r < 0)
                 return r;
 
         v->access_mode = (AccessMode) access_mode;
         v->strategy = (Strategy) strategy;
-        v->record.label_state = (LabelState) label_state;
-        v->record.tainted = sqlite3_column_int(st, 9) != 0;
         v->last_verified_usec = (uint64_t) sqlite3_column_int64(st, 10);
         v->inodes_used = (uint64_t) sqlite3_column_int64(st, 11);
         *ret = TAKE_PTR(v);
@@ -255,6 +327,12 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
                 r = dup_column(st, 2, &h->target);
         if (r >= 0)
                 r = dup_column(st, 10, &h->spec);
+        if (r >= 0)
+                r = flag_column(st, 6, &h->read_only);
+        if (r >= 0)
+                r = flag_column(st, 7, &h->adopted);
+        if (r >= 0)
+                r = flag_column(st, 11, &h->relabelled_here);
         if (r < 0)
                 return r;
         if (!path_is_normalized(h->target))
@@ -263,8 +341,6 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
         h->state = (HolderState) state;
         h->strategy = (Strategy) strategy;
         h->reason = (Reason) reason;
-        h->read_only = sqlite3_column_int(st, 6) != 0;
-        h->adopted = sqlite3_column_int(st, 7) != 0;
         h->since_usec = (uint64_t) sqlite3_column_int64(st, 8);
         h->mount_id = (uint64_t) sqlite3_column_int64(st, 9);
         volume_add_holder(v, TAKE_PTR(h));

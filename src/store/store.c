@@ -3,17 +3,18 @@
 
 #include "store/store-internal.h"
 
-enum { SCHEMA_VERSION = 1 };
+enum { SCHEMA_VERSION = 2 };
 
 static const char *const statement_sql[STATEMENTS] = {
         [BEGIN] = "BEGIN IMMEDIATE",
         [COMMIT] = "COMMIT",
         [ROLLBACK] = "ROLLBACK",
-        [PUT_VOLUME] = "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET source=?2,"
-                       "fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,label_state=?9,"
-                       "tainted=?10,last_verified_usec=?11,inodes_used=?12",
+        [PUT_VOLUME] = "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET "
+                       "source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,"
+                       "label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,"
+                       "generation=?14,ownership_state=?15,gid=?16",
         [DELETE_VOLUME] = "DELETE FROM volume WHERE id=?",
-        [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
         [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
         [ADD_HISTORY] = "INSERT INTO history VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?)",
         [TRIM_HISTORY] =
@@ -26,16 +27,25 @@ static const char *const statement_sql[STATEMENTS] = {
         [PUT_META] = "INSERT INTO meta VALUES (?1,?2) ON CONFLICT (key) DO UPDATE SET value=?2",
 };
 
+/* What version 2 added, in the words of both CREATE TABLE and ALTER TABLE, so that a file has the same columns in the
+ * same order wherever it comes from. Version 1 knew nothing of labels but taints. */
+#define COLUMN_LABEL_CONTEXT   "label_context TEXT NOT NULL DEFAULT ''"
+#define COLUMN_GENERATION      "generation INTEGER NOT NULL DEFAULT 0"
+#define COLUMN_OWNERSHIP_STATE "ownership_state TEXT NOT NULL DEFAULT 'unknown'"
+#define COLUMN_GID             "gid INTEGER NOT NULL DEFAULT 0"
+#define COLUMN_RELABELLED_HERE "relabelled_here INTEGER NOT NULL DEFAULT 0"
+
 static const char schema[] =
         "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT,"
         " volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL,"
         " label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL,"
-        " inodes_used INTEGER NOT NULL) STRICT;"
+        " inodes_used INTEGER NOT NULL, " COLUMN_LABEL_CONTEXT ", " COLUMN_GENERATION ", " COLUMN_OWNERSHIP_STATE
+        ", " COLUMN_GID ") STRICT;"
         "CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL,"
         " target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL,"
         " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT "
         "NULL,"
-        " spec TEXT NOT NULL) STRICT;"
+        " spec TEXT NOT NULL, " COLUMN_RELABELLED_HERE ") STRICT;"
         "CREATE INDEX holder_volume ON holder (volume);"
         "CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE "
         "CASCADE,"
@@ -45,7 +55,14 @@ static const char schema[] =
         " duration_usec INTEGER NOT NULL) STRICT;"
         "CREATE INDEX history_volume ON history (volume, seq);"
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
-        "PRAGMA user_version=1;";
+        "PRAGMA user_version=2;";
+
+static const char from_version_1[] = "ALTER TABLE volume ADD COLUMN " COLUMN_LABEL_CONTEXT ";"
+                                     "ALTER TABLE volume ADD COLUMN " COLUMN_GENERATION ";"
+                                     "ALTER TABLE volume ADD COLUMN " COLUMN_OWNERSHIP_STATE ";"
+                                     "ALTER TABLE volume ADD COLUMN " COLUMN_GID ";"
+                                     "ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_HERE ";"
+                                     "PRAGMA user_version=2;";
 
 int store_errno(int rc) {
         switch (rc & 0xff) {
@@ -97,6 +114,11 @@ static int query_int(sqlite3 *db, const char *sql, int *ret) {
         return rc == SQLITE_DONE ? -EUCLEAN : store_errno(rc);
 }
 
+/* All of it or nothing: whoever closes the file without a COMMIT rolls back. */
+static int execute_in_transaction(sqlite3 *db, const char *sql) {
+        return execute(db, "BEGIN IMMEDIATE") ?: execute(db, sql) ?: execute(db, "COMMIT");
+}
+
 /* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory file. */
 static int prepare_database(Store *s) {
         int version = 0, tables = 0, r;
@@ -115,7 +137,9 @@ static int prepare_database(Store *s) {
         if (version > SCHEMA_VERSION)
                 return -EPROTONOSUPPORT;
         if (version == 0 && tables == 0)
-                r = execute(s->db, "BEGIN IMMEDIATE") ?: execute(s->db, schema) ?: execute(s->db, "COMMIT");
+                r = execute_in_transaction(s->db, schema);
+        else if (version == 1)
+                r = execute_in_transaction(s->db, from_version_1);
         else if (version != SCHEMA_VERSION)
                 return -EUCLEAN;
         if (r < 0)

@@ -53,7 +53,12 @@ static Volume *sample(const char *id, const char *target) {
         g_assert_cmpint(free_and_strdup(&v->context, "system_u:object_r:container_file_t:s0:c1,c2"), ==, 0);
         v->access_mode = ACCESS_READ_WRITE_ONCE_POD;
         v->strategy = STRATEGY_CONTEXT_MOUNT;
-        v->record.tainted = true;
+        v->record = (VolumeRecord){ .label_state = LABEL_COMPLETE,
+                                    .context = strdup("system_u:object_r:container_file_t:s0:c3"),
+                                    .tainted = true,
+                                    .ownership_state = LABEL_PARTIAL,
+                                    .gid = (gid_t) -2,
+                                    .generation = VOLUME_RECORD_GENERATION_MAX };
         v->last_verified_usec = 1700000000000000;
         *h = (Holder){ .name = strdup("pod a"),
                        .target = strdup(target),
@@ -62,6 +67,7 @@ static Volume *sample(const char *id, const char *target) {
                        .strategy = STRATEGY_CONTEXT_MOUNT,
                        .reason = REASON_CONTEXT_SHARED,
                        .read_only = true,
+                       .relabelled_here = true,
                        .since_usec = 17,
                        .mount_id = UINT64_MAX };
         volume_add_holder(v, h);
@@ -91,15 +97,69 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(v->driver, ==, "d.example");
         g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
         g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
-        g_assert_cmpint(v->record.label_state, ==, LABEL_UNKNOWN);
+        g_assert_cmpint(v->record.label_state, ==, LABEL_COMPLETE);
+        g_assert_cmpstr(v->record.context, ==, "system_u:object_r:container_file_t:s0:c3");
         g_assert_true(v->record.tainted);
+        g_assert_cmpint(v->record.ownership_state, ==, LABEL_PARTIAL);
+        g_assert_cmpuint(v->record.gid, ==, (gid_t) -2);
+        g_assert_cmpuint(v->record.generation, ==, VOLUME_RECORD_GENERATION_MAX);
         g_assert_cmpuint(v->last_verified_usec, ==, 1700000000000000);
         h = volume_find_holder(v, "/var/lib/kubelet/a");
         g_assert_nonnull(h);
         g_assert_cmpstr(h->name, ==, "pod a");
         g_assert_cmpint(h->reason, ==, REASON_CONTEXT_SHARED);
         g_assert_true(h->read_only);
+        g_assert_false(h->adopted);
+        g_assert_true(h->relabelled_here);
         g_assert_cmpuint(h->mount_id, ==, UINT64_MAX);
+}
+
+/* What is put again replaces all of what was there. */
+static void test_replace(Fixture *f, gconstpointer data) {
+        _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
+        _cleanup_(volumes_done) Volumes all = { 0 };
+        const Volume *read;
+
+        put_sample(f);
+        volume_record_done(&v->record);
+        v->holders->relabelled_here = false;
+        store_put_volume(f->store, v);
+        g_assert_cmpint(store_commit(f->store), ==, 0);
+        reopen(f);
+        g_assert_cmpint(store_load(f->store, &all), ==, 0);
+        read = volumes_find(&all, "a/b");
+        g_assert_true(volume_record_equal(&read->record, &v->record));
+        g_assert_cmpstr(read->record.context, ==, "");
+        g_assert_cmpuint(read->record.gid, ==, 0);
+        g_assert_false(read->holders->relabelled_here);
+}
+
+/* A record that was reset by halves must not make the file unreadable; what it lacks it doesn't know. */
+static void test_leftovers(Fixture *f, gconstpointer data) {
+        for (int i = 0; i < 4; i++) {
+                _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
+                _cleanup_(volumes_done) Volumes all = { 0 };
+                const VolumeRecord *read;
+
+                if (i == 0)
+                        v->record.label_state = LABEL_UNKNOWN; /* the context is left */
+                else if (i == 1)
+                        v->record.context = (free(v->record.context), NULL); /* the state is left */
+                else if (i == 2)
+                        v->record.ownership_state = LABEL_UNKNOWN; /* the gid is left */
+                else
+                        v->record.generation = UINT64_MAX;
+                store_put_volume(f->store, v);
+                g_assert_cmpint(store_commit(f->store), ==, 0);
+                reopen(f);
+                g_assert_cmpint(store_load(f->store, &all), ==, 0);
+                read = &volumes_find(&all, "a/b")->record;
+                g_assert_cmpint(read->label_state, ==, i < 2 ? LABEL_UNKNOWN : LABEL_COMPLETE);
+                g_assert_cmpint(isempty(read->context), ==, i < 2);
+                g_assert_cmpuint(read->gid, ==, i == 2 ? 0 : (gid_t) -2);
+                g_assert_cmpuint(read->generation, ==, VOLUME_RECORD_GENERATION_MAX);
+                g_assert_true(read->tainted);
+        }
 }
 
 /* What was not committed was never there. */
@@ -170,8 +230,147 @@ static void execute(Fixture *f, const char *sql) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=2");
+        execute(f, "PRAGMA user_version=3");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
+}
+
+/* --- a file of version 1 --- */
+
+static const char version_1[] =
+        "PRAGMA journal_mode=WAL;"
+        "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT,"
+        " volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL,"
+        " label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL,"
+        " inodes_used INTEGER NOT NULL) STRICT;"
+        "CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL,"
+        " target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL,"
+        " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT "
+        "NULL,"
+        " spec TEXT NOT NULL) STRICT;"
+        "CREATE INDEX holder_volume ON holder (volume);"
+        "CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE "
+        "CASCADE,"
+        " time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL,"
+        " target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT "
+        "NULL,"
+        " duration_usec INTEGER NOT NULL) STRICT;"
+        "CREATE INDEX history_volume ON history (volume, seq);"
+        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
+        "PRAGMA user_version=1;"
+        "INSERT INTO volume VALUES ('a/b','/dev/vdb','ext4','d.example','csi','ReadWriteOncePod','context-mount',"
+        "'system_u:object_r:container_file_t:s0:c1,c2','unknown',1,1700000000000000,42);"
+        "INSERT INTO volume VALUES ('plain','/dev/vdc','xfs',NULL,'csi','','relabel','','unknown',0,0,0);"
+        "INSERT INTO holder VALUES ('a/b','pod a','/var/lib/kubelet/a','mounted','context-mount','context-mount',"
+        "0,1,17,99,'spec');"
+        "INSERT INTO history VALUES (NULL,'a/b',5,'mount','done','','','','','','',0);"
+        "INSERT INTO meta VALUES ('boot_id','one');";
+
+static void make_version_1(Fixture *f, const char *more) {
+        g_autofree char *sql = g_strconcat(version_1, more, NULL), *wal = g_strconcat(f->path, "-wal", NULL);
+
+        f->store = store_close(f->store);
+        g_assert_cmpint(g_unlink(f->path), ==, 0);
+        (void) g_unlink(wal);
+        execute(f, sql);
+}
+
+/* The columns as the file describes them, in their order, and its version. */
+static char *describe_columns(Fixture *f) {
+        GString *text = g_string_new(NULL);
+        sqlite3_stmt *st;
+        sqlite3 *db;
+
+        f->store = store_close(f->store);
+        g_assert_cmpint(sqlite3_open(f->path, &db), ==, SQLITE_OK);
+        g_assert_cmpint(sqlite3_prepare_v2(db,
+                                           "SELECT t.name, c.cid, c.name, c.type, c.\"notnull\", c.dflt_value, c.pk, "
+                                           "v.user_version FROM pragma_user_version v, sqlite_schema t, "
+                                           "pragma_table_info(t.name) c WHERE t.type='table' ORDER BY t.name, c.cid",
+                                           -1, &st, NULL),
+                        ==, SQLITE_OK);
+        while (sqlite3_step(st) == SQLITE_ROW) {
+                for (int i = 0; i < sqlite3_column_count(st); i++)
+                        g_string_append_printf(text, "%s ", strempty((const char *) sqlite3_column_text(st, i)));
+                g_string_append_c(text, '\n');
+        }
+        sqlite3_finalize(st);
+        (void) sqlite3_close(db);
+        return g_string_free(text, FALSE);
+}
+
+/* Whatever was there is there, and what it could not know is unknown. Twice: the step is taken once. */
+static void test_version_1(Fixture *f, gconstpointer data) {
+        make_version_1(f, "");
+        for (int i = 0; i < 2; i++) {
+                _cleanup_(volumes_done) Volumes all = { 0 };
+                _cleanup_free_ char *boot_id = NULL;
+                const Volume *v, *plain;
+                const Holder *h;
+                HistoryEntry *entries;
+                size_t n;
+
+                reopen(f);
+                g_assert_cmpint(store_load(f->store, &all), ==, 0);
+                g_assert_cmpuint(volumes_count(&all), ==, 2);
+                v = volumes_find(&all, "a/b");
+                g_assert_cmpstr(v->source, ==, "/dev/vdb");
+                g_assert_cmpstr(v->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+                g_assert_cmpuint(v->inodes_used, ==, 42);
+                g_assert_cmpint(v->record.label_state, ==, LABEL_UNKNOWN);
+                g_assert_true(v->record.tainted);
+                g_assert_cmpstr(v->record.context, ==, "");
+                g_assert_cmpuint(v->record.generation, ==, 0);
+                g_assert_cmpint(v->record.ownership_state, ==, LABEL_UNKNOWN);
+                h = volume_find_holder(v, "/var/lib/kubelet/a");
+                g_assert_true(h->adopted);
+                g_assert_false(h->relabelled_here);
+                g_assert_cmpuint(h->mount_id, ==, 99);
+                g_assert_cmpstr(h->spec, ==, "spec");
+                plain = volumes_find(&all, "plain");
+                g_assert_null(plain->driver);
+                g_assert_false(plain->record.tainted);
+
+                g_assert_cmpint(store_get_history(f->store, "a/b", &entries, &n), ==, 0);
+                g_assert_cmpuint(n, ==, 1);
+                history_entry_done(&entries[0]);
+                free(entries);
+                g_assert_cmpint(store_get_boot_id(f->store, &boot_id), ==, 0);
+                g_assert_cmpstr(boot_id, ==, "one");
+        }
+        /* And it takes what a new file takes. */
+        put_sample(f);
+}
+
+static void test_version_1_columns(Fixture *f, gconstpointer data) {
+        g_autofree char *fresh = describe_columns(f), *migrated = NULL;
+
+        g_assert_nonnull(strstr(fresh, "relabelled_here"));
+        make_version_1(f, "");
+        reopen(f);
+        migrated = describe_columns(f);
+        g_assert_cmpstr(fresh, ==, migrated);
+}
+
+/* The step fails at its last column: nothing of it stays, so that it can be looked at, or set aside, as it was. */
+static void test_version_1_whole(Fixture *f, gconstpointer data) {
+        g_autofree char *before = NULL, *after = NULL;
+
+        make_version_1(f, "ALTER TABLE holder ADD COLUMN relabelled_here INTEGER;");
+        before = describe_columns(f);
+        g_assert_cmpint(store_open(f->path, &f->store), ==, -EUCLEAN);
+        f->store = NULL;
+        after = describe_columns(f);
+        g_assert_cmpstr(before, ==, after);
+        g_assert_null(strstr(after, "label_context"));
+}
+
+/* What a file of version 1 says is checked like any other. */
+static void test_version_1_hostile(Fixture *f, gconstpointer data) {
+        _cleanup_(volumes_done) Volumes all = { 0 };
+
+        make_version_1(f, "UPDATE volume SET label_state='complete';");
+        g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
+        g_assert_cmpint(store_load(f->store, &all), ==, -EUCLEAN);
 }
 
 static void test_second_process(Fixture *f, gconstpointer data) {
@@ -254,9 +453,27 @@ int main(int argc, char *argv[]) {
         } hostile[] = {
                 { "volume-id",
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
-                  "context,label_state,tainted,last_verified_usec,inodes_used FROM volume" },
+                  "context,label_state,tainted,last_verified_usec,inodes_used,label_context,generation,ownership_"
+                  "state,"
+                  "gid FROM volume" },
                 { "strategy", "UPDATE volume SET strategy='trust-me'" },
                 { "label-state", "UPDATE volume SET label_state='Complete'" },
+                { "label-context", "UPDATE volume SET label_context='a:b:c:s0:c2,c1'" },
+                { "label-context-injection", "UPDATE volume SET label_context='a:b:c:s0 tainted=no'" },
+                { "label-context-missing", "UPDATE volume SET label_context=''" },
+                { "label-context-of-nothing", "UPDATE volume SET label_state='unknown'" },
+                { "partial-without-context", "UPDATE volume SET label_state='partial', label_context=''" },
+                { "tainted", "UPDATE volume SET tainted=2" },
+                { "tainted-negative", "UPDATE volume SET tainted=-1" },
+                { "generation", "UPDATE volume SET generation=4611686018427387904" },
+                { "generation-negative", "UPDATE volume SET generation=-1" },
+                { "ownership-state", "UPDATE volume SET ownership_state='mine'" },
+                { "ownership-of-nothing", "UPDATE volume SET ownership_state='unknown'" },
+                { "gid", "UPDATE volume SET gid=4294967295" },
+                { "gid-wraps", "UPDATE volume SET gid=4294967296" },
+                { "gid-negative", "UPDATE volume SET gid=-2" },
+                { "relabelled-here", "UPDATE holder SET relabelled_here=256" },
+                { "read-only", "UPDATE holder SET read_only=-1" },
                 { "context", "UPDATE volume SET context='a:b:c:s0:c2,c1'" },
                 { "context-injection", "UPDATE volume SET context='a:b:c:s0\",suid'" },
                 { "target", "UPDATE holder SET target='/var/lib/kubelet/../../etc'" },
@@ -270,6 +487,12 @@ int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/store/" name, Fixture, data, set_up, function, tear_down)
         ADD("round-trip", NULL, test_round_trip);
+        ADD("replace", NULL, test_replace);
+        ADD("leftovers", NULL, test_leftovers);
+        ADD("version-1/read", NULL, test_version_1);
+        ADD("version-1/columns", NULL, test_version_1_columns);
+        ADD("version-1/whole", NULL, test_version_1_whole);
+        ADD("version-1/hostile", NULL, test_version_1_hostile);
         ADD("uncommitted", NULL, test_uncommitted);
         ADD("delete", NULL, test_delete);
         ADD("history", NULL, test_history);
