@@ -15,13 +15,9 @@ static const char *const reason_text[RELABEL_REASONS] = {
         [RELABEL_REASON_FORCED] = "All files are looked at, as asked for.",
         [RELABEL_REASON_UNKNOWN] = "Nothing is known of the labels: all files are looked at.",
         [RELABEL_REASON_PARTIAL] = "An earlier relabel did not come to its end: all files are looked at.",
-        [RELABEL_REASON_TAINTED] = "The volume was mounted with a context, or without SELinux, and could be written "
-                                   "to: files may have no "
-                                   "label on disk, so all are looked at.",
+        [RELABEL_REASON_TAINTED] = "Files may have no label on disk: all are looked at.",
         [RELABEL_REASON_OTHER_CONTEXT] = "The files have another context.",
-        [RELABEL_REASON_ROOT_DIFFERS] =
-                "The record says that all files have the context, but the root has another label: all files are "
-                "looked at.",
+        [RELABEL_REASON_ROOT_DIFFERS] = "The root has another label than the record says: all files are looked at.",
 };
 
 const char *relabel_reason_text(RelabelReason reason) {
