@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -177,6 +179,28 @@ static Call parse_call(const char *s) {
         fail("there is no call '%s'", s);
 }
 
+/* Does it all, and prints what the loop took, without the preparation, and what came of it. */
+static uint64_t run_verb(const struct Verb *verb, List *l, unsigned threads, Job *j) {
+        uint64_t wrong = 0, set = 0;
+        struct rusage before, after;
+        double usec;
+
+        (void) getrusage(RUSAGE_SELF, &before);
+        usec = list_run(l, threads, verb->work, j);
+        (void) getrusage(RUSAGE_SELF, &after);
+        timersub(&after.ru_utime, &before.ru_utime, &after.ru_utime);
+        timersub(&after.ru_stime, &before.ru_stime, &after.ru_stime);
+        for (unsigned i = 0; i < WORKERS_MAX; i++) {
+                wrong += j->workers[i].wrong;
+                set += j->workers[i].set;
+        }
+        printf("bench loop=%.0f user=%lld sys=%lld entries=%zu wrong=%llu changed=%llu\n", usec,
+               after.ru_utime.tv_sec * 1000000LL + after.ru_utime.tv_usec,
+               after.ru_stime.tv_sec * 1000000LL + after.ru_stime.tv_usec, l->n_entries, (unsigned long long) wrong,
+               (unsigned long long) set);
+        return wrong;
+}
+
 static _Noreturn void usage(void) {
         fputs("bench-label check|set|scatter|write|compare [--threads N] [--call at|chdir|open] [--percent N]\n"
               "            [--seed N] LABEL DIR\n",
@@ -194,9 +218,8 @@ int main(int argc, char **argv) {
         };
         Job j = { .call = best_call(), .percent = 1, .seed = 1 };
         const struct Verb *verb = NULL;
-        uint64_t wrong = 0, set = 0;
         unsigned threads = 0;
-        double usec;
+        uint64_t wrong;
         List l;
         int c;
 
@@ -228,13 +251,7 @@ int main(int argc, char **argv) {
         j.size = strlen(j.label) + 1;
 
         list_read(&l, argv[optind + 2]);
-        usec = list_run(&l, threads, verb->work, &j);
-        for (unsigned i = 0; i < WORKERS_MAX; i++) {
-                wrong += j.workers[i].wrong;
-                set += j.workers[i].set;
-        }
-        printf("bench loop=%.0f entries=%zu wrong=%llu changed=%llu\n", usec, l.n_entries, (unsigned long long) wrong,
-               (unsigned long long) set);
+        wrong = run_verb(verb, &l, threads, &j);
         list_done(&l);
         return wrong > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
