@@ -77,13 +77,15 @@ const char *tree_error_text(int error);
 typedef struct SampleSpec {
         int fd;              /* as in TreeSpec */
         const char *context; /* wanted, canonical */
-        double confidence;   /* in (0, 1) */
+        double confidence;   /* in (0, 1); with share it makes at most a million draws, otherwise INVALID_OPTION */
         double share;        /* of draws that end at a wrong label, in (0, 1): no larger one goes unseen */
         uint64_t seed;       /* of the random choices; 0: a random one */
 } SampleSpec;
 
 typedef struct SampleResult {
-        TreeResult tree;         /* counts.done: draws; what differs is named */
+        /* counts.done: draws; mismatched: those that met a label that differs, the root's among them; failed: those
+         * that ended at an error. What differs is named once. */
+        TreeResult tree;
         double miss_probability; /* that a share as in the spec was missed, all draws having been right */
 } SampleResult;
 
