@@ -884,6 +884,16 @@ static void test_effect_of_unmanaged_holder(Fixture *x, gconstpointer data) {
         g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
 }
 
+/* What is at the target already is to be replaced by this plan, and does not count besides. */
+static void test_effect_of_same_target(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_2, "pod-2", STRATEGY_NONE, "");
+        observe(&x->observed, TARGET_2, "ext4", "");
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+}
+
 /* The same through another volume id on the same file system. */
 static void test_effect_of_other_volume(Fixture *x, gconstpointer data) {
         fixture_hold(x, "pvc-other", TARGET_1, "pod-1", STRATEGY_NONE, "");
@@ -1108,6 +1118,7 @@ int main(int argc, char **argv) {
         ADD("relabel-here/conflict", test_relabel_here_conflict);
         ADD("relabel-here/on-context-mount", test_relabel_here_on_context_mount);
         ADD("effect/unmanaged-holder", test_effect_of_unmanaged_holder);
+        ADD("effect/same-target", test_effect_of_same_target);
         ADD("effect/other-volume", test_effect_of_other_volume);
         ADD("effect/strangers-mount", test_effect_of_strangers_mount);
         ADD("other-source", test_other_source);
