@@ -12,7 +12,7 @@
 
 enum {
         TREE_ISSUES_MAX = 16, /* that are named; all are counted */
-        TREE_THREADS_MAX = 64,
+        TREE_THREADS_MAX = 64, /* WALK_THREADS_MAX of core/failure.h */
         TREE_PROGRESS_USEC = 250000,
 };
 
