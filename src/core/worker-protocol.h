@@ -73,6 +73,9 @@
 /* path beneath the root, escaped; what is wrong with it, and what to do */
 #define TREE_ISSUES_SIGNATURE "a(ss)"
 
+/* No reply names more: issues, mounts inside. */
+enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
+
 /* Sent at most four times a second while Relabel and Verify walk: counts, entries in all (0: unknown). */
 #define WORKER_PROGRESS           "Progress"
 #define WORKER_PROGRESS_SIGNATURE TREE_COUNTS_SIGNATURE "t"

@@ -6,6 +6,8 @@
 #include "core/worker-protocol.h"
 #include "daemon/worker-client.h"
 
+enum { LINE_MAX_BYTES = 16 * 1024 };
+
 int worker_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
         _cleanup_(sd_bus_close_unrefp) sd_bus *worker = NULL;
         struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -186,6 +188,158 @@ int worker_read_observed(sd_bus_message *m, Node *ret_node, Observed *ret) {
         node = (Node){ 0 };
         *ret = o;
         o = (Observed){ 0 };
+        return 0;
+}
+
+int worker_read_volume_record(sd_bus_message *m, RecordFound *ret_found, char **ret_text) {
+        const char *word, *text;
+        char *copy;
+        int found, r;
+
+        r = sd_bus_message_read(m, VOLUME_RECORD_SIGNATURE, &word, &text);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        found = record_found_from_string(word);
+        if (found < 0 || strlen(text) > VOLUME_RECORD_MAX || (found != RECORD_PRESENT && !isempty(text)))
+                return -EBADMSG;
+
+        copy = strdup(text);
+        if (!copy)
+                return -ENOMEM;
+        *ret_found = (RecordFound) found;
+        *ret_text = copy;
+        return 0;
+}
+
+void walk_result_done(WalkResult *r) {
+        for (size_t i = 0; i < r->n_issues; i++) {
+                free(r->issues[i].path);
+                free(r->issues[i].text);
+        }
+        free(r->issues);
+        strv_free(r->mounts_inside);
+        free(r->actual);
+        *r = (WalkResult){ 0 };
+}
+
+static int read_counts(sd_bus_message *m, WalkCounts *ret) {
+        WalkCounts c = { 0 };
+        int r;
+
+        r = sd_bus_message_read(m, TREE_COUNTS_SIGNATURE, &c.done, &c.changed, &c.mismatched, &c.failed, &c.skipped);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        *ret = c;
+        return 0;
+}
+
+/* What goes on to users and logs: the worker has escaped it, or it isn't the worker. */
+static bool line_is_good(const char *s) {
+        return text_is_clean(s) && strlen(s) <= LINE_MAX_BYTES;
+}
+
+static int read_issues(sd_bus_message *m, WalkResult *result) {
+        const char *path, *text;
+        int r;
+
+        result->issues = calloc(WORKER_ISSUES_MAX, sizeof(WalkIssue));
+        if (!result->issues)
+                return -ENOMEM;
+        r = sd_bus_message_enter_container(m, 'a', "(ss)");
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        while ((r = sd_bus_message_read(m, "(ss)", &path, &text)) > 0) {
+                WalkIssue *issue = &result->issues[result->n_issues];
+
+                if (result->n_issues >= WORKER_ISSUES_MAX || !line_is_good(path) || !line_is_good(text))
+                        return -EBADMSG;
+                result->n_issues++;
+                *issue = (WalkIssue){ .path = strdup(path), .text = strdup(text) };
+                if (!issue->path || !issue->text)
+                        return -ENOMEM;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : 0;
+}
+
+static int read_mounts_inside(sd_bus_message *m, char ***ret) {
+        _cleanup_strv_ char **paths = NULL;
+        int r;
+
+        r = sd_bus_message_read_strv(m, &paths);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        if (strv_length(paths) > WORKER_MOUNTS_INSIDE_MAX)
+                return -EBADMSG;
+        STRV_FOREACH (path, paths)
+                if (!line_is_good(*path))
+                        return -EBADMSG;
+        *ret = TAKE_PTR(paths);
+        return 0;
+}
+
+int worker_read_relabelled(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text) {
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
+        int r;
+
+        r = read_counts(m, &result.counts);
+        if (r >= 0)
+                r = read_issues(m, &result);
+        if (r >= 0)
+                r = read_mounts_inside(m, &result.mounts_inside);
+        if (r >= 0)
+                r = worker_read_volume_record(m, ret_found, ret_text);
+        if (r < 0)
+                return r;
+
+        *ret = result;
+        result = (WalkResult){ 0 };
+        return 0;
+}
+
+int worker_read_verified(sd_bus_message *m, WalkResult *ret) {
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
+        const char *actual;
+        int matches, r;
+
+        r = sd_bus_message_read(m, "bs", &matches, &actual);
+        if (r == 0 || (r > 0 && !context_is_good(actual)))
+                return -EBADMSG;
+        if (r >= 0)
+                r = read_counts(m, &result.counts);
+        if (r >= 0)
+                r = read_issues(m, &result);
+        if (r >= 0)
+                r = sd_bus_message_read(m, "d", &result.miss_probability);
+        if (r < 0)
+                return r;
+        /* Not a number is neither. */
+        if (!(result.miss_probability >= 0 && result.miss_probability <= 1))
+                return -EBADMSG;
+
+        result.matches = matches;
+        result.actual = strdup(actual);
+        if (!result.actual)
+                return -ENOMEM;
+        *ret = result;
+        result = (WalkResult){ 0 };
+        return 0;
+}
+
+int worker_read_progress(sd_bus_message *m, WalkCounts *ret, uint64_t *ret_total) {
+        WalkCounts counts;
+        uint64_t total;
+        int r;
+
+        r = read_counts(m, &counts);
+        if (r >= 0)
+                r = sd_bus_message_read(m, "t", &total);
+        if (r < 0)
+                return r;
+        *ret = counts;
+        *ret_total = total;
         return 0;
 }
 

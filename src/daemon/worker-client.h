@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "core/observed.h"
+#include "core/volume-record.h"
 
 /* selvold's end of the wire to the worker (core/worker-protocol.h). */
 
@@ -22,6 +23,45 @@ int worker_read_facts(sd_bus_message *m, MountFact **ret, size_t *ret_n);
 int worker_read_outcome(sd_bus_message *m, MountOutcome *ret);
 /* The reply of Observe, node included. */
 int worker_read_observed(sd_bus_message *m, Node *ret_node, Observed *ret);
+
+/* What the volume's root carries, for volume_record_reconcile(), which says whether it makes sense. *ret_text is the
+ * caller's to free; "" unless RECORD_PRESENT. */
+int worker_read_volume_record(sd_bus_message *m, RecordFound *ret_found, char **ret_text);
+
+/* How a walk over all files went: TREE_COUNTS_SIGNATURE. */
+typedef struct WalkCounts {
+        uint64_t done;
+        uint64_t changed;
+        uint64_t mismatched;
+        uint64_t failed;
+        uint64_t skipped;
+} WalkCounts;
+
+/* An entry with something wrong. Both are printable, one line each. */
+typedef struct WalkIssue {
+        char *path; /* beneath the volume's root, escaped */
+        char *text;
+} WalkIssue;
+
+/* All that a walk says in the end: of Relabel (without the volume's record) and Verify alike. */
+typedef struct WalkResult {
+        WalkCounts counts;
+        WalkIssue *issues;
+        size_t n_issues;
+        char **mounts_inside;    /* Relabel: where other things are mounted, escaped */
+        bool matches;            /* Verify */
+        char *actual;            /* Verify: the root's label, canonical; "" if it has none */
+        double miss_probability; /* Verify, of a sample */
+} WalkResult;
+
+void walk_result_done(WalkResult *r);
+
+/* The reply of Relabel. */
+int worker_read_relabelled(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text);
+/* The reply of Verify. */
+int worker_read_verified(sd_bus_message *m, WalkResult *ret);
+/* The signal Progress. *ret_total is 0 if unknown. */
+int worker_read_progress(sd_bus_message *m, WalkCounts *ret, uint64_t *ret_total);
 
 /* Turns an error reply into a failure: the worker's own errors as they are, everything else as WORKER_FAILED.
  * Returns the kind or -ENOMEM. */
