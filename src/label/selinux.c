@@ -205,3 +205,9 @@ int selinux_read_label(int fd, char **ret) {
                 return r;
         return selinux_canonicalize_label(raw, ret);
 }
+
+int selinux_keeps_labels(int fd) {
+        if (fgetxattr(fd, LABEL_XATTR, NULL, 0) >= 0 || errno == ENODATA)
+                return 1;
+        return errno == EOPNOTSUPP ? 0 : -errno;
+}

@@ -17,6 +17,11 @@ int selinux_check_context(const char *context, char **ret, Failure *f) _warn_unu
  * or a negative errno; -EXDEV if /proc is not procfs, so that what was read might be another file's. */
 int selinux_read_label(int fd, char **ret) _warn_unused_;
 
+/* Whether the file system that an open file is on keeps labels. fd is not of O_PATH. Returns 1, 0 or a negative
+ * errno.
+ */
+int selinux_keeps_labels(int fd) _warn_unused_;
+
 /* Brings a label as it was read from the kernel or a disk to the one form that can be compared; "" if it is not even
  * well formed. *ret is owned by the caller. Returns 0 or a negative errno. */
 int selinux_canonicalize_label(const char *label, char **ret) _warn_unused_;
