@@ -125,25 +125,42 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         return 0;
 }
 
-static int path_is_on_btrfs(const char *path, const char *uuid) {
+/* The UUID of the btrfs that an open directory is on, as hex digits; NULL if it is none. */
+static int read_btrfs_uuid(int fd, char **ret) {
         struct btrfs_ioctl_fs_info_args info = { 0 };
+        char *hex, *p;
+
+        if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0) {
+                if (errno != ENOTTY)
+                        return -errno;
+                *ret = NULL;
+                return 0;
+        }
+        hex = p = malloc(2 * sizeof(info.fsid) + 1);
+        if (!hex)
+                return -ENOMEM;
+        for (size_t i = 0; i < sizeof(info.fsid); i++)
+                p += sprintf(p, "%02x", info.fsid[i]);
+        *ret = hex;
+        return 0;
+}
+
+static int path_is_on_btrfs(const char *path, const char *uuid) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *hex = NULL, *digits = NULL;
         char *p;
+        int r;
 
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
-                return errno == ENOTTY ? 0 : -errno;
+        r = read_btrfs_uuid(fd, &hex);
+        if (r < 0 || !hex)
+                return r;
 
-        hex = p = malloc(2 * sizeof(info.fsid) + 1);
-        digits = malloc(strlen(uuid) + 1);
-        if (!hex || !digits)
+        digits = p = malloc(strlen(uuid) + 1);
+        if (!digits)
                 return -ENOMEM;
-        for (size_t i = 0; i < sizeof(info.fsid); i++)
-                p += sprintf(p, "%02x", info.fsid[i]);
-        p = digits;
         for (const char *u = uuid; *u; u++)
                 if (*u != '-')
                         *p++ = *u;
@@ -163,26 +180,43 @@ static int path_is_on_device(const char *path, dev_t device, const char *btrfs_u
         return btrfs_uuid && sx.stx_dev_major == 0 && S_ISDIR(sx.stx_mode) ? path_is_on_btrfs(path, btrfs_uuid) : 0;
 }
 
-int host_uses_device(const Settings *settings, dev_t device) {
+static int host_uses(const Settings *settings, dev_t device, const char *btrfs_uuid) {
         static const char *const paths[] = {
                 "/",    "/usr", "/etc", "/var",  "/var/lib", "/var/log", "/home",     "/root",
                 "/opt", "/srv", "/tmp", "/boot", "/efi",     "/var/tmp", "/boot/efi",
         };
+        int r;
+
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++) {
+                r = path_is_on_device(paths[i], device, btrfs_uuid);
+                if (r != 0)
+                        return r;
+        }
+        STRV_FOREACH (root, settings->target_roots) {
+                r = path_is_on_device(*root, device, btrfs_uuid);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
+}
+
+int host_uses_device(const Settings *settings, dev_t device) {
         _cleanup_free_ char *uuid = NULL;
         _cleanup_free_ dev_t *siblings = NULL;
         size_t n = 0;
         int r;
 
         r = find_btrfs(device, &uuid, &siblings, &n);
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(paths); i++) {
-                r = path_is_on_device(paths[i], device, uuid);
-                if (r > 0)
-                        return r;
-        }
-        for (size_t i = 0; r >= 0 && settings->target_roots && settings->target_roots[i]; i++) {
-                r = path_is_on_device(settings->target_roots[i], device, uuid);
-                if (r > 0)
-                        return r;
-        }
-        return r < 0 ? r : 0;
+        return r < 0 ? r : host_uses(settings, device, uuid);
+}
+
+int host_uses_file_system(const Settings *settings, int fd) {
+        _cleanup_free_ char *uuid = NULL;
+        struct stat st;
+        int r;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        r = read_btrfs_uuid(fd, &uuid);
+        return r < 0 ? r : host_uses(settings, st.st_dev, uuid);
 }

@@ -14,6 +14,8 @@
 
 #define MOUNTINFO "/proc/self/mountinfo"
 
+enum { NESTED_MAX = 1000 };
+
 struct MountTable {
         struct libmnt_table *table;
 };
@@ -332,6 +334,54 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, MountF
         *ret = facts;
         *ret_n = n;
         return 0;
+}
+
+/* Whether the mount is on the one with the id, or on one that is, and so on. */
+static bool is_inside(const MountTable *table, struct libmnt_fs *fs, uint64_t id) {
+        for (unsigned depth = 0; depth < NESTED_MAX; depth++) {
+                uint64_t parent = (uint64_t) mnt_fs_get_parent_id(fs);
+
+                if (parent == id)
+                        return true;
+                if (parent == (uint64_t) mnt_fs_get_id(fs) || find_fs(table, parent, &fs) < 0)
+                        return false;
+        }
+        return false;
+}
+
+int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        _cleanup_strv_ char **paths = NULL;
+        struct libmnt_fs *outer, *fs;
+        const char *path;
+        int r;
+
+        if (!iter)
+                return -ENOMEM;
+        r = find_fs(table, id, &outer);
+        if (r < 0)
+                return r;
+        while ((fs = next_mount(table, iter))) {
+                path = startswith(strempty(mnt_fs_get_target(fs)), strempty(mnt_fs_get_target(outer)));
+                if (!path || path[0] != '/' || !is_inside(table, fs, id))
+                        continue;
+                r = strv_extend(&paths, path + 1);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(paths);
+        return 0;
+}
+
+int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) {
+        struct libmnt_fs *fs;
+        int r;
+
+        r = find_fs(table, id, &fs);
+        if (r < 0)
+                return r;
+        *ret = strdup(strempty(mnt_fs_get_root(fs)));
+        return *ret ? 0 : -ENOMEM;
 }
 
 int mount_table_is_slave(const MountTable *table, uint64_t id) {

@@ -32,6 +32,14 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
+/* Paths, beneath the root of the mount with an id, of all that is mounted inside it, on whatever is. Returns 0,
+ * -ENOMEM or -ENOENT. */
+int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) _warn_unused_;
+
+/* The directory of the file system that is the root of the mount with an id: "/" if all of it is mounted. Returns 0,
+ * -ENOMEM or -ENOENT. */
+int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) _warn_unused_;
+
 /* Whether the mount with an id only receives mounts from its master and passes none on (mount_namespaces(7)). Returns
  * 1, 0 or -ENOENT. */
 int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;

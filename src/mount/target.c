@@ -232,6 +232,31 @@ int target_open_mount(const char *path, const Settings *settings, Target *ret, F
         return 0;
 }
 
+int target_open_id(const char *path, uint64_t mount_id, const Settings *settings, Target *ret, Failure *f) {
+        _cleanup_(target_done) Target t = TARGET_INIT;
+        _cleanup_free_ char *escaped = NULL;
+        int r;
+
+        r = target_validate(path, settings, f);
+        if (r != 0)
+                return r;
+        r = target_open(path, settings, &t, f);
+        if (r != 0 && r != FAILURE_INVALID_TARGET)
+                return r;
+        if (r == 0 && t.is_mount && t.mount_id == mount_id) {
+                *ret = t;
+                t = TARGET_INIT;
+                return 0;
+        }
+
+        escaped = string_escape(path, 200);
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_BUSY,
+                           "The mount %llu at '%s' is not there any more, or another one is on top of it: try again.",
+                           (unsigned long long) mount_id, escaped);
+}
+
 int target_is_unchanged(const Target *t) {
         _cleanup_close_ int fd = -EBADF;
         struct statx sx = { 0 };

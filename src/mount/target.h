@@ -35,6 +35,11 @@ int target_open_free(const char *path, const Settings *settings, Target *ret, Fa
 /* Opens a directory that is the root of a mount. Returns as target_open(). */
 int target_open_mount(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
 
+/* Opens the root of the mount with the id, whichever kind of file that is. Returns as target_open(), and BUSY if the
+ * mount isn't there any more. */
+int target_open_id(const char *path, uint64_t mount_id, const Settings *settings, Target *ret,
+                   Failure *f) _warn_unused_;
+
 /* Whether path still leads to what was opened: nothing has been renamed, and nothing mounted there since. Returns 1,
  * 0 or a negative errno. */
 int target_is_unchanged(const Target *t) _warn_unused_;

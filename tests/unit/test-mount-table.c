@@ -205,6 +205,38 @@ static void test_beneath(void) {
         mount_facts_free(facts, n);
 }
 
+/* By what is mounted on what, not by the spelling alone: what a mount covers is not inside it. */
+static void test_inside(void) {
+        static const char text[] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+                                   "20 1 8:2 / /v rw - ext4 /dev/sdb rw\n"
+                                   "26 25 0:44 / /v/a/b rw - tmpfs e rw\n"
+                                   "21 20 0:40 / /v/in\\012side rw - tmpfs a rw\n"
+                                   "22 1 0:41 / /v2 rw - tmpfs b rw\n"
+                                   "23 20 8:1 /etc /v/bind rw - ext4 /dev/sda1 rw\n"
+                                   "24 1 8:2 /sub /w rw - ext4 /dev/sdb rw\n"
+                                   "25 20 0:43 / /v/a rw - tmpfs d rw\n"
+                                   "27 1 0:45 / /v/hidden rw - tmpfs f rw\n";
+        g_autoptr(MountTable) table = must_read(text);
+        _cleanup_strv_ char **inside = NULL, **none = NULL;
+        _cleanup_free_ char *whole = NULL, *part = NULL;
+
+        g_assert_cmpint(mount_table_find_inside(table, 20, &inside), ==, 0);
+        g_assert_cmpint(strv_length(inside), ==, 4);
+        g_assert_cmpstr(inside[0], ==, "a/b");
+        g_assert_cmpstr(inside[1], ==, "in\nside");
+        g_assert_cmpstr(inside[2], ==, "bind");
+        g_assert_cmpstr(inside[3], ==, "a");
+        g_assert_cmpint(mount_table_find_inside(table, 22, &none), ==, 0);
+        g_assert_cmpint(strv_length(none), ==, 0);
+        g_assert_cmpint(mount_table_find_inside(table, 99, &none), ==, -ENOENT);
+
+        g_assert_cmpint(mount_table_find_root(table, 20, &whole), ==, 0);
+        g_assert_cmpstr(whole, ==, "/");
+        g_assert_cmpint(mount_table_find_root(table, 24, &part), ==, 0);
+        g_assert_cmpstr(part, ==, "/sub");
+        g_assert_cmpint(mount_table_find_root(table, 99, &part), ==, -ENOENT);
+}
+
 static void test_devices(void) {
         g_autoptr(MountTable) table = must_read("50 1 8:2 / /a rw - ext4 /dev/sdb rw\n"
                                                 "51 1 8:3 / /b rw - ext4 /dev/sdc rw\n"
@@ -298,6 +330,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount-table/absent", test_absent);
         g_test_add_func("/mount-table/stacked", test_stacked);
         g_test_add_func("/mount-table/beneath", test_beneath);
+        g_test_add_func("/mount-table/inside", test_inside);
         g_test_add_func("/mount-table/devices", test_devices);
         g_test_add_func("/mount-table/long", test_long);
         g_test_add_func("/mount-table/unreadable", test_unreadable);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "basic/cleanup.h"
+
+/* A private copy of a mount, to look at or to work on: what is mounted inside is not in it, so that it can't be
+ * entered and what it covers can be seen; nobody else can mount anything there; and no access time changes. */
+
+typedef enum CloneMode {
+        CLONE_READ_ONLY,
+        CLONE_AS_IT_IS, /* read-only if the mount is */
+        CLONE_WRITABLE, /* unless the file system is read-only */
+} CloneMode;
+
+typedef struct Clone {
+        int tree; /* keeps the mount */
+        int root; /* open for reading */
+} Clone;
+
+#define CLONE_INIT ((Clone){ .tree = -EBADF, .root = -EBADF })
+
+void clone_done(Clone *c);
+
+/* Copies the mount that fd, a directory, is on, from that directory downwards. CAP_SYS_ADMIN. Returns 0 or a negative
+ * errno; -EINVAL for a mount that can't be copied, mount(2), MS_UNBINDABLE. */
+int clone_open(int fd, CloneMode mode, Clone *ret) _warn_unused_;
+
+/* Whether an open directory is part of a larger file system, so that files beneath it may have other names elsewhere.
+ * The root of a btrfs subvolume is not. Returns 1, 0 or a negative errno. */
+int clone_is_part(int fd) _warn_unused_;
