@@ -9,7 +9,7 @@
 
 /* The configuration (selvol.conf(5)), checked. Both processes read it: selvold to decide, the worker to refuse. */
 
-/* The longest time that a job may have; the worker ends a child after as long. */
+/* The longest time that a job may have. */
 #define JOB_TIMEOUT_USEC_MAX UINT64_C(3600000000)
 
 /* Whether labels of a volume type are managed at all (proposal "SELinux for pods", 2015). */

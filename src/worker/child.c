@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <poll.h>
+#include <time.h>
 
 #include "basic/log.h"
 #include "core/worker-protocol.h"
 #include "worker/child.h"
+#include "worker/staged.h"
 #include "worker/verbs.h"
 
 static const sd_bus_vtable vtable[] = {
@@ -11,6 +13,12 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_METHOD(WORKER_OBSERVE, WORKER_OBSERVE_IN, WORKER_OBSERVE_OUT, verb_observe,
                       SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_MOUNT, WORKER_MOUNT_IN, WORKER_MOUNT_OUT, verb_mount, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_STAGE, WORKER_STAGE_IN, WORKER_STAGE_OUT, verb_stage, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_PUBLISH, WORKER_PUBLISH_IN, WORKER_PUBLISH_OUT, verb_publish,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_RELABEL, WORKER_RELABEL_IN, WORKER_RELABEL_OUT, verb_relabel,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_MARK, WORKER_MARK_IN, WORKER_MARK_OUT, verb_mark, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_INSPECT, WORKER_INSPECT_IN, WORKER_INSPECT_OUT, verb_inspect,
                       SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_VERIFY, WORKER_VERIFY_IN, WORKER_VERIFY_OUT, verb_verify, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -19,6 +27,7 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_METHOD(WORKER_WATCH, WORKER_WATCH_IN, WORKER_WATCH_OUT, verb_watch, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_EXPECT, WORKER_EXPECT_IN, WORKER_EXPECT_OUT, verb_expect, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_SIGNAL(WORKER_CHANGED, WORKER_CHANGED_SIGNATURE, 0),
+        SD_BUS_SIGNAL(WORKER_PROGRESS, WORKER_PROGRESS_SIGNATURE, 0),
         SD_BUS_VTABLE_END,
 };
 
@@ -57,6 +66,13 @@ bool child_peer_is_gone(void *userdata) {
         struct pollfd p = { .fd = c->fd, .events = POLLRDHUP };
 
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+uint64_t child_now_usec(void) {
+        struct timespec ts = { 0 };
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
 }
 
 /* The peer's uid was checked by the parent; there are no credentials to ask a bus for. */
@@ -114,6 +130,7 @@ int child_run(int fd, const Settings *settings, const char *stage_directory, boo
                 r = sd_event_loop(c.event);
 
         watch_free(c.watch);
+        staged_free(c.staged);
         sd_bus_flush_close_unref(c.bus);
         sd_event_unref(c.event);
         /* Hanging up is how a peer ends, at whatever moment. */

@@ -16,7 +16,8 @@ typedef struct Child {
         int fd;           /* the connection; belongs to bus */
         sd_bus *bus;
         sd_event *event;
-        struct Watch *watch; /* NULL until asked for */
+        struct Watch *watch;   /* NULL until asked for */
+        struct Staged *staged; /* NULL unless something is */
 } Child;
 
 /* Serves the connection until the peer hangs up. Takes the descriptor over. Returns 0 or a negative errno. */
@@ -29,3 +30,4 @@ int child_finish(const char *verb, const char *target, int r, const Failure *f, 
 /* Fails with NOT_PROPAGATING if what is mounted here stays here. */
 int child_check_propagation(const Child *c, Failure *f) _warn_unused_;
 bool child_peer_is_gone(void *userdata);
+uint64_t child_now_usec(void); /* monotonic */

@@ -4,6 +4,11 @@
 #include "core/worker-protocol.h"
 #include "worker/marshal.h"
 
+/* Of an issue's path and text, escaped. */
+enum { LINE_MAX_BYTES = 4096 };
+
+_Static_assert((int) TREE_ISSUES_MAX <= (int) WORKER_ISSUES_MAX, "the engine names more than the wire carries");
+
 static int append_string(sd_bus_message *m, const char *s) {
         _cleanup_free_ char *escaped = NULL;
 
@@ -52,7 +57,7 @@ int marshal_facts(sd_bus_message *m, const MountFact *facts, size_t n) {
         return r < 0 ? r : 0;
 }
 
-int marshal_outcome(sd_bus_message *m, const MountOutcome *outcome) {
+static int marshal_outcome(sd_bus_message *m, const MountOutcome *outcome) {
         int r;
 
         r = sd_bus_message_open_container(m, 'r', MOUNT_FACT_SIGNATURE "sbt");
@@ -65,4 +70,97 @@ int marshal_outcome(sd_bus_message *m, const MountOutcome *outcome) {
         if (r >= 0)
                 r = sd_bus_message_close_container(m);
         return r < 0 ? r : 0;
+}
+
+int marshal_record(sd_bus_message *m, RecordFound found, const char *text) {
+        int r;
+
+        r = sd_bus_message_append(m, VOLUME_RECORD_SIGNATURE, record_found_to_string(found), strempty(text));
+        return r < 0 ? r : 0;
+}
+
+int marshal_mounted(sd_bus_message *m, const Mounted *mounted) {
+        int r;
+
+        r = marshal_outcome(m, &mounted->outcome);
+        return r < 0 ? r : marshal_record(m, mounted->found, mounted->record);
+}
+
+int marshal_counts(sd_bus_message *m, const TreeCounts *c) {
+        int r;
+
+        r = sd_bus_message_append(m, TREE_COUNTS_SIGNATURE, c->done, c->changed, c->mismatched, c->failed,
+                                  c->skipped);
+        return r < 0 ? r : 0;
+}
+
+static char *describe_issue(const TreeIssue *issue) {
+        _cleanup_free_ char *label = NULL;
+
+        if (issue->error != 0)
+                return strdup(tree_error_text(issue->error));
+        if (isempty(issue->label))
+                return strdup("has no label");
+        label = string_escape(issue->label, CONTEXT_MAX);
+        return label ? strdup_printf("has the label '%s'", label) : NULL;
+}
+
+static int marshal_issue(sd_bus_message *m, const TreeIssue *issue) {
+        _cleanup_free_ char *path = string_escape(issue->path, LINE_MAX_BYTES), *text = describe_issue(issue);
+
+        if (!path || !text)
+                return -ENOMEM;
+        return sd_bus_message_append(m, "(ss)", path, text);
+}
+
+int marshal_tree(sd_bus_message *m, const TreeResult *result) {
+        int r;
+
+        r = marshal_counts(m, &result->counts);
+        if (r >= 0)
+                r = sd_bus_message_open_container(m, 'a', "(ss)");
+        for (size_t i = 0; r >= 0 && i < result->n_issues; i++)
+                r = marshal_issue(m, &result->issues[i]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(m);
+        return r < 0 ? r : 0;
+}
+
+int marshal_paths(sd_bus_message *m, char *const *paths) {
+        int r;
+
+        r = sd_bus_message_open_container(m, 'a', "s");
+        for (size_t i = 0; r >= 0 && paths && paths[i] && i < WORKER_MOUNTS_INSIDE_MAX; i++) {
+                _cleanup_free_ char *path = string_escape(paths[i], LINE_MAX_BYTES);
+
+                r = path ? sd_bus_message_append_basic(m, 's', path) : -ENOMEM;
+        }
+        if (r >= 0)
+                r = sd_bus_message_close_container(m);
+        return r < 0 ? r : 0;
+}
+
+int reply_mounted(sd_bus_message *m, const Mounted *mounted) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(m, &answer);
+        if (r >= 0)
+                r = marshal_mounted(answer, mounted);
+        if (r >= 0)
+                r = sd_bus_send(NULL, answer, NULL);
+        return r < 0 ? r : 0;
+}
+
+int unmarshal_effect(sd_bus_message *m, RecordEffect *ret) {
+        const char *word;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &word);
+        if (r >= 0)
+                r = record_effect_from_string(word);
+        if (r < 0)
+                return r;
+        *ret = (RecordEffect) r;
+        return 0;
 }

@@ -16,7 +16,9 @@
 
 #define USEC_PER_SEC UINT64_C(1000000)
 
-enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 3600 };
+/* The deadline is for children that everybody has forgotten. selvold ends those that it waits for itself, by hanging
+ * up, and knows how long a walk over tens of millions of files may take. */
+enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 24 * 3600 };
 
 /* One connection and the child that serves it. The parent's copy of the connection is closed last, so that the peer
  * reads the end of file only when the child is gone. */

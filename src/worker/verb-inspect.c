@@ -3,29 +3,29 @@
 #include "label/selinux.h"
 #include "mount/stage.h"
 #include "worker/marshal.h"
-#include "worker/outcome.h"
+#include "worker/mounted.h"
 #include "worker/verbs.h"
 
-static int inspect(const Settings *settings, const char *path, MountOutcome *ret, Failure *f) {
+static int inspect(const Settings *settings, const char *path, Mounted *ret, Failure *f) {
         _cleanup_(target_done) Target target = TARGET_INIT;
-        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(mounted_done) Mounted mounted = { 0 };
         int r;
 
         r = target_open_mount(path, settings, &target, f);
         if (r != 0)
                 return r;
-        r = stage_read_back(target.fd, path, &o);
+        r = stage_read_back(target.fd, path, &mounted.outcome);
         if (r >= 0)
-                r = outcome_read_root(target.fd, &o);
+                r = mounted_read_root(target.fd, &mounted);
         if (r < 0)
                 return r;
 
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = mounted;
+        mounted = (Mounted){ 0 };
         return 0;
 }
 
-static int reply(sd_bus_message *m, const Node *node, const MountOutcome *o) {
+static int reply(sd_bus_message *m, const Node *node, const Mounted *mounted) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
         int r;
 
@@ -33,7 +33,7 @@ static int reply(sd_bus_message *m, const Node *node, const MountOutcome *o) {
         if (r >= 0)
                 r = marshal_node(answer, node);
         if (r >= 0)
-                r = marshal_outcome(answer, o);
+                r = marshal_mounted(answer, mounted);
         if (r >= 0)
                 r = sd_bus_send(NULL, answer, NULL);
         return r < 0 ? r : 0;
@@ -42,7 +42,7 @@ static int reply(sd_bus_message *m, const Node *node, const MountOutcome *o) {
 int verb_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const Child *c = userdata;
         _cleanup_failure_ Failure f = { 0 };
-        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(mounted_done) Mounted mounted = { 0 };
         _cleanup_(node_done) Node node = { 0 };
         const char *target;
         int r;
@@ -53,8 +53,8 @@ int verb_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 
         r = selinux_read_node(&node);
         if (r == 0)
-                r = inspect(c->settings, target, &o, &f);
+                r = inspect(c->settings, target, &mounted, &f);
         if (r == 0)
-                r = reply(m, &node, &o);
+                r = reply(m, &node, &mounted);
         return child_finish(WORKER_INSPECT, target, r, &f, error);
 }

@@ -1,46 +1,156 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/worker-protocol.h"
 #include "label/selinux.h"
-#include "mount/target.h"
+#include "worker/marshal.h"
+#include "worker/subject.h"
 #include "worker/verbs.h"
+#include "worker/walk.h"
 
-static int verify(const Settings *settings, const char *path, const char *expected, bool *ret_matches,
-                  char **ret_actual, Failure *f) {
-        _cleanup_(target_done) Target target = TARGET_INIT;
-        _cleanup_free_ char *canonical = NULL, *actual = NULL;
-        int r;
+typedef enum Depth { DEPTH_ROOT, DEPTH_SAMPLE, DEPTH_FULL, DEPTHS } Depth;
 
-        r = selinux_check_context(expected, &canonical, f);
-        if (r != 0)
-                return r;
-        r = target_open(path, settings, &target, f);
-        if (r != 0)
-                return r;
-        r = selinux_read_label(target.fd, &actual);
-        if (r < 0)
-                return r;
+static const char *const depth_table[DEPTHS] = {
+        [DEPTH_ROOT] = "root",
+        [DEPTH_SAMPLE] = "sample",
+        [DEPTH_FULL] = "full",
+};
+DECLARE_STRING_TABLE(depth, Depth);
+DEFINE_STRING_TABLE(depth, Depth);
 
-        *ret_matches = streq(actual, canonical);
-        *ret_actual = TAKE_PTR(actual);
+typedef struct VerifyCall {
+        const char *path;
+        const char *expected;
+        int depth;
+        double confidence, share;
+        WalkLimits limits;
+} VerifyCall;
+
+typedef struct Verified {
+        bool matches;
+        char *actual;
+        SampleResult result; /* of whatever depth */
+} Verified;
+
+static void verified_done(Verified *v) {
+        free(v->actual);
+        sample_result_done(&v->result);
+}
+
+/* Not a number is neither. */
+static bool is_probability(double p) {
+        return p > 0 && p < 1;
+}
+
+static int check_call(const VerifyCall *c, Failure *f) {
+        if (c->depth < 0)
+                return failure_set(f, FAILURE_INVALID_OPTION, "The depth is not root, sample or full.");
+        if (c->depth == DEPTH_SAMPLE && !(is_probability(c->confidence) && is_probability(c->share)))
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Confidence and share of a sample are between 0 and 1, without either.");
         return 0;
 }
 
-int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        const Child *c = userdata;
-        _cleanup_failure_ Failure f = { 0 };
-        _cleanup_free_ char *actual = NULL;
-        const char *path, *expected;
-        bool matches;
+static int verify_root(const char *expected, Verified *v) {
+        TreeResult *tree = &v->result.tree;
+
+        tree->counts.done = 1;
+        if (streq(v->actual, expected))
+                return 0;
+        tree->counts.mismatched = 1;
+        tree->issues[0] = (TreeIssue){ .path = strdup("."), .label = strdup(v->actual) };
+        tree->n_issues = 1;
+        return tree->issues[0].path && tree->issues[0].label ? 0 : -ENOMEM;
+}
+
+static int verify_full(Child *child, const VerifyCall *c, const Target *target, const char *expected, int root,
+                       TreeResult *ret, Failure *f) {
+        TreeSpec spec = { .mode = TREE_VERIFY, .fd = root, .context = expected };
         int r;
 
-        r = sd_bus_message_read(m, WORKER_VERIFY_IN, &path, &expected);
+        r = clone_is_part(target->fd);
+        if (r < 0)
+                return r;
+        spec.part = r > 0;
+        return walk_tree(child, &spec, &c->limits, 0, ret, f);
+}
+
+/* What lies beneath, on a private copy of the mount, which it can't lead out of. */
+static int verify_beneath(Child *child, const VerifyCall *c, const Target *target, const char *expected, Verified *v,
+                          Failure *f) {
+        _cleanup_(clone_done) Clone clone = CLONE_INIT;
+        int r;
+
+        r = subject_clone(target, CLONE_READ_ONLY, &clone, f);
+        if (r != 0)
+                return r;
+        if (c->depth == DEPTH_FULL)
+                return verify_full(child, c, target, expected, clone.root, &v->result.tree, f);
+
+        const SampleSpec spec = {
+                .fd = clone.root,
+                .context = expected,
+                .confidence = c->confidence,
+                .share = c->share,
+        };
+        return sample_labels(&spec, &v->result, f);
+}
+
+static int verify(Child *child, const VerifyCall *c, Verified *v, Failure *f) {
+        _cleanup_(target_done) Target target = TARGET_INIT;
+        const TreeCounts *counts = &v->result.tree.counts;
+        _cleanup_free_ char *expected = NULL;
+        int r;
+
+        r = check_call(c, f);
+        if (r == 0)
+                r = selinux_check_context(c->expected, &expected, f);
+        if (r == 0)
+                r = target_open(c->path, child->settings, &target, f);
+        if (r == 0)
+                r = selinux_read_label(target.fd, &v->actual);
+        if (r == 0)
+                r = c->depth == DEPTH_ROOT || !target.is_directory
+                            ? verify_root(expected, v)
+                            : verify_beneath(child, c, &target, expected, v, f);
+        if (r != 0)
+                return r;
+
+        /* What could not be looked at is no match either. */
+        v->matches = streq(v->actual, expected) && counts->mismatched == 0 && counts->failed == 0;
+        return 0;
+}
+
+static int reply(sd_bus_message *m, const Verified *v) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(m, &answer);
+        if (r >= 0)
+                r = sd_bus_message_append(answer, "bs", v->matches, v->actual);
+        if (r >= 0)
+                r = marshal_tree(answer, &v->result.tree);
+        if (r >= 0)
+                r = sd_bus_message_append(answer, "d", v->result.miss_probability);
+        if (r >= 0)
+                r = sd_bus_send(NULL, answer, NULL);
+        return r < 0 ? r : 0;
+}
+
+int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Child *child = userdata;
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_(verified_done) Verified v = { 0 };
+        VerifyCall c = { 0 };
+        const char *depth;
+        int r;
+
+        r = sd_bus_message_read(m, WORKER_VERIFY_IN, &c.path, &c.expected, &depth, &c.confidence, &c.share,
+                                &c.limits.threads, &c.limits.entries_per_sec, &c.limits.idle);
         if (r < 0)
                 return r;
 
-        r = verify(c->settings, path, expected, &matches, &actual, &f);
-        if (r == 0) {
-                r = sd_bus_reply_method_return(m, WORKER_VERIFY_OUT, matches, actual);
-                r = r < 0 ? r : 0;
-        }
-        return child_finish(WORKER_VERIFY, path, r, &f, error);
+        c.depth = depth_from_string(depth);
+        r = verify(child, &c, &v, &f);
+        if (r == 0)
+                r = reply(m, &v);
+        return child_finish(WORKER_VERIFY, c.path, r, &f, error);
 }

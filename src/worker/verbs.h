@@ -9,6 +9,10 @@
 
 int verb_observe(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_mount(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_stage(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_publish(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int verb_mark(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error);

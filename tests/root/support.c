@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -269,7 +270,8 @@ sd_bus *worker_dial(const Worker *w) {
 
 void answer_done(Answer *a) {
         g_free(a->message);
-        g_free(a->context);
+        free(a->record);
+        walk_result_done(&a->walk);
         node_done(&a->node);
         observed_done(&a->observed);
         mount_outcome_done(&a->outcome);
@@ -311,21 +313,108 @@ Answer call_observe(sd_bus *bus, const char *source, const char *fs_type, const 
         return a;
 }
 
-Answer call_mount(sd_bus *bus, const MountArguments *m) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+static void append_mount(sd_bus_message *call, const MountArguments *m) {
         g_auto(GStrv) options = g_strsplit(m->options ? m->options : "", ",", -1);
-        sd_bus_message *call = new_call(bus, WORKER_MOUNT);
-        Answer a = { 0 };
 
         g_assert_cmpint(sd_bus_message_append(call, "sss", m->source, m->fs_type, m->target), >=, 0);
         g_assert_cmpint(sd_bus_message_append_strv(call, options), >=, 0);
         g_assert_cmpint(sd_bus_message_append(call, "sbst", m->context ? m->context : "", m->read_only,
                                               m->share ? m->share : "", m->share_id),
                         >=, 0);
+}
+
+/* Sends the call, takes it over, and reads an outcome and a record. */
+static Answer get_mounted(sd_bus *bus, sd_bus_message *call) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Answer a = { 0 };
+
+        reply = get_reply(bus, call, &a);
+        if (reply) {
+                g_assert_cmpint(worker_read_outcome(reply, &a.outcome), >=, 0);
+                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
+        }
+        return a;
+}
+
+static sd_bus_message *new_mount(sd_bus *bus, const MountArguments *m) {
+        sd_bus_message *call = new_call(bus, WORKER_MOUNT);
+
+        append_mount(call, m);
+        g_assert_cmpint(sd_bus_message_append(call, "s", m->effect ? m->effect : "keep"), >=, 0);
+        return call;
+}
+
+Answer call_mount(sd_bus *bus, const MountArguments *m) {
+        return get_mounted(bus, new_mount(bus, m));
+}
+
+static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        sd_bus_message **reply = userdata;
+
+        if (reply)
+                *reply = sd_bus_message_ref(m);
+        return 0;
+}
+
+/* Takes the call over. */
+static void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret) {
+        g_assert_cmpint(sd_bus_call_async(bus, NULL, call, on_reply, ret, UINT64_MAX), >=, 0);
+        sd_bus_message_unref(call);
+        g_assert_cmpint(sd_bus_flush(bus), >=, 0);
+}
+
+void send_mount(sd_bus *bus, const MountArguments *a, sd_bus_message **ret) {
+        send_call(bus, new_mount(bus, a), ret);
+}
+
+Answer call_stage(sd_bus *bus, const MountArguments *m) {
+        sd_bus_message *call = new_call(bus, WORKER_STAGE);
+
+        append_mount(call, m);
+        return get_mounted(bus, call);
+}
+
+Answer call_publish(sd_bus *bus, const char *effect) {
+        sd_bus_message *call = new_call(bus, WORKER_PUBLISH);
+
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_PUBLISH_IN, effect), >=, 0);
+        return get_mounted(bus, call);
+}
+
+Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char *effect) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        sd_bus_message *call = new_call(bus, WORKER_MARK);
+        Answer a = { 0 };
+
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_MARK_IN, target, mount_id, effect), >=, 0);
         reply = get_reply(bus, call, &a);
         if (reply)
-                g_assert_cmpint(worker_read_outcome(reply, &a.outcome), >=, 0);
+                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
         return a;
+}
+
+static sd_bus_message *new_relabel(sd_bus *bus, const RelabelArguments *a) {
+        sd_bus_message *call = new_call(bus, WORKER_RELABEL);
+
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_RELABEL_IN, a->target ? a->target : "", a->mount_id,
+                                              a->context, a->blind, a->generation, a->threads, a->entries_per_sec,
+                                              a->idle),
+                        >=, 0);
+        return call;
+}
+
+Answer call_relabel(sd_bus *bus, const RelabelArguments *arguments) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Answer a = { 0 };
+
+        reply = get_reply(bus, new_relabel(bus, arguments), &a);
+        if (reply)
+                g_assert_cmpint(worker_read_relabelled(reply, &a.walk, &a.found, &a.record), >=, 0);
+        return a;
+}
+
+void send_relabel(sd_bus *bus, const RelabelArguments *a, sd_bus_message **ret) {
+        send_call(bus, new_relabel(bus, a), ret);
 }
 
 Answer call_inspect(sd_bus *bus, const char *target) {
@@ -338,25 +427,43 @@ Answer call_inspect(sd_bus *bus, const char *target) {
         if (reply) {
                 g_assert_cmpint(worker_read_node(reply, &a.node), >=, 0);
                 g_assert_cmpint(worker_read_outcome(reply, &a.outcome), >=, 0);
+                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
         }
         return a;
 }
 
-Answer call_verify(sd_bus *bus, const char *path, const char *context) {
+Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         sd_bus_message *call = new_call(bus, WORKER_VERIFY);
         Answer a = { 0 };
-        const char *actual;
-        int matches;
 
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context), >=, 0);
+        g_assert_cmpint(
+                sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0.95, 0.05, 0, UINT64_C(0), 0),
+                >=, 0);
         reply = get_reply(bus, call, &a);
-        if (reply) {
-                g_assert_cmpint(sd_bus_message_read(reply, WORKER_VERIFY_OUT, &matches, &actual), >=, 0);
-                a.flag = matches;
-                a.context = g_strdup(actual);
-        }
+        if (reply)
+                g_assert_cmpint(worker_read_verified(reply, &a.walk), >=, 0);
         return a;
+}
+
+Answer call_verify(sd_bus *bus, const char *path, const char *context) {
+        return call_verify_depth(bus, path, context, "root");
+}
+
+void wait_for_end(sd_bus *bus) {
+        char buffer[4096];
+        int fd = sd_bus_get_fd(bus);
+
+        for (;;) {
+                struct pollfd p = { .fd = fd, .events = POLLIN };
+                ssize_t n;
+
+                g_assert_cmpint(poll(&p, 1, 20 * 1000), ==, 1);
+                n = recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT);
+                if (n == 0 || (n < 0 && errno == ECONNRESET))
+                        return;
+                g_assert_cmpint(n, >, 0);
+        }
 }
 
 Answer call_unmount(sd_bus *bus, const char *target, uint64_t id) {

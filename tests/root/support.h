@@ -9,6 +9,7 @@
 #include <systemd/sd-bus.h>
 
 #include "core/observed.h"
+#include "daemon/worker-client.h"
 
 /* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, a worker,
  * and its client. SELinux is off where they run; tests/vm has the rest. */
@@ -62,7 +63,9 @@ typedef struct Answer {
         Observed observed;
         MountOutcome outcome;
         bool flag;
-        char *context;
+        RecordFound found;
+        char *record;
+        WalkResult walk;
 } Answer;
 
 void answer_done(Answer *a);
@@ -77,11 +80,38 @@ typedef struct MountArguments {
         bool read_only;
         const char *share;
         uint64_t share_id;
+        const char *effect; /* NULL: keep */
 } MountArguments;
 
 Answer call_mount(sd_bus *bus, const MountArguments *a);
+/* Sends it, without waiting for the answer, which goes to *ret (may be NULL), to be unreferenced.
+ */
+void send_mount(sd_bus *bus, const MountArguments *a, sd_bus_message **ret);
+Answer call_stage(sd_bus *bus, const MountArguments *a);
+Answer call_publish(sd_bus *bus, const char *effect);
+Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char *effect);
 Answer call_inspect(sd_bus *bus, const char *target);
+/* Depth root. */
 Answer call_verify(sd_bus *bus, const char *path, const char *context);
+Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth);
+
+typedef struct RelabelArguments {
+        const char *target; /* NULL: what is staged */
+        uint64_t mount_id;
+        const char *context;
+        bool blind;
+        uint64_t generation;
+        uint32_t threads;
+        uint64_t entries_per_sec;
+        bool idle;
+} RelabelArguments;
+
+Answer call_relabel(sd_bus *bus, const RelabelArguments *a);
+/* As send_mount(). */
+void send_relabel(sd_bus *bus, const RelabelArguments *a, sd_bus_message **ret);
+
+/* Reads until the end of the connection, which the worker promises comes when the child is gone. */
+void wait_for_end(sd_bus *bus);
 Answer call_unmount(sd_bus *bus, const char *target, uint64_t id);
 
 #define assert_answer(answer, expected)                                                                 \

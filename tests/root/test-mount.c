@@ -357,17 +357,17 @@ static void test_labels(void) {
 
         g_auto(Answer) unlabelled = call_verify(bus, target, stored);
         assert_answer(unlabelled, "ok");
-        g_assert_false(unlabelled.flag);
-        g_assert_cmpstr(unlabelled.context, ==, "");
+        g_assert_false(unlabelled.walk.matches);
+        g_assert_cmpstr(unlabelled.walk.actual, ==, "");
 
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", stored, target, NULL));
         g_auto(Answer) verified = call_verify(bus, target, "system_u:object_r:container_file_t:s0:c1,c2");
         assert_answer(verified, "ok");
-        g_assert_true(verified.flag);
-        g_assert_cmpstr(verified.context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+        g_assert_true(verified.walk.matches);
+        g_assert_cmpstr(verified.walk.actual, ==, "system_u:object_r:container_file_t:s0:c1,c2");
         g_auto(Answer) differs = call_verify(bus, target, "system_u:object_r:container_file_t:s0:c1,c3");
         assert_answer(differs, "ok");
-        g_assert_false(differs.flag);
+        g_assert_false(differs.walk.matches);
         g_auto(Answer) malformed = call_verify(bus, target, "nonsense");
         assert_answer(malformed, "InvalidContext");
         g_auto(Answer) inspected = call_inspect(bus, target);
@@ -379,10 +379,10 @@ static void test_labels(void) {
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", stored, fifo, NULL));
         g_auto(Answer) of_fifo = call_verify(bus, fifo, stored);
         assert_answer(of_fifo, "ok");
-        g_assert_true(of_fifo.flag);
+        g_assert_true(of_fifo.walk.matches);
         g_auto(Answer) of_file = call_verify(bus, file, stored);
         assert_answer(of_file, "ok");
-        g_assert_false(of_file.flag);
+        g_assert_false(of_file.walk.matches);
         g_assert_cmpint(symlink("file", link), ==, 0);
         g_auto(Answer) of_link = call_verify(bus, link, stored);
         assert_answer(of_link, "InvalidTarget");
@@ -391,7 +391,7 @@ static void test_labels(void) {
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", "gar\nbage", target, NULL));
         g_auto(Answer) garbage = call_verify(bus, target, stored);
         assert_answer(garbage, "ok");
-        g_assert_cmpstr(garbage.context, ==, "");
+        g_assert_cmpstr(garbage.walk.actual, ==, "");
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }

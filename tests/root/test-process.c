@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -15,41 +14,6 @@
 #include "support.h"
 
 /* The worker's processes: what is left when one is killed, who may connect, how it stops. */
-
-static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        sd_bus_message **reply = userdata;
-
-        if (reply)
-                *reply = sd_bus_message_ref(m);
-        return 0;
-}
-
-/* Sends a Mount without waiting for the answer, which goes to *reply, if not NULL. */
-static void send_mount(sd_bus *bus, sd_bus_message **reply, const char *source, const char *fs_type,
-                       const char *target) {
-        g_assert_cmpint(sd_bus_call_method_async(bus, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_MOUNT,
-                                                 on_reply, reply, WORKER_MOUNT_IN, source, fs_type, target, 0, "", 0,
-                                                 "", UINT64_C(0)),
-                        >=, 0);
-        g_assert_cmpint(sd_bus_flush(bus), >=, 0);
-}
-
-/* Reads until the end of the connection, which the worker promises comes when the child is gone. */
-static void wait_for_end(sd_bus *bus) {
-        char buffer[4096];
-        int fd = sd_bus_get_fd(bus);
-
-        for (;;) {
-                struct pollfd p = { .fd = fd, .events = POLLIN };
-                ssize_t n;
-
-                g_assert_cmpint(poll(&p, 1, 20 * 1000), ==, 1);
-                n = recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT);
-                if (n == 0 || (n < 0 && errno == ECONNRESET))
-                        return;
-                g_assert_cmpint(n, >, 0);
-        }
-}
 
 static bool device_is_free(const char *device) {
         int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC);
@@ -81,7 +45,7 @@ static void test_killed(gconstpointer data) {
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
                 g_autoptr(sd_bus) bus = worker_dial(w);
 
-                send_mount(bus, NULL, sources[i], "ext4", target);
+                send_mount(bus, &(MountArguments){ .source = sources[i], .fs_type = "ext4", .target = target }, NULL);
                 wait_for_end(bus);
                 g_assert_false(is_mounted(target));
                 g_assert_cmpint(count_mounts(), ==, 0);
@@ -132,7 +96,7 @@ static void test_hang_up(gconstpointer data) {
 
         (void) unlink(TEST_DIR "/hanging");
         add_hanging_helper(stubborn);
-        send_mount(bus, NULL, "none", "selvolhang", target);
+        send_mount(bus, &(MountArguments){ .source = "none", .fs_type = "selvolhang", .target = target }, NULL);
         while (access(TEST_DIR "/hanging", F_OK) < 0)
                 g_usleep(1000);
         g_assert_cmpint(count_hanging(), >=, 1);
@@ -167,7 +131,7 @@ static void test_target_replaced(gconstpointer data) {
         add_hanging_helper(false);
         g_assert_true(
                 g_file_set_contents_full("/sbin/mount.selvolhang", script, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
-        send_mount(bus, &m, "none", "selvolhang", target);
+        send_mount(bus, &(MountArguments){ .source = "none", .fs_type = "selvolhang", .target = target }, &m);
         while (access(TEST_DIR "/hanging", F_OK) < 0)
                 g_usleep(1000);
 
@@ -263,7 +227,8 @@ static void test_same_image(void) {
                 g_autofree char *name = g_strdup_printf("same-%zu", i), *target = make_target(name);
 
                 bus[i] = worker_dial(w);
-                send_mount(bus[i], &replies[i], image, "ext4", target);
+                send_mount(bus[i], &(MountArguments){ .source = image, .fs_type = "ext4", .target = target },
+                           &replies[i]);
         }
         for (size_t i = 0; i < MANY; i++) {
                 g_autofree char *target = path_printf(TEST_TARGETS "/same-%zu", i);

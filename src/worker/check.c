@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/context.h"
+#include "label/selinux.h"
+#include "worker/check.h"
+
+int check_context(const Settings *settings, const char *context, char **ret, Failure *f) {
+        _cleanup_free_ char *canonical = NULL, *type = NULL;
+        int r;
+
+        r = context_canonicalize(context, &canonical, f);
+        if (r != 0)
+                return r;
+        type = context_part(canonical, CONTEXT_TYPE);
+        if (!type)
+                return -ENOMEM;
+        if (!strv_contains(settings->label_types, type))
+                return failure_set(
+                        f, FAILURE_TYPE_NOT_ALLOWED,
+                        "Type %s is not one that volumes may be labelled with; an administrator can add it to "
+                        "LabelTypes= of [Worker].",
+                        type);
+        return selinux_check_context(canonical, ret, f);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/log.h"
+#include "core/worker-protocol.h"
+#include "label/record-xattr.h"
+#include "label/selinux.h"
+#include "mount/host-device.h"
+#include "worker/check.h"
+#include "worker/marshal.h"
+#include "worker/subject.h"
+#include "worker/verbs.h"
+#include "worker/walk.h"
+
+typedef struct RelabelCall {
+        const char *target; /* belongs to the message */
+        uint64_t mount_id;
+        char *context; /* checked */
+        int blind;     /* boolean */
+        uint64_t generation;
+        WalkLimits limits;
+} RelabelCall;
+
+static void relabel_call_done(RelabelCall *c) {
+        free(c->context);
+}
+
+typedef struct Relabelled {
+        TreeResult tree;
+        char **mounts_inside;
+        RecordFound found;
+        char *record;
+} Relabelled;
+
+static void relabelled_done(Relabelled *r) {
+        tree_result_done(&r->tree);
+        strv_free(r->mounts_inside);
+        free(r->record);
+}
+
+static int unlabelled_failure(Failure *f, const MountFact *fact) {
+        _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
+
+        if (!context)
+                return -ENOMEM;
+        if (!isempty(fact->context))
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "The volume is mounted with context %s, which hides the labels of its files: "
+                                   "they can be changed only when it is mounted without.",
+                                   context);
+        return failure_set(f, FAILURE_NOT_SUPPORTED,
+                           "The file system keeps no labels: mount it with a context (OnVolumeMount).");
+}
+
+/* Before anything is touched; and the host's own files stay as they are, whatever they have been mounted as. */
+static int check_subject(const Child *child, const Subject *s, Failure *f) {
+        _cleanup_(node_done) Node node = { 0 };
+        const MountFact *fact = &s->outcome.fact;
+        int r;
+
+        r = host_uses_file_system(child->settings, s->root);
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
+                                   "The files are on a file system of the host's own, which is never relabelled.");
+        r = selinux_read_node(&node);
+        if (r < 0)
+                return r;
+        r = selinux_keeps_labels(s->root);
+        if (r < 0)
+                return r;
+        if (r == 0 || !isempty(fact->context) || (node.selinux && !fact->seclabel))
+                return unlabelled_failure(f, fact);
+        if (fact->read_only)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "The volume is mounted read-only, so its files can't be relabelled.");
+        return 0;
+}
+
+/* What the file system counts is good enough for a volume that is all of it. */
+static int find_total(const Subject *s, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) {
+        if (s->outcome.inodes_used == 0 || s->part)
+                return walk_count(spec, limits, ret, f);
+        *ret = s->outcome.inodes_used;
+        return 0;
+}
+
+static int walk(Child *child, const RelabelCall *c, const Subject *s, TreeResult *ret, Failure *f) {
+        _cleanup_(record_begun_done) RecordBegun begun = { 0 };
+        TreeSpec spec = {
+                .mode = TREE_CHANGE,
+                .fd = s->root,
+                .context = c->context,
+                .blind = c->blind,
+                .part = s->part,
+        };
+        uint64_t total;
+        int r;
+
+        r = find_total(s, &spec, &c->limits, &total, f);
+        if (r == 0)
+                r = record_xattr_begin(s->root, c->context, c->generation, &begun, f);
+        if (r == 0)
+                r = walk_tree(child, &spec, &c->limits, total, ret, f);
+        if (r == 0 && ret->counts.failed == 0)
+                r = record_xattr_finish(s->root, &begun, f);
+        return r;
+}
+
+static int relabel(Child *child, RelabelCall *c, const char *context, Relabelled *ret, Failure *f) {
+        _cleanup_(subject_done) Subject subject = SUBJECT_INIT;
+        int r;
+
+        r = check_context(child->settings, context, &c->context, f);
+        if (r == 0)
+                r = subject_open(child, c->target, c->mount_id, CLONE_AS_IT_IS, &subject, f);
+        if (r == 0)
+                r = check_subject(child, &subject, f);
+        if (r == 0)
+                r = walk(child, c, &subject, &ret->tree, f);
+        if (r == 0)
+                r = record_xattr_read(subject.root, &ret->found, &ret->record);
+        if (r == 0)
+                ret->mounts_inside = TAKE_PTR(subject.mounts_inside);
+        return r;
+}
+
+static void log_relabelled(const RelabelCall *c, const TreeCounts *n, uint64_t usec) {
+        _cleanup_free_ char *target = string_escape(c->target, 200),
+                            *duration = strdup_printf("%llu", (unsigned long long) usec),
+                            *entries = strdup_printf("%llu", (unsigned long long) n->done);
+        const LogField fields[] = {
+                { "SELVOL_TARGET", target },
+                { "SELVOL_CONTEXT", c->context },
+                { "SELVOL_DURATION_USEC", duration },
+                { "SELVOL_ENTRIES", entries },
+        };
+
+        log_fields(n->failed > 0 ? LOG_WARNING : LOG_INFO, fields, ELEMENTSOF(fields),
+                   "Relabelled %s with %s: %s entries, %llu changed, %llu skipped, %llu failed.",
+                   isempty(target) ? "what is staged" : target, c->context, strempty(entries),
+                   (unsigned long long) n->changed, (unsigned long long) n->skipped, (unsigned long long) n->failed);
+}
+
+static int reply(sd_bus_message *m, const Relabelled *done) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(m, &answer);
+        if (r >= 0)
+                r = marshal_tree(answer, &done->tree);
+        if (r >= 0)
+                r = marshal_paths(answer, done->mounts_inside);
+        if (r >= 0)
+                r = marshal_record(answer, done->found, done->record);
+        if (r >= 0)
+                r = sd_bus_send(NULL, answer, NULL);
+        return r < 0 ? r : 0;
+}
+
+int verb_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Child *child = userdata;
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_(relabel_call_done) RelabelCall c = { 0 };
+        _cleanup_(relabelled_done) Relabelled done = { 0 };
+        uint64_t start = child_now_usec();
+        const char *context;
+        int r;
+
+        r = sd_bus_message_read(m, WORKER_RELABEL_IN, &c.target, &c.mount_id, &context, &c.blind, &c.generation,
+                                &c.limits.threads, &c.limits.entries_per_sec, &c.limits.idle);
+        if (r < 0)
+                return r;
+
+        r = relabel(child, &c, context, &done, &f);
+        if (r == 0) {
+                log_relabelled(&c, &done.tree.counts, child_now_usec() - start);
+                r = reply(m, &done);
+        }
+        return child_finish(WORKER_RELABEL, c.target, r, &f, error);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/resource.h>
+
+#include "core/worker-protocol.h"
+#include "worker/marshal.h"
+#include "worker/walk.h"
+
+typedef struct Reporter {
+        Child *child;
+        uint64_t total;
+} Reporter;
+
+/* Sent at once, as the event loop doesn't run while the verb does. */
+static int report(const TreeCounts *counts, void *userdata) {
+        const Reporter *reporter = userdata;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
+        sd_bus *bus = reporter->child->bus;
+        int r;
+
+        if (child_peer_is_gone(reporter->child))
+                return -ECANCELED;
+        r = sd_bus_message_new_signal(bus, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS);
+        if (r >= 0)
+                r = marshal_counts(signal, counts);
+        if (r >= 0)
+                r = sd_bus_message_append(signal, "t", reporter->total);
+        if (r >= 0)
+                r = sd_bus_send(bus, signal, NULL);
+        if (r >= 0)
+                r = sd_bus_flush(bus);
+        return r < 0 ? r : 0;
+}
+
+/* Each directory on the way down is kept open, and a tree may be deep. */
+static void raise_file_limit(void) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) >= 0 && limit.rlim_cur < limit.rlim_max) {
+                limit.rlim_cur = limit.rlim_max;
+                (void) setrlimit(RLIMIT_NOFILE, &limit);
+        }
+}
+
+static void set_limits(TreeSpec *spec, const WalkLimits *limits) {
+        spec->threads = limits->threads < TREE_THREADS_MAX ? limits->threads : TREE_THREADS_MAX;
+        spec->entries_per_sec = limits->entries_per_sec;
+        spec->idle = limits->idle;
+}
+
+int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t total, TreeResult *ret, Failure *f) {
+        Reporter reporter = { .child = child, .total = total };
+        int r;
+
+        set_limits(spec, limits);
+        spec->progress = report;
+        spec->userdata = &reporter;
+        raise_file_limit();
+        r = tree_walk(spec, ret, f);
+        return r == -ECANCELED ? failure_set(f, FAILURE_CANCELED, "The caller hung up.") : r;
+}
+
+int walk_count(const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) {
+        _cleanup_(tree_result_done) TreeResult result = { 0 };
+        TreeSpec count = { .mode = TREE_COUNT, .fd = spec->fd, .part = spec->part };
+        int r;
+
+        set_limits(&count, limits);
+        raise_file_limit();
+        r = tree_walk(&count, &result, f);
+        if (r == 0)
+                *ret = result.counts.done;
+        return r;
+}

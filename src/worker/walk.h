@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "label/tree.h"
+#include "worker/child.h"
+
+/* How a walk is to treat its neighbours, as the wire has it. */
+typedef struct WalkLimits {
+        uint32_t threads;
+        uint64_t entries_per_sec;
+        int idle; /* boolean */
+} WalkLimits;
+
+/* Walks as spec says, within the limits; selvold is told how far it is. total is how many entries there are, 0 if
+ * that isn't known. Returns as tree_walk(), and CANCELED if selvold has hung up. */
+int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t total, TreeResult *ret,
+              Failure *f) _warn_unused_;
+
+/* Counts the entries beneath a directory, as a total for a walk. */
+int walk_count(const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) _warn_unused_;
