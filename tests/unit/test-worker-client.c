@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <glib.h>
+
+#include "core/worker-protocol.h"
+#include "daemon/worker-client.h"
+
+/* What selvold takes from the worker, and what not: the worker is another process. */
+
+#define CONTEXT "system_u:object_r:container_file_t:s0:c1,c2"
+
+static sd_bus *bus;
+
+/* Messages can be made and read as long as there is something that might become a connection. */
+static void open_bus(void) {
+        int fds[2];
+
+        g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), ==, 0);
+        g_assert_cmpint(sd_bus_new(&bus), >=, 0);
+        g_assert_cmpint(sd_bus_set_fd(bus, fds[0], fds[0]), >=, 0);
+        g_assert_cmpint(sd_bus_start(bus), >=, 0);
+        close(fds[1]);
+}
+
+static sd_bus_message *message_new(void) {
+        sd_bus_message *m;
+
+        g_assert_cmpint(sd_bus_message_new_signal(bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS), >=, 0);
+        return m;
+}
+
+#define append(m, ...) g_assert_cmpint(sd_bus_message_append(m, __VA_ARGS__), >=, 0)
+
+static sd_bus_message *finish(sd_bus_message *m) {
+        g_assert_cmpint(sd_bus_message_seal(m, 1, 0), >=, 0);
+        g_assert_cmpint(sd_bus_message_rewind(m, 1), >=, 0);
+        return m;
+}
+
+static void test_record(void) {
+        g_autofree char *longest = g_strnfill(VOLUME_RECORD_MAX, 'x'),
+                        *too_long = g_strnfill(VOLUME_RECORD_MAX + 1, 'x');
+        const struct {
+                const char *found, *text;
+                int r;
+        } rows[] = {
+                { "present", "anything", 0 },   { "present", "", 0 },
+                { "present", longest, 0 },      { "absent", "", 0 },
+                { "unsupported", "", 0 },       { "present", too_long, -EBADMSG },
+                { "absent", "text", -EBADMSG }, { "unsupported", "text", -EBADMSG },
+                { "nonsense", "", -EBADMSG },   { "", "", -EBADMSG },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+                _cleanup_free_ char *text = NULL;
+                RecordFound found = RECORDS_FOUND;
+
+                append(m, VOLUME_RECORD_SIGNATURE, rows[i].found, rows[i].text);
+                g_assert_cmpint(worker_read_volume_record(finish(m), &found, &text), ==, rows[i].r);
+                if (rows[i].r < 0) {
+                        g_assert_null(text);
+                        g_assert_cmpint(found, ==, RECORDS_FOUND);
+                } else {
+                        g_assert_cmpstr(text, ==, rows[i].text);
+                        g_assert_cmpstr(record_found_to_string(found), ==, rows[i].found);
+                }
+        }
+}
+
+static void append_issues(sd_bus_message *m, unsigned n, const char *path, const char *text) {
+        g_assert_cmpint(sd_bus_message_open_container(m, 'a', "(ss)"), >=, 0);
+        for (unsigned i = 0; i < n; i++)
+                append(m, "(ss)", path, text);
+        g_assert_cmpint(sd_bus_message_close_container(m), >=, 0);
+}
+
+static void append_counts(sd_bus_message *m) {
+        append(m, TREE_COUNTS_SIGNATURE, UINT64_C(5), UINT64_C(4), UINT64_C(3), UINT64_C(2), UINT64_C(1));
+}
+
+static void assert_counts(const WalkCounts *c) {
+        g_assert_cmpint(c->done, ==, 5);
+        g_assert_cmpint(c->changed, ==, 4);
+        g_assert_cmpint(c->mismatched, ==, 3);
+        g_assert_cmpint(c->failed, ==, 2);
+        g_assert_cmpint(c->skipped, ==, 1);
+}
+
+static void test_relabelled(void) {
+        static const struct {
+                unsigned issues, mounts;
+                const char *path, *text, *mount;
+                int r;
+        } rows[] = {
+                { 0, 0, "", "", "", 0 },
+                { 1, 1, "a\\x0a", "no space", "b", 0 },
+                { WORKER_ISSUES_MAX, WORKER_MOUNTS_INSIDE_MAX, "a", "b", "c", 0 },
+                { WORKER_ISSUES_MAX + 1, 0, "a", "b", "", -EBADMSG },
+                { 0, WORKER_MOUNTS_INSIDE_MAX + 1, "", "", "c", -EBADMSG },
+                { 1, 0, "a\n", "b", "", -EBADMSG },
+                { 1, 0, "a", "\x1b[2J", "", -EBADMSG },
+                { 0, 1, "", "", "c\r", -EBADMSG },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+                _cleanup_(walk_result_done) WalkResult result = { 0 };
+                _cleanup_free_ char *text = NULL;
+                RecordFound found;
+
+                append_counts(m);
+                append_issues(m, rows[i].issues, rows[i].path, rows[i].text);
+                g_assert_cmpint(sd_bus_message_open_container(m, 'a', "s"), >=, 0);
+                for (unsigned k = 0; k < rows[i].mounts; k++)
+                        append(m, "s", rows[i].mount);
+                g_assert_cmpint(sd_bus_message_close_container(m), >=, 0);
+                append(m, VOLUME_RECORD_SIGNATURE, "absent", "");
+
+                g_assert_cmpint(worker_read_relabelled(finish(m), &result, &found, &text), ==, rows[i].r);
+                if (rows[i].r < 0)
+                        continue;
+                assert_counts(&result.counts);
+                g_assert_cmpint(result.n_issues, ==, rows[i].issues);
+                g_assert_cmpint(strv_length(result.mounts_inside), ==, rows[i].mounts);
+                for (size_t k = 0; k < result.n_issues; k++) {
+                        g_assert_cmpstr(result.issues[k].path, ==, rows[i].path);
+                        g_assert_cmpstr(result.issues[k].text, ==, rows[i].text);
+                }
+                for (size_t k = 0; k < rows[i].mounts; k++)
+                        g_assert_cmpstr(result.mounts_inside[k], ==, rows[i].mount);
+                g_assert_cmpint(found, ==, RECORD_ABSENT);
+        }
+}
+
+static void test_verified(void) {
+        static const struct {
+                const char *actual;
+                double probability;
+                int r;
+        } rows[] = {
+                { CONTEXT, 0, 0 },
+                { "", 0.05, 0 },
+                { CONTEXT, 1, 0 },
+                { CONTEXT, -0.1, -EBADMSG },
+                { CONTEXT, 1.1, -EBADMSG },
+                { CONTEXT, __builtin_nan(""), -EBADMSG },
+                { CONTEXT, __builtin_inf(), -EBADMSG },
+                { "nonsense", 0, -EBADMSG },
+                { "system_u:object_r:container_file_t:s0:c2,c1", 0, -EBADMSG },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+                _cleanup_(walk_result_done) WalkResult result = { 0 };
+
+                append(m, "bs", 1, rows[i].actual);
+                append_counts(m);
+                append_issues(m, 2, "path", "text");
+                append(m, "d", rows[i].probability);
+                g_assert_cmpint(worker_read_verified(finish(m), &result), ==, rows[i].r);
+                if (rows[i].r < 0)
+                        continue;
+                g_assert_true(result.matches);
+                g_assert_cmpstr(result.actual, ==, rows[i].actual);
+                g_assert_cmpfloat(result.miss_probability, ==, rows[i].probability);
+                g_assert_cmpint(result.n_issues, ==, 2);
+                assert_counts(&result.counts);
+        }
+}
+
+static void test_progress(void) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new(), *short_one = message_new(),
+                                                        *other = message_new();
+        WalkCounts counts = { 0 };
+        uint64_t total = 0;
+
+        append_counts(m);
+        append(m, "t", UINT64_C(9));
+        g_assert_cmpint(worker_read_progress(finish(m), &counts, &total), ==, 0);
+        assert_counts(&counts);
+        g_assert_cmpint(total, ==, 9);
+
+        append_counts(short_one);
+        g_assert_cmpint(worker_read_progress(finish(short_one), &counts, &total), <, 0);
+        append(other, "s", "text");
+        g_assert_cmpint(worker_read_progress(finish(other), &counts, &total), <, 0);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        open_bus();
+        g_test_add_func("/worker-client/record", test_record);
+        g_test_add_func("/worker-client/relabelled", test_relabelled);
+        g_test_add_func("/worker-client/verified", test_verified);
+        g_test_add_func("/worker-client/progress", test_progress);
+
+        int r = g_test_run();
+        sd_bus_close_unref(bus);
+        return r;
+}
