@@ -487,6 +487,35 @@ static void test_subvolume(void) {
         g_assert_cmpstr(root, ==, "");
 }
 
+/* Files of whatever owner and mode, with the capabilities that the unit has. */
+static void test_capabilities(void) {
+        g_autofree char *set = read_capabilities();
+        const char *const wrapper[] = { "setpriv", "--no-new-privs", "--bounding-set", set, NULL };
+        g_autoptr(Worker) w = worker_start(NULL, wrapper);
+        g_autoptr(TestVolume) v = volume_mount("capabilities", "ext4", 0);
+        g_autofree char *locked = path_printf("%s/dir-1", v->target), *file = path_printf("%s/file-1", locked);
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        const RelabelArguments a = live(v, LABEL_1);
+        unsigned n;
+
+        fill_tree(v->target, 3, 3);
+        n = count_labelled(v->target, "");
+        g_assert_cmpint(chmod(file, 0), ==, 0);
+        g_assert_cmpint(chown(file, 1000, 1000), ==, 0);
+        g_assert_cmpint(chmod(locked, 0), ==, 0);
+        g_assert_cmpint(chown(locked, 1000, 1000), ==, 0);
+        g_assert_cmpint(chown(v->target, 1000, 1000), ==, 0);
+
+        g_auto(Answer) done = call_relabel(bus, &a);
+        assert_answer(done, "ok");
+        g_assert_cmpint(done.walk.counts.failed, ==, 0);
+        g_assert_cmpint(done.walk.counts.changed, ==, n);
+        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
+        g_auto(Answer) verified = call_verify_depth(bus, v->target, LABEL_1, "full");
+        assert_answer(verified, "ok");
+        g_assert_true(verified.walk.matches);
+}
+
 /* A deep tree needs more descriptors than a process starts with. */
 static void test_deep(void) {
         enum { DEPTH = 3000 };
@@ -544,6 +573,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/relabel/part", test_part);
         g_test_add_func("/relabel/subvolume", test_subvolume);
         g_test_add_func("/relabel/deep", test_deep);
+        g_test_add_func("/relabel/capabilities", test_capabilities);
         r = g_test_run();
         worker_stop(worker);
         return r;

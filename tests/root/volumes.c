@@ -160,3 +160,22 @@ void watch_progress(sd_bus *bus, Progress *progress) {
                                             on_progress, progress),
                         >=, 0);
 }
+
+char *read_capabilities(void) {
+        g_autofree char *unit = g_test_build_filename(G_TEST_DIST, "units", "selvol-worker.service.in", NULL),
+                        *text = NULL, *line = NULL;
+        static const char key[] = "\nCapabilityBoundingSet=";
+        g_auto(GStrv) names = NULL;
+        GString *set = g_string_new("-all");
+        const char *start;
+
+        g_assert_true(g_file_get_contents(unit, &text, NULL, NULL));
+        start = strstr(text, key);
+        g_assert_nonnull(start);
+        start += strlen(key);
+        line = g_ascii_strdown(start, (gssize) strcspn(start, "\n"));
+        names = g_strsplit(line, " ", -1);
+        for (char **name = names; *name; name++)
+                g_string_append_printf(set, ",+%s", *name + strlen("cap_"));
+        return g_string_free(set, FALSE);
+}

@@ -44,6 +44,9 @@ void assert_told(const Answer *a, const char *path);
 /* FS_IMMUTABLE_FL. */
 void set_immutable(const char *path, bool immutable);
 
+/* "-all,+sys_admin,...": what the unit leaves the worker, as setpriv(1) wants it; to be freed. */
+char *read_capabilities(void);
+
 /* What the signals have said so far. */
 typedef struct Progress {
         unsigned n;
