@@ -51,6 +51,9 @@ static void *run_thread(void *userdata) {
                 }
         }
         t->spare = t->spare ? chunk_free(w, t->spare) : NULL;
+        /* A thread that is being torn down would keep the mount busy for a moment. */
+        if (t->cwd != 0)
+                (void) chdir("/");
         return NULL;
 }
 

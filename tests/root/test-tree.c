@@ -597,7 +597,7 @@ static void exchange(unsigned i) {
 }
 
 static void test_exchange(void) {
-        g_auto(Scene) s = { .fd = -1 }, outside = { .fd = -1 };
+        g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = exchange };
         char name[64];
         pthread_t thread;
