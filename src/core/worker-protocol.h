@@ -21,7 +21,8 @@
 #define MOUNT_FACT_SIGNATURE "(tsssssbb)"
 
 /* Observe: what is on the source, and where its superblock is mounted already.
- * in:  source ("" for a target that is mounted already), file system type ("" to find out), target
+ * in:  source ("" for a target that is mounted already), file system type ("" to find out), target ("" for a
+ *      source that is only to be staged)
  * out: node, file system type, device is read-only, mounts of the superblock
  * Changes nothing. The target is checked too: PATH_NOT_ALLOWED, INVALID_TARGET; the source: INVALID_VOLUME,
  * PATH_NOT_ALLOWED (also for a device that holds the host's own system), TYPE_NOT_ALLOWED; NOT_PROPAGATING. */

