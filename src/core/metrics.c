@@ -46,6 +46,30 @@ static const struct {
                                      { NULL },
                                      fast_buckets,
                                      ELEMENTSOF(fast_buckets) },
+        [METRIC_RELABELS] = { "selvol_relabels_total",
+                              "Relabels of a volume by the service, by how they went and why.",
+                              COUNTER,
+                              { "outcome", "reason" } },
+        [METRIC_RELABEL_ENTRIES] = { "selvol_relabel_entries_total",
+                                     "Files that were visited by relabels.",
+                                     COUNTER,
+                                     { "result" } },
+        [METRIC_RELABEL_DURATION] = { "selvol_relabel_duration_seconds",
+                                      "Time that relabels walked over files.",
+                                      HISTOGRAM,
+                                      { NULL },
+                                      slow_buckets,
+                                      ELEMENTSOF(slow_buckets) },
+        [METRIC_RECORD_VERDICTS] = { "selvol_volume_record_verdicts_total",
+                                     "Volumes that carried another record of their labels than was expected.",
+                                     COUNTER,
+                                     { "verdict" } },
+        [METRIC_VERIFY_DURATION] = { "selvol_verify_duration_seconds",
+                                     "Time that verifications walked over files.",
+                                     HISTOGRAM,
+                                     { "depth" },
+                                     slow_buckets,
+                                     ELEMENTSOF(slow_buckets) },
         [METRIC_DECISIONS] = { "selvol_decisions_total",
                                "Plans that were carried out.",
                                COUNTER,
@@ -73,6 +97,7 @@ static const struct {
                                      GAUGE },
         [METRIC_HOLDERS] = { "selvol_holders", "Holders of all volumes.", GAUGE },
         [METRIC_JOBS] = { "selvol_jobs", "Jobs that are running.", GAUGE },
+        [METRIC_JOBS_WALKING] = { "selvol_jobs_walking", "Jobs that walk over the files of a volume.", GAUGE },
         [METRIC_ENFORCING] = { "selvol_selinux_enforcing", "1 if SELinux is enforcing, 0 if permissive, -1 if off.",
                                GAUGE },
         [METRIC_BUILD_INFO] = { "selvol_build_info", "The version that is running.", GAUGE, { "version" } },
@@ -183,6 +208,17 @@ void metrics_count(Metrics *m, MetricId id, ...) {
         va_end(ap);
         if (s)
                 s->value++;
+}
+
+void metrics_add(Metrics *m, MetricId id, uint64_t n, ...) {
+        va_list ap;
+        Series *s;
+
+        va_start(ap, n);
+        s = get_series(m, id, ap);
+        va_end(ap);
+        if (s)
+                s->value += (double) n;
 }
 
 void metrics_set(Metrics *m, MetricId id, double value, ...) {

@@ -15,6 +15,11 @@ typedef enum MetricId {
         METRIC_VOLUMES_ADMITTED,               /* volume_plugin, access_mode */
         METRIC_STORAGE_OPERATION_DURATION,     /* volume_plugin, operation_name, status: histogram */
         METRIC_COMMIT_DURATION,                /* histogram */
+        METRIC_RELABELS,                       /* outcome, reason */
+        METRIC_RELABEL_ENTRIES,                /* result */
+        METRIC_RELABEL_DURATION,               /* histogram */
+        METRIC_RECORD_VERDICTS,                /* verdict */
+        METRIC_VERIFY_DURATION,                /* depth: histogram */
         METRIC_DECISIONS,                      /* strategy, reason */
         METRIC_REFUSALS,                       /* error */
         METRIC_AUTHORIZATIONS,                 /* result */
@@ -25,6 +30,7 @@ typedef enum MetricId {
         METRIC_TAINTED_VOLUMES, /* gauge */
         METRIC_HOLDERS,         /* gauge */
         METRIC_JOBS,            /* gauge */
+        METRIC_JOBS_WALKING,    /* gauge */
         METRIC_ENFORCING,       /* gauge */
         METRIC_BUILD_INFO,      /* version: gauge */
         METRIC_START_TIME,      /* gauge */
@@ -38,8 +44,9 @@ Metrics *metrics_free(Metrics *m);
 DEFINE_CLEANUP_FUNC(Metrics *, metrics_free);
 
 /* All take the values of the metric's labels, in the order above, as strings; lack of memory loses a sample.
- * metrics_count() adds one, to a counter or a gauge. */
+ * metrics_count() adds one, to a counter or a gauge, metrics_add() n. */
 void metrics_count(Metrics *m, MetricId id, ...);
+void metrics_add(Metrics *m, MetricId id, uint64_t n, ...);
 void metrics_set(Metrics *m, MetricId id, double value, ...);
 void metrics_observe(Metrics *m, MetricId id, uint64_t usec, ...);
 /* Forgets all samples of a gauge, before it is set anew. */
