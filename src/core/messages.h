@@ -38,3 +38,13 @@
 #define MESSAGE_NOT_PROPAGATING "2e3ffd0d2c7c4d4481393f635324be83"
 /* The record of a volume was dropped. */
 #define MESSAGE_FORGOTTEN "3fbd8f7ad3ee415bbec686ec0757ce3c"
+/* The files of a volume have been relabelled. */
+#define MESSAGE_RELABELLED "27caea025bc04dc0bc584799ad94ada0"
+/* The files of a volume have the right labels already, as far as can be relied on. */
+#define MESSAGE_RELABEL_SKIPPED "91569b333c504b37a18f647633afe2c1"
+/* Some files, or all, could not be relabelled. */
+#define MESSAGE_RELABEL_FAILED "16534baef63347a2af172fea62b4bd00"
+/* What a volume carries of its labels is not what was recorded here. */
+#define MESSAGE_RECORD_VERDICT "6e843cc7510240deba9e1ad5b13d11da"
+/* Labels differ that were recorded to be right. */
+#define MESSAGE_RECORD_BROKEN "ca4bc256f440452789c93131cb1d70b6"

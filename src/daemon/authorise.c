@@ -12,12 +12,22 @@ static const struct {
         const char *method;
         const char *action;
 } actions[] = {
-        { "MountVolume", "org.selvol1.mount-volume" }, { "UnmountVolume", "org.selvol1.unmount-volume" },
-        { "AdoptVolume", "org.selvol1.adopt-volume" }, { "ForgetVolume", "org.selvol1.forget-volume" },
-        { "VerifyLabel", "org.selvol1.verify-label" }, { "PlanVolume", "org.selvol1.inspect" },
-        { "GetVolume", "org.selvol1.inspect" },        { "GetMetrics", "org.selvol1.inspect" },
-        { "GetHistory", "org.selvol1.inspect" },       { "Get", "org.selvol1.inspect" },
-        { "GetAll", "org.selvol1.inspect" },           { "GetManagedObjects", "org.selvol1.inspect" },
+        { "MountVolume", "org.selvol1.mount-volume" },
+        { "UnmountVolume", "org.selvol1.unmount-volume" },
+        { "AdoptVolume", "org.selvol1.adopt-volume" },
+        { "ForgetVolume", "org.selvol1.forget-volume" },
+        { "Relabel", "org.selvol1.relabel-volume" },
+        { "Cancel", "org.selvol1.cancel-job" },
+        { "VerifyLabel", "org.selvol1.verify-label" },
+        { "PlanVolume", "org.selvol1.inspect" },
+        { "GetVolume", "org.selvol1.inspect" },
+        { "GetJob", "org.selvol1.inspect" },
+        { "Wait", "org.selvol1.inspect" },
+        { "GetMetrics", "org.selvol1.inspect" },
+        { "GetHistory", "org.selvol1.inspect" },
+        { "Get", "org.selvol1.inspect" },
+        { "GetAll", "org.selvol1.inspect" },
+        { "GetManagedObjects", "org.selvol1.inspect" },
         { "Introspect", "org.selvol1.inspect" },
 };
 

@@ -2,6 +2,7 @@
 #include "basic/log.h"
 #include "core/context.h"
 #include "daemon/authorise.h"
+#include "daemon/bus-job.h"
 #include "daemon/bus-manager.h"
 #include "daemon/bus-request.h"
 #include "daemon/bus-util.h"
@@ -38,14 +39,14 @@ static int read_request(Manager *m, sd_bus_message *call, bool with_source, Opti
         if (r >= 0)
                 r = free_and_strdup(&q->target, target);
         if (r >= 0)
-                r = bus_read_options(call, set, q, f);
+                r = bus_read_options(call, set, q, NULL, f);
         if (r == 0)
                 r = request_validate(q, &m->settings, f);
         return r;
 }
 
 /* The way of every call that becomes a job: read, check, authorise, start. */
-static int start(Manager *m, sd_bus_message *call, Operation operation, Request *q, const char *expected,
+static int start(Manager *m, sd_bus_message *call, Operation operation, Request *q, const VerifyOptions *verify,
                  sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         int r;
@@ -56,7 +57,7 @@ static int start(Manager *m, sd_bus_message *call, Operation operation, Request 
         if (r == 0)
                 return 1; /* called again when polkit has answered */
 
-        r = job_start(m, call, operation, q, expected, &f);
+        r = job_start(m, call, operation, q, verify, &f);
         return r == 0 ? 1 : refuse(m, r, &f, error);
 }
 
@@ -72,45 +73,82 @@ static int start_request(Manager *m, sd_bus_message *call, Operation operation, 
         return start(m, call, operation, &q, NULL, error);
 }
 
+static const OptionSet options_label =
+        OPTIONS_LABEL | OPTIONS_RELABEL | OPTIONS_FORCE | OPTIONS_WALK | OPTIONS_TIMEOUT;
+
 static int method_mount_volume(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        return start_request(userdata, call, OPERATION_MOUNT, true, OPTIONS_MOUNT | OPTIONS_LABEL | OPTIONS_TIMEOUT,
-                             error);
+        return start_request(userdata, call, OPERATION_MOUNT, true, OPTIONS_MOUNT | options_label, error);
 }
 
 static int method_plan_volume(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        return start_request(userdata, call, OPERATION_PLAN, true, OPTIONS_MOUNT | OPTIONS_LABEL | OPTIONS_TIMEOUT,
-                             error);
+        return start_request(userdata, call, OPERATION_PLAN, true, OPTIONS_MOUNT | options_label, error);
 }
 
 static int method_adopt_volume(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        return start_request(userdata, call, OPERATION_ADOPT, false, OPTIONS_LABEL | OPTIONS_TIMEOUT, error);
+        return start_request(userdata, call, OPERATION_ADOPT, false, options_label, error);
 }
 
 static int method_unmount_volume(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         return start_request(userdata, call, OPERATION_UNMOUNT, false, OPTIONS_TIMEOUT, error);
 }
 
-static int method_verify_label(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        _cleanup_(request_done) Request q = REQUEST_INIT;
-        _cleanup_free_ char *canonical = NULL;
-        const char *volume, *expected;
-        _cleanup_failure_ Failure f = { 0 };
-        Manager *m = userdata;
+/* Reads a volume, and a context into the request's, which is "" for the one that is recorded. */
+static int read_subject(sd_bus_message *call, OptionSet set, Request *q, VerifyOptions *verify, Failure *f) {
+        const char *volume, *context;
         int r;
 
-        r = sd_bus_message_read(call, "ss", &volume, &expected);
+        r = sd_bus_message_read(call, "ss", &volume, &context);
         if (r >= 0)
-                r = free_and_strdup(&q.volume, volume);
+                r = free_and_strdup(&q->volume, volume);
         if (r >= 0)
-                r = bus_read_options(call, OPTIONS_DEPTH | OPTIONS_TIMEOUT, &q, &f);
+                r = bus_read_options(call, set, q, verify, f);
         if (r == 0)
-                r = volume[0] == '/' ? target_validate(volume, &m->settings, &f) : volume_id_validate(volume, &f);
+                r = isempty(context) ? free_and_strdup(&q->context, "")
+                                     : context_canonicalize(context, &q->context, f);
+        return r;
+}
+
+static int method_verify_label(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        Manager *m = userdata;
+        VerifyOptions verify;
+        int r;
+
+        r = read_subject(call, OPTIONS_VERIFY | OPTIONS_WALK | OPTIONS_TIMEOUT, &q, &verify, &f);
         if (r == 0)
-                r = isempty(expected) ? free_and_strdup(&canonical, "")
-                                      : context_canonicalize(expected, &canonical, &f);
+                r = q.volume[0] == '/' ? target_validate(q.volume, &m->settings, &f)
+                                       : volume_id_validate(q.volume, &f);
         if (r != 0)
                 return refuse(m, r, &f, error);
-        return start(m, call, OPERATION_VERIFY, &q, canonical, error);
+        return start(m, call, OPERATION_VERIFY, &q, &verify, error);
+}
+
+static int method_relabel(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        Manager *m = userdata;
+        const Volume *v;
+        int r;
+
+        r = read_subject(call, OPTIONS_FORCE | OPTIONS_WALK | OPTIONS_TIMEOUT, &q, NULL, &f);
+        if (r == 0)
+                r = volume_id_validate(q.volume, &f);
+        /* It has no target: what is relabelled is a volume, wherever it is. */
+        if (r == 0)
+                r = free_and_strdup(&q.target, "");
+        if (r != 0)
+                return refuse(m, r, &f, error);
+        r = authorise(m, call, q.volume, "", "", error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+
+        v = volumes_find(&m->volumes, q.volume);
+        /* Spelt out, so that both ways to ask for it are the same. */
+        r = isempty(q.context) && v ? free_and_strdup(&q.context, v->context) : 0;
+        if (r == 0)
+                r = job_start(m, call, OPERATION_RELABEL, &q, NULL, &f);
+        return r == 0 ? 1 : refuse(m, r, &f, error);
 }
 
 /* By an id that has been checked. */
@@ -167,7 +205,7 @@ static int method_forget_volume(sd_bus_message *call, void *userdata, sd_bus_err
 
         r = sd_bus_message_read(call, "s", &id);
         if (r >= 0)
-                r = bus_read_options(call, 0, &q, &f);
+                r = bus_read_options(call, 0, &q, NULL, &f);
         if (r == 0)
                 r = volume_id_validate(id, &f);
         if (r != 0)
@@ -203,6 +241,29 @@ static int method_get_volume(sd_bus_message *call, void *userdata, sd_bus_error 
                 return refuse(m, r, &f, error);
 
         path = volume_bus_path(v->id);
+        return path ? sd_bus_reply_method_return(call, "o", path) : -ENOMEM;
+}
+
+static int method_get_job(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *path = NULL;
+        Manager *m = userdata;
+        uint64_t id;
+        int r;
+
+        r = sd_bus_message_read(call, "t", &id);
+        if (r < 0)
+                return r;
+        r = authorise(m, call, "", "", "", error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        if (!job_object_find(m, id)) {
+                r = failure_set(&f, FAILURE_NO_SUCH_JOB,
+                                "Job %llu is not known: it has ended, and its result is no longer kept.",
+                                (unsigned long long) id);
+                return refuse(m, r, &f, error);
+        }
+        path = job_bus_path(id);
         return path ? sd_bus_reply_method_return(call, "o", path) : -ENOMEM;
 }
 
@@ -243,9 +304,13 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("VerifyLabel", SD_BUS_ARGS("s", volume_or_path, "s", expected, "a{sv}", options),
                                 SD_BUS_RESULT("b", matches, "s", actual, "a{sv}", result), method_verify_label,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Relabel", SD_BUS_ARGS("s", volume, "s", context, "a{sv}", options),
+                                SD_BUS_RESULT("o", job), method_relabel, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ForgetVolume", SD_BUS_ARGS("s", volume, "a{sv}", options), SD_BUS_NO_RESULT,
                                 method_forget_volume, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetVolume", SD_BUS_ARGS("s", volume), SD_BUS_RESULT("o", object), method_get_volume,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetJob", SD_BUS_ARGS("t", id), SD_BUS_RESULT("o", object), method_get_job,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetMetrics", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", text), method_get_metrics,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
@@ -253,6 +318,9 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_PROPERTY("SELinuxMode", "s", get_selinux_mode, 0, 0),
         SD_BUS_SIGNAL_WITH_ARGS("ContextConflict",
                                 SD_BUS_ARGS("s", volume, "s", wanted, "s", held, "a(ssst)", holders), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("JobNew", SD_BUS_ARGS("t", id, "o", job), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("JobRemoved",
+                                SD_BUS_ARGS("t", id, "o", job, "s", volume, "s", operation, "s", result), 0),
         SD_BUS_SIGNAL_WITH_ARGS("ContextReleased", SD_BUS_ARGS("s", volume, "s", context), 0),
         SD_BUS_VTABLE_END,
 };
@@ -266,6 +334,8 @@ static int add_objects(Manager *m) {
         if (r >= 0)
                 r = volume_bus_register(m);
         if (r >= 0)
+                r = job_bus_register(m);
+        if (r >= 0)
                 r = authorise_setup(m);
         return r;
 }
@@ -276,6 +346,9 @@ int bus_connect(Manager *m) {
         r = sd_bus_open_system(&m->bus);
         if (r >= 0)
                 r = sd_bus_set_exit_on_disconnect(m->bus, true);
+        /* At the end those who wait are told first. */
+        if (r >= 0)
+                r = sd_bus_set_close_on_exit(m->bus, false);
         if (r >= 0)
                 r = add_objects(m);
         if (r >= 0)

@@ -9,8 +9,11 @@ typedef struct Option {
         int (*parse)(const char *s); /* for words: what they stand for */
 } Option;
 
-static int parse_depth(const char *s) {
-        return streq(s, "root") ? 0 : -EINVAL;
+/* Closer to certainty a sample takes as long as looking at everything, or longer. */
+static const double confidence_max = 0.999999, share_min = 0.00001;
+
+static int parse_io_class(const char *s) {
+        return streq(s, "idle") ? 1 : streq(s, "best-effort") ? 0 : -EINVAL;
 }
 
 static int store_word(const Option *o, const char *s, Failure *f) {
@@ -48,6 +51,12 @@ static int read_value(sd_bus_message *m, const Option *o, Failure *f) {
                 return r < 0 ? r : 0;
         case 't':
                 r = sd_bus_message_read(m, "t", o->target);
+                return r < 0 ? r : 0;
+        case 'u':
+                r = sd_bus_message_read(m, "u", o->target);
+                return r < 0 ? r : 0;
+        case 'd':
+                r = sd_bus_message_read(m, "d", o->target);
                 return r < 0 ? r : 0;
         default:
                 r = sd_bus_message_read_strv(m, &l);
@@ -97,12 +106,35 @@ static int read_option(sd_bus_message *m, const Option *options, size_t n, Optio
         return r < 0 ? r : 0;
 }
 
-int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, Failure *f) {
-        int access_mode = (int) q->access_mode, read_only = q->read_only, depth = 0, r;
+static int check_limits(const Request *q, const VerifyOptions *v, Failure *f) {
+        /* No limit would be a job that never ends. */
+        if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option TimeoutUSec is more than an hour.");
+        /* Said so that what is no number is refused too. */
+        if (!(v->confidence > 0 && v->confidence <= confidence_max))
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option Confidence is not above 0 and at most %g.",
+                                   confidence_max);
+        if (!(v->share >= share_min && v->share < 1))
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option MismatchShare is not at least %g and below 1.",
+                                   share_min);
+        return walk_options_validate(&q->walk, f);
+}
+
+int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions *verify, Failure *f) {
+        int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only, depth = 0,
+            idle = 0, force = 0, r;
+        VerifyOptions v = VERIFY_OPTIONS_INIT;
         unsigned seen = 0;
         const Option options[] = {
                 { "TimeoutUSec", "t", OPTIONS_TIMEOUT, &q->timeout_usec, NULL },
-                { "Depth", "s", OPTIONS_DEPTH, &depth, parse_depth },
+                { "Depth", "s", OPTIONS_VERIFY, &depth, verify_depth_from_string },
+                { "Confidence", "d", OPTIONS_VERIFY, &v.confidence, NULL },
+                { "MismatchShare", "d", OPTIONS_VERIFY, &v.share, NULL },
+                { "MaxEntriesPerSecond", "t", OPTIONS_WALK, &q->walk.entries_per_sec, NULL },
+                { "Threads", "u", OPTIONS_WALK, &q->walk.threads, NULL },
+                { "IOSchedulingClass", "s", OPTIONS_WALK, &idle, parse_io_class },
+                { "Force", "b", OPTIONS_FORCE, &force, NULL },
+                { "RelabelBy", "s", OPTIONS_RELABEL, &relabel_by, relabel_by_from_string },
                 { "FSType", "s", OPTIONS_MOUNT, &q->fs_type, NULL },
                 { "MountOptions", "as", OPTIONS_MOUNT, &q->mount_options, NULL },
                 { "ReadOnly", "b", OPTIONS_MOUNT, &read_only, NULL },
@@ -130,11 +162,18 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, Failure *f) {
                 r = sd_bus_message_exit_container(m);
         if (r < 0)
                 return r;
-        /* No limit would be a job that never ends. */
-        if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option TimeoutUSec is more than an hour.");
+        r = check_limits(q, &v, f);
+        if (r != 0)
+                return r;
 
         q->access_mode = (AccessMode) access_mode;
+        q->relabel_by = (RelabelBy) relabel_by;
         q->read_only = read_only;
+        q->walk.idle = idle;
+        q->walk.force = force;
+        if (verify) {
+                v.depth = (VerifyDepth) depth;
+                *verify = v;
+        }
         return 0;
 }

@@ -8,11 +8,27 @@
 /* Which options a method takes. */
 typedef enum OptionSet {
         OPTIONS_TIMEOUT = 1 << 0,
-        OPTIONS_LABEL = 1 << 1, /* everything about the context, type and driver, and the holder */
-        OPTIONS_MOUNT = 1 << 2, /* file system type, mount options, read-only */
-        OPTIONS_DEPTH = 1 << 3,
+        OPTIONS_LABEL = 1 << 1,   /* everything about the context, type and driver, and the holder */
+        OPTIONS_MOUNT = 1 << 2,   /* file system type, mount options, read-only */
+        OPTIONS_VERIFY = 1 << 3,  /* how deep, how sure */
+        OPTIONS_WALK = 1 << 4,    /* how fast */
+        OPTIONS_RELABEL = 1 << 5, /* who relabels */
+        OPTIONS_FORCE = 1 << 6,
 } OptionSet;
 
-/* Reads an a{sv} of options into the request. Unknown keys, a key twice, and values of another type are
- * INVALID_OPTION. Returns 0, a negative errno, or a failure kind. */
-int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, Failure *f);
+typedef enum VerifyDepth { VERIFY_ROOT, VERIFY_SAMPLE, VERIFY_FULL, VERIFY_DEPTHS } VerifyDepth;
+DECLARE_STRING_TABLE(verify_depth, VerifyDepth);
+
+/* How much VerifyLabel looks at. A sample finds with the confidence that a share of draws ends at a wrong label. */
+typedef struct VerifyOptions {
+        VerifyDepth depth;
+        double confidence;
+        double share;
+} VerifyOptions;
+
+#define VERIFY_OPTIONS_INIT ((VerifyOptions){ .confidence = 0.99, .share = 0.01 })
+
+/* Reads an a{sv} of options into the request, and those of OPTIONS_VERIFY into *verify (otherwise NULL). Unknown
+ * keys, a key twice, and values of another type are INVALID_OPTION. Returns 0, a negative errno, or a failure kind.
+ */
+int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions *verify, Failure *f);

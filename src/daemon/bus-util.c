@@ -4,7 +4,7 @@
 #include "core/worker-protocol.h"
 #include "daemon/bus-util.h"
 
-static int open_entry(sd_bus_message *m, const char *key, const char *type) {
+int bus_open_option(sd_bus_message *m, const char *key, const char *type) {
         int r;
 
         r = sd_bus_message_open_container(m, 'e', "sv");
@@ -15,7 +15,7 @@ static int open_entry(sd_bus_message *m, const char *key, const char *type) {
         return r;
 }
 
-static int close_entry(sd_bus_message *m) {
+int bus_close_option(sd_bus_message *m) {
         int r;
 
         r = sd_bus_message_close_container(m);
@@ -26,22 +26,22 @@ int bus_append_option(sd_bus_message *m, const char *key, const char *type, ...)
         va_list ap;
         int r;
 
-        r = open_entry(m, key, type);
+        r = bus_open_option(m, key, type);
         if (r < 0)
                 return r;
         va_start(ap, type);
         r = sd_bus_message_appendv(m, type, ap);
         va_end(ap);
-        return r < 0 ? r : close_entry(m);
+        return r < 0 ? r : bus_close_option(m);
 }
 
 int bus_append_strv(sd_bus_message *m, const char *key, char **l) {
         int r;
 
-        r = open_entry(m, key, "as");
+        r = bus_open_option(m, key, "as");
         if (r >= 0)
                 r = sd_bus_message_append_strv(m, l);
-        return r < 0 ? r : close_entry(m);
+        return r < 0 ? r : bus_close_option(m);
 }
 
 int bus_error_set_failure(sd_bus_error *error, const Failure *f) {

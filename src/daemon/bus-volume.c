@@ -2,6 +2,7 @@
 #include <utlist.h>
 
 #include "daemon/authorise.h"
+#include "daemon/bus-job.h"
 #include "daemon/bus-util.h"
 #include "daemon/bus-volume.h"
 
@@ -60,6 +61,7 @@ PROPERTY_GETTER(get_access_mode, "s", access_mode_to_string(v->access_mode));
 PROPERTY_GETTER(get_strategy, "s", strategy_to_string(v->strategy));
 PROPERTY_GETTER(get_context, "s", v->context);
 PROPERTY_GETTER(get_label_state, "s", label_state_to_string(v->record.label_state));
+PROPERTY_GETTER(get_label_context, "s", strempty(v->record.context));
 PROPERTY_GETTER(get_tainted, "b", (int) v->record.tainted);
 PROPERTY_GETTER(get_last_verified, "t", v->last_verified_usec);
 
@@ -76,6 +78,18 @@ static int get_holders(sd_bus *bus, const char *path, const char *interface, con
                                                   holder_state_to_string(h->state), (int) h->read_only,
                                                   (int) h->adopted, h->since_usec);
         return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+/* As with the history, the manager comes from the prefix' slot. */
+static int get_job(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                   void *userdata, sd_bus_error *error) {
+        const Manager *m = sd_bus_slot_get_userdata(sd_bus_get_current_slot(bus));
+        _cleanup_free_ char *job = NULL;
+        const Volume *v = userdata;
+        const JobObject *o = job_object_find_running(m, v->id);
+
+        job = o ? job_bus_path(o->id) : strdup("/");
+        return job ? sd_bus_message_append(reply, "o", job) : -ENOMEM;
 }
 
 static int append_history_entry(sd_bus_message *reply, const HistoryEntry *e) {
@@ -150,17 +164,22 @@ static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_PROPERTY("Strategy", "s", get_strategy, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Context", "s", get_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("LabelState", "s", get_label_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LabelContext", "s", get_label_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Tainted", "b", get_tainted, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Holders", "a(sssbbt)", get_holders, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("LastVerifiedUSec", "t", get_last_verified, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Job", "o", get_job, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,
 };
 
 char **volume_changing_properties(void) {
-        static char *const names[] = { (char *) "Source",     (char *) "FSType",           (char *) "Driver",
-                                       (char *) "VolumeType", (char *) "AccessMode",       (char *) "Strategy",
-                                       (char *) "Context",    (char *) "LabelState",       (char *) "Tainted",
-                                       (char *) "Holders",    (char *) "LastVerifiedUSec", NULL };
+        static char *const names[] = { (char *) "Source",       (char *) "FSType",
+                                       (char *) "Driver",       (char *) "VolumeType",
+                                       (char *) "AccessMode",   (char *) "Strategy",
+                                       (char *) "Context",      (char *) "LabelState",
+                                       (char *) "LabelContext", (char *) "Tainted",
+                                       (char *) "Holders",      (char *) "LastVerifiedUSec",
+                                       (char *) "Job",          NULL };
 
         return (char **) names;
 }

@@ -6,8 +6,12 @@
 #include "daemon/notify.h"
 #include "daemon/worker-client.h"
 
-/* AdoptVolume: observe the superblock → inspect the mount → plan → record → conclude. Nothing is changed on the
- * system, so there is no intent. */
+/* AdoptVolume:
+ *
+ *   observe the superblock → inspect the mount → plan → record intent → (relabel the files) → mark → record →
+ * conclude
+ *
+ * The files are relabelled where they are, as the mount is there already. */
 
 static int check_root(Job *job) {
         const char *wanted = job->plan.context, *actual = job->outcome.root_context;
@@ -19,11 +23,17 @@ static int check_root(Job *job) {
                            isempty(actual) ? "not at all" : actual);
 }
 
+static Holder *find_holder(const Job *job) {
+        const Volume *v = job_volume(job);
+
+        return v ? volume_find_holder(v, job->request.target) : NULL;
+}
+
 /* What is there decides, so a holder of before is recorded anew; but not if it holds the volume for another context.
  */
-static int replace_holder(Job *job) {
-        Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
-        Holder *old = v ? volume_find_holder(v, job->request.target) : NULL, *h;
+static int check_holder(Job *job) {
+        Volume *v = job_volume(job);
+        Holder *old = find_holder(job);
 
         if (old && old->state == HOLDER_MOUNTED && old->mount_id != job->outcome.fact.mount_id) {
                 manager_release_holder(job->manager, v, old);
@@ -34,30 +44,115 @@ static int replace_holder(Job *job) {
                 return failure_set(&job->failure, FAILURE_INCOMPATIBLE,
                                    "%s is held at the target already, for context %s: unmount it first.", v->id,
                                    isempty(v->context) ? "of the runtime's choice" : v->context);
-        if (old)
-                volume_remove_holder(v, old);
-
-        h = job_record_holder(job, HOLDER_MOUNTED, true);
-        if (h)
-                job_record_outcome(job, h);
         return 0;
 }
 
-static void inspected(Job *job, sd_bus_message *reply) {
+static void record_holder(Job *job) {
+        Holder *h = find_holder(job);
+
+        /* The intent is not to be saved as what was there before. */
+        if (h && !job->intended) {
+                volume_remove_holder(job_volume(job), h);
+                h = NULL;
+        }
+        if (!h)
+                h = job_record_holder(job, HOLDER_MOUNTED, true);
+        if (h)
+                job_record_outcome(job, h);
+}
+
+static void finish(Job *job) {
+        if (job->failure.kind == FAILURE_NONE)
+                record_holder(job);
+        else if (job->intended) {
+                /* The mount is there all the same, and what it does to labels goes on. */
+                job->looked = true;
+                job_revert_holder(job);
+        }
+        job_conclude(job);
+}
+
+static void marked(Job *job, sd_bus_message *reply) {
+        int r = reply ? job_take_record(job, reply) : 0;
+
+        if (r < 0)
+                job_fail(job, r);
+        finish(job);
+}
+
+static void mark(Job *job) {
+        if (job->failure.kind != FAILURE_NONE || job->plan.effect == EFFECT_KEEP)
+                finish(job);
+        else
+                job_call_worker(job, marked, WORKER_MARK, WORKER_MARK_IN, job->request.target,
+                                job->outcome.fact.mount_id, record_effect_to_string(job->plan.effect));
+}
+
+static void prepared(Job *job) {
+        if (job->failure.kind != FAILURE_NONE) {
+                finish(job);
+                return;
+        }
+        job_apply_effect(job);
+        job_then(job, mark);
+}
+
+static void act(Job *job) {
+        int r;
+
+        if (job->failure.kind != FAILURE_NONE || !job->plan.relabel_here) {
+                prepared(job);
+                return;
+        }
+        r = job_take_record_text(job, job->found, job->found_text);
+        if (r < 0) {
+                job_fail(job, r);
+                finish(job);
+        } else
+                job_relabel_files(job, job->request.target, prepared);
+}
+
+/* What is only noted needs no intent. */
+static void begin(Job *job) {
+        if (!job->plan.relabel_here && job->plan.effect == EFFECT_KEEP) {
+                finish(job);
+                return;
+        }
+        if (!find_holder(job)) {
+                job->staged = job->plan.relabel_here;
+                if (!job_record_holder(job, HOLDER_MOUNTING, true)) {
+                        job_conclude(job);
+                        return;
+                }
+                job->intended = true;
+        }
+        job_then(job, act);
+}
+
+static int take_inspected(Job *job, sd_bus_message *reply) {
         _cleanup_(node_done) Node node = { 0 };
+        int r;
+
+        r = worker_read_node(reply, &node);
+        if (r >= 0)
+                r = worker_read_outcome(reply, &job->outcome);
+        if (r >= 0)
+                r = worker_read_volume_record(reply, &job->found, &job->found_text);
+        if (r >= 0)
+                r = free_and_strdup(&job->request.source, job->outcome.fact.source);
+        if (r >= 0)
+                r = free_and_strdup(&job->observed.fs_type, job->outcome.fact.fs_type);
+        return r;
+}
+
+static void inspected(Job *job, sd_bus_message *reply) {
         int r;
 
         if (!reply) {
                 job_conclude(job);
                 return;
         }
-        r = worker_read_node(reply, &node);
-        if (r >= 0)
-                r = worker_read_outcome(reply, &job->outcome);
-        if (r >= 0)
-                r = free_and_strdup(&job->request.source, job->outcome.fact.source);
-        if (r >= 0)
-                r = free_and_strdup(&job->observed.fs_type, job->outcome.fact.fs_type);
+        r = take_inspected(job, reply);
         if (r < 0) {
                 job_fail(job, r);
                 job_conclude(job);
@@ -67,13 +162,18 @@ static void inspected(Job *job, sd_bus_message *reply) {
         if (!job_make_plan(job, job->outcome.fact.seclabel, &job->outcome.fact)) {
                 if (job->plan.n_conflicts > 0)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
-        } else {
-                r = check_root(job);
-                if (r == 0)
-                        r = replace_holder(job);
-                if (r < 0)
-                        job_fail(job, r);
+                job_conclude(job);
+                return;
         }
+        r = check_root(job);
+        if (r == 0)
+                r = check_holder(job);
+        if (r == 0) {
+                begin(job);
+                return;
+        }
+        if (r < 0)
+                job_fail(job, r);
         job_conclude(job);
 }
 

@@ -40,13 +40,59 @@ bool job_take_observed(Job *job, sd_bus_message *reply) {
         return r >= 0;
 }
 
-static void save_volume(Job *job, Volume *v) {
-        SavedVolume *s = &job->saved;
+int job_keep_share(Job *job) {
+        const Holder *share = job->plan.share;
 
-        /* The strings move into the saved copy and back; the record gets new ones. */
+        job->plan.share = NULL;
+        job->share_mount_id = share ? share->mount_id : 0;
+        return free_and_strdup(&job->share_target, share ? share->target : NULL);
+}
+
+bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
+        Manager *m = job->manager;
+        const PlanInput in = {
+                .node = &m->node,
+                .settings = &m->settings,
+                .request = &job->request,
+                .volumes = &m->volumes,
+                .observed = &job->observed,
+                .seclabel = seclabel,
+                .mounted = mounted,
+        };
+        int r;
+
+        plan_done(&job->plan);
+        r = plan_make(&in, &job->plan, &job->failure);
+        if (r == 0)
+                r = job_keep_share(job);
+        if (r < 0)
+                job_fail(job, r);
+        return r == 0;
+}
+
+int job_append_mount(Job *job, sd_bus_message *call) {
+        const Plan *p = &job->plan;
+        bool with_context = p->strategy == STRATEGY_CONTEXT_MOUNT;
+        int r;
+
+        r = sd_bus_message_append(call, "sss", job->request.source, job->observed.fs_type, job->request.target);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(call, p->mount_options);
+        if (r >= 0)
+                r = sd_bus_message_append(call, "sbst", with_context ? p->context : "", p->read_only,
+                                          strempty(job->share_target), job->share_mount_id);
+        return r;
+}
+
+/* The strings move into the saved copy and back; the record gets new ones. */
+static int save_volume(Job *job, Volume *v) {
+        SavedVolume *s = &job->saved;
+        VolumeRecord record;
+
+        if (volume_record_copy(&v->record, &record) < 0)
+                return -ENOMEM;
         *s = (SavedVolume){
                 .existed = true,
-                .tainted = v->record.tainted,
                 .strategy = v->strategy,
                 .source = TAKE_PTR(v->source),
                 .fs_type = TAKE_PTR(v->fs_type),
@@ -54,7 +100,15 @@ static void save_volume(Job *job, Volume *v) {
                 .volume_type = TAKE_PTR(v->volume_type),
                 .context = TAKE_PTR(v->context),
                 .access_mode = v->access_mode,
+                .record = record,
         };
+        return 0;
+}
+
+/* What the job has learnt of the labels stays known, and so does what may have been done to them: what has to be
+ * settled may have been seen, and written to, before it was taken away. */
+static bool record_stays(const Job *job) {
+        return job->looked || job->settling;
 }
 
 static void restore_volume(Job *job, Volume *v) {
@@ -66,10 +120,22 @@ static void restore_volume(Job *job, Volume *v) {
                 free(*record[i]);
                 *record[i] = TAKE_PTR(*saved[i]);
         }
-        /* What has to be settled may have been seen, and written to, before it was taken away. */
-        v->record.tainted = s->tainted || (job->settling && job->plan.effect == EFFECT_TAINT);
+        if (!record_stays(job)) {
+                volume_record_done(&v->record);
+                v->record = s->record;
+                s->record = (VolumeRecord){ 0 };
+        }
         v->strategy = s->strategy;
         v->access_mode = s->access_mode;
+}
+
+/* Another source may be another disk: what was known of its labels is not known of this one, unless the volume itself
+ * says so. A taint is not forgotten. */
+static void forget_labels(Volume *v) {
+        bool tainted = v->record.tainted;
+
+        volume_record_done(&v->record);
+        v->record.tainted = tainted;
 }
 
 static int fill_volume(Job *job, Volume *v) {
@@ -78,9 +144,8 @@ static int fill_volume(Job *job, Volume *v) {
         bool stronger = !v->holders || p->strategy >= v->strategy;
         int r;
 
-        /* Another source is another disk: what was known of its labels is not known of this one. */
         if (job->saved.existed && !streq_ptr(job->saved.source, q->source))
-                v->record.label_state = LABEL_UNKNOWN;
+                forget_labels(v);
 
         r = free_and_strdup(&v->source, strempty(q->source));
         if (r >= 0)
@@ -97,7 +162,9 @@ static int fill_volume(Job *job, Volume *v) {
 
         v->access_mode = q->access_mode;
         v->strategy = stronger ? p->strategy : v->strategy;
-        v->record.tainted = v->record.tainted || p->effect == EFFECT_TAINT;
+        /* What is staged is looked at before anybody sees it; the effect comes after that. */
+        if (!job->staged)
+                (void) volume_record_apply(&v->record, p->effect);
         return 0;
 }
 
@@ -125,18 +192,19 @@ Holder *job_record_holder(Job *job, HolderState state, bool adopted) {
         Manager *m = job->manager;
         Volume *v = volumes_find(&m->volumes, job->request.volume);
         Holder *h = new_holder(job, state, adopted);
+        int r = h ? 0 : -ENOMEM;
 
-        if (h && v)
-                save_volume(job, v);
-        else if (h) {
+        if (r == 0 && v)
+                r = save_volume(job, v);
+        else if (r == 0) {
                 v = volume_new(job->request.volume);
                 if (v)
                         volumes_add(&m->volumes, v);
         }
-        if (!h || !v || fill_volume(job, v) < 0) {
+        if (r < 0 || !v || fill_volume(job, v) < 0) {
                 holder_free(h);
                 job_fail(job, -ENOMEM);
-                if (v)
+                if (r == 0 && v)
                         job_revert_holder(job);
                 return NULL;
         }
@@ -157,11 +225,13 @@ void job_revert_holder(Job *job) {
                 return;
         if (h)
                 volume_remove_holder(v, h);
-        if (!job->saved.existed) {
+        /* After a walk it is known that some labels are not what they were. */
+        if (!job->saved.existed && job->walk.relabelled != RELABELLED_WALKED) {
                 commit_removal(m, v);
                 return;
         }
-        restore_volume(job, v);
+        if (job->saved.existed)
+                restore_volume(job, v);
         commit_volume(m, v);
 }
 
@@ -174,13 +244,13 @@ void job_record_outcome(Job *job, Holder *h) {
         h->relabelled_here = job->plan.relabel_here;
         h->mount_id = job->outcome.fact.mount_id;
         v->inodes_used = job->outcome.inodes_used;
-        if (job->plan.strategy == STRATEGY_CONTEXT_MOUNT)
+        if (job->plan.strategy == STRATEGY_CONTEXT_MOUNT || job->plan.relabel_here)
                 v->last_verified_usec = now_realtime_usec();
         if (!v->holders->next) {
                 /* The only holder: what the mount turned out to be is what the volume is. */
                 v->strategy = job->plan.strategy;
                 if (free_and_strdup(&v->context, job->plan.context) < 0)
-                        v->record.label_state = LABEL_UNKNOWN;
+                        forget_labels(v);
         }
         commit_volume(job->manager, v);
         watch_expect(job->manager, &job->outcome.fact);

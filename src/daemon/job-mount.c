@@ -11,40 +11,13 @@
  *
  *   observe → plan → (plan: conclude) → record intent → mount → record outcome → conclude
  *
+ * Where the service may have to relabel, the mount is made in two halves, so that nobody sees it before it is right:
+ *
+ *   … → stage → relabel the files (job-label.c) → publish → …
+ *
  * A call that repeats what is done already is confirmed by a look at the target instead. */
 
 static void observe(Job *job);
-
-/* The holder may go while the job waits: what is needed of it is copied. */
-static int keep_share(Job *job) {
-        const Holder *share = job->plan.share;
-
-        job->plan.share = NULL;
-        job->share_mount_id = share ? share->mount_id : 0;
-        return free_and_strdup(&job->share_target, share ? share->target : NULL);
-}
-
-bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
-        Manager *m = job->manager;
-        const PlanInput in = {
-                .node = &m->node,
-                .settings = &m->settings,
-                .request = &job->request,
-                .volumes = &m->volumes,
-                .observed = &job->observed,
-                .seclabel = seclabel,
-                .mounted = mounted,
-        };
-        int r;
-
-        plan_done(&job->plan);
-        r = plan_make(&in, &job->plan, &job->failure);
-        if (r == 0)
-                r = keep_share(job);
-        if (r < 0)
-                job_fail(job, r);
-        return r == 0;
-}
 
 static void conclude_reverted(Job *job) {
         job_revert_holder(job);
@@ -99,8 +72,25 @@ static void settle(Job *job) {
         job_call_worker(job, settle_inspected, WORKER_INSPECT, WORKER_INSPECT_IN, job->request.target);
 }
 
+static int take_mounted(Job *job, sd_bus_message *reply, Holder *h) {
+        int r;
+
+        mount_outcome_done(&job->outcome);
+        r = worker_read_outcome(reply, &job->outcome);
+        if (r < 0)
+                return r;
+        if (!h)
+                return -EBADMSG;
+        /* What the mount shows decides whether there is something to relabel. What was staged has been looked at. */
+        if (!job->staged && job->plan.strategy != STRATEGY_CONTEXT_MOUNT &&
+            !job_make_plan(job, job->outcome.fact.seclabel, NULL))
+                return (int) job->failure.kind;
+        job_apply_effect(job);
+        return job_take_record(job, reply);
+}
+
 static void mounted(Job *job, sd_bus_message *reply) {
-        Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
+        Volume *v = job_volume(job);
         Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
         int r;
 
@@ -112,14 +102,10 @@ static void mounted(Job *job, sd_bus_message *reply) {
                 return;
         }
 
-        r = worker_read_outcome(reply, &job->outcome);
-        if (r < 0 || !h) {
-                job_fail(job, r < 0 ? r : -EBADMSG);
-                settle(job);
-                return;
-        }
-        /* What the mount shows decides whether there is something to relabel. */
-        if (job->plan.strategy != STRATEGY_CONTEXT_MOUNT && !job_make_plan(job, job->outcome.fact.seclabel, NULL)) {
+        r = take_mounted(job, reply, h);
+        if (r != 0) {
+                if (r < 0)
+                        job_fail(job, r);
                 settle(job);
                 return;
         }
@@ -127,18 +113,51 @@ static void mounted(Job *job, sd_bus_message *reply) {
         job_conclude(job);
 }
 
-static int append_mount_call(Job *job, sd_bus_message *call) {
-        const Plan *p = &job->plan;
-        bool with_context = p->strategy == STRATEGY_CONTEXT_MOUNT;
+static void publish(Job *job) {
+        if (job->failure.kind != FAILURE_NONE) {
+                conclude_reverted(job);
+                return;
+        }
+        job->acting = true;
+        job_call_worker(job, mounted, WORKER_PUBLISH, WORKER_PUBLISH_IN, record_effect_to_string(job->plan.effect));
+}
+
+static void prepared(Job *job) {
+        if (job->failure.kind != FAILURE_NONE) {
+                conclude_reverted(job);
+                return;
+        }
+        job_apply_effect(job);
+        job_then(job, publish);
+}
+
+static void staged(Job *job, sd_bus_message *reply) {
         int r;
 
-        r = sd_bus_message_append(call, "sss", job->request.source, job->observed.fs_type, job->request.target);
+        if (!reply) {
+                conclude_reverted(job);
+                return;
+        }
+        r = worker_read_outcome(reply, &job->outcome);
+        if (r >= 0 && !job_make_plan(job, job->outcome.fact.seclabel, NULL))
+                r = -ECANCELED; /* the failure is known */
         if (r >= 0)
-                r = sd_bus_message_append_strv(call, p->mount_options);
-        if (r >= 0)
-                r = sd_bus_message_append(call, "sbst", with_context ? p->context : "", p->read_only,
-                                          strempty(job->share_target), job->share_mount_id);
-        return r;
+                r = job_take_record(job, reply);
+        if (r < 0) {
+                job_fail(job, r);
+                conclude_reverted(job);
+        } else if (job->plan.relabel_here)
+                job_relabel_files(job, "", prepared);
+        else
+                prepared(job);
+}
+
+static int append_call(Job *job, sd_bus_message *call) {
+        int r = job_append_mount(job, call);
+
+        if (r < 0 || job->staged)
+                return r;
+        return sd_bus_message_append(call, "s", record_effect_to_string(job->plan.effect));
 }
 
 static void act(Job *job) {
@@ -150,16 +169,16 @@ static void act(Job *job) {
                 return;
         }
 
-        r = job_new_worker_call(job, WORKER_MOUNT, &call);
+        r = job_new_worker_call(job, job->staged ? WORKER_STAGE : WORKER_MOUNT, &call);
         if (r >= 0)
-                r = append_mount_call(job, call);
+                r = append_call(job, call);
         if (r < 0) {
                 job_fail(job, r);
                 conclude_reverted(job);
                 return;
         }
-        job->acting = true;
-        job_send_worker_call(job, mounted, call);
+        job->acting = !job->staged;
+        job_send_worker_call(job, job->staged ? staged : mounted, call);
 }
 
 /* That it would be refused is the answer to PlanVolume. */
@@ -181,9 +200,17 @@ static void observed(Job *job, sd_bus_message *reply) {
                 if (job->operation == OPERATION_MOUNT && job->plan.n_conflicts > 0)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
                 conclude_refused(job);
-        } else if (job->operation == OPERATION_PLAN)
+                return;
+        }
+        if (job->operation == OPERATION_PLAN) {
+                if (job->plan.relabel_here)
+                        job_foretell_relabel(job);
                 job_conclude(job);
-        else if (job_record_holder(job, HOLDER_MOUNTING, false))
+                return;
+        }
+        /* That the file system keeps no labels may turn out to be wrong. */
+        job->staged = job->request.relabel_by == RELABEL_BY_SERVICE && job->plan.strategy != STRATEGY_CONTEXT_MOUNT;
+        if (job_record_holder(job, HOLDER_MOUNTING, false))
                 job_then(job, act);
         else
                 job_conclude(job);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/bus-job.h"
 #include "daemon/bus-util.h"
-#include "daemon/job.h"
+#include "daemon/job-reply.h"
 
 /* What each operation answers when it went well; documented in org.selvol1(5). */
 
@@ -27,6 +28,42 @@ static int append_plan(Job *job, sd_bus_message *reply) {
         return r;
 }
 
+static int append_counts(const Walk *w, sd_bus_message *reply) {
+        const WalkCounts *c = &w->result.counts;
+        int r;
+
+        r = bus_append_option(reply, "EntriesDone", "t", c->done);
+        if (r >= 0)
+                r = bus_append_option(reply, "EntriesChanged", "t", c->changed);
+        return r;
+}
+
+/* "walk" and "skip" of a plan, "walked" and "skipped" of what was done; what the reason says fits both. */
+static int append_relabel(const Walk *w, bool planned, sd_bus_message *reply) {
+        bool any = w->relabelled != RELABELLED_NOT;
+        const char *word = !planned                             ? relabelled_to_string(w->relabelled)
+                           : w->relabelled == RELABELLED_NOT    ? ""
+                           : w->relabelled == RELABELLED_WALKED ? "walk"
+                                                                : "skip";
+        int r;
+
+        r = bus_append_option(reply, "Relabel", "s", word);
+        if (r >= 0)
+                r = bus_append_option(reply, "RelabelReason", "s", any ? relabel_reason_to_string(w->reason) : "");
+        if (r >= 0)
+                r = bus_append_option(reply, "RelabelText", "s", any ? relabel_reason_text(w->reason) : "");
+        return r;
+}
+
+static int append_job(const Job *job, sd_bus_message *reply) {
+        _cleanup_free_ char *path = NULL;
+
+        if (!job->object || !job->object->announced)
+                return 0;
+        path = job_bus_path(job->object->id);
+        return path ? bus_append_option(reply, "Job", "o", path) : -ENOMEM;
+}
+
 int job_mount_append(Job *job, sd_bus_message *reply) {
         const Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
         int r;
@@ -46,6 +83,12 @@ int job_mount_append(Job *job, sd_bus_message *reply) {
                 r = bus_append_option(reply, "LabelState", "s", label_state_to_string(v->record.label_state));
         if (r >= 0 && v)
                 r = bus_append_option(reply, "Tainted", "b", (int) v->record.tainted);
+        if (r >= 0)
+                r = append_relabel(&job->walk, false, reply);
+        if (r >= 0)
+                r = append_counts(&job->walk, reply);
+        if (r >= 0)
+                r = append_job(job, reply);
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
@@ -87,6 +130,8 @@ int job_plan_append(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "USec", "t", p->usec);
         if (r >= 0)
+                r = append_relabel(&job->walk, true, reply);
+        if (r >= 0)
                 r = append_conflicts(job, reply);
         if (r >= 0 && job->refusal.kind != FAILURE_NONE)
                 r = bus_append_option(reply, "Error", "s", failure_kind_to_string(job->refusal.kind));
@@ -104,10 +149,48 @@ int job_unmount_append(Job *job, sd_bus_message *reply) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-int job_verify_append(Job *job, sd_bus_message *reply) {
+int job_relabel_append(Job *job, sd_bus_message *reply) {
+        _cleanup_free_ char *path = job_bus_path(job->object->id);
+
+        return path ? sd_bus_message_append(reply, "o", path) : -ENOMEM;
+}
+
+static int append_issues(const Walk *w, const char *key, sd_bus_message *reply) {
         int r;
 
-        r = sd_bus_message_append(reply, "bs", (int) job->matches, strempty(job->actual));
+        r = bus_open_option(reply, key, "a(ss)");
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ss)");
+        for (size_t i = 0; i < w->result.n_issues && r >= 0; i++)
+                r = sd_bus_message_append(reply, "(ss)", w->result.issues[i].path, w->result.issues[i].text);
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : bus_close_option(reply);
+}
+
+static int append_verified(const Walk *w, sd_bus_message *reply) {
+        const WalkCounts *c = &w->result.counts;
+        int r;
+
+        r = bus_append_option(reply, "EntriesDone", "t", c->done);
+        if (r >= 0)
+                r = bus_append_option(reply, "EntriesMismatched", "t", c->mismatched);
+        if (r >= 0)
+                r = bus_append_option(reply, "EntriesFailed", "t", c->failed);
+        if (r >= 0)
+                r = append_issues(w, "Mismatches", reply);
+        if (r >= 0)
+                r = bus_append_option(reply, "MissProbability", "d", w->result.miss_probability);
+        if (r >= 0)
+                r = bus_append_option(reply, "Text", "s", strempty(w->text));
+        return r;
+}
+
+int job_verify_append(Job *job, sd_bus_message *reply) {
+        const Walk *w = &job->walk;
+        int r;
+
+        r = sd_bus_message_append(reply, "bs", (int) w->result.matches, strempty(w->result.actual));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "{sv}");
         if (r >= 0)
@@ -115,8 +198,54 @@ int job_verify_append(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "Target", "s", job->request.target);
         if (r >= 0)
-                r = bus_append_option(reply, "Depth", "s", "root");
+                r = bus_append_option(reply, "Depth", "s", verify_depth_to_string(job->verify.depth));
         if (r >= 0)
                 r = bus_append_option(reply, "SELinuxMode", "s", manager_selinux_mode(job->manager));
+        if (r >= 0)
+                r = append_verified(w, reply);
+        if (r >= 0)
+                r = append_job(job, reply);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_relabelled(const JobObject *o, sd_bus_message *reply) {
+        const Walk *w = &o->walk;
+        const WalkCounts *c = &w->result.counts;
+        int r;
+
+        r = append_relabel(w, false, reply);
+        if (r >= 0)
+                r = append_counts(w, reply);
+        if (r >= 0)
+                r = bus_append_option(reply, "EntriesFailed", "t", c->failed);
+        if (r >= 0)
+                r = bus_append_option(reply, "EntriesSkipped", "t", c->skipped);
+        if (r >= 0)
+                r = append_issues(w, "Failures", reply);
+        if (r >= 0)
+                r = bus_append_strv(reply, "MountsInside", w->result.mounts_inside);
+        return r;
+}
+
+int job_object_append(const JobObject *o, sd_bus_message *reply) {
+        const Walk *w = &o->walk;
+        int r;
+
+        r = sd_bus_message_append(reply, "s", job_object_result(o));
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "{sv}");
+        if (r >= 0 && o->result != FAILURE_NONE)
+                r = bus_append_option(reply, "Error", "s", strempty(o->error));
+        if (r >= 0)
+                r = bus_append_option(reply, "DurationUSec", "t", w->duration_usec);
+        if (r >= 0 && o->operation != OPERATION_VERIFY)
+                r = append_relabelled(o, reply);
+        if (r >= 0 && o->operation == OPERATION_VERIFY) {
+                r = bus_append_option(reply, "Matches", "b", (int) w->result.matches);
+                if (r >= 0)
+                        r = bus_append_option(reply, "Actual", "s", strempty(w->result.actual));
+                if (r >= 0)
+                        r = append_verified(w, reply);
+        }
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }

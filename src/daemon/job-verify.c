@@ -4,34 +4,100 @@
 #include "core/context.h"
 #include "core/worker-protocol.h"
 #include "daemon/commit.h"
-#include "daemon/job.h"
-#include "daemon/worker-client.h"
+#include "daemon/job-object.h"
+#include "daemon/record.h"
 
-/* VerifyLabel: inspect the label → conclude. The request's volume is an id, or a path beneath the roots. */
+/* VerifyLabel: look at the label, or at many → conclude. The request's volume is an id, or a path beneath the roots.
+ */
+
+static const char *const verify_depth_table[VERIFY_DEPTHS] = {
+        [VERIFY_ROOT] = "root",
+        [VERIFY_SAMPLE] = "sample",
+        [VERIFY_FULL] = "full",
+};
+DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
+
+/* The volume whose root is looked at, not through a context that covers the labels on disk. */
+static Volume *find_plain_volume(const Job *job) {
+        Volume *v = job_volume(job);
+
+        if (!v)
+                (void) volumes_find_target(&job->manager->volumes, job->request.target, &v);
+        return v && v->strategy != STRATEGY_CONTEXT_MOUNT ? v : NULL;
+}
+
+/* The record promised that all labels are right, and a relabel would have been skipped on its word. */
+static void break_promise(Job *job) {
+        Volume *v = find_plain_volume(job);
+
+        if (!v || v->record.label_state != LABEL_COMPLETE || !streq_ptr(v->record.context, job->expected))
+                return;
+        v->record.label_state = LABEL_PARTIAL;
+        v->record.generation = volume_record_next_generation(v->record.generation);
+        record_promise_broken(job->manager, v);
+        commit_volume(job->manager, v);
+}
+
+static char *describe(const Job *job) {
+        const WalkResult *w = &job->walk.result;
+        unsigned long long done = w->counts.done, mismatched = w->counts.mismatched, failed = w->counts.failed;
+
+        if (job->verify.depth == VERIFY_ROOT)
+                return strdup(w->matches ? "The label is as expected." : "The label is not the one expected.");
+        if (failed > 0)
+                return strdup_printf("%llu entries were looked at: %llu have another label, and %llu could not be "
+                                     "looked at.",
+                                     done, mismatched, failed);
+        if (!w->matches)
+                return strdup_printf("%llu of %llu entries that were looked at have another label.", mismatched,
+                                     done);
+        if (job->verify.depth == VERIFY_FULL)
+                return strdup_printf("All %llu entries have the label.", done);
+        return strdup_printf(
+                "%llu random draws all ended at the label. If a share of %g of them ended at another one, "
+                "that would have been missed with a probability of %.2g.",
+                done, job->verify.share, w->miss_probability);
+}
+
+/* What the worker says has to fit together: a match is a match of everything. */
+static int take_result(Job *job, sd_bus_message *reply) {
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
+        int r;
+
+        r = worker_read_verified(reply, &result);
+        if (r < 0)
+                return r;
+        if (result.counts.changed > 0 ||
+            (result.matches && (result.counts.mismatched > 0 || result.counts.failed > 0)) ||
+            (result.matches && !streq(result.actual, job->expected)))
+                return -EBADMSG;
+        return walk_take_result(&job->walk, &result);
+}
 
 static void verified(Job *job, sd_bus_message *reply) {
-        Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
-        const char *actual;
-        int matches, r;
+        Volume *v = job_volume(job);
+        const WalkResult *w = &job->walk.result;
+        int r;
 
         if (!reply) {
                 job_conclude(job);
                 return;
         }
-        r = sd_bus_message_read(reply, WORKER_VERIFY_OUT, &matches, &actual);
-        if (r > 0)
-                r = free_and_strdup(&job->actual, actual);
-        else if (r == 0)
-                r = -EBADMSG;
+        if (job->walk.started_usec > 0)
+                job->walk.duration_usec = now_monotonic_usec() - job->walk.started_usec;
+        r = take_result(job, reply);
+        if (r >= 0) {
+                job->walk.text = describe(job);
+                if (!job->walk.text)
+                        r = -ENOMEM;
+        }
         if (r < 0)
                 job_fail(job, r);
-        else {
-                job->matches = matches;
-                if (matches && v && streq(v->context, job->expected)) {
-                        v->last_verified_usec = now_realtime_usec();
-                        commit_volume(job->manager, v);
-                }
-        }
+        else if (w->matches && v && streq(v->context, job->expected)) {
+                v->last_verified_usec = now_realtime_usec();
+                commit_volume(job->manager, v);
+        } else if (w->counts.mismatched > 0 && job->verify.depth != VERIFY_ROOT)
+                break_promise(job);
         job_conclude(job);
 }
 
@@ -69,11 +135,33 @@ static int resolve(Job *job) {
         if (r < 0)
                 return r;
 
-        if (isempty(job->expected) && (!h || isempty(v->context)))
+        if (isempty(q->context) && (!h || isempty(v->context)))
                 return failure_set(&job->failure, FAILURE_INVALID_CONTEXT,
                                    "No context is recorded for it: pass the one that is expected.");
-        if (isempty(job->expected))
-                return free_and_strdup(&job->expected, v->context);
+        if (v && job->verify.depth == VERIFY_FULL)
+                job->walk.total = v->inodes_used;
+        return free_and_strdup(&job->expected, isempty(q->context) ? v->context : q->context);
+}
+
+static int look(Job *job) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        const WalkOptions *o = &job->request.walk;
+        const VerifyOptions *v = &job->verify;
+        int r;
+
+        r = job_new_worker_call(job, WORKER_VERIFY, &call);
+        if (r >= 0)
+                r = sd_bus_message_append(call, WORKER_VERIFY_IN, job->request.target, job->expected,
+                                          verify_depth_to_string(v->depth), v->confidence, v->share, o->threads,
+                                          o->entries_per_sec, (int) o->idle);
+        if (r < 0)
+                return r;
+        if (v->depth == VERIFY_ROOT)
+                job_send_worker_call(job, verified, call);
+        else {
+                job_object_announce(job->object);
+                job_send_walk_call(job, verified, call);
+        }
         return 0;
 }
 
@@ -81,11 +169,11 @@ void job_verify_begin(Job *job) {
         int r;
 
         r = resolve(job);
-        if (r != 0) {
-                if (r < 0)
-                        job_fail(job, r);
-                job_conclude(job);
+        if (r == 0)
+                r = look(job);
+        if (r == 0)
                 return;
-        }
-        job_call_worker(job, verified, WORKER_VERIFY, WORKER_VERIFY_IN, job->request.target, job->expected);
+        if (r < 0)
+                job_fail(job, r);
+        job_conclude(job);
 }

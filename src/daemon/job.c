@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdarg.h>
-
 #include <utlist.h>
 
 #include "basic/log.h"
 #include "core/worker-protocol.h"
 #include "daemon/authorise.h"
 #include "daemon/commit.h"
-#include "daemon/job.h"
+#include "daemon/job-object.h"
 #include "daemon/record.h"
-#include "daemon/worker-client.h"
 
 static const char *const operation_table[OPERATIONS] = {
         [OPERATION_MOUNT] = "mount",     [OPERATION_PLAN] = "plan",     [OPERATION_ADOPT] = "adopt",
-        [OPERATION_UNMOUNT] = "unmount", [OPERATION_VERIFY] = "verify",
+        [OPERATION_UNMOUNT] = "unmount", [OPERATION_VERIFY] = "verify", [OPERATION_RELABEL] = "relabel",
 };
 DEFINE_STRING_TABLE(operation, Operation);
-
-enum { CALLS_MAX = 64 }; /* that one job answers */
 
 static const struct {
         void (*begin)(Job *job);
@@ -29,6 +24,7 @@ static const struct {
         [OPERATION_ADOPT] = { job_adopt_begin, job_mount_append, true },
         [OPERATION_UNMOUNT] = { job_unmount_begin, job_unmount_append, true },
         [OPERATION_VERIFY] = { job_verify_begin, job_verify_append, false },
+        [OPERATION_RELABEL] = { job_relabel_begin, job_relabel_append, true },
 };
 
 static void saved_volume_done(SavedVolume *s) {
@@ -37,12 +33,14 @@ static void saved_volume_done(SavedVolume *s) {
         free(s->driver);
         free(s->volume_type);
         free(s->context);
+        volume_record_done(&s->record);
 }
 
 static Job *job_free(Job *job) {
         DL_DELETE(job->manager->jobs, job);
         job->manager->n_jobs--;
 
+        job_object_free(job->object);
         sd_event_source_disable_unref(job->deadline);
         sd_bus_slot_unref(job->slot);
         worker_disconnect(job->worker);
@@ -52,7 +50,7 @@ static Job *job_free(Job *job) {
         request_done(&job->request);
         free(job->expected);
         free(job->caller);
-        free(job->actual);
+        free(job->found_text);
         free(job->holder);
         free(job->share_target);
         failure_done(&job->failure);
@@ -61,6 +59,7 @@ static Job *job_free(Job *job) {
         mount_outcome_done(&job->outcome);
         plan_done(&job->plan);
         saved_volume_done(&job->saved);
+        walk_done(&job->walk);
         free(job);
         return NULL;
 }
@@ -94,7 +93,7 @@ static int answer(Job *job, sd_bus_message *call) {
         return sd_bus_send(sd_bus_message_get_bus(call), reply, NULL);
 }
 
-static void answer_all(Job *job) {
+void job_answer(Job *job) {
         for (size_t i = 0; i < job->n_calls; i++) {
                 int r = answer(job, job->calls[i]);
 
@@ -106,9 +105,25 @@ static void answer_all(Job *job) {
         job->answered = true;
 }
 
-static int set_canceled(Job *job) {
-        return failure_set(&job->failure, FAILURE_CANCELED, "%s: selvold is ending; call again.",
-                           job->request.volume);
+static int set_canceled(Job *job, const char *why) {
+        return failure_set(&job->failure, FAILURE_CANCELED, "%s: %s.", job->request.volume, why);
+}
+
+/* As with the deadline, but the callers are answered when the worker's child has gone. What can't be stopped any
+ * more, because all that is left is to write down what was done, goes on. */
+void job_cancel(Job *job) {
+        if (job->concluded || job->settling || job->stopped)
+                return;
+        failure_done(&job->failure);
+        if (set_canceled(job, "cancelled") < 0)
+                job_fail(job, -ENOMEM);
+        job->stopped = true;
+        if (job->worker)
+                worker_hang_up(job->worker);
+}
+
+Volume *job_volume(const Job *job) {
+        return volumes_find(&job->manager->volumes, job->request.volume);
 }
 
 /* What has begun is left as it is: the record says so, and the next start compares it with the mount table. */
@@ -116,8 +131,11 @@ void jobs_teardown(Manager *m) {
         while (m->jobs) {
                 Job *job = m->jobs;
 
-                if (set_canceled(job) > 0)
-                        answer_all(job);
+                failure_done(&job->failure);
+                if (set_canceled(job, "selvold is ending; call again") < 0)
+                        job_fail(job, -ENOMEM);
+                job_answer(job);
+                job_object_end(job->object);
                 job_free(job);
         }
 }
@@ -141,51 +159,38 @@ bool job_is_running_at(const Manager *m, const char *target) {
 }
 
 /* The one that a new job would get in the way of: a volume, and a target, belong to one job at a time. */
-static Job *find_running(Manager *m, const Request *q) {
+static Job *find_in_the_way(Manager *m, const Request *q) {
         Job *job;
 
         DL_FOREACH (m->jobs, job)
                 if (operations[job->operation].changes &&
-                    (streq(job->request.volume, q->volume) || streq(job->request.target, q->target)))
+                    (streq(job->request.volume, q->volume) ||
+                     (!isempty(q->target) && streq(job->request.target, q->target))))
                         return job;
         return NULL;
 }
 
-static int set_timed_out(Job *job) {
-        return failure_set(
-                &job->failure, FAILURE_TIMED_OUT,
-                "%s: the file system or its server did not answer in time. Other volumes are not affected; "
-                "the volume is busy until the attempt has been cleaned up.",
-                job->request.volume);
+static bool verify_equal(const Job *job, const Request *q, const VerifyOptions *verify) {
+        return streq(job->request.context, q->context) && job->verify.depth == verify->depth &&
+               job->verify.confidence == verify->confidence && job->verify.share == verify->share;
 }
 
-/* The deadline: the caller is answered at once, and the connection is half-closed so that the child is ended. What it
- * may have left is settled when the connection breaks. */
-static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
-        Job *job = userdata;
+/* The one that does just what is asked for, and can still give its answer. Relabel has an answer from its beginning
+ * to its end, and how fast it goes is for the first to say. */
+static Job *find_same(Manager *m, Operation operation, const Request *q, const VerifyOptions *verify) {
+        Job *job;
 
-        /* Of what is being settled the failure is known. */
-        if (!job->settling && set_timed_out(job) < 0)
-                job_fail(job, -ENOMEM);
-        job->timed_out = true;
-        answer_all(job);
-        if (job->worker)
-                worker_hang_up(job->worker);
-        return 0;
-}
-
-static int set_deadline(Job *job, uint64_t usec) {
-        job->deadline = sd_event_source_disable_unref(job->deadline);
-        return sd_event_add_time_relative(job->manager->event, &job->deadline, CLOCK_MONOTONIC, usec, 0, on_deadline,
-                                          job);
-}
-
-void job_begin_settling(Job *job) {
-        job->settling = true;
-        job->worker = worker_disconnect(job->worker);
-        if (set_deadline(job, job->manager->settings.job_timeout_usec) < 0)
-                log_error("No memory for a deadline: cleaning up after a job on volume %s may take long.",
-                          job->request.volume);
+        DL_FOREACH (m->jobs, job) {
+                if (job->operation != operation || !streq(job->request.volume, q->volume) ||
+                    (job->answered && (operation != OPERATION_RELABEL || job->concluded || job->stopped)))
+                        continue;
+                if (operation == OPERATION_RELABEL ? streq(job->request.context, q->context)
+                    : operation == OPERATION_VERIFY
+                            ? verify->depth != VERIFY_ROOT && verify_equal(job, q, verify)
+                            : operations[operation].changes && request_equal(&job->request, q))
+                        return job;
+        }
+        return NULL;
 }
 
 static char *describe_caller(Manager *m, sd_bus_message *call) {
@@ -197,57 +202,49 @@ static char *describe_caller(Manager *m, sd_bus_message *call) {
         return strdup_printf("uid %u, %s", (unsigned) uid, sender);
 }
 
-static int job_new(Manager *m, sd_bus_message *call, Operation operation, const char *expected, Job **ret) {
-        Job *job = calloc(1, sizeof(*job));
+static int job_fill(Job *job, sd_bus_message *call, Request *request, const VerifyOptions *verify) {
+        Manager *m = job->manager;
+        uint64_t usec = request->timeout_usec > 0 ? request->timeout_usec : m->settings.job_timeout_usec;
         int r;
 
-        if (!job)
-                return -ENOMEM;
-        *job = (Job){
-                .manager = m,
-                .operation = operation,
-                .request = REQUEST_INIT,
-                .started_usec = now_monotonic_usec(),
-                .caller = describe_caller(m, call),
-        };
-        DL_APPEND(m->jobs, job);
-        m->n_jobs++;
-
-        r = job->caller ? free_and_strdup(&job->expected, expected) : -ENOMEM;
+        job->request = *request;
+        *request = REQUEST_INIT;
+        if (verify)
+                job->verify = *verify;
+        job->caller = describe_caller(m, call);
+        r = job->caller ? add_call(job, call) : -ENOMEM;
+        if (r >= 0 && (operations[job->operation].changes || job->verify.depth != VERIFY_ROOT) &&
+            job->operation != OPERATION_PLAN)
+                r = job_object_new(job);
         if (r >= 0)
-                r = add_call(job, call);
-        if (r < 0) {
-                job_free(job);
-                return r;
-        }
-        *ret = job;
-        return 0;
+                r = job_set_deadline(job, usec);
+        return r < 0 ? r : 0;
 }
 
 static int join(Job *job, sd_bus_message *call, Failure *f) {
+        int r;
+
+        if (job->answered) {
+                r = answer(job, call);
+                return r < 0 ? r : 0;
+        }
         if (job->n_calls >= CALLS_MAX)
                 return failure_set(f, FAILURE_LIMIT_REACHED, "%i calls wait for this already.", CALLS_MAX);
         return add_call(job, call);
 }
 
-int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const char *expected,
-              Failure *f) {
+static int check_start(Manager *m, sd_bus_message *call, Operation operation, const Request *q, Failure *f) {
         bool changes = operations[operation].changes;
-        Job *running = changes ? find_running(m, request) : NULL, *job;
-        uint64_t usec;
-        int r;
+        const Job *running = changes ? find_in_the_way(m, q) : NULL;
 
-        if (running && running->operation == operation && !running->answered &&
-            request_equal(&running->request, request))
-                return join(running, call, f);
-        if (running && !streq(running->request.volume, request->volume))
+        if (running && !streq(running->request.volume, q->volume))
                 return failure_set(f, FAILURE_BUSY,
                                    "%s: %s is running at the target for volume %s; call again when it has ended.",
-                                   request->volume, operation_to_string(running->operation), running->request.volume);
+                                   q->volume, operation_to_string(running->operation), running->request.volume);
         if (running)
                 return failure_set(f, FAILURE_BUSY,
-                                   "%s: %s is running for another request; call again when it has ended.",
-                                   request->volume, operation_to_string(running->operation));
+                                   "%s: %s is running for another request; call again when it has ended.", q->volume,
+                                   operation_to_string(running->operation));
         if (m->n_jobs >= (size_t) (authorise_is_trusted(m, call) ? JOBS_MAX : JOBS_MAX - JOBS_RESERVED))
                 return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs are running; call again when one has ended.",
                                    m->n_jobs);
@@ -255,105 +252,38 @@ int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *re
                 return failure_set(
                         f, FAILURE_STORE_FAILED,
                         "The state can't be written, so nothing can be changed: see the journal of selvold.");
+        return 0;
+}
 
-        r = job_new(m, call, operation, expected, &job);
-        if (r < 0)
+int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const VerifyOptions *verify,
+              Failure *f) {
+        Job *job = find_same(m, operation, request, verify);
+        int r;
+
+        if (job)
+                return join(job, call, f);
+        r = check_start(m, call, operation, request, f);
+        if (r != 0)
                 return r;
-        job->request = *request;
-        *request = REQUEST_INIT;
-        usec = job->request.timeout_usec > 0 ? job->request.timeout_usec : m->settings.job_timeout_usec;
-        r = set_deadline(job, usec);
+
+        job = calloc(1, sizeof(*job));
+        if (!job)
+                return -ENOMEM;
+        *job = (Job){
+                .manager = m,
+                .operation = operation,
+                .request = REQUEST_INIT,
+                .started_usec = now_monotonic_usec(),
+        };
+        DL_APPEND(m->jobs, job);
+        m->n_jobs++;
+        r = job_fill(job, call, request, verify);
         if (r < 0) {
                 job_free(job);
                 return r;
         }
         operations[operation].begin(job);
         return 0;
-}
-
-static int on_worker_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        Job *job = userdata;
-        const sd_bus_error *e = sd_bus_message_get_error(reply);
-        JobStep step = job->step;
-        int r;
-
-        job->slot = sd_bus_slot_unref(job->slot);
-        if (!e) {
-                /* Late, but if it was the act itself it is done, and a repeated call gets this answer. What only
-                 * leads up to it leads nowhere, as the connection is half closed. */
-                if (job->timed_out && !job->settling) {
-                        if (job->acting)
-                                failure_done(&job->failure);
-                        else
-                                reply = NULL;
-                }
-                step(job, reply);
-                return 0;
-        }
-
-        /* A connection that broke leaves the next call a new one. */
-        if (!worker_error_is_answer(e))
-                job->worker = worker_disconnect(job->worker);
-        else
-                job->acting = false;
-        if (!job->timed_out && !job->settling) {
-                r = worker_read_failure(e, &job->failure);
-                if (r < 0)
-                        job_fail(job, r);
-        }
-        step(job, NULL);
-        return 0;
-}
-
-int job_new_worker_call(Job *job, const char *member, sd_bus_message **ret) {
-        int r;
-
-        if (!job->worker) {
-                r = worker_connect(job->manager->options.worker_socket, job->manager->event, &job->worker);
-                if (r < 0)
-                        return r;
-        }
-        return sd_bus_message_new_method_call(job->worker, ret, NULL, WORKER_PATH, WORKER_INTERFACE, member);
-}
-
-/* Steps are always entered from the event loop or with the failure set, never with a reply at once. */
-static void call_failed(Job *job, JobStep step, int error) {
-        if (!job->settling &&
-            failure_set(&job->failure, FAILURE_WORKER_FAILED,
-                        "The worker can't be reached (%s): is selvol-worker.socket active? See systemctl status "
-                        "selvol-worker.socket.",
-                        strerror(-error)) < 0)
-                job_fail(job, -ENOMEM);
-        job->worker = worker_disconnect(job->worker);
-        job->acting = false;
-        step(job, NULL);
-}
-
-void job_send_worker_call(Job *job, JobStep step, sd_bus_message *call) {
-        int r;
-
-        job->step = step;
-        /* The deadline is ours; sd-bus must not give up before it. */
-        r = sd_bus_call_async(job->worker, &job->slot, call, on_worker_reply, job, UINT64_MAX);
-        if (r < 0)
-                call_failed(job, step, r);
-}
-
-void job_call_worker(Job *job, JobStep step, const char *member, const char *types, ...) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        va_list ap;
-        int r;
-
-        r = job_new_worker_call(job, member, &call);
-        if (r >= 0) {
-                va_start(ap, types);
-                r = sd_bus_message_appendv(call, types, ap);
-                va_end(ap);
-        }
-        if (r < 0)
-                call_failed(job, step, r);
-        else
-                job_send_worker_call(job, step, call);
 }
 
 void job_fail(Job *job, int error) {
@@ -371,14 +301,14 @@ void job_fail(Job *job, int error) {
 
 typedef struct Waiting {
         Job *job;
-        void (*callback)(Job *job);
+        JobCallback callback;
 } Waiting;
 
 static int set_commit_failure(Job *job, int error) {
         const char *outcome = job->concluded ? "what was done is not recorded yet" : "nothing was changed";
 
         if (error == -ECANCELED)
-                return set_canceled(job);
+                return set_canceled(job, "selvold is ending; call again");
         return failure_set(&job->failure, FAILURE_STORE_FAILED,
                            "%s: the state could not be written (%s), so %s: make room in %s and call again.",
                            job->request.volume, strerror(-error), outcome, job->manager->options.state_directory);
@@ -387,7 +317,7 @@ static int set_commit_failure(Job *job, int error) {
 static void on_committed(Manager *m, int error, void *userdata) {
         Waiting *w = userdata;
         Job *job = w->job;
-        void (*callback)(Job *) = w->callback;
+        JobCallback callback = w->callback;
 
         free(w);
         /* Who only asks needs no record. */
@@ -397,7 +327,7 @@ static void on_committed(Manager *m, int error, void *userdata) {
         callback(job);
 }
 
-void job_then(Job *job, void (*callback)(Job *job)) {
+void job_then(Job *job, JobCallback callback) {
         Waiting *w = malloc(sizeof(*w));
 
         if (w)
@@ -411,7 +341,8 @@ void job_then(Job *job, void (*callback)(Job *job)) {
 
 static void finish(Job *job) {
         record_job(job);
-        answer_all(job);
+        job_answer(job);
+        job_object_end(job->object);
         job_free(job);
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include "core/plan.h"
+#include "core/relabel.h"
+#include "daemon/bus-request.h"
 #include "daemon/manager.h"
+#include "daemon/worker-client.h"
 
 typedef enum Operation {
         OPERATION_MOUNT,
@@ -10,6 +13,7 @@ typedef enum Operation {
         OPERATION_ADOPT,
         OPERATION_UNMOUNT,
         OPERATION_VERIFY,
+        OPERATION_RELABEL,
         OPERATIONS,
 } Operation;
 DECLARE_STRING_TABLE(operation, Operation);
@@ -20,22 +24,53 @@ DECLARE_STRING_TABLE(operation, Operation);
 
 /* Called with the worker's reply, or, when that is NULL, with job->failure set. */
 typedef void (*JobStep)(Job *job, sd_bus_message *reply);
+/* Called with job->failure set or not. */
+typedef void (*JobCallback)(Job *job);
 
 /* What a volume's record said before the job changed it, to be put back if nothing came of it. */
 typedef struct SavedVolume {
         bool existed;
-        bool tainted;
         Strategy strategy;
         char *source, *fs_type, *driver, *volume_type, *context;
         AccessMode access_mode;
+        VolumeRecord record;
 } SavedVolume;
+
+/* What has become of a relabel by the service. */
+typedef enum Relabelled {
+        RELABELLED_NOT, /* there was none */
+        RELABELLED_WALKED,
+        RELABELLED_SKIPPED, /* it was known that there is nothing to do */
+        RELABELLED_VALUES,
+} Relabelled;
+DECLARE_STRING_TABLE(relabelled, Relabelled);
+
+/* A walk over all files of a volume, to relabel or to verify them. */
+typedef struct Walk {
+        Relabelled relabelled;
+        RelabelReason reason; /* unless RELABELLED_NOT */
+        bool complete;        /* it went over all files, and all went well */
+        bool blind;
+        const char *target;         /* of the mount that is walked, "" for the staged one; only to begin with */
+        uint64_t generation;        /* of the volume's record, likewise */
+        uint64_t started_usec;      /* monotonic; 0: it hasn't */
+        uint64_t duration_usec;     /* when it has ended */
+        uint64_t total;             /* estimated; 0: unknown */
+        uint64_t entries_per_sec;   /* 0: unknown */
+        uint64_t expected_end_usec; /* since the epoch; 0: unknown */
+        WalkResult result;          /* while it runs, only the counts */
+        char *text;                 /* verify: the result in a sentence */
+        JobCallback done;
+} Walk;
 
 struct Job {
         Job *prev, *next;
         Manager *manager;
+        JobObject *object; /* NULL for what only looks */
         Operation operation;
         Request request;
-        char *expected;         /* verify: the context */
+        char *expected;         /* verify: the context, found out */
+        VerifyOptions verify;   /* likewise */
         sd_bus_message **calls; /* that this job answers */
         size_t n_calls;
         char *caller;
@@ -45,7 +80,7 @@ struct Job {
         sd_bus_slot *slot;
         sd_event_source *deadline;
         JobStep step;
-        bool timed_out;
+        bool stopped; /* timed out or cancelled: the connection is half-closed, and the failure is known */
         bool answered;
         bool concluded;
 
@@ -57,35 +92,61 @@ struct Job {
         uint64_t share_mount_id;
         Failure refusal; /* plan: why a mount would be refused */
         SavedVolume saved;
-        bool acting;    /* the worker may have changed something */
-        bool settling;  /* and is being asked what is left of it */
+        Walk walk;
+        bool acting;       /* the worker may have changed something */
+        bool settling;     /* and is being asked what is left of it */
+        bool intended;     /* adopt: the holder is recorded, as an intent */
+        RecordFound found; /* adopt: what the volume carries */
+        char *found_text;
+        bool looked;    /* the volume's own account of its labels has been taken over */
+        bool staged;    /* the files are looked at before the holder has them */
         bool repeated;  /* a mount that was done before: no new decision */
         bool unmounted; /* unmount: there was a mount */
         char *holder;   /* likewise: who held it */
-        bool matches;   /* verify */
-        char *actual;   /* likewise */
 };
 
-/* Starts a job for a call that has been authorised, or lets it join the one that does just this. The request (and
- * expected, for a verify) is taken over. Returns 0; -ENOMEM; or BUSY, LIMIT_REACHED, STORE_FAILED. */
-int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const char *expected,
+/* Starts a job for a call that has been authorised, or lets it join the one that does just this. The request is taken
+ * over; for a verify and a Relabel its context is the one expected or wanted, "" for the recorded one; verify is NULL
+ * for all others. Returns 0; -ENOMEM; or BUSY, LIMIT_REACHED, STORE_FAILED. */
+int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const VerifyOptions *verify,
               Failure *f);
+/* Has it ended as soon as possible, with the result CANCELED. */
+void job_cancel(Job *job);
+
+void jobs_teardown(Manager *m);
+/* Whether a job is at work on the volume that may change its mounts. */
+bool job_is_running_on(const Manager *m, const char *volume);
+/* The same of a target. */
+bool job_is_running_at(const Manager *m, const char *target);
 
 /* For the operations' files: */
+
+/* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. */
+void job_fail(Job *job, int error);
+/* Continues with callback(job) when what was recorded is durable; with job->failure set to STORE_FAILED if it isn't.
+ */
+void job_then(Job *job, JobCallback callback);
+/* Answers those who wait for it so far. */
+void job_answer(Job *job);
+/* Ends the job: logs, counts, adds to the history, and answers once all of that is durable. */
+void job_conclude(Job *job);
+/* The volume of the job; NULL if it isn't recorded. */
+Volume *job_volume(const Job *job);
+
+/* job-worker.c: the connection to the worker, and the time a job has. */
 
 /* Calls the worker, over the job's connection or a new one, and continues with step. */
 void job_call_worker(Job *job, JobStep step, const char *member, const char *types, ...);
 int job_new_worker_call(Job *job, const char *member, sd_bus_message **ret);
 void job_send_worker_call(Job *job, JobStep step, sd_bus_message *call);
-/* Continues with callback(job) when what was recorded is durable; with job->failure set to STORE_FAILED if it isn't.
- */
-void job_then(Job *job, void (*callback)(Job *job));
-/* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. */
-void job_fail(Job *job, int error);
+/* The same for a call that walks: its progress is followed, and gives it more time. */
+void job_send_walk_call(Job *job, JobStep step, sd_bus_message *call);
+/* How long the job may take, from now on. Returns 0 or a negative errno. */
+int job_set_deadline(Job *job, uint64_t usec);
 /* Gives the job, which has failed, a connection and a deadline of its own to clean up after the worker. */
 void job_begin_settling(Job *job);
-/* Ends the job: logs, counts, adds to the history, and answers once all of that is durable. */
-void job_conclude(Job *job);
+
+/* The operations: */
 
 void job_mount_begin(Job *job);
 int job_mount_append(Job *job, sd_bus_message *reply);
@@ -95,26 +156,48 @@ void job_unmount_begin(Job *job);
 int job_unmount_append(Job *job, sd_bus_message *reply);
 void job_verify_begin(Job *job);
 int job_verify_append(Job *job, sd_bus_message *reply);
+void job_relabel_begin(Job *job);
+int job_relabel_append(Job *job, sd_bus_message *reply);
 
-/* What mount and adopt share. */
+/* job-holder.c: what mount and adopt share. */
 
 /* Whether the volume can have a holder at the target. Returns 0 with the holder that is there, of this volume, or
  * NULL; -ENOMEM; INVALID_TARGET if another volume is held there; LIMIT_REACHED. */
 int job_check_target(Job *job, Holder **ret);
 /* Takes over what Observe says. False, with job->failure set, if it says nothing, or nothing that makes sense. */
 bool job_take_observed(Job *job, sd_bus_message *reply);
+/* Copies what is needed of the plan's holder to share with: it may go while the job waits. Returns 0 or -ENOMEM. */
+int job_keep_share(Job *job);
+/* Appends what Mount and Stage have in common. */
+int job_append_mount(Job *job, sd_bus_message *call);
 /* Makes the plan from what was observed; -1, 0, 1 as in PlanInput. False, with job->failure set, if there is none. */
 bool job_make_plan(Job *job, int seclabel, const MountFact *mounted);
-/* Records the volume and a holder as the plan has it, in the given state. Returns the holder, NULL with the failure.
- */
+/* Records the volume and a holder as the plan has it, in the given state, and what the plan does to what is known of
+ * the labels. Returns the holder, NULL with the failure. */
 Holder *job_record_holder(Job *job, HolderState state, bool adopted);
-/* Takes the recorded holder back, and the volume too if the job made it. */
+/* Takes the recorded holder back, and the volume too if the job made it and nothing was learnt of it. */
 void job_revert_holder(Job *job);
 /* Notes the outcome of a mount in the record. */
 void job_record_outcome(Job *job, Holder *h);
 
-void jobs_teardown(Manager *m);
-/* Whether a job is at work on the volume that may change its mounts. */
-bool job_is_running_on(const Manager *m, const char *volume);
-/* The same of a target. */
-bool job_is_running_at(const Manager *m, const char *target);
+/* job-label.c: what is known of a volume's labels. */
+
+/* Notes what the plan does to it, if that has not been noted. */
+void job_apply_effect(Job *job);
+/* Reads what the volume carries and brings the store in line with it. Returns 0, a negative errno. */
+int job_take_record(Job *job, sd_bus_message *reply);
+int job_take_record_text(Job *job, RecordFound found, const char *text);
+/* After job_take_record(), and with job->outcome of the mount to be walked: relabels all files of the mount at target
+ * ("": the one that is staged) to the plan's context, unless it is known that there is nothing to do. Continues with
+ * done, job->walk says which it was. The record says partial, durably, before the worker is called, and complete, not
+ * yet durably, when done is. */
+void job_relabel_files(Job *job, const char *target, JobCallback done);
+/* The same, decided from the record alone, for a plan. */
+void job_foretell_relabel(Job *job);
+
+/* Checks what the worker says of a walk that runs (or, total being NULL, has ended) and takes it over. Returns
+ * whether it has come further, -EBADMSG if that can't be. */
+int walk_take_counts(Walk *w, const WalkCounts *counts, const uint64_t *total);
+/* Checks and takes over what it says in the end. Returns 0 or -EBADMSG. */
+int walk_take_result(Walk *w, WalkResult *result);
+void walk_done(Walk *w);

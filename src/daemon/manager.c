@@ -10,7 +10,7 @@
 #include "daemon/authorise.h"
 #include "daemon/bus-manager.h"
 #include "daemon/commit.h"
-#include "daemon/job.h"
+#include "daemon/job-object.h"
 #include "daemon/manager.h"
 #include "daemon/metrics-export.h"
 #include "daemon/notify.h"
@@ -220,6 +220,7 @@ Manager *manager_free(Manager *m) {
 
         commit_teardown(m);
         jobs_teardown(m);
+        job_objects_teardown(m);
         authorise_teardown(m);
         watch_stop(m);
         notify_teardown(m);

@@ -17,8 +17,11 @@
 #define MANAGER_INTERFACE "org.selvol1.Manager"
 #define VOLUME_PREFIX     "/org/selvol1/volume"
 #define VOLUME_INTERFACE  "org.selvol1.Volume"
+#define JOB_PREFIX        "/org/selvol1/job"
+#define JOB_INTERFACE     "org.selvol1.Job"
 
 typedef struct Job Job;
+typedef struct JobObject JobObject;
 typedef struct Watch Watch;
 typedef struct Deferred Deferred;
 typedef struct AuthQuery AuthQuery;
@@ -46,6 +49,9 @@ typedef struct Manager {
         Watch *watch;
         Job *jobs;
         size_t n_jobs;
+        JobObject *job_objects; /* of those that run and those that have ended, the oldest first */
+        uint64_t last_job_id;
+        sd_event_source *job_expiry;
         AuthQuery *queries;
         char *last_sender; /* whose uid the bus was asked for last */
         uid_t last_uid;
@@ -55,7 +61,7 @@ typedef struct Manager {
         uint64_t next_rewrite_usec;
         bool store_failure_told;
         /* notify.c */
-        char **changed; /* ids of volumes whose properties changed */
+        char **changed; /* paths of objects whose properties changed */
         sd_event_source *changed_source;
         /* metrics-export.c */
         sd_event_source *export_source;

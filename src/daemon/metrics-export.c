@@ -2,7 +2,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <utlist.h>
+
 #include "basic/log.h"
+#include "daemon/job-object.h"
 #include "daemon/metrics-export.h"
 #include "daemon/record.h"
 
@@ -16,7 +19,8 @@ static void count_volume(Metrics *metrics, const Volume *v) {
 }
 
 static void update_gauges(Manager *m) {
-        size_t holders = 0, tainted = 0;
+        size_t holders = 0, tainted = 0, walking = 0;
+        const JobObject *o;
         Volume *v, *next;
 
         metrics_reset(m->metrics, METRIC_TOTAL_VOLUMES);
@@ -28,6 +32,9 @@ static void update_gauges(Manager *m) {
         metrics_set(m->metrics, METRIC_HOLDERS, (double) holders);
         metrics_set(m->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
         metrics_set(m->metrics, METRIC_JOBS, (double) m->n_jobs);
+        DL_FOREACH (m->job_objects, o)
+                walking += o->job && o->announced;
+        metrics_set(m->metrics, METRIC_JOBS_WALKING, (double) walking);
         metrics_set(m->metrics, METRIC_ENFORCING, !m->node.selinux ? -1 : m->node.enforcing);
 }
 

@@ -3,6 +3,7 @@
 
 #include "basic/log.h"
 #include "core/messages.h"
+#include "daemon/bus-job.h"
 #include "daemon/bus-volume.h"
 #include "daemon/notify.h"
 
@@ -13,12 +14,13 @@ void notify_teardown(Manager *m) {
         m->changed = strv_free(m->changed);
 }
 
-static void emit_changed(Manager *m, const char *id) {
-        _cleanup_free_ char *path = volume_bus_path(id);
-
-        if (path && volumes_find(&m->volumes, id))
+/* That of an object which has gone meanwhile goes nowhere. */
+static void emit_changed(Manager *m, const char *path) {
+        if (startswith(path, VOLUME_PREFIX "/"))
                 (void) sd_bus_emit_properties_changed_strv(m->bus, path, VOLUME_INTERFACE,
                                                            volume_changing_properties());
+        else
+                (void) sd_bus_emit_properties_changed_strv(m->bus, path, JOB_INTERFACE, job_changing_properties());
 }
 
 static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -26,19 +28,57 @@ static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userda
         char **changed = TAKE_PTR(m->changed);
 
         m->changed_source = sd_event_source_unref(m->changed_source);
-        STRV_FOREACH (id, changed)
-                emit_changed(m, *id);
+        STRV_FOREACH (path, changed)
+                emit_changed(m, *path);
         strv_free(changed);
         notify_status(m);
         return 0;
 }
 
-void notify_volume_changed(Manager *m, const Volume *v) {
-        if (!strv_contains(m->changed, v->id) && strv_extend(&m->changed, v->id) < 0)
+/* Takes the path over. */
+static void notify_changed(Manager *m, char *path) {
+        _cleanup_free_ char *p = path;
+
+        if (!p || (!strv_contains(m->changed, p) && strv_extend(&m->changed, p) < 0))
                 return;
         if (!m->changed_source)
                 (void) sd_event_add_time_relative(m->event, &m->changed_source, CLOCK_MONOTONIC,
                                                   CHANGED_INTERVAL_USEC, 0, on_changed_timer, m);
+}
+
+void notify_volume_changed(Manager *m, const Volume *v) {
+        notify_changed(m, volume_bus_path(v->id));
+}
+
+void notify_job_changed(const JobObject *o) {
+        /* Nobody has been told of it yet. */
+        if (o->announced)
+                notify_changed(o->manager, job_bus_path(o->id));
+}
+
+void notify_job_new(const JobObject *o) {
+        _cleanup_free_ char *path = job_bus_path(o->id);
+
+        if (!path)
+                return;
+        (void) sd_bus_emit_object_added(o->manager->bus, path);
+        (void) sd_bus_emit_signal(o->manager->bus, MANAGER_PATH, MANAGER_INTERFACE, "JobNew", "to", o->id, path);
+}
+
+void notify_job_removed(const JobObject *o) {
+        _cleanup_free_ char *path = job_bus_path(o->id);
+
+        if (path)
+                (void) sd_bus_emit_signal(o->manager->bus, MANAGER_PATH, MANAGER_INTERFACE, "JobRemoved", "tosss",
+                                          o->id, path, o->volume, operation_to_string(o->operation),
+                                          job_object_result(o));
+}
+
+void notify_job_forgotten(const JobObject *o) {
+        _cleanup_free_ char *path = job_bus_path(o->id);
+
+        if (path)
+                (void) sd_bus_emit_object_removed(o->manager->bus, path);
 }
 
 void notify_volume_added(Manager *m, const Volume *v) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/plan.h"
+#include "daemon/job-object.h"
 #include "daemon/manager.h"
 
 /* What the bus, systemd and Prometheus are told without asking. */
@@ -12,6 +13,13 @@ void notify_teardown(Manager *m);
 void notify_volume_changed(Manager *m, const Volume *v);
 void notify_volume_added(Manager *m, const Volume *v);
 void notify_volume_removed(Manager *m, const Volume *v);
+
+/* Of jobs that walk: InterfacesAdded and JobNew, PropertiesChanged likewise, JobRemoved at their end, and
+ * InterfacesRemoved when the result is no longer kept. */
+void notify_job_new(const JobObject *o);
+void notify_job_changed(const JobObject *o);
+void notify_job_removed(const JobObject *o);
+void notify_job_forgotten(const JobObject *o);
 
 void notify_context_conflict(Manager *m, const char *volume, const Plan *plan);
 void notify_context_released(Manager *m, const Volume *v);

@@ -17,7 +17,8 @@ static const MountFact *find_fact(const MountFact *facts, size_t n, const char *
         return NULL;
 }
 
-/* A mount is published only when it is verified, so one that is there as intended is finished. */
+/* A mount is published only when it is verified, so one that is there as intended is finished. Not so what was to be
+ * adopted: it was there before. */
 static bool is_as_intended(const Volume *v, const Holder *h, const MountFact *fact) {
         return streq(fact->fs_type, v->fs_type) &&
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? v->context : "");
@@ -26,7 +27,7 @@ static bool is_as_intended(const Volume *v, const Holder *h, const MountFact *fa
 static Verdict judge(const Volume *v, const Holder *h, const MountFact *fact) {
         switch (h->state) {
         case HOLDER_MOUNTING:
-                return fact && is_as_intended(v, h, fact) ? FINISH : RELEASE;
+                return fact && !h->adopted && is_as_intended(v, h, fact) ? FINISH : RELEASE;
         case HOLDER_UNMOUNTING:
                 return fact && fact->mount_id == h->mount_id ? GO_BACK : RELEASE;
         case HOLDER_MOUNTED:

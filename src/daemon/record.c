@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
 #include "core/messages.h"
+#include "daemon/job-object.h"
 #include "daemon/record.h"
 
 /* kubelet's names of storage operations, for metrics; NULL: not one. */
 static const char *const storage_operation[OPERATIONS] = {
-        [OPERATION_MOUNT] = "volume_mount",
-        [OPERATION_ADOPT] = "volume_adopt",
-        [OPERATION_UNMOUNT] = "volume_unmount",
-        [OPERATION_VERIFY] = "volume_verify",
+        [OPERATION_MOUNT] = "volume_mount",     [OPERATION_ADOPT] = "volume_adopt",
+        [OPERATION_UNMOUNT] = "volume_unmount", [OPERATION_VERIFY] = "volume_verify",
+        [OPERATION_RELABEL] = "volume_relabel",
 };
 
 static const char *const done_message[OPERATIONS] = {
@@ -43,6 +43,31 @@ static void count_failure(Job *job, const char *plugin) {
                 metrics_count(metrics, METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, plugin, mode);
         if (job->failure.kind == FAILURE_LEVEL_REQUIRED || job->failure.kind == FAILURE_INVALID_CONTEXT)
                 metrics_count(metrics, METRIC_CONTAINER_ERRORS, mode);
+}
+
+static const char *relabel_outcome(const Walk *w) {
+        return w->relabelled == RELABELLED_SKIPPED ? "skipped" : w->complete ? "walked" : "failed";
+}
+
+static void count_walk(const Job *job) {
+        Metrics *metrics = job->manager->metrics;
+        const Walk *w = &job->walk;
+        const WalkCounts *c = &w->result.counts;
+        uint64_t unchanged = c->done - c->changed;
+
+        if (job->operation == OPERATION_VERIFY && w->started_usec > 0)
+                metrics_observe(metrics, METRIC_VERIFY_DURATION, w->duration_usec,
+                                verify_depth_to_string(job->verify.depth));
+        if (w->relabelled == RELABELLED_NOT || job->operation == OPERATION_PLAN)
+                return;
+        metrics_count(metrics, METRIC_RELABELS, relabel_outcome(w), relabel_reason_to_string(w->reason));
+        if (w->started_usec == 0)
+                return;
+        metrics_observe(metrics, METRIC_RELABEL_DURATION, w->duration_usec);
+        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->changed, "changed");
+        metrics_add(metrics, METRIC_RELABEL_ENTRIES, unchanged > c->failed ? unchanged - c->failed : 0, "unchanged");
+        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->failed, "failed");
+        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->skipped, "skipped");
 }
 
 static void count_job(Job *job, uint64_t duration) {
@@ -89,48 +114,109 @@ static void add_history(Job *job, uint64_t duration, const char *text) {
                 store_add_history(job->manager->store, q->volume, &e);
 }
 
-static void log_job(Job *job, uint64_t duration, const char *text) {
-        const Request *q = &job->request;
-        bool failed = job->failure.kind != FAILURE_NONE, planned = job->plan.text;
-        const char *message =
-                failed ? (job->failure.kind == FAILURE_CONTEXT_CONFLICT ? MESSAGE_CONFLICT
-                          : job->failure.kind == FAILURE_WORKER_FAILED  ? MESSAGE_WORKER_FAILED
-                          : job->failure.kind == FAILURE_MOUNT_FAILED || job->failure.kind == FAILURE_TIMED_OUT
-                                  ? MESSAGE_FAILED
-                                  : MESSAGE_REFUSED)
-                       : done_message[job->operation];
-        char usec[32];
+static const char *failure_message(const Job *job) {
+        switch (job->failure.kind) {
+        case FAILURE_CONTEXT_CONFLICT:
+                return MESSAGE_CONFLICT;
+        case FAILURE_WORKER_FAILED:
+                return MESSAGE_WORKER_FAILED;
+        case FAILURE_MOUNT_FAILED:
+        case FAILURE_TIMED_OUT:
+        case FAILURE_ENTRIES_FAILED:
+        case FAILURE_CANCELED:
+                return MESSAGE_FAILED;
+        default:
+                return MESSAGE_REFUSED;
+        }
+}
 
-        if (job->operation == OPERATION_VERIFY && !failed && !job->matches)
-                message = MESSAGE_VERIFY_MISMATCH;
-        (void) snprintf(usec, sizeof(usec), "%llu", (unsigned long long) duration);
+static const char *job_message(const Job *job) {
+        if (job->failure.kind != FAILURE_NONE)
+                return failure_message(job);
+        if (job->operation == OPERATION_VERIFY && !job->walk.result.matches)
+                return MESSAGE_VERIFY_MISMATCH;
+        return done_message[job->operation];
+}
+
+static const char *walk_message(const Walk *w) {
+        return w->relabelled == RELABELLED_SKIPPED ? MESSAGE_RELABEL_SKIPPED
+               : w->complete                       ? MESSAGE_RELABELLED
+                                                   : MESSAGE_RELABEL_FAILED;
+}
+
+static void log_record(Job *job, const char *message, bool failed, const char *operation, const char *text) {
+        const Request *q = &job->request;
+        const Walk *w = &job->walk;
+        bool planned = job->plan.text, walked = w->started_usec > 0, relabel = w->relabelled != RELABELLED_NOT;
+        char usec[32], id[32], entries[32], changed[32];
+
+        (void) snprintf(usec, sizeof(usec), "%llu", (unsigned long long) (now_monotonic_usec() - job->started_usec));
+        (void) snprintf(id, sizeof(id), "%llu", (unsigned long long) (job->object ? job->object->id : 0));
+        (void) snprintf(entries, sizeof(entries), "%llu", (unsigned long long) w->result.counts.done);
+        (void) snprintf(changed, sizeof(changed), "%llu", (unsigned long long) w->result.counts.changed);
 
         const LogField fields[] = {
                 { "MESSAGE_ID", message },
                 { "SELVOL_VOLUME", q->volume },
                 { "SELVOL_OPERATION", operation_to_string(job->operation) },
+                { "SELVOL_JOB", job->object ? id : NULL },
                 { "SELVOL_HOLDER", job->holder ? job->holder : q->holder },
                 { "SELVOL_TARGET", q->target },
-                { "SELVOL_CONTEXT", job->actual ? job->actual : job->plan.context },
+                { "SELVOL_CONTEXT", w->result.actual ? w->result.actual : job->plan.context },
                 { "SELVOL_STRATEGY", planned ? strategy_to_string(job->plan.strategy) : NULL },
                 { "SELVOL_REASON", planned ? reason_to_string(job->plan.reason) : NULL },
-                { "SELVOL_RESULT", failed ? failure_kind_to_string(job->failure.kind) : "done" },
+                { "SELVOL_RELABEL_REASON", relabel ? relabel_reason_to_string(w->reason) : NULL },
+                { "SELVOL_ENTRIES", walked ? entries : NULL },
+                { "SELVOL_ENTRIES_CHANGED", walked && relabel ? changed : NULL },
+                { "SELVOL_RESULT",
+                  job->failure.kind != FAILURE_NONE ? failure_kind_to_string(job->failure.kind) : "done" },
                 { "SELVOL_CALLER", job->caller },
                 { "SELVOL_DURATION_USEC", usec },
         };
 
-        log_fields(failed ? LOG_WARNING : LOG_INFO, fields, ELEMENTSOF(fields), "%s: %s: %s", q->volume,
-                   operation_to_string(job->operation), text);
+        log_fields(failed ? LOG_WARNING : LOG_INFO, fields, ELEMENTSOF(fields), "%s: %s: %s", q->volume, operation,
+                   text);
 }
 
-static const char *describe(const Job *job) {
+static char *describe_relabel(const Job *job) {
+        const Walk *w = &job->walk;
+
+        if (!w->complete)
+                return strdup(relabel_reason_text(w->reason));
+        return strdup_printf("%llu entries were looked at, and the labels of %llu were changed. %s",
+                             (unsigned long long) w->result.counts.done,
+                             (unsigned long long) w->result.counts.changed, relabel_reason_text(w->reason));
+}
+
+static char *describe(const Job *job) {
+        _cleanup_free_ char *relabel = NULL;
+
         if (job->failure.kind != FAILURE_NONE)
-                return strempty(job->failure.message);
+                return strdup(strempty(job->failure.message));
         if (job->operation == OPERATION_VERIFY)
-                return job->matches ? "The label is as expected." : "The label is not the one expected.";
+                return strdup(strempty(job->walk.text));
         if (job->operation == OPERATION_UNMOUNT)
-                return job->unmounted ? "Unmounted." : "There was nothing to unmount.";
-        return strempty(job->plan.text);
+                return strdup(job->unmounted ? "Unmounted." : "There was nothing to unmount.");
+        if (job->walk.relabelled == RELABELLED_NOT)
+                return strdup(strempty(job->plan.text));
+        relabel = describe_relabel(job);
+        if (job->operation == OPERATION_RELABEL || !relabel)
+                return TAKE_PTR(relabel);
+        return strdup_printf("%s %s", strempty(job->plan.text), relabel);
+}
+
+/* What became of the files is a record of its own, whatever operation it was for. */
+static void log_job(Job *job) {
+        bool failed = job->failure.kind != FAILURE_NONE, relabel = job->walk.relabelled != RELABELLED_NOT,
+             relabel_failed = relabel && job->walk.relabelled == RELABELLED_WALKED && !job->walk.complete;
+        _cleanup_free_ char *text = describe(job), *walk = NULL;
+
+        if (relabel && !job->repeated) {
+                walk = relabel_failed ? strdup(strempty(job->failure.message)) : describe_relabel(job);
+                log_record(job, walk_message(&job->walk), relabel_failed, "relabel", strempty(walk));
+        }
+        if (job->operation != OPERATION_RELABEL || !relabel)
+                log_record(job, job_message(job), failed, operation_to_string(job->operation), strempty(text));
 }
 
 /* A dry run is nobody's decision, and what was decided before is no new one. */
@@ -139,16 +225,19 @@ static bool is_decision(const Job *job) {
 }
 
 void record_history(Job *job) {
-        if (is_decision(job) && (job->operation != OPERATION_VERIFY || !job->matches))
-                add_history(job, now_monotonic_usec() - job->started_usec, describe(job));
+        _cleanup_free_ char *text = NULL;
+
+        if (!is_decision(job) || (job->operation == OPERATION_VERIFY && job->walk.result.matches))
+                return;
+        text = describe(job);
+        add_history(job, now_monotonic_usec() - job->started_usec, strempty(text));
 }
 
 void record_job(Job *job) {
-        uint64_t duration = now_monotonic_usec() - job->started_usec;
-
-        count_job(job, duration);
+        count_job(job, now_monotonic_usec() - job->started_usec);
+        count_walk(job);
         if (is_decision(job))
-                log_job(job, duration, describe(job));
+                log_job(job);
 }
 
 static void record_event(Manager *m, Volume *v, const Holder *h, const char *message, int priority,
@@ -177,6 +266,33 @@ void record_holder_lost(Manager *m, Volume *v, const Holder *h) {
         metrics_count(m->metrics, METRIC_HOLDERS_LOST);
         record_event(m, v, h, MESSAGE_HOLDER_LOST, LOG_NOTICE, "release",
                      "The mount was taken away by somebody else: the holder is released.");
+}
+
+void record_verdict(Manager *m, const Volume *v, RecordVerdict verdict, const char *text) {
+        _cleanup_free_ char *escaped = string_escape(strempty(text), 200);
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_RECORD_VERDICT },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_VERDICT", record_verdict_to_string(verdict) },
+        };
+
+        metrics_count(m->metrics, METRIC_RECORD_VERDICTS, record_verdict_to_string(verdict));
+        log_fields(verdict == VERDICT_BAD ? LOG_WARNING : LOG_NOTICE, fields, ELEMENTSOF(fields),
+                   "%s: the volume's own record of its labels is not the one expected (%s)%s%s. %s", v->id,
+                   record_verdict_to_string(verdict), isempty(escaped) ? "" : ": ", strempty(escaped),
+                   verdict == VERDICT_VOLUME ? "It is newer, and counts."
+                                             : "Nothing is known of the labels any more.");
+}
+
+void record_promise_broken(Manager *m, const Volume *v) {
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_RECORD_BROKEN },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_CONTEXT", v->record.context },
+        };
+
+        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
+                   "%s: labels differ that were recorded to be right: the label state is partial now.", v->id);
 }
 
 void record_forgotten(Manager *m, const Volume *v, const char *caller) {

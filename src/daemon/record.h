@@ -11,6 +11,10 @@ void record_job(Job *job);
 /* The same for what happens to a holder without a job: its mount went away, or a restart compared it with the kernel.
  */
 void record_holder_lost(Manager *m, Volume *v, const Holder *h);
+/* What a volume carries is not what is recorded. */
+void record_verdict(Manager *m, const Volume *v, RecordVerdict verdict, const char *text);
+/* Labels differ that the record says are right. */
+void record_promise_broken(Manager *m, const Volume *v);
 void record_forgotten(Manager *m, const Volume *v, const char *caller);
 void record_reconciled(Manager *m, Volume *v, const Holder *h, const char *outcome);
 

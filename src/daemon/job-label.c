@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/worker-protocol.h"
+#include "daemon/commit.h"
+#include "daemon/job-object.h"
+#include "daemon/notify.h"
+#include "daemon/record.h"
+
+/* What is known of a volume's labels: the store's account and the volume's own are brought in line, the decision what
+ * has to be done is taken on that, and the record follows what was done. */
+
+static const char *const relabelled_table[RELABELLED_VALUES] = {
+        [RELABELLED_NOT] = "",
+        [RELABELLED_WALKED] = "walked",
+        [RELABELLED_SKIPPED] = "skipped",
+};
+DEFINE_STRING_TABLE(relabelled, Relabelled);
+
+void job_apply_effect(Job *job) {
+        Volume *v = job_volume(job);
+
+        if (volume_record_apply(&v->record, job->plan.effect))
+                commit_volume(job->manager, v);
+}
+
+/* What was lost is worth a word, but where nothing was known nothing was lost. */
+static bool is_notable(const VolumeRecord *stored, RecordVerdict verdict) {
+        return verdict != VERDICT_STORE && verdict != VERDICT_AGREED &&
+               (verdict != VERDICT_MISSING || stored->label_state != LABEL_UNKNOWN);
+}
+
+int job_take_record_text(Job *job, RecordFound found, const char *text) {
+        Volume *v = job_volume(job);
+        VolumeRecord known;
+        RecordVerdict verdict;
+        int r;
+
+        r = volume_record_reconcile(&v->record, found, text, &known, &verdict);
+        if (r < 0)
+                return r;
+        if (is_notable(&v->record, verdict))
+                record_verdict(job->manager, v, verdict, text);
+        job->looked = true;
+        if (!volume_record_equal(&v->record, &known)) {
+                volume_record_done(&v->record);
+                v->record = known;
+                commit_volume(job->manager, v);
+        } else
+                volume_record_done(&known);
+        return 0;
+}
+
+int job_take_record(Job *job, sd_bus_message *reply) {
+        _cleanup_free_ char *text = NULL;
+        RecordFound found;
+        int r;
+
+        r = worker_read_volume_record(reply, &found, &text);
+        return r < 0 ? r : job_take_record_text(job, found, text);
+}
+
+/* The next record of the volume: all files have the context, or some of them. */
+static int set_record(Job *job, LabelState state) {
+        Volume *v = job_volume(job);
+        int r;
+
+        r = free_and_strdup(&v->record.context, job->plan.context);
+        if (r < 0)
+                return r;
+        v->record.label_state = state;
+        v->record.tainted = v->record.tainted && state != LABEL_COMPLETE;
+        v->record.generation = volume_record_next_generation(v->record.generation);
+        commit_volume(job->manager, v);
+        return 0;
+}
+
+/* The first ones, as many as are pleasant to read. The worker has escaped them. */
+static char *name_issues(const WalkResult *result) {
+        enum { TEXT_MAX = 2048 };
+        char *text = strdup("");
+
+        for (size_t i = 0; i < result->n_issues && text; i++) {
+                char *longer = strdup_printf("%s%s%s: %s", text, i > 0 ? "; " : "", result->issues[i].path,
+                                             result->issues[i].text);
+
+                if (longer && strlen(longer) > TEXT_MAX) {
+                        free(longer);
+                        break;
+                }
+                free(text);
+                text = longer;
+        }
+        return text;
+}
+
+static int set_entries_failed(Job *job) {
+        const WalkCounts *c = &job->walk.result.counts;
+        _cleanup_free_ char *issues = name_issues(&job->walk.result);
+
+        if (!issues)
+                return -ENOMEM;
+        return failure_set(
+                &job->failure, FAILURE_ENTRIES_FAILED,
+                "%s: %llu of %llu entries could not be relabelled: %s. The label state stays partial; call "
+                "again when that is remedied.",
+                job->request.volume, (unsigned long long) c->failed, (unsigned long long) c->done,
+                isempty(issues) ? "none of them is named" : issues);
+}
+
+static int take_relabelled(Job *job, sd_bus_message *reply) {
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
+        _cleanup_free_ char *text = NULL;
+        Volume *v = job_volume(job);
+        RecordFound found;
+        int r;
+
+        r = worker_read_relabelled(reply, &result, &found, &text);
+        if (r >= 0)
+                r = walk_take_result(&job->walk, &result);
+        if (r < 0)
+                return r;
+        if (job->walk.result.counts.failed > 0)
+                return set_entries_failed(job);
+
+        r = set_record(job, LABEL_COMPLETE);
+        if (r < 0)
+                return r;
+        job->walk.complete = true;
+        v->last_verified_usec = now_realtime_usec();
+        v->inodes_used = job->walk.result.counts.done;
+        /* The volume says the same now, or keeps no record. If not, the next one looks at all files again. */
+        return job_take_record_text(job, found, text);
+}
+
+static void relabelled(Job *job, sd_bus_message *reply) {
+        int r = 0;
+
+        job->walk.duration_usec = now_monotonic_usec() - job->walk.started_usec;
+        if (reply)
+                r = take_relabelled(job, reply);
+        if (r < 0)
+                job_fail(job, r);
+        job->walk.done(job);
+}
+
+static void begin_walk(Job *job) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        const WalkOptions *o = &job->request.walk;
+        int r;
+
+        if (job->failure.kind != FAILURE_NONE) {
+                job->walk.done(job);
+                return;
+        }
+        r = job_new_worker_call(job, WORKER_RELABEL, &call);
+        if (r >= 0)
+                r = sd_bus_message_append(call, WORKER_RELABEL_IN, job->walk.target, job->outcome.fact.mount_id,
+                                          job->plan.context, (int) job->walk.blind, job->walk.generation, o->threads,
+                                          o->entries_per_sec, (int) o->idle);
+        if (r < 0) {
+                job_fail(job, r);
+                job->walk.done(job);
+                return;
+        }
+        job_object_announce(job->object);
+        /* From here on the answer is the job itself. */
+        if (job->operation == OPERATION_RELABEL) {
+                job->acting = true;
+                job_answer(job);
+        }
+        job_send_walk_call(job, relabelled, call);
+}
+
+void job_relabel_files(Job *job, const char *target, JobCallback done) {
+        const Volume *v = job_volume(job);
+        RelabelDecision d =
+                relabel_decide(&v->record, job->outcome.root_context, job->plan.context, job->request.walk.force);
+        Walk *w = &job->walk;
+        int r;
+
+        w->reason = d.reason;
+        w->done = done;
+        if (!d.walk) {
+                w->relabelled = RELABELLED_SKIPPED;
+                done(job);
+                return;
+        }
+        w->relabelled = RELABELLED_WALKED;
+        w->blind = d.blind;
+        w->target = target;
+        w->generation = v->record.generation;
+        w->total = job->outcome.inodes_used;
+        r = set_record(job, LABEL_PARTIAL);
+        if (r < 0) {
+                job_fail(job, r);
+                done(job);
+        } else
+                job_then(job, begin_walk);
+}
+
+void job_foretell_relabel(Job *job) {
+        const Volume *v = job_volume(job);
+        const VolumeRecord nothing = { 0 }, *known = v ? &v->record : &nothing;
+        /* The root is seen when it is mounted. */
+        RelabelDecision d = relabel_decide(known, known->context, job->plan.context, job->request.walk.force);
+
+        job->walk.relabelled = d.walk ? RELABELLED_WALKED : RELABELLED_SKIPPED;
+        job->walk.reason = d.reason;
+}
