@@ -10,6 +10,16 @@
  *   busy                                   can't be unmounted
  *   xfs, vfat                              holds such a file system
  *   nonsense                               answers with rubbish
+ *   norecord                               keeps no record of its labels
+ *   walk-slow                              walks for a second
+ *   walk-crawl, walk-hang                  walks for ever, or stops walking without an end
+ *   walk-die                               ends in the middle of a walk
+ *   walk-fails                             can't relabel some entries
+ *   walk-nonsense, walk-back, walk-rubbish says what can't be of a walk: while it walks, or in the end
+ *   mismatch                               has wrong labels further down
+ *
+ * What a volume carries is in DIRECTORY/record-NAME and DIRECTORY/root-NAME, NAME being that last part. Relabel notes
+ * its arguments in DIRECTORY/relabels, and keeps a copy of the state as it is at that moment.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -25,7 +35,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/failure.h"
+#include "core/volume-record.h"
 #include "core/worker-protocol.h"
 
 enum { CONNECTIONS_MAX = 64, LOOK_INTERVAL_USEC = 50000 };
@@ -172,7 +182,7 @@ static int verb_observe(sd_bus_message *call, void *userdata, sd_bus_error *erro
                 _exit(1);
         if (behaves(source, "slow-observe"))
                 slow_down();
-        if (isempty(source) != find_mount(target, &here))
+        if (!isempty(target) && isempty(source) != find_mount(target, &here))
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "It is a mount already, or none.");
 
         f = open_table("r+");
@@ -194,6 +204,86 @@ static int verb_observe(sd_bus_message *call, void *userdata, sd_bus_error *erro
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
+/* What the volume carries, as files of the directory. */
+static void volume_path(char path[static 512], const char *what, const char *source) {
+        const char *name = strrchr(source, '/');
+
+        (void) snprintf(path, 512, "%s/%s-%s", directory, what, name ? name + 1 : "none");
+}
+
+static void write_text(const char *path, const char *text) {
+        FILE *f = fopen(path, "w");
+
+        if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+                abort();
+}
+
+static bool read_text(const char *path, char text[static VOLUME_RECORD_MAX]) {
+        FILE *f = fopen(path, "r");
+        size_t n;
+
+        if (!f)
+                return false;
+        n = fread(text, 1, VOLUME_RECORD_MAX - 1, f);
+        text[n] = '\0';
+        (void) fclose(f);
+        return true;
+}
+
+static const char *root_of(const Mount *m) {
+        static char text[VOLUME_RECORD_MAX];
+        char path[512];
+
+        if (!isempty(context_of(m)))
+                return context_of(m);
+        volume_path(path, "root", m->source);
+        return read_text(path, text) ? text : "system_u:object_r:unlabeled_t:s0";
+}
+
+static RecordFound read_record(const char *source, char text[static VOLUME_RECORD_MAX]) {
+        char path[512];
+
+        text[0] = '\0';
+        if (behaves(source, "norecord"))
+                return RECORD_UNSUPPORTED;
+        volume_path(path, "record", source);
+        return read_text(path, text) ? RECORD_PRESENT : RECORD_ABSENT;
+}
+
+static void write_record(const char *source, const VolumeRecord *r) {
+        _cleanup_free_ char *text = volume_record_format(r);
+        char path[512];
+
+        if (!text)
+                abort();
+        if (behaves(source, "norecord"))
+                return;
+        volume_path(path, "record", source);
+        write_text(path, text);
+}
+
+/* As the real one does. */
+static void mark(const char *source, const char *effect) {
+        _cleanup_(volume_record_done) VolumeRecord record = { 0 };
+        char text[VOLUME_RECORD_MAX];
+        RecordFound found = read_record(source, text);
+        int e = record_effect_from_string(effect);
+
+        if (e < 0)
+                abort();
+        if (found == RECORD_PRESENT && volume_record_parse(text, strlen(text), &record) < 0)
+                return;
+        if ((found == RECORD_PRESENT || e == EFFECT_TAINT) && volume_record_apply(&record, (RecordEffect) e))
+                write_record(source, &record);
+}
+
+static int append_record(sd_bus_message *reply, const char *source) {
+        char text[VOLUME_RECORD_MAX];
+        RecordFound found = read_record(source, text);
+
+        return sd_bus_message_append(reply, VOLUME_RECORD_SIGNATURE, record_found_to_string(found), text);
+}
+
 static int append_outcome(sd_bus_message *reply, const Mount *m) {
         int r;
 
@@ -201,48 +291,100 @@ static int append_outcome(sd_bus_message *reply, const Mount *m) {
         if (r >= 0)
                 r = append_fact(reply, m);
         if (r >= 0)
-                r = sd_bus_message_append(reply, "sbt", context_of(m), m->read_only, UINT64_C(300));
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+                r = sd_bus_message_append(reply, "sbt", root_of(m), m->read_only, UINT64_C(300));
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : append_record(reply, m->source);
 }
 
-static int verb_mount(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+static int reply_outcome(sd_bus_message *call, const Mount *m) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = append_outcome(reply, m);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int read_mount(sd_bus_message *call, Mount *m) {
         const char *source, *type, *target, *context, *share;
         _cleanup_strv_ char **options = NULL;
         uint64_t share_id;
-        Mount m = { 0 };
         int r;
 
         r = sd_bus_message_read(call, "sss", &source, &type, &target);
         if (r >= 0)
                 r = sd_bus_message_read_strv(call, &options);
         if (r >= 0)
-                r = sd_bus_message_read(call, "sbst", &context, &m.read_only, &share, &share_id);
+                r = sd_bus_message_read(call, "sbst", &context, &m->read_only, &share, &share_id);
         if (r < 0)
                 return r;
-        if (behaves(source, "hang-mount"))
-                hang();
-        if (behaves(source, "die-mount"))
-                _exit(1);
-        if (behaves(source, "slow-mount"))
-                slow_down();
-        if (behaves(source, "drop-context"))
-                return sd_bus_error_set(error, ERROR_PREFIX "ContextDropped", "The kernel shows no context.");
+        (void) snprintf(m->target, sizeof(m->target), "%s", target);
+        (void) snprintf(m->source, sizeof(m->source), "%s", source);
+        (void) snprintf(m->fs_type, sizeof(m->fs_type), "%s", type);
+        (void) snprintf(m->context, sizeof(m->context), "%s", isempty(context) ? "-" : context);
+        return 0;
+}
 
-        (void) snprintf(m.target, sizeof(m.target), "%s", target);
-        (void) snprintf(m.source, sizeof(m.source), "%s", source);
-        (void) snprintf(m.fs_type, sizeof(m.fs_type), "%s", type);
-        (void) snprintf(m.context, sizeof(m.context), "%s", isempty(context) ? "-" : context);
-        add_mount(&m, &m.id);
-        if (behaves(source, "die-after"))
+/* The mount itself, of Mount and Publish. */
+static int make_mount(sd_bus_message *call, Mount *m, const char *effect) {
+        mark(m->source, effect);
+        add_mount(m, &m->id);
+        if (behaves(m->source, "die-after"))
                 _exit(1);
-        if (behaves(source, "hang-after"))
+        if (behaves(m->source, "hang-after"))
                 hang();
+        return reply_outcome(call, m);
+}
 
-        r = sd_bus_message_new_method_return(call, &reply);
+static int verb_mount(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *effect;
+        Mount m = { 0 };
+        int r;
+
+        r = read_mount(call, &m);
         if (r >= 0)
-                r = append_outcome(reply, &m);
-        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+                r = sd_bus_message_read(call, "s", &effect);
+        if (r < 0)
+                return r;
+        if (behaves(m.source, "hang-mount"))
+                hang();
+        if (behaves(m.source, "die-mount"))
+                _exit(1);
+        if (behaves(m.source, "slow-mount"))
+                slow_down();
+        if (behaves(m.source, "drop-context"))
+                return sd_bus_error_set(error, ERROR_PREFIX "ContextDropped", "The kernel shows no context.");
+        return make_mount(call, &m, effect);
+}
+
+static Mount staged;
+static bool is_staged;
+
+static int verb_stage(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        int r = read_mount(call, &staged);
+
+        if (r < 0)
+                return r;
+        if (behaves(staged.source, "hang-stage"))
+                hang();
+        is_staged = true;
+        staged.id = 999;
+        return reply_outcome(call, &staged);
+}
+
+static int verb_publish(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *effect;
+        int r = sd_bus_message_read(call, "s", &effect);
+
+        if (r < 0)
+                return r;
+        if (!is_staged || isempty(staged.target))
+                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is staged.");
+        if (behaves(staged.source, "publish-fails"))
+                return sd_bus_error_set(error, ERROR_PREFIX "MountFailed", "It can't be attached.");
+        return make_mount(call, &staged, effect);
 }
 
 static int verb_inspect(sd_bus_message *call, void *userdata, sd_bus_error *error) {
@@ -264,17 +406,180 @@ static int verb_inspect(sd_bus_message *call, void *userdata, sd_bus_error *erro
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
-static int verb_verify(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        const char *target, *expected;
+static int verb_mark(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *target, *effect;
+        uint64_t id;
         Mount m;
         int r;
 
-        r = sd_bus_message_read(call, "ss", &target, &expected);
+        r = sd_bus_message_read(call, WORKER_MARK_IN, &target, &id, &effect);
+        if (r < 0)
+                return r;
+        if (!find_mount(target, &m) || m.id != id || behaves(m.source, "mark-busy"))
+                return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It isn't there any more.");
+        mark(m.source, effect);
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = append_record(reply, m.source);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static void send_progress(sd_bus *bus, uint64_t done, uint64_t changed, uint64_t total) {
+        if (sd_bus_emit_signal(bus, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS, WORKER_PROGRESS_SIGNATURE, done,
+                               changed, UINT64_C(0), UINT64_C(0), UINT64_C(0), total) < 0 ||
+            sd_bus_flush(bus) < 0)
+                _exit(1);
+}
+
+/* What goes on before the end of Relabel and Verify. */
+static void walk(sd_bus *bus, const char *source, bool changes) {
+        if (behaves(source, "walk-slow"))
+                for (uint64_t done = 0; done <= 250; done += 25) {
+                        send_progress(bus, done, changes ? done : 0, 300);
+                        (void) usleep(100000);
+                }
+        if (behaves(source, "walk-hang") || behaves(source, "walk-die") || behaves(source, "walk-nonsense"))
+                send_progress(bus, 10, behaves(source, "walk-nonsense") ? 11 : 0, 300);
+        if (behaves(source, "walk-back"))
+                send_progress(bus, 1000, 0, 300);
+        if (behaves(source, "walk-hang") || behaves(source, "walk-nonsense"))
+                hang();
+        if (behaves(source, "walk-die"))
+                _exit(1);
+        for (uint64_t done = 1; behaves(source, "walk-crawl"); done++) {
+                send_progress(bus, done, 0, 1000000);
+                (void) usleep(50000);
+        }
+}
+
+static void note_relabel(const char *line) {
+        _cleanup_free_ char *copy = NULL;
+        char path[512];
+        FILE *f;
+
+        (void) snprintf(path, sizeof(path), "%s/relabels", directory);
+        f = fopen(path, "a");
+        if (!f || fprintf(f, "%s\n", line) < 0 || fclose(f) != 0)
+                abort();
+        copy = strdup_printf("rm -rf '%s/then' && cp -r '%s/state' '%s/then'", directory, directory, directory);
+        if (!copy || system(copy) != 0)
+                abort();
+}
+
+static int reply_relabelled(sd_bus_message *call, const char *source) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        bool fails = behaves(source, "walk-fails");
+        uint64_t done = 300, changed = 250;
+        int r;
+
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0),
+                                          fails ? UINT64_C(20) : UINT64_C(0), UINT64_C(1));
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ss)");
+        for (unsigned i = 0; i < 16 && fails && r >= 0; i++) {
+                char path[64];
+
+                (void) snprintf(path, sizeof(path), "dir/file-%u\\x0a", i);
+                r = sd_bus_message_append(reply, "(ss)", path, "immutable: chattr -i it");
+        }
+        if (r >= 0 && behaves(source, "walk-rubbish"))
+                r = sd_bus_message_append(reply, "(ss)", "a\033[31m", "b");
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "as", 1, "lost+found");
+        if (r >= 0)
+                r = append_record(reply, source);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *target, *context;
+        uint64_t id, generation, rate;
+        char line[1024], path[512];
+        uint32_t threads;
+        int blind, idle, r;
+        Mount m;
+
+        r = sd_bus_message_read(call, WORKER_RELABEL_IN, &target, &id, &context, &blind, &generation, &threads, &rate,
+                                &idle);
+        if (r < 0)
+                return r;
+        (void) snprintf(line, sizeof(line),
+                        "target=%s context=%s blind=%i generation=%llu threads=%u rate=%llu idle=%i", target, context,
+                        blind, (unsigned long long) generation, threads, (unsigned long long) rate, idle);
+        note_relabel(line);
+        if (!isempty(target) && (!find_mount(target, &m) || m.id != id))
+                return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It isn't there any more.");
+        if (isempty(target) && !is_staged)
+                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is staged.");
+        if (isempty(target))
+                m = staged;
+        if (behaves(m.source, "walk-unsupported"))
+                return sd_bus_error_set(error, ERROR_PREFIX "NotSupported", "It keeps no labels.");
+
+        VolumeRecord record = { .label_state = LABEL_PARTIAL,
+                                .context = (char *) context,
+                                .generation = generation + 1 };
+        write_record(m.source, &record);
+        walk(sd_bus_message_get_bus(call), m.source, true);
+        if (!behaves(m.source, "walk-fails")) {
+                record.label_state = LABEL_COMPLETE;
+                record.generation++;
+                write_record(m.source, &record);
+                volume_path(path, "root", m.source);
+                write_text(path, context);
+        }
+        return reply_relabelled(call, m.source);
+}
+
+static int reply_verified(sd_bus_message *call, const Mount *m, const char *expected, const char *depth) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        uint64_t done = streq(depth, "root") ? 1 : streq(depth, "sample") ? 459 : 300;
+        bool wrong = behaves(m->source, "mismatch") && done > 1, matches = streq(root_of(m), expected) && !wrong;
+        int r;
+
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "bs", (int) (behaves(m->source, "walk-rubbish") || matches),
+                                          root_of(m));
+        if (r >= 0)
+                r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, UINT64_C(0),
+                                          matches    ? UINT64_C(0)
+                                          : done > 1 ? UINT64_C(2)
+                                                     : UINT64_C(1),
+                                          UINT64_C(0), UINT64_C(0));
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ss)");
+        if (r >= 0 && !matches)
+                r = sd_bus_message_append(reply, "(ss)", "dir/a", "system_u:object_r:tmp_t:s0");
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "d", streq(depth, "sample") && matches ? 0.0099 : 0.0);
+        return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static int verb_verify(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        const char *target, *expected, *depth;
+        double confidence, share;
+        uint64_t rate;
+        uint32_t threads;
+        int idle, r;
+        Mount m;
+
+        r = sd_bus_message_read(call, WORKER_VERIFY_IN, &target, &expected, &depth, &confidence, &share, &threads,
+                                &rate, &idle);
         if (r < 0)
                 return r;
         if (!find_mount(target, &m))
-                m = (Mount){ .context = "system_u:object_r:unlabeled_t:s0" };
-        return sd_bus_reply_method_return(call, "bs", (int) streq(context_of(&m), expected), context_of(&m));
+                m = (Mount){ .source = "/dev/none", .context = "system_u:object_r:unlabeled_t:s0" };
+        if (!streq(depth, "root"))
+                walk(sd_bus_message_get_bus(call), m.source, false);
+        return reply_verified(call, &m, expected, depth);
 }
 
 static int verb_unmount(sd_bus_message *call, void *userdata, sd_bus_error *error) {
@@ -387,6 +692,12 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_METHOD(WORKER_OBSERVE, WORKER_OBSERVE_IN, WORKER_OBSERVE_OUT, verb_observe,
                       SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_MOUNT, WORKER_MOUNT_IN, WORKER_MOUNT_OUT, verb_mount, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_STAGE, WORKER_STAGE_IN, WORKER_STAGE_OUT, verb_stage, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_PUBLISH, WORKER_PUBLISH_IN, WORKER_PUBLISH_OUT, verb_publish,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_MARK, WORKER_MARK_IN, WORKER_MARK_OUT, verb_mark, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_RELABEL, WORKER_RELABEL_IN, WORKER_RELABEL_OUT, verb_relabel,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_INSPECT, WORKER_INSPECT_IN, WORKER_INSPECT_OUT, verb_inspect,
                       SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_VERIFY, WORKER_VERIFY_IN, WORKER_VERIFY_OUT, verb_verify, SD_BUS_VTABLE_UNPRIVILEGED),

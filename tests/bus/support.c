@@ -264,3 +264,92 @@ void write_file(Fixture *f, const char *name, const char *text) {
         g_file_set_contents(path, text, -1, &error);
         g_assert_no_error(error);
 }
+
+char *read_file(Fixture *f, const char *name) {
+        g_autofree char *path = g_build_filename(f->directory, name, NULL);
+        char *text = NULL;
+
+        return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
+}
+
+void run_for(guint ms) {
+        for (gint64 end = g_get_monotonic_time() + (gint64) ms * 1000; g_get_monotonic_time() < end; g_usleep(1000))
+                g_main_context_iteration(NULL, FALSE);
+}
+
+void assert_metric(Fixture *f, const char *line) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+        const char *text;
+
+        reply = call(f, "GetMetrics", NULL, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s)", &text);
+        if (!strstr(text, line))
+                g_test_message("%s", text);
+        g_assert_nonnull(strstr(text, line));
+}
+
+GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
+        g_autoptr(GVariant) reply = NULL, boxed = NULL;
+        g_autoptr(GError) error = NULL;
+
+        reply = g_dbus_connection_call_sync(f->client, "org.selvol1", path, "org.freedesktop.DBus.Properties", "Get",
+                                            g_variant_new("(ss)", interface, property), G_VARIANT_TYPE("(v)"),
+                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
+        g_assert_no_error(error);
+        boxed = g_variant_get_child_value(reply, 0);
+        return g_variant_get_variant(boxed);
+}
+
+char *get_text(Fixture *f, const char *path, const char *interface, const char *property) {
+        g_autoptr(GVariant) value = get_property_at(f, path, interface, property);
+
+        if (g_variant_is_of_type(value, G_VARIANT_TYPE_STRING) ||
+            g_variant_is_of_type(value, G_VARIANT_TYPE_OBJECT_PATH))
+                return g_variant_dup_string(value, NULL);
+        return g_variant_print(value, FALSE);
+}
+
+char *get_volume_text(Fixture *f, const char *element, const char *property) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
+
+        return get_text(f, path, "org.selvol1.Volume", property);
+}
+
+char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error) {
+        g_autoptr(GVariant) reply = NULL;
+        char *path = NULL;
+
+        reply = call(f, "Relabel", g_variant_new("(ss@a{sv})", volume, context, options_variant(options)), error);
+        if (reply)
+                g_variant_get(reply, "(o)", &path);
+        return path;
+}
+
+GVariant *job_wait(Fixture *f, const char *job, const char *result) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+        const char *actual;
+        GVariant *details;
+
+        reply = call_end(f, call_start_at(f, job, "org.selvol1.Job", "Wait", NULL), &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s@a{sv})", &actual, &details);
+        g_assert_cmpstr(actual, ==, result);
+        return details;
+}
+
+const char *get_string(GVariant *dictionary, const char *key) {
+        const char *s = NULL;
+
+        g_assert_true(g_variant_lookup(dictionary, key, "&s", &s));
+        return s;
+}
+
+guint64 get_number(GVariant *dictionary, const char *key) {
+        guint64 n = 0;
+
+        g_assert_true(g_variant_lookup(dictionary, key, "t", &n));
+        return n;
+}

@@ -43,6 +43,20 @@ gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError
 /* Asserts that it is org.selvol1.Error.KIND and that the message holds the text; frees it. */
 void assert_error(GError *error, const char *kind, const char *text);
 
+/* A property of any object of the service. */
+GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property);
+/* The same as text, and of the volume with the encoded id. */
+char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
+char *get_volume_text(Fixture *f, const char *element, const char *property);
+
+/* Relabel; returns the job's path, to be freed, or NULL with *error. options may be NULL. */
+char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error);
+/* Job.Wait: asserts the result. Returns the details. */
+GVariant *job_wait(Fixture *f, const char *job, const char *result);
+/* A string, or a number, of a dictionary; asserts that it is there. */
+const char *get_string(GVariant *dictionary, const char *key);
+guint64 get_number(GVariant *dictionary, const char *key);
+
 /* The call that polkit has been sent; asserts that there is one within a second. */
 GDBusMethodInvocation *polkit_pop(Fixture *f);
 void polkit_answer(GDBusMethodInvocation *question, gboolean authorised, gboolean challenge);
@@ -50,6 +64,11 @@ void polkit_answer(GDBusMethodInvocation *question, gboolean authorised, gboolea
 /* The pretended mount table as text. */
 char *mount_table(Fixture *f);
 void write_file(Fixture *f, const char *name, const char *text);
+/* "" if it isn't there. */
+char *read_file(Fixture *f, const char *name);
+/* Asserts that GetMetrics has the text. */
+void assert_metric(Fixture *f, const char *line);
+void run_for(guint ms);
 /* Runs the main loop until the condition holds, five seconds at most. */
 #define WAIT_FOR(f, condition)                                              \
         do {                                                                \

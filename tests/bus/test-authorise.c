@@ -23,8 +23,10 @@ static const struct {
         { "UnmountVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.unmount-volume" },
         { "AdoptVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.adopt-volume" },
         { "VerifyLabel", "('v', '', @a{sv} {})", "org.selvol1.verify-label" },
+        { "Relabel", "('v', '', @a{sv} {})", "org.selvol1.relabel-volume" },
         { "ForgetVolume", "('v', @a{sv} {})", "org.selvol1.forget-volume" },
         { "GetVolume", "('v',)", "org.selvol1.inspect" },
+        { "GetJob", "(@t 1,)", "org.selvol1.inspect" },
         { "GetMetrics", NULL, "org.selvol1.inspect" },
 };
 
@@ -108,6 +110,68 @@ static void test_table_is_complete(Fixture *f, gconstpointer data) {
         }
 }
 
+/* It has gone on until somebody may end it. */
+static void assert_allowed_job(Fixture *f, const char *job) {
+        GAsyncResult *waiting = call_start_at(f, job, "org.selvol1.Job", "Wait", NULL), *cancelling;
+        g_autoptr(GVariant) waited = NULL, cancelled = NULL;
+        GError *error = NULL;
+        const char *result;
+
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        cancelling = call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL);
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        cancelled = call_end(f, cancelling, &error);
+        g_assert_no_error(error);
+        waited = call_end(f, waiting, &error);
+        g_assert_no_error(error);
+        g_variant_get(waited, "(&s@a{sv})", &result, NULL);
+        g_assert_cmpstr(result, ==, "Canceled");
+}
+
+/* Those of a job, which has to be there first. */
+static void test_job(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *interface, *method, *arguments, *action;
+        } calls[] = {
+                { "org.selvol1.Job", "Wait", NULL, "org.selvol1.inspect" },
+                { "org.selvol1.Job", "Cancel", NULL, "org.selvol1.cancel-job" },
+                { "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Job',)", "org.selvol1.inspect" },
+        };
+        g_autofree char *xml = NULL, *job = NULL;
+        g_autoptr(GDBusNodeInfo) node = NULL;
+        g_autoptr(GVariant) mounted = NULL, started = NULL;
+        GAsyncResult *pending;
+        GError *error = NULL;
+
+        g_assert_true(g_file_get_contents(SOURCE_ROOT "/dbus/org.selvol1.Job.xml", &xml, NULL, NULL));
+        node = g_dbus_node_info_new_for_xml(xml, NULL);
+        for (GDBusMethodInfo **m = node->interfaces[0]->methods; *m; m++)
+                g_assert_true(g_str_equal((*m)->name, "Wait") || g_str_equal((*m)->name, "Cancel"));
+
+        pending = call_start(f, "MountVolume",
+                             parse("('v', '/dev/walk-crawl', '" T1 "', {'SELinuxLevel': <'s0:c1'>})"));
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        mounted = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        pending = call_start(f, "Relabel", parse("('v', '', @a{sv} {})"));
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        started = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        g_variant_get(started, "(o)", &job);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                GDBusMethodInvocation *question;
+
+                pending = call_start_at(f, job, calls[i].interface, calls[i].method, parse(calls[i].arguments));
+                question = polkit_pop(f);
+                check_question(question, calls[i].action);
+                polkit_answer(question, FALSE, FALSE);
+                g_assert_null(call_end(f, pending, &error));
+                assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", calls[i].action);
+        }
+        assert_allowed_job(f, job);
+}
+
 static void test_allowed(Fixture *f, gconstpointer data) {
         GAsyncResult *pending = call_start(f, "MountVolume", parse(methods[0].arguments));
         g_autoptr(GVariant) reply = NULL;
@@ -185,7 +249,7 @@ static void test_object_gone(Fixture *f, gconstpointer data) {
                 questions[i] = polkit_pop(f);
                 check_question(questions[i], "org.selvol1.inspect");
         }
-        pending = call_start(f, "ForgetVolume", parse(methods[5].arguments));
+        pending = call_start(f, "ForgetVolume", parse("('v', @a{sv} {})"));
         polkit_answer(polkit_pop(f), TRUE, FALSE);
         forgotten = call_end(f, pending, &error);
         g_assert_no_error(error);
@@ -223,6 +287,7 @@ int main(int argc, char *argv[]) {
         g_test_add("/authorise/denied", Fixture, NULL, set_up, test_denied, tear_down);
         g_test_add("/authorise/standard-interfaces", Fixture, NULL, set_up, test_standard_interfaces, tear_down);
         g_test_add("/authorise/table-is-complete", Fixture, NULL, set_up, test_table_is_complete, tear_down);
+        g_test_add("/authorise/job", Fixture, NULL, set_up, test_job, tear_down);
         g_test_add("/authorise/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
         g_test_add("/authorise/challenge", Fixture, NULL, set_up, test_challenge, tear_down);
         g_test_add("/authorise/error", Fixture, NULL, set_up, test_error, tear_down);

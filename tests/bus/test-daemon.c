@@ -41,15 +41,8 @@ static void assert_mounted(GVariant *reply, const char *context, const char *fla
 /* A property of a volume, by its encoded path. */
 static GVariant *get_property(Fixture *f, const char *element, const char *property) {
         g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
-        g_autoptr(GVariant) reply = NULL, boxed = NULL;
-        g_autoptr(GError) error = NULL;
 
-        reply = g_dbus_connection_call_sync(f->client, "org.selvol1", path, "org.freedesktop.DBus.Properties", "Get",
-                                            g_variant_new("(ss)", "org.selvol1.Volume", property),
-                                            G_VARIANT_TYPE("(v)"), G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
-        g_assert_no_error(error);
-        boxed = g_variant_get_child_value(reply, 0);
-        return g_variant_get_variant(boxed);
+        return get_property_at(f, path, "org.selvol1.Volume", property);
 }
 
 static gsize count_holders(Fixture *f, const char *element) {
@@ -600,11 +593,6 @@ static void test_objects(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(g_variant_n_children(objects), ==, 2);
 }
 
-static void run_for(guint ms) {
-        for (gint64 end = g_get_monotonic_time() + (gint64) ms * 1000; g_get_monotonic_time() < end; g_usleep(1000))
-                g_main_context_iteration(NULL, FALSE);
-}
-
 static GVariant *unmount_arguments(const char *volume, const char *target) {
         return g_variant_new_parsed("(%s, %s, @a{sv} {})", volume, target);
 }
@@ -619,19 +607,6 @@ static GVariant *get_history(Fixture *f, const char *object) {
                                             &error);
         g_assert_no_error(error);
         return g_variant_get_child_value(reply, 0);
-}
-
-static void assert_metric(Fixture *f, const char *line) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
-        const char *text;
-
-        reply = call(f, "GetMetrics", NULL, &error);
-        g_assert_no_error(error);
-        g_variant_get(reply, "(&s)", &text);
-        if (!strstr(text, line))
-                g_test_message("%s", text);
-        g_assert_nonnull(strstr(text, line));
 }
 
 /* Published, but too late: it is taken away again, is no success in any record, and may have been written to. */

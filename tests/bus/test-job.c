@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Jobs on the bus, by way of Relabel: how they begin, are watched, waited for and cancelled, and what is on disk
+ * meanwhile. */
+
+#include <signal.h>
+
+#include "store/store.h"
+#include "support.h"
+
+#define T1        "/var/lib/kubelet/pods/a/volumes/v"
+#define T2        "/var/lib/kubelet/pods/b/volumes/v"
+#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define CONTEXT_B "system_u:object_r:container_file_t:s0:c20,c30"
+#define ALWAYS_A  "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>}"
+#define JOB       "org.selvol1.Job"
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+static void mount_always(Fixture *f, const char *volume, const char *source, const char *target) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        reply = call_mount(f, volume, source, target, ALWAYS_A, &error);
+        g_assert_no_error(error);
+}
+
+/* Known, and held by nobody. */
+static void make_free(Fixture *f, const char *volume, const char *source) {
+        GError *error = NULL;
+
+        mount_always(f, volume, source, T1);
+        g_assert_true(call_unmount(f, volume, T1, &error));
+        g_assert_no_error(error);
+}
+
+static void assert_label(Fixture *f, const char *state, const char *context) {
+        g_autofree char *actual_state = get_volume_text(f, "v", "LabelState"),
+                        *actual_context = get_volume_text(f, "v", "LabelContext");
+
+        g_assert_cmpstr(actual_state, ==, state);
+        g_assert_cmpstr(actual_context, ==, context);
+}
+
+/* What the store had on disk when the worker was called. */
+static void assert_stored_then(Fixture *f, LabelState state, const char *context, guint64 generation) {
+        g_autofree char *path = g_build_filename(f->directory, "then", "state.db", NULL);
+        Volumes all = { 0 };
+        Store *store = NULL;
+        Volume *v;
+
+        g_assert_cmpint(store_open(path, &store), ==, 0);
+        g_assert_cmpint(store_load(store, &all), ==, 0);
+        v = volumes_find(&all, "v");
+        g_assert_nonnull(v);
+        g_assert_cmpint((int) v->record.label_state, ==, (int) state);
+        g_assert_cmpstr(v->record.context, ==, context);
+        g_assert_cmpuint(v->record.generation, ==, generation);
+        volumes_done(&all);
+        store_close(store);
+}
+
+static void test_held(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *again = NULL, *forced = NULL, *said = NULL, *volume_job = NULL;
+        g_autoptr(GVariant) details = NULL, skipped = NULL, walked = NULL, failures = NULL;
+        GError *error = NULL;
+
+        mount_always(f, "v", "/dev/vdb", T1);
+        assert_label(f, "unknown", "");
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpstr(job, ==, "/org/selvol1/job/2");
+        details = job_wait(f, job, "done");
+        g_assert_cmpstr(get_string(details, "Relabel"), ==, "walked");
+        g_assert_cmpstr(get_string(details, "RelabelReason"), ==, "unknown");
+        g_assert_cmpuint(get_number(details, "EntriesDone"), ==, 300);
+        g_assert_cmpuint(get_number(details, "EntriesChanged"), ==, 250);
+        g_assert_cmpuint(get_number(details, "EntriesSkipped"), ==, 1);
+        failures = g_variant_lookup_value(details, "Failures", G_VARIANT_TYPE("a(ss)"));
+        g_assert_cmpuint(g_variant_n_children(failures), ==, 0);
+        assert_label(f, "complete", CONTEXT_A);
+        assert_stored_then(f, LABEL_PARTIAL, CONTEXT_A, 1);
+        volume_job = get_volume_text(f, "v", "Job");
+        g_assert_cmpstr(volume_job, ==, "/");
+
+        again = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        skipped = job_wait(f, again, "done");
+        g_assert_cmpstr(get_string(skipped, "Relabel"), ==, "skipped");
+        g_assert_cmpstr(get_string(skipped, "RelabelReason"), ==, "complete");
+        g_assert_nonnull(strstr(get_string(skipped, "RelabelText"), "root's label agrees"));
+
+        forced = call_relabel(f, "v", "",
+                              "{'Force': <true>, 'Threads': <@u 3>, 'MaxEntriesPerSecond': <@t 500>, "
+                              "'IOSchedulingClass': <'idle'>}",
+                              &error);
+        g_assert_no_error(error);
+        walked = job_wait(f, forced, "done");
+        g_assert_cmpstr(get_string(walked, "RelabelReason"), ==, "forced");
+        said = read_file(f, "relabels");
+        g_assert_cmpstr(said, ==,
+                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=0 threads=0 rate=0 idle=0\n"
+                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=2 threads=3 rate=500 idle=1\n");
+        assert_metric(f, "selvol_relabels_total{outcome=\"walked\",reason=\"unknown\"} 1\n");
+        assert_metric(f, "selvol_relabels_total{outcome=\"skipped\",reason=\"complete\"} 1\n");
+        assert_metric(f, "selvol_relabel_entries_total{result=\"changed\"} 500\n");
+        assert_metric(f, "selvol_relabel_entries_total{result=\"unchanged\"} 100\n");
+        assert_metric(f, "selvol_relabel_duration_seconds_count 2\n");
+        assert_metric(f, "selvol_jobs_walking 0\n");
+}
+
+/* Nobody has it: it is mounted where nobody sees it. Blind, as all files are known to have another context. */
+static void test_free(Fixture *f, gconstpointer data) {
+        g_autofree char *first = NULL, *second = NULL, *said = NULL, *table = NULL;
+        g_autoptr(GVariant) one = NULL, two = NULL;
+        GError *error = NULL;
+
+        make_free(f, "v", "/dev/vdb");
+        first = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        one = job_wait(f, first, "done");
+        second = call_relabel(f, "v", CONTEXT_B, NULL, &error);
+        g_assert_no_error(error);
+        two = job_wait(f, second, "done");
+        g_assert_cmpstr(get_string(two, "RelabelReason"), ==, "other-context");
+        assert_label(f, "complete", CONTEXT_B);
+        assert_stored_then(f, LABEL_PARTIAL, CONTEXT_B, 3);
+        said = read_file(f, "relabels");
+        g_assert_nonnull(strstr(said, "target= context=" CONTEXT_A " blind=0 generation=0 "));
+        g_assert_nonnull(strstr(said, "target= context=" CONTEXT_B " blind=1 generation=2 "));
+        table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+}
+
+static const struct {
+        const char *name, *source, *mount_options, *context, *kind, *text;
+} refusals[] = {
+        { "context-mounted", "/dev/vdb",
+          "{'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>}",
+          CONTEXT_A, "NotSupported", "mounted with context" },
+        { "stealing", "/dev/vdb", ALWAYS_A, CONTEXT_B, "ContextConflict", "pod-a" },
+        { "host-path", "/dev/vdb", "{'VolumeType': <'hostPath'>}", CONTEXT_A, "NotSupported", "hostPath" },
+        { "no-labels", "/dev/vfat", "{}", CONTEXT_A, "NotSupported", "keeps no labels" },
+        { "read-only", "/dev/vdb", "{'ReadOnly': <true>}", CONTEXT_A, "NotSupported", "read-only" },
+        { "type", "/dev/vdb", "{}", "system_u:object_r:shadow_t:s0:c1", "TypeNotAllowed", "shadow_t" },
+        { "malformed", "/dev/vdb", "{}", "container_file_t", "InvalidContext", "" },
+        { "no-context", "/dev/vdb", "{}", "", "InvalidContext", "" },
+        { "worker-says-no", "/dev/walk-unsupported", ALWAYS_A, "", NULL, "keeps no labels" },
+};
+
+/* An error of the call if it was clear before the walk, otherwise the job's. */
+static void test_refused(Fixture *f, gconstpointer data) {
+        size_t i = GPOINTER_TO_SIZE(data);
+        g_autoptr(GVariant) reply = NULL, objects = NULL, details = NULL;
+        g_autofree char *job = NULL;
+        GError *error = NULL;
+
+        reply = call_mount(f, "v", refusals[i].source, T1, refusals[i].mount_options, &error);
+        g_assert_no_error(error);
+        job = call_relabel(f, "v", refusals[i].context, NULL, &error);
+        if (refusals[i].kind) {
+                g_assert_null(job);
+                assert_error(g_steal_pointer(&error), refusals[i].kind, refusals[i].text);
+                g_assert_null(call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error));
+                assert_error(error, "NoSuchJob", "2");
+        } else {
+                g_assert_no_error(error);
+                details = job_wait(f, job, "NotSupported");
+                g_assert_nonnull(strstr(get_string(details, "Error"), refusals[i].text));
+        }
+        g_autofree char *state = get_volume_text(f, "v", "LabelState");
+        g_assert_cmpstr(state, !=, "complete");
+}
+
+static void test_bad_input(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *volume, *context, *options, *kind, *text;
+        } calls[] = {
+                { "nobody", CONTEXT_A, "{}", "NoSuchVolume", "nobody" },
+                { "nobody", "", "{}", "NoSuchVolume", "nobody" },
+                { "a/../b", CONTEXT_A, "{}", "InvalidVolume", "'..'" },
+                { "v", CONTEXT_A, "{'Threads': <@u 65>}", "InvalidOption", "Threads" },
+                { "v", CONTEXT_A, "{'IOSchedulingClass': <'realtime'>}", "InvalidOption", "IOSchedulingClass" },
+                { "v", CONTEXT_A, "{'Holder': <'x'>}", "InvalidOption", "Holder" },
+                { "v", CONTEXT_A, "{'TimeoutUSec': <@t 3600000001>}", "InvalidOption", "TimeoutUSec" },
+        };
+        GError *error = NULL;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_assert_null(call_relabel(f, calls[i].volume, calls[i].context, calls[i].options, &error));
+                assert_error(g_steal_pointer(&error), calls[i].kind, calls[i].text);
+        }
+        for (guint64 id = 0; id < 3; id++) {
+                g_assert_null(call(f, "GetJob", g_variant_new("(t)", id), &error));
+                assert_error(g_steal_pointer(&error), "NoSuchJob", "no longer kept");
+        }
+}
+
+typedef struct Seen {
+        guint new, removed, added, forgotten, changed;
+        char *result;
+        guint64 most;
+} Seen;
+
+static void on_signal(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
+                      const char *name, GVariant *parameters, gpointer userdata) {
+        Seen *s = userdata;
+
+        if (g_str_equal(name, "JobNew"))
+                s->new ++;
+        else if (g_str_equal(name, "JobRemoved")) {
+                s->removed++;
+                g_free(s->result);
+                g_variant_get(parameters, "(to&s&ss)", NULL, NULL, NULL, NULL, &s->result);
+        } else if (g_str_equal(name, "InterfacesAdded") && strstr(g_variant_get_type_string(parameters), "o")) {
+                g_autofree char *object = NULL;
+
+                g_variant_get(parameters, "(o@a{sa{sv}})", &object, NULL);
+                if (g_str_has_prefix(object, "/org/selvol1/job/"))
+                        s->added++;
+        } else if (g_str_equal(name, "InterfacesRemoved"))
+                s->forgotten++;
+        else if (g_str_equal(name, "PropertiesChanged") && g_str_has_prefix(path, "/org/selvol1/job/")) {
+                g_autoptr(GVariant) changed = NULL;
+                guint64 done;
+
+                g_variant_get(parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
+                s->changed++;
+                if (g_variant_lookup(changed, "EntriesDone", "t", &done) && done > s->most)
+                        s->most = done;
+        }
+}
+
+/* Calls join, everybody is told, and not too often. */
+static void test_slow(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *joined = NULL, *volume_job = NULL, *state = NULL, *ended = NULL, *rate = NULL,
+                        *expected = NULL, *total = NULL, *found = NULL;
+        g_autoptr(GVariant) details = NULL, reply = NULL;
+        GError *error = NULL;
+        Seen seen = { 0 };
+        guint subscription;
+
+        subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", NULL, NULL, NULL, NULL,
+                                                          G_DBUS_SIGNAL_FLAGS_NONE, on_signal, &seen, NULL);
+        mount_always(f, "v", "/dev/walk-slow", T1);
+        g_assert_cmpuint(seen.new, ==, 0);
+        job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        joined = call_relabel(f, "v", "", "{'Threads': <@u 2>}", &error);
+        g_assert_no_error(error);
+        g_assert_cmpstr(job, ==, joined);
+        g_assert_null(call_relabel(f, "v", CONTEXT_B, NULL, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "relabel is running");
+        g_assert_false(call_unmount(f, "v", T1, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "relabel is running");
+        assert_label(f, "partial", CONTEXT_A);
+        volume_job = get_volume_text(f, "v", "Job");
+        g_assert_cmpstr(volume_job, ==, job);
+        assert_metric(f, "selvol_jobs_walking 1\n");
+        WAIT_FOR(f, seen.most >= 100);
+        state = get_text(f, job, JOB, "State");
+        g_assert_cmpstr(state, ==, "running");
+        rate = get_text(f, job, JOB, "EntriesPerSecond");
+        g_assert_cmpuint(g_ascii_strtoull(rate, NULL, 10), >, 50);
+        g_assert_cmpuint(g_ascii_strtoull(rate, NULL, 10), <=, 500);
+        expected = get_text(f, job, JOB, "ExpectedEndUSec");
+        g_assert_cmpuint(g_ascii_strtoull(expected, NULL, 10), >, (guint64) g_get_real_time());
+        total = get_text(f, job, JOB, "EntriesTotal");
+        g_assert_cmpstr(total, ==, "300");
+
+        details = job_wait(f, job, "done");
+        g_assert_cmpuint(get_number(details, "EntriesDone"), ==, 300);
+        WAIT_FOR(f, seen.removed == 1 && seen.most == 300);
+        g_assert_cmpstr(seen.result, ==, "done");
+        g_assert_cmpuint(seen.new, ==, 1);
+        g_assert_cmpuint(seen.added, ==, 1);
+        g_assert_cmpuint(seen.forgotten, ==, 0);
+        /* Eleven signals of the worker in 1.1 seconds. */
+        g_assert_cmpuint(seen.changed, >=, 3);
+        g_assert_cmpuint(seen.changed, <=, 7);
+        ended = get_text(f, job, JOB, "State");
+        g_assert_cmpstr(ended, ==, "ended");
+        reply = call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(o)", &found);
+        g_assert_cmpstr(found, ==, job);
+        g_dbus_connection_signal_unsubscribe(f->client, subscription);
+        g_free(seen.result);
+}
+
+/* Cancelled: at once, with the worker's child gone, and what was known is no longer. A second call finishes it. */
+static void test_cancel(Fixture *f, gconstpointer data) {
+        const char *source = data;
+        g_autofree char *job = NULL, *result = NULL, *text = NULL;
+        g_autoptr(GVariant) cancelled = NULL, again = NULL, details = NULL;
+        GAsyncResult *waiting;
+        GError *error = NULL;
+        gint64 start;
+
+        mount_always(f, "v", source, T1);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        waiting = call_start_at(f, job, JOB, "Wait", NULL);
+        run_for(150);
+        start = g_get_monotonic_time();
+        cancelled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
+        details = call_end(f, waiting, &error);
+        g_assert_no_error(error);
+        result = get_text(f, job, JOB, "Result");
+        g_assert_cmpstr(result, ==, "Canceled");
+        text = get_text(f, job, JOB, "Error");
+        g_assert_nonnull(strstr(text, "cancelled"));
+        assert_label(f, "partial", CONTEXT_A);
+        again = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        assert_metric(f, "selvol_relabels_total{outcome=\"failed\",reason=\"unknown\"} 1\n");
+        assert_metric(f, "selvol_jobs 0\n");
+}
+
+static void test_entries_failed(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *text = NULL, *failed = NULL, *metric = NULL;
+        g_autoptr(GVariant) details = NULL, failures = NULL;
+        GError *error = NULL;
+
+        mount_always(f, "v", "/dev/walk-fails", T1);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        details = job_wait(f, job, "EntriesFailed");
+        text = g_strdup(get_string(details, "Error"));
+        g_assert_nonnull(strstr(text, "20 of 300"));
+        g_assert_nonnull(strstr(text, "dir/file-0\\x0a: immutable: chattr -i it; dir/file-1"));
+        g_assert_nonnull(strstr(text, "stays partial"));
+        failures = g_variant_lookup_value(details, "Failures", G_VARIANT_TYPE("a(ss)"));
+        g_assert_cmpuint(g_variant_n_children(failures), ==, 16);
+        failed = get_text(f, job, JOB, "EntriesFailed");
+        g_assert_cmpstr(failed, ==, "20");
+        assert_label(f, "partial", CONTEXT_A);
+        assert_metric(f, "selvol_relabel_entries_total{result=\"failed\"} 20\n");
+}
+
+/* What the worker says is checked, whatever it is that speaks there. */
+static void test_hostile_worker(Fixture *f, gconstpointer data) {
+        const char *source = data;
+        gboolean dies = g_str_has_suffix(source, "die");
+        g_autofree char *job = NULL;
+        g_autoptr(GVariant) details = NULL;
+        GError *error = NULL;
+
+        mount_always(f, "v", source, T1);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        details = job_wait(f, job, "WorkerFailed");
+        g_assert_nonnull(strstr(get_string(details, "Error"), dies ? "journalctl" : "makes no sense"));
+        assert_label(f, "partial", CONTEXT_A);
+}
+
+/* A walk that gets no further is given up; one that gets on has its time anew. */
+static void test_no_progress(Fixture *f, gconstpointer data) {
+        g_autofree char *hung = NULL, *slow = NULL, *limited = NULL;
+        g_autoptr(GVariant) one = NULL, two = NULL, three = NULL;
+        GError *error = NULL;
+
+        daemon_stop(f, SIGTERM);
+        write_file(f, "etc/selvol.conf.d/time.conf", "[Service]\nJobTimeoutSec=1\n");
+        daemon_start(f, CALLER_ROOT);
+        mount_always(f, "v", "/dev/walk-hang", T1);
+        hung = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        one = job_wait(f, hung, "TimedOut");
+        assert_label(f, "partial", CONTEXT_A);
+        mount_always(f, "w", "/dev/walk-slow", T2);
+        slow = call_relabel(f, "w", "", NULL, &error);
+        g_assert_no_error(error);
+        two = job_wait(f, slow, "done");
+        limited = call_relabel(f, "w", "", "{'Force': <true>, 'TimeoutUSec': <@t 300000>}", &error);
+        g_assert_no_error(error);
+        three = job_wait(f, limited, "TimedOut");
+}
+
+/* Killed in the middle of a walk: partial on disk, and the next call goes over all files. */
+static void test_killed(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *again = NULL, *record = NULL;
+        g_autoptr(GVariant) details = NULL;
+        GError *error = NULL;
+
+        make_free(f, "v", "/dev/walk-hang");
+        job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        run_for(100);
+        daemon_stop(f, SIGKILL);
+        daemon_start(f, CALLER_ROOT);
+        assert_label(f, "partial", CONTEXT_A);
+        record = read_file(f, "record-walk-hang");
+        g_assert_nonnull(strstr(record, "generation=1 label=partial"));
+        g_assert_null(call_end(f, call_start_at(f, job, JOB, "Wait", NULL), &error));
+        g_clear_error(&error);
+        again = call_relabel(f, "v", CONTEXT_A, "{'TimeoutUSec': <@t 200000>}", &error);
+        g_assert_no_error(error);
+        details = job_wait(f, again, "TimedOut");
+        g_assert_cmpstr(get_string(details, "RelabelReason"), ==, "partial");
+}
+
+/* Results are kept, but not without end. */
+static void test_expiry(Fixture *f, gconstpointer data) {
+        g_autofree char *first = NULL, *second = NULL;
+        g_autoptr(GVariant) details = NULL, reply = NULL, objects = NULL;
+        GError *error = NULL;
+        Seen seen = { 0 };
+        guint subscription;
+
+        mount_always(f, "v", "/dev/vdb", T1);
+        subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", NULL, NULL, NULL, NULL,
+                                                          G_DBUS_SIGNAL_FLAGS_NONE, on_signal, &seen, NULL);
+        first = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        details = job_wait(f, first, "done");
+        second = call_relabel(f, "v", "", NULL, &error);
+        for (size_t i = 0; i < 62; i++)
+                g_free(call_relabel(f, "v", "", NULL, &error));
+        g_assert_no_error(error);
+        g_assert_cmpuint(seen.forgotten, ==, 0);
+        g_free(call_relabel(f, "v", "", NULL, &error));
+        WAIT_FOR(f, seen.forgotten == 1);
+        g_assert_null(call_end(f, call_start_at(f, first, JOB, "Wait", NULL), &error));
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.UnknownObject", "");
+        g_assert_null(call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error));
+        assert_error(g_steal_pointer(&error), "NoSuchJob", "no longer kept");
+        reply = job_wait(f, second, "done");
+        g_dbus_connection_signal_unsubscribe(f->client, subscription);
+        g_free(seen.result);
+}
+
+static void test_wait_limit(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL;
+        GAsyncResult *calls[80];
+        g_autoptr(GVariant) cancelled = NULL;
+        size_t n_refused = 0;
+        GError *error = NULL;
+
+        mount_always(f, "v", "/dev/walk-hang", T1);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
+                calls[i] = call_start_at(f, job, JOB, "Wait", NULL);
+        /* Who can't wait can still have it ended. */
+        cancelled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
+
+                if (!reply) {
+                        assert_error(g_steal_pointer(&error), "LimitReached", "wait for this");
+                        n_refused++;
+                }
+        }
+        g_assert_cmpuint(n_refused, ==, 16);
+}
+
+/* The service ends: who waits is told, and what is on disk says partial. */
+static void test_end_of_service(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL;
+        g_autoptr(GVariant) reply = NULL;
+        GAsyncResult *waiting;
+        GError *error = NULL;
+        const char *result;
+
+        mount_always(f, "v", "/dev/walk-crawl", T1);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        waiting = call_start_at(f, job, JOB, "Wait", NULL);
+        run_for(100);
+        daemon_stop(f, SIGTERM);
+        reply = call_end(f, waiting, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s@a{sv})", &result, NULL);
+        g_assert_cmpstr(result, ==, "Canceled");
+        daemon_start(f, CALLER_ROOT);
+        assert_label(f, "partial", CONTEXT_A);
+}
+
+static void test_introspection(Fixture *f, gconstpointer data) {
+        g_autofree char *xml = NULL, *job = NULL;
+        g_autoptr(GVariant) reply = NULL, managed = NULL, objects = NULL;
+        g_autoptr(GDBusNodeInfo) written = NULL, answered = NULL;
+        g_autoptr(GString) a = g_string_new(NULL), b = g_string_new(NULL);
+        GError *error = NULL;
+        const char *text;
+
+        mount_always(f, "v", "/dev/vdb", T1);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        g_assert_true(g_file_get_contents(SOURCE_ROOT "/dbus/org.selvol1.Job.xml", &xml, NULL, NULL));
+        written = g_dbus_node_info_new_for_xml(xml, &error);
+        g_assert_no_error(error);
+        reply = call_end(f, call_start_at(f, job, "org.freedesktop.DBus.Introspectable", "Introspect", NULL), &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s)", &text);
+        answered = g_dbus_node_info_new_for_xml(text, &error);
+        g_assert_no_error(error);
+        g_dbus_interface_info_generate_xml(g_dbus_node_info_lookup_interface(written, JOB), 0, a);
+        g_dbus_interface_info_generate_xml(g_dbus_node_info_lookup_interface(answered, JOB), 0, b);
+        g_assert_cmpstr(a->str, ==, b->str);
+
+        managed = call_end(
+                f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL),
+                &error);
+        g_assert_no_error(error);
+        objects = g_variant_get_child_value(managed, 0);
+        g_assert_cmpuint(g_variant_n_children(objects), ==, 2);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, set_up, function, tear_down)
+        ADD("held", NULL, test_held);
+        ADD("free", NULL, test_free);
+        for (size_t i = 0; i < G_N_ELEMENTS(refusals); i++) {
+                g_autofree char *path = g_strdup_printf("/job/refused/%s", refusals[i].name);
+
+                g_test_add(path, Fixture, GSIZE_TO_POINTER(i), set_up, test_refused, tear_down);
+        }
+        ADD("bad-input", NULL, test_bad_input);
+        ADD("slow", NULL, test_slow);
+        ADD("cancel/crawl", "/dev/walk-crawl", test_cancel);
+        ADD("cancel/hang", "/dev/walk-hang", test_cancel);
+        ADD("entries-failed", NULL, test_entries_failed);
+        ADD("hostile/progress", "/dev/walk-nonsense", test_hostile_worker);
+        ADD("hostile/backwards", "/dev/walk-back", test_hostile_worker);
+        ADD("hostile/text", "/dev/walk-rubbish", test_hostile_worker);
+        ADD("hostile/dies", "/dev/walk-die", test_hostile_worker);
+        ADD("no-progress", NULL, test_no_progress);
+        ADD("killed", NULL, test_killed);
+        ADD("expiry", NULL, test_expiry);
+        ADD("wait-limit", NULL, test_wait_limit);
+        ADD("end-of-service", NULL, test_end_of_service);
+        ADD("introspection", NULL, test_introspection);
+        return g_test_run();
+}

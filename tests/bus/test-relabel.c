@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The service relabels what it mounts or adopts: when it walks and when not, that nobody sees a volume before it is
+ * right, what is recorded when something goes wrong; and VerifyLabel over many files. */
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "support.h"
+
+#define T1        "/var/lib/kubelet/pods/a/volumes/v"
+#define T2        "/var/lib/kubelet/pods/b/volumes/v"
+#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define CONTEXT_B "system_u:object_r:container_file_t:s0:c20,c30"
+#define SERVICE_A "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'RelabelBy': <'service'>}"
+#define SERVICE_B "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, 'RelabelBy': <'service'>}"
+#define RUNTIME_A "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>}"
+#define ON_MOUNT_A                                                                                         \
+        "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, " \
+        "'SELinuxMountSupported': <true>}"
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+/* Mounts or adopts, and returns the result. */
+static GVariant *end_mount(Fixture *f, GAsyncResult *pending, const char *context, const char *flag) {
+        g_autoptr(GVariant) reply = NULL;
+        const char *actual_context, *actual_flag;
+        GVariant *result;
+        GError *error = NULL;
+
+        reply = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s&s@a{sv})", &actual_context, &actual_flag, &result);
+        g_assert_cmpstr(actual_context, ==, context);
+        g_assert_cmpstr(actual_flag, ==, flag);
+        return result;
+}
+
+static GVariant *mount(Fixture *f, const char *source, const char *target, const char *options, const char *context,
+                       const char *flag) {
+        return end_mount(f, call_start(f, "MountVolume", mount_arguments("v", source, target, options)), context,
+                         flag);
+}
+
+static void assert_relabel(Fixture *f, const char *source, const char *target, const char *options,
+                           const char *context, const char *relabel, const char *reason) {
+        g_autoptr(GVariant) result = mount(f, source, target, options, context, "");
+
+        g_assert_cmpstr(get_string(result, "Relabel"), ==, relabel);
+        g_assert_cmpstr(get_string(result, "RelabelReason"), ==, reason);
+        g_assert_cmpuint(get_number(result, "EntriesDone"), ==, g_str_equal(relabel, "walked") ? 300 : 0);
+}
+
+static void unmount(Fixture *f, const char *target) {
+        GError *error = NULL;
+
+        g_assert_true(call_unmount(f, "v", target, &error));
+        g_assert_no_error(error);
+}
+
+static void assert_label(Fixture *f, const char *state, const char *context, const char *tainted) {
+        g_autofree char *actual_state = get_volume_text(f, "v", "LabelState"),
+                        *actual_context = get_volume_text(f, "v", "LabelContext"),
+                        *actual_tainted = get_volume_text(f, "v", "Tainted");
+
+        g_assert_cmpstr(actual_state, ==, state);
+        g_assert_cmpstr(actual_context, ==, context);
+        g_assert_cmpstr(actual_tainted, ==, tainted);
+}
+
+static gsize count_holders(Fixture *f) {
+        g_autoptr(GVariant) holders = get_property_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "Holders");
+
+        return g_variant_n_children(holders);
+}
+
+static gsize count_walks(Fixture *f) {
+        g_autofree char *said = read_file(f, "relabels");
+        gsize n = 0;
+
+        for (const char *p = said; (p = strchr(p, '\n')); p++)
+                n++;
+        return n;
+}
+
+/* Walked once, then it is known; the decision is the record's, and each skip and walk says why. */
+static void test_story(Fixture *f, gconstpointer data) {
+        g_autofree char *said = NULL;
+
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        assert_label(f, "complete", CONTEXT_A, "false");
+        /* The same call again is only confirmed. */
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "", "");
+        /* A second holder gets a clone of what is right. */
+        assert_relabel(f, "/dev/vdb", T2, SERVICE_A, CONTEXT_A, "skipped", "complete");
+        g_assert_cmpuint(count_holders(f), ==, 2);
+        unmount(f, T1);
+        unmount(f, T2);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_B, CONTEXT_B, "walked", "other-context");
+        unmount(f, T1);
+        g_autoptr(GVariant) forced = mount(
+                f, "/dev/vdb", T1,
+                "{'SELinuxLevel': <'s0:c20,c30'>, 'RelabelBy': <'service'>, 'Force': <true>, 'Threads': <@u 2>}",
+                CONTEXT_B, "");
+        g_assert_cmpstr(get_string(forced, "RelabelReason"), ==, "forced");
+        said = read_file(f, "relabels");
+        g_assert_cmpstr(said, ==,
+                        "target= context=" CONTEXT_A " blind=0 generation=0 threads=0 rate=0 idle=0\n"
+                        "target= context=" CONTEXT_B " blind=1 generation=2 threads=0 rate=0 idle=0\n"
+                        "target= context=" CONTEXT_B " blind=0 generation=4 threads=2 rate=0 idle=0\n");
+}
+
+/* Files that were made under a context mount have no label on disk: never skipped. */
+static void test_tainted(Fixture *f, gconstpointer data) {
+        g_autofree char *record = NULL;
+
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/vdb", T1, ON_MOUNT_A, CONTEXT_A, "", "");
+        assert_label(f, "complete", CONTEXT_A, "true");
+        record = read_file(f, "record-vdb");
+        g_assert_nonnull(strstr(record, "generation=3 label=complete tainted=yes"));
+        unmount(f, T1);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "tainted");
+        assert_label(f, "complete", CONTEXT_A, "false");
+        assert_metric(f, "selvol_tainted_volumes 0\n");
+}
+
+/* A runtime may do anything to labels: what was known is not known any more, here and on the volume. */
+static void test_runtime(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) runtime = NULL, levelless = NULL;
+        g_autofree char *record = NULL;
+
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        runtime = mount(f, "/dev/vdb", T1, RUNTIME_A, CONTEXT_A, "Z");
+        assert_label(f, "unknown", "", "false");
+        record = read_file(f, "record-vdb");
+        g_assert_nonnull(strstr(record, "generation=3 label=unknown"));
+        unmount(f, T1);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        /* Which context is not known here. */
+        levelless = mount(f, "/dev/vdb", T1, "{'RelabelBy': <'service'>}", "", "Z");
+        g_assert_cmpstr(get_string(levelless, "Relabel"), ==, "");
+        assert_label(f, "unknown", "", "false");
+}
+
+/* Nobody sees it before it is right, and everybody sees how far it is. */
+static void test_hidden(Fixture *f, gconstpointer data) {
+        g_autofree char *during = NULL, *job = NULL, *after = NULL, *operation = NULL;
+        g_autoptr(GVariant) joined = NULL, result = NULL;
+        GAsyncResult *pending, *second;
+        GError *error = NULL;
+
+        pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
+        run_for(400);
+        second = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
+        during = mount_table(f);
+        g_assert_cmpstr(during, ==, "");
+        assert_label(f, "partial", CONTEXT_A, "false");
+        job = get_volume_text(f, "v", "Job");
+        operation = get_text(f, job, "org.selvol1.Job", "Operation");
+        g_assert_cmpstr(operation, ==, "mount");
+        g_assert_null(call_relabel(f, "v", CONTEXT_A, NULL, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "mount is running");
+        result = end_mount(f, pending, CONTEXT_A, "");
+        joined = end_mount(f, second, CONTEXT_A, "");
+        g_assert_cmpstr(get_string(result, "Relabel"), ==, "walked");
+        g_autoptr(GVariant) path = g_variant_lookup_value(result, "Job", G_VARIANT_TYPE_OBJECT_PATH);
+        g_assert_cmpstr(g_variant_get_string(path, NULL), ==, job);
+        g_assert_cmpuint(count_walks(f), ==, 1);
+        after = mount_table(f);
+        g_assert_nonnull(strstr(after, T1));
+        g_autoptr(GVariant) details = job_wait(f, job, "done");
+        g_assert_cmpuint(get_number(details, "EntriesChanged"), ==, 250);
+}
+
+static void test_cancelled(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *table = NULL;
+        g_autoptr(GVariant) cancelled = NULL;
+        GAsyncResult *pending;
+        GError *error = NULL;
+
+        pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-crawl", T1, SERVICE_A));
+        run_for(300);
+        job = get_volume_text(f, "v", "Job");
+        cancelled = call_end(f, call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(g_steal_pointer(&error), "Canceled", "cancelled");
+        table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+        g_assert_cmpuint(count_holders(f), ==, 0);
+        assert_label(f, "partial", CONTEXT_A, "false");
+}
+
+static void test_fails(Fixture *f, gconstpointer data) {
+        const char *source = data;
+        gboolean dies = g_str_has_suffix(source, "die");
+        g_autofree char *table = NULL;
+        GError *error = NULL;
+
+        for (size_t i = 0; i < 2; i++) {
+                g_assert_null(call_mount(f, "v", source, T1, SERVICE_A, &error));
+                assert_error(g_steal_pointer(&error), dies ? "WorkerFailed" : "EntriesFailed",
+                             dies ? "journalctl" : "dir/file-0\\x0a: immutable");
+                assert_label(f, "partial", CONTEXT_A, "false");
+                g_assert_cmpuint(count_holders(f), ==, 0);
+        }
+        table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+        assert_metric(f, "selvol_relabels_total{outcome=\"failed\",reason=\"unknown\"} 1\n");
+        assert_metric(f, "selvol_relabels_total{outcome=\"failed\",reason=\"partial\"} 1\n");
+}
+
+/* All files are right, and then it can't be published: the work is not lost. */
+static void test_publish_fails(Fixture *f, gconstpointer data) {
+        GError *error = NULL;
+
+        for (size_t i = 0; i < 2; i++) {
+                g_assert_null(call_mount(f, "v", "/dev/publish-fails", T1, SERVICE_A, &error));
+                assert_error(g_steal_pointer(&error), "MountFailed", "attached");
+                assert_label(f, "complete", CONTEXT_A, "false");
+                g_assert_cmpuint(count_holders(f), ==, 0);
+        }
+        g_assert_cmpuint(count_walks(f), ==, 1);
+}
+
+/* Killed in the middle: rolled back, partial, and the next call finishes it. */
+static void test_killed(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending;
+        g_autoptr(GVariant) plan = NULL, result = NULL;
+        GError *error = NULL;
+
+        pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
+        run_for(300);
+        daemon_stop(f, SIGKILL);
+        g_assert_null(call_end(f, pending, &error));
+        g_clear_error(&error);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f), ==, 0);
+        assert_label(f, "partial", CONTEXT_A, "false");
+        plan = call(f, "PlanVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A), &error);
+        g_assert_no_error(error);
+        result = g_variant_get_child_value(plan, 0);
+        g_assert_cmpstr(get_string(result, "Relabel"), ==, "walk");
+        g_assert_cmpstr(get_string(result, "RelabelReason"), ==, "partial");
+        assert_relabel(f, "/dev/walk-slow", T1, SERVICE_A, CONTEXT_A, "walked", "partial");
+}
+
+typedef struct Carried {
+        const char *name, *record, *root, *relabel, *reason, *verdict;
+} Carried;
+
+#define RECORD(generation, label, tainted, context)                                                         \
+        "version=1 generation=" #generation " label=" label " tainted=" tainted " ownership=unknown gid=0 " \
+        "context=" context
+
+/* What a volume that comes from elsewhere says of itself. */
+static const Carried carried[] = {
+        { "complete", RECORD(7, "complete", "no", CONTEXT_A), CONTEXT_A, "skipped", "complete", "volume" },
+        { "tainted", RECORD(7, "complete", "yes", CONTEXT_A), CONTEXT_A, "walked", "tainted", "volume" },
+        { "partial", RECORD(7, "partial", "no", CONTEXT_A), CONTEXT_A, "walked", "partial", "volume" },
+        { "other", RECORD(7, "complete", "no", CONTEXT_B), CONTEXT_B, "walked", "other-context", "volume" },
+        { "root", RECORD(7, "complete", "no", CONTEXT_A), CONTEXT_B, "walked", "root-differs", "volume" },
+        { "garbage", "complete, believe me", CONTEXT_A, "walked", "unknown", "bad" },
+        { "version", "version=2 generation=9 label=complete", CONTEXT_A, "walked", "unknown", "bad" },
+        { "control", "version=1\n\033[31m", CONTEXT_A, "walked", "unknown", "bad" },
+};
+
+static void test_carried(Fixture *f, gconstpointer data) {
+        const Carried *c = data;
+        g_autofree char *metric =
+                g_strdup_printf("selvol_volume_record_verdicts_total{verdict=\"%s\"} 1\n", c->verdict);
+
+        write_file(f, "record-vdb", c->record);
+        write_file(f, "root-vdb", c->root);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, c->relabel, c->reason);
+        assert_label(f, "complete", CONTEXT_A, "false");
+        assert_metric(f, metric);
+}
+
+/* An old copy of the volume, and one that was made anew. */
+static void test_rolled_back(Fixture *f, gconstpointer data) {
+        const char *record = data;
+
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        if (record)
+                write_file(f, "record-vdb", record);
+        else {
+                g_autofree char *path = g_build_filename(f->directory, "record-vdb", NULL);
+
+                g_assert_cmpint(remove(path), ==, 0);
+        }
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
+        assert_metric(f, record ? "selvol_volume_record_verdicts_total{verdict=\"rolled-back\"} 1\n"
+                                : "selvol_volume_record_verdicts_total{verdict=\"missing\"} 1\n");
+}
+
+/* A volume that can't carry a record is known here only; under another source it is not known at all. */
+static void test_no_record(Fixture *f, gconstpointer data) {
+        assert_relabel(f, "/dev/a/norecord", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/a/norecord", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/b/norecord", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+}
+
+/* A disk that comes back as another device says who it is. */
+static void test_other_device(Fixture *f, gconstpointer data) {
+        assert_relabel(f, "/dev/a/disk", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/b/disk", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
+}
+
+static void assert_planned(Fixture *f, const char *options, const char *relabel, const char *reason) {
+        g_autoptr(GVariant) plan = NULL, result = NULL;
+        GError *error = NULL;
+
+        plan = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, options), &error);
+        g_assert_no_error(error);
+        result = g_variant_get_child_value(plan, 0);
+        g_assert_cmpstr(get_string(result, "Relabel"), ==, relabel);
+        g_assert_cmpstr(get_string(result, "RelabelReason"), ==, reason);
+}
+
+static void test_plan(Fixture *f, gconstpointer data) {
+        assert_planned(f, SERVICE_A, "walk", "unknown");
+        assert_planned(f, RUNTIME_A, "", "");
+        g_assert_cmpuint(count_walks(f), ==, 0);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        assert_planned(f, SERVICE_A, "skip", "complete");
+        assert_planned(f, SERVICE_B, "walk", "other-context");
+        assert_metric(f, "selvol_relabels_total{outcome=\"walked\",reason=\"unknown\"} 1\n");
+}
+
+static GAsyncResult *start_adopt(Fixture *f, const char *options) {
+        return call_start(f, "AdoptVolume",
+                          g_variant_new("(ss@a{sv})", "v", T1,
+                                        g_variant_parse(G_VARIANT_TYPE("a{sv}"), options, NULL, NULL, NULL)));
+}
+
+static void test_adopt(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) first = NULL, again = NULL, other = NULL;
+        g_autofree char *said = NULL;
+        GError *error = NULL;
+
+        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 - 0\n");
+        first = end_mount(f, start_adopt(f, SERVICE_A), CONTEXT_A, "");
+        g_assert_cmpstr(get_string(first, "Relabel"), ==, "walked");
+        assert_label(f, "complete", CONTEXT_A, "false");
+        said = read_file(f, "relabels");
+        g_assert_cmpstr(said, ==,
+                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=0 threads=0 rate=0 idle=0\n");
+        again = end_mount(f, start_adopt(f, SERVICE_A), CONTEXT_A, "");
+        g_assert_cmpstr(get_string(again, "Relabel"), ==, "skipped");
+        g_assert_cmpuint(count_holders(f), ==, 1);
+        g_assert_null(call_end(f, start_adopt(f, SERVICE_B), &error));
+        assert_error(g_steal_pointer(&error), "Incompatible", "unmount it first");
+}
+
+static void test_adopt_fails(Fixture *f, gconstpointer data) {
+        g_autofree char *table = NULL;
+        GError *error = NULL;
+
+        write_file(f, "mounts", "7 " T1 " /dev/walk-fails ext4 - 0\n");
+        g_assert_null(call_end(f, start_adopt(f, SERVICE_A), &error));
+        assert_error(g_steal_pointer(&error), "EntriesFailed", "dir/file-0");
+        g_assert_cmpuint(count_holders(f), ==, 0);
+        assert_label(f, "partial", CONTEXT_A, "false");
+        /* It is somebody else's mount. */
+        table = mount_table(f);
+        g_assert_nonnull(strstr(table, T1));
+}
+
+/* What it does to labels is noted on the volume, too, and nobody is told of a holder if that is not so. */
+static void test_adopt_marks(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) adopted = NULL;
+        g_autofree char *record = NULL;
+        GError *error = NULL;
+
+        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n");
+        adopted = end_mount(f, start_adopt(f, "{'SELinuxLevel': <'s0:c0,c10'>}"), CONTEXT_A, "");
+        assert_label(f, "unknown", "", "true");
+        record = read_file(f, "record-vdb");
+        g_assert_nonnull(strstr(record, "generation=1 label=unknown tainted=yes"));
+        unmount(f, T1);
+
+        write_file(f, "mounts", "7 " T1 " /dev/mark-busy ext4 " CONTEXT_A " 0\n");
+        g_assert_null(call_end(f, start_adopt(f, "{'SELinuxLevel': <'s0:c0,c10'>}"), &error));
+        assert_error(g_steal_pointer(&error), "Busy", "any more");
+        g_assert_cmpuint(count_holders(f), ==, 0);
+        assert_label(f, "unknown", "", "true");
+}
+
+/* Killed while the files of an adopted volume are relabelled: nobody was promised anything. */
+static void test_adopt_killed(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending;
+        GError *error = NULL;
+
+        write_file(f, "mounts", "7 " T1 " /dev/walk-crawl ext4 - 0\n");
+        pending = start_adopt(f, SERVICE_A);
+        run_for(300);
+        daemon_stop(f, SIGKILL);
+        g_assert_null(call_end(f, pending, &error));
+        g_clear_error(&error);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f), ==, 0);
+        assert_label(f, "partial", CONTEXT_A, "false");
+}
+
+static GAsyncResult *start_verify(Fixture *f, const char *options) {
+        return call_start(f, "VerifyLabel",
+                          g_variant_new("(ss@a{sv})", "v", "",
+                                        g_variant_parse(G_VARIANT_TYPE("a{sv}"), options, NULL, NULL, NULL)));
+}
+
+static GVariant *end_verify(Fixture *f, GAsyncResult *pending, gboolean matches) {
+        g_autoptr(GVariant) reply = NULL;
+        GVariant *result;
+        GError *error = NULL;
+        gboolean actual;
+
+        reply = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(b&s@a{sv})", &actual, NULL, &result);
+        g_assert_cmpint(actual, ==, matches);
+        return result;
+}
+
+static void test_verify(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) full = NULL, sample = NULL, root = NULL;
+        double miss;
+
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        full = end_verify(f, start_verify(f, "{'Depth': <'full'>}"), TRUE);
+        g_assert_cmpuint(get_number(full, "EntriesDone"), ==, 300);
+        g_assert_cmpstr(get_string(full, "Text"), ==, "All 300 entries have the label.");
+        g_autoptr(GVariant) job = g_variant_lookup_value(full, "Job", G_VARIANT_TYPE_OBJECT_PATH);
+        g_autoptr(GVariant) details = job_wait(f, g_variant_get_string(job, NULL), "done");
+        g_assert_cmpstr(get_string(details, "Actual"), ==, CONTEXT_A);
+        sample = end_verify(f, start_verify(f, "{'Depth': <'sample'>}"), TRUE);
+        g_assert_cmpuint(get_number(sample, "EntriesDone"), ==, 459);
+        g_assert_true(g_variant_lookup(sample, "MissProbability", "d", &miss));
+        g_assert_true(miss > 0.0098 && miss < 0.01);
+        g_assert_nonnull(strstr(get_string(sample, "Text"), "459 random draws"));
+        g_assert_nonnull(strstr(get_string(sample, "Text"), "a share of 0.01"));
+        root = end_verify(f, start_verify(f, "{}"), TRUE);
+        g_assert_cmpstr(get_string(root, "Depth"), ==, "root");
+        g_assert_false(g_variant_lookup(root, "Job", "o", NULL));
+        assert_metric(f, "selvol_verify_duration_seconds_count{depth=\"full\"} 1\n");
+        assert_label(f, "complete", CONTEXT_A, "false");
+}
+
+/* Files that are not what was recorded: from then on nothing is skipped. */
+static void test_verify_mismatch(Fixture *f, gconstpointer data) {
+        const char *path, *label;
+        g_autoptr(GVariant) full = NULL, mismatches = NULL;
+
+        assert_relabel(f, "/dev/mismatch", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        full = end_verify(f, start_verify(f, "{'Depth': <'full'>}"), FALSE);
+        g_assert_cmpuint(get_number(full, "EntriesMismatched"), ==, 2);
+        g_assert_nonnull(strstr(get_string(full, "Text"), "2 of 300 entries"));
+        mismatches = g_variant_lookup_value(full, "Mismatches", G_VARIANT_TYPE("a(ss)"));
+        g_variant_get_child(mismatches, 0, "(&s&s)", &path, &label);
+        g_assert_cmpstr(path, ==, "dir/a");
+        g_assert_cmpstr(label, ==, "system_u:object_r:tmp_t:s0");
+        assert_label(f, "partial", CONTEXT_A, "false");
+        daemon_stop(f, SIGKILL);
+        daemon_start(f, CALLER_ROOT);
+        assert_label(f, "partial", CONTEXT_A, "false");
+        unmount(f, T1);
+        /* The volume itself still says complete, with a lower generation. */
+        assert_relabel(f, "/dev/mismatch", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+}
+
+static void test_verify_slow(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, one = NULL, two = NULL, other = NULL, cancelled = NULL;
+        g_autofree char *job = NULL, *text = NULL;
+        GAsyncResult *first, *second;
+        GError *error = NULL;
+
+        mounted = mount(f, "/dev/walk-slow", T1, RUNTIME_A, CONTEXT_A, "Z");
+        write_file(f, "root-walk-slow", CONTEXT_A);
+        first = start_verify(f, "{'Depth': <'full'>}");
+        run_for(200);
+        second = start_verify(f, "{'Depth': <'full'>}");
+        other = end_verify(f, start_verify(f, "{'Depth': <'root'>}"), TRUE);
+        job = get_volume_text(f, "v", "Job");
+        text = get_text(f, job, "org.selvol1.Job", "Operation");
+        g_assert_cmpstr(text, ==, "verify");
+        one = end_verify(f, first, TRUE);
+        two = end_verify(f, second, TRUE);
+        g_assert_true(g_variant_equal(one, two));
+        assert_metric(f, "selvol_verify_duration_seconds_count{depth=\"full\"} 1\n");
+
+        first = start_verify(f, "{'Depth': <'sample'>}");
+        run_for(200);
+        g_free(job);
+        job = get_volume_text(f, "v", "Job");
+        cancelled = call_end(f, call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        g_assert_null(call_end(f, first, &error));
+        assert_error(g_steal_pointer(&error), "Canceled", "cancelled");
+}
+
+static void test_verify_bad(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *options, *text;
+        } calls[] = {
+                { "{'Depth': <'sample'>, 'Confidence': <1.0>}", "Confidence" },
+                { "{'Depth': <'sample'>, 'Confidence': <0.0>}", "Confidence" },
+                { "{'Depth': <'sample'>, 'MismatchShare': <0.000001>}", "MismatchShare" },
+                { "{'Depth': <'sample'>, 'MismatchShare': <1.0>}", "MismatchShare" },
+                { "{'Depth': <'full'>, 'Threads': <@u 1000>}", "Threads" },
+                { "{'Depth': <'full'>, 'Force': <true>}", "Force" },
+        };
+        g_autoptr(GVariant) mounted = NULL;
+        GError *error = NULL;
+
+        mounted = mount(f, "/dev/walk-rubbish", T1, RUNTIME_A, CONTEXT_A, "Z");
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_assert_null(call_end(f, start_verify(f, calls[i].options), &error));
+                assert_error(g_steal_pointer(&error), "InvalidOption", calls[i].text);
+        }
+        /* It says that all match, and counts mismatches. */
+        g_assert_null(call_end(f, start_verify(f, "{'Depth': <'full'>}"), &error));
+        assert_error(g_steal_pointer(&error), "WorkerFailed", "makes no sense");
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, data, function) g_test_add("/relabel/" name, Fixture, data, set_up, function, tear_down)
+        ADD("story", NULL, test_story);
+        ADD("tainted", NULL, test_tainted);
+        ADD("runtime", NULL, test_runtime);
+        ADD("hidden", NULL, test_hidden);
+        ADD("cancelled", NULL, test_cancelled);
+        ADD("fails/entries", "/dev/walk-fails", test_fails);
+        ADD("fails/dies", "/dev/walk-die", test_fails);
+        ADD("fails/publish", NULL, test_publish_fails);
+        ADD("killed", NULL, test_killed);
+        for (size_t i = 0; i < G_N_ELEMENTS(carried); i++) {
+                g_autofree char *path = g_strdup_printf("/relabel/carried/%s", carried[i].name);
+
+                g_test_add(path, Fixture, &carried[i], set_up, test_carried, tear_down);
+        }
+        ADD("rolled-back", RECORD(1, "complete", "no", CONTEXT_A), test_rolled_back);
+        ADD("missing", NULL, test_rolled_back);
+        ADD("no-record", NULL, test_no_record);
+        ADD("other-device", NULL, test_other_device);
+        ADD("plan", NULL, test_plan);
+        ADD("adopt/story", NULL, test_adopt);
+        ADD("adopt/fails", NULL, test_adopt_fails);
+        ADD("adopt/marks", NULL, test_adopt_marks);
+        ADD("adopt/killed", NULL, test_adopt_killed);
+        ADD("verify/story", NULL, test_verify);
+        ADD("verify/mismatch", NULL, test_verify_mismatch);
+        ADD("verify/slow", NULL, test_verify_slow);
+        ADD("verify/bad", NULL, test_verify_bad);
+        return g_test_run();
+}
