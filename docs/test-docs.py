@@ -42,7 +42,7 @@ def signatures(file):
 
 
 page = read("docs/org.selvol1.5.rst")
-for file in ("org.selvol1.Manager.xml", "org.selvol1.Volume.xml"):
+for file in ("org.selvol1.Job.xml", "org.selvol1.Manager.xml", "org.selvol1.Volume.xml"):
     check(f"org.selvol1(5): {file}", interface(file), page)
     headings = set(page.splitlines())
     check(f"org.selvol1(5): arguments in {file}", list(signatures(file)), "\n".join(headings))

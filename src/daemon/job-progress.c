@@ -15,11 +15,17 @@ void walk_done(Walk *w) {
         *w = (Walk){ 0 };
 }
 
-/* An entry may fail in more than one way, so failures are not bounded by the entries. */
+/* The counts are no snapshot, and an entry that others keep changing is changed more than once: none bounds another.
+ * But none is turned back. */
 static bool counts_are_possible(const WalkCounts *before, const WalkCounts *c) {
-        return c->done <= COUNT_MAX && c->failed <= COUNT_MAX && c->skipped <= COUNT_MAX && c->changed <= c->done &&
-               c->mismatched <= c->done && c->done >= before->done && c->changed >= before->changed &&
-               c->mismatched >= before->mismatched && c->failed >= before->failed;
+        const uint64_t now[] = { c->done, c->changed, c->mismatched, c->failed, c->skipped };
+        const uint64_t then[] = { before->done, before->changed, before->mismatched, before->failed,
+                                  before->skipped };
+
+        for (size_t i = 0; i < ELEMENTSOF(now); i++)
+                if (now[i] > COUNT_MAX || now[i] < then[i])
+                        return false;
+        return true;
 }
 
 static void measure(Walk *w, uint64_t now) {
@@ -32,7 +38,7 @@ static void measure(Walk *w, uint64_t now) {
 }
 
 int walk_take_counts(Walk *w, const WalkCounts *counts, const uint64_t *total) {
-        bool further = counts->done > w->result.counts.done;
+        bool further = counts->done > w->result.counts.done || counts->changed > w->result.counts.changed;
 
         if (!counts_are_possible(&w->result.counts, counts) || (total && *total > COUNT_MAX))
                 return -EBADMSG;

@@ -53,7 +53,7 @@ static void count_walk(const Job *job) {
         Metrics *metrics = job->manager->metrics;
         const Walk *w = &job->walk;
         const WalkCounts *c = &w->result.counts;
-        uint64_t unchanged = c->done - c->changed;
+        uint64_t touched = c->changed + c->failed;
 
         if (job->operation == OPERATION_VERIFY && w->started_usec > 0)
                 metrics_observe(metrics, METRIC_VERIFY_DURATION, w->duration_usec,
@@ -65,7 +65,7 @@ static void count_walk(const Job *job) {
                 return;
         metrics_observe(metrics, METRIC_RELABEL_DURATION, w->duration_usec);
         metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->changed, "changed");
-        metrics_add(metrics, METRIC_RELABEL_ENTRIES, unchanged > c->failed ? unchanged - c->failed : 0, "unchanged");
+        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->done > touched ? c->done - touched : 0, "unchanged");
         metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->failed, "failed");
         metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->skipped, "skipped");
 }

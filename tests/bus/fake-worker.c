@@ -440,7 +440,7 @@ static void walk(sd_bus *bus, const char *source, bool changes) {
                         (void) usleep(100000);
                 }
         if (behaves(source, "walk-hang") || behaves(source, "walk-die") || behaves(source, "walk-nonsense"))
-                send_progress(bus, 10, behaves(source, "walk-nonsense") ? 11 : 0, 300);
+                send_progress(bus, behaves(source, "walk-nonsense") ? UINT64_MAX : 10, 0, 300);
         if (behaves(source, "walk-back"))
                 send_progress(bus, 1000, 0, 300);
         if (behaves(source, "walk-hang") || behaves(source, "walk-nonsense"))

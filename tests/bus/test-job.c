@@ -157,7 +157,7 @@ static const struct {
 /* An error of the call if it was clear before the walk, otherwise the job's. */
 static void test_refused(Fixture *f, gconstpointer data) {
         size_t i = GPOINTER_TO_SIZE(data);
-        g_autoptr(GVariant) reply = NULL, objects = NULL, details = NULL;
+        g_autoptr(GVariant) reply = NULL, details = NULL;
         g_autofree char *job = NULL;
         GError *error = NULL;
 
@@ -326,7 +326,7 @@ static void test_cancel(Fixture *f, gconstpointer data) {
 }
 
 static void test_entries_failed(Fixture *f, gconstpointer data) {
-        g_autofree char *job = NULL, *text = NULL, *failed = NULL, *metric = NULL;
+        g_autofree char *job = NULL, *text = NULL, *failed = NULL;
         g_autoptr(GVariant) details = NULL, failures = NULL;
         GError *error = NULL;
 
@@ -411,7 +411,7 @@ static void test_killed(Fixture *f, gconstpointer data) {
 /* Results are kept, but not without end. */
 static void test_expiry(Fixture *f, gconstpointer data) {
         g_autofree char *first = NULL, *second = NULL;
-        g_autoptr(GVariant) details = NULL, reply = NULL, objects = NULL;
+        g_autoptr(GVariant) details = NULL, reply = NULL;
         GError *error = NULL;
         Seen seen = { 0 };
         guint subscription;
