@@ -154,6 +154,7 @@ void job_object_end(JobObject *o) {
         o->context = strdup(strempty(running_context(job)));
         o->walk = job->walk;
         o->walk.expected_end_usec = 0;
+        o->walk.target = NULL;
         job->walk = (Walk){ 0 };
         job->object = NULL;
         o->job = NULL;

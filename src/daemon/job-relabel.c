@@ -47,6 +47,11 @@ static void finish(Job *job) {
                 job_conclude(job);
 }
 
+static int refuse_read_only(Job *job) {
+        return failure_set(&job->failure, FAILURE_NOT_SUPPORTED,
+                           "%s: the file system is read-only: its files can't be relabelled.", job->request.volume);
+}
+
 static int check_outcome(Job *job) {
         const MountOutcome *o = &job->outcome;
 
@@ -54,11 +59,7 @@ static int check_outcome(Job *job) {
                 return failure_set(&job->failure, FAILURE_NOT_SUPPORTED,
                                    "%s: the file system keeps no labels of its own, so there is nothing to relabel.",
                                    job->request.volume);
-        if (o->superblock_read_only)
-                return failure_set(&job->failure, FAILURE_NOT_SUPPORTED,
-                                   "%s: the file system is read-only: its files can't be relabelled.",
-                                   job->request.volume);
-        return 0;
+        return o->superblock_read_only ? refuse_read_only(job) : 0;
 }
 
 static void relabel(Job *job, sd_bus_message *reply, const char *target) {
@@ -160,6 +161,8 @@ static void observed(Job *job, sd_bus_message *reply) {
                 return;
         }
         r = plan(job, v);
+        if (r == 0 && job->observed.device_read_only)
+                r = refuse_read_only(job);
         if (r != 0)
                 conclude_refused(job, r);
         else if (job->share_target)
@@ -186,8 +189,12 @@ void job_relabel_begin(Job *job) {
         const Volume *v = job_volume(job);
         int r;
 
-        r = v ? fill_request(job, v)
-              : failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", job->request.volume);
+        if (!v) {
+                conclude_failed(job, failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.",
+                                                 job->request.volume));
+                return;
+        }
+        r = fill_request(job, v);
         /* What can't be is refused without a look. */
         if (r == 0)
                 r = plan(job, v);
