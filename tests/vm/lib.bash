@@ -12,7 +12,7 @@ supported='SELinuxMountSupported b true'
 always='SELinuxRelabelPolicy s Always'
 scratch=/run/vm-test
 conf_dir=/etc/selvol/selvol.conf.d
-count=0 failed=0 skipped=0
+read -r count failed skipped <<<"${SELVOL_GUEST_CARRY:-0 0 0}"
 reply='' error='' message=''
 
 # ---- results -----------------------------------------------------------------------------------------------
@@ -30,6 +30,21 @@ not_ok() {
 skip() {
     echo "ok $((++count)) - $1 # SKIP $2"
     skipped=$((skipped + 1))
+}
+
+# cut_power_after COMMAND...: the machine goes dead at once when it has ended, and nothing more is written. It boots again, with
+# the scratch disks as they are then and nothing else, and runs run.sh from its beginning.
+cut_power_after() {
+    is 'the policy has denied the product nothing before' "$(denials_in_short)" ''
+    journalctl -b --no-pager -o short-monotonic >"$RESULTS/journal-$SELVOL_GUEST_BOOT.txt"
+    echo "$count $failed $skipped" >"$RESULTS/carry"
+    # not sync: that would write everything
+    tar -C "$RESULTS" -c . | dd of="$SELVOL_GUEST_RESULT" bs=64k iflag=fullblock conv=fsync status=none
+    "$@"
+    echo o >/proc/sysrq-trigger
+    sleep 60
+    not_ok 'the machine goes dead' 'it did not'
+    finish
 }
 
 finish() {
@@ -101,15 +116,15 @@ soon() {
 
 # call METHOD SIGNATURE ARGUMENT...: sets reply, or error (the last part of its name) and message
 call() {
-    local as=() log
+    local as=() log file=$scratch/call.$BASHPID      # one for each of those in the background
     if [[ -n ${caller:-} ]]; then as=(setpriv --reuid "$caller" --regid "$caller" --init-groups); fi
     reply='' error='' message=''
     # busctl prints only an error's text; its log has the name
     if reply=$(SYSTEMD_LOG_LEVEL=debug SYSTEMD_LOG_TARGET=console "${as[@]}" busctl --timeout=60 call org.selvol1 \
-        "${object:-/org/selvol1}" "${interface:-org.selvol1.Manager}" "$@" 2>"$scratch/call"); then
+        "${object:-/org/selvol1}" "${interface:-org.selvol1.Manager}" "$@" 2>"$file"); then
         return 0
     fi
-    log=$(<"$scratch/call")
+    log=$(<"$file")
     error=${log##*error-name=}
     error=${error%% *}
     error=${error##*.}
@@ -308,6 +323,7 @@ configure() {
 
 # denials: what the policy denied the product
 denials() { journalctl -q -b -o cat _TRANSPORT=audit | grep -E 'avc: +denied' | grep -E 'context=[^ ]*:selvol[a-z_]*_t'; }
+denials_in_short() { denials | sed 's/^.*avc: */avc: /' | sort | uniq -c; }
 
 mkdir -p "$scratch" "$pods" /var/lib/selvol-volumes
 
@@ -342,7 +358,7 @@ run_files() {
         echo "# $file took $(((${EPOCHREALTIME/./} - start) / 100000)) tenths of a second"
     done
     if selinuxenabled; then
-        is 'the policy has denied the product nothing' "$(denials | sed 's/^.*avc: */avc: /' | sort | uniq -c)" ''
+        is 'the policy has denied the product nothing' "$(denials_in_short)" ''
     fi
     finish
 }
