@@ -15,6 +15,11 @@ conf_dir=/etc/selvol/selvol.conf.d
 read -r count failed skipped <<<"${SELVOL_GUEST_CARRY:-0 0 0}"
 reply='' error='' message=''
 
+# shellcheck source-path=SCRIPTDIR source=containers.bash
+. ./containers.bash
+# shellcheck source-path=SCRIPTDIR source=trees.bash
+. ./trees.bash
+
 # ---- results -----------------------------------------------------------------------------------------------
 
 ok() { echo "ok $((++count)) - $1"; }

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Trees with everything that can be in one, their labels, and jobs that walk over them. Sourced by lib.bash.
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # of lib.bash, and for the tests
+job=''
+
+# fill DIRECTORY FILES: so many files, 20 in a directory, and one of everything else. What is needed by name: d0/f0, fifo, null
+fill() {
+    python3 - "$1" "$2" <<'PYTHON'
+import os, socket, stat, sys
+os.chdir(sys.argv[1])
+for n in range(int(sys.argv[2])):
+    if n % 20 == 0:
+        os.makedirs(f"d{n // 20}", exist_ok=True)
+    with open(f"d{n // 20}/f{n % 20}", "w") as f:
+        f.write(f"{n}\n")
+os.mkdir("empty")
+os.mkdir("other", 0o700)
+for name in (b"a blank", b"-rf", b"*", b"new\nline", b"not \xff utf-8", "\u00e4".encode(), b"n" * 255):
+    with open(b"other/" + name, "wb") as f:
+        f.write(b"word")
+with open("secret", "w") as f:
+    f.write("word")
+os.chmod("secret", 0)
+os.mkdir("closed")
+with open("closed/file", "w") as f:
+    f.write("word")
+os.chmod("closed", 0)
+os.link("secret", "other/link")
+os.symlink("d0/f0", "symlink")
+os.symlink("nowhere", "dangling")
+os.symlink("/etc/shadow", "outside")
+os.symlink("/etc", "other/outside")
+os.mkfifo("fifo")
+os.mknod("null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+os.mknod("disk", stat.S_IFBLK | 0o600, os.makedev(7, 200))
+socket.socket(socket.AF_UNIX).bind("socket")
+deep = os.open(".", os.O_RDONLY)
+for n in range(100):
+    os.mkdir("deep", dir_fd=deep)
+    deep = os.open("deep", os.O_RDONLY, dir_fd=deep)
+PYTHON
+}
+
+entries() { find "$1" -printf . | wc -c; }
+labels() { find "$1" -printf '%Z\n' | sort | uniq -c | sed 's/^ *//'; }
+
+# all_labelled NAME DIRECTORY CONTEXT: each entry, the symlinks themselves too
+all_labelled() { is "$1" "$(labels "$2")" "$(entries "$2") $3"; }
+
+# on_disk SOURCE COMMAND...: with what is on the disk, at /mnt and without a context; nobody may have it mounted
+on_disk() {
+    local status=0
+    mount -o ro "$1" /mnt || return
+    shift
+    "$@" || status=$?
+    umount /mnt
+    return $status
+}
+
+# when each entry changed
+times() { find "$1" -printf '%i %C@\n' | sort; }
+inodes() { stat -c %i "$@" | sort; }
+
+# the volume's own record, of what is mounted there
+record() { getfattr -n trusted.selvol --only-values "$1" 2>/dev/null; }
+put_record() { setfattr -n trusted.selvol -v "$2" "$1"; }
+record_says() { # NAME DIRECTORY WORDS...
+    like "$1" " $(record "$2") " "${@:3}"
+}
+
+# mount_service LEVEL ID SOURCE TARGET OPTION...: relabelled by the service
+mount_service() { mount_volume "$2" "$3" "$4" "SELinuxLevel s $1" "$always" 'RelabelBy s service' "${@:5}"; }
+
+# is_walked NAME REASON, is_skipped NAME: the last MountVolume
+is_walked() { is "$1" "${error:-$(field Relabel) $(field RelabelReason)}" "walked $2"; }
+is_skipped() { is "$1" "${error:-$(field Relabel) $(field RelabelReason)}" 'skipped complete'; }
+
+# relabel ID CONTEXT OPTION...: sets job
+relabel() {
+    job=''
+    volume_call Relabel 'ssa{sv}' "$1" "$2" -- "${@:3}" || return
+    job=${reply#*\"}
+    job=${job%\"}
+}
+job_call() { object=$job interface=org.selvol1.Job call "$@"; }
+job_property() {
+    local value
+    value=$(busctl get-property org.selvol1 "$job" org.selvol1.Job "$1" 2>/dev/null) && printf '%s\n' "${value#* }"
+}
+job_has() { (($(job_property "$1") >= $2)); }
+# job_ends NAME RESULT
+job_ends() {
+    job_call Wait ''
+    is "$1" "${error:-${reply:0:$((9 + ${#2}))}}" "sa{sv} \"$2\""
+}
+
+# walker: the worker's child that walks, the only one with several threads
+walker() {
+    local pid tasks
+    for pid in $(worker_pids); do
+        tasks=("/proc/$pid/task/"*)
+        ((${#tasks[@]} < 2)) || echo "$pid"
+    done
+}
+nobody_walks() { [[ -z $(walker) ]]; }
