@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# The power fails while one volume is relabelled, and at the moment when it was said of another that it is done. Then the
+# machine boots: first as another node, which has the same disks, and then as itself, with the state that it had.
+
+T=$pods/power/v state=/var/lib/selvol
+mkdir -p "$T"
+
+# The state is on a disk that stays.
+use_state() {
+    systemctl stop selvold
+    mount -o "rootcontext=$(label_of $state)" /dev/scratch3 $state
+    chown selvol: $state
+    chmod 700 $state
+    systemctl start selvold
+    wait_for 10 answers_calls
+}
+
+# The walk over one is slow. That over the other comes to its end.
+relabel_both() {
+    relabel half "$file_type:s0:c1,c2" 'MaxEntriesPerSecond t 60'
+    wait_for 30 job_has EntriesChanged 100
+    relabel whole "$file_type:s0:c3,c4"
+    job_call Wait ''
+    echo "# before the power fails: $reply$error$message"
+}
+
+if ((SELVOL_GUEST_BOOT == 1)); then
+    mkfs.ext4 -q -F /dev/scratch0
+    mkfs.xfs -q -f /dev/scratch1
+    mkfs.ext4 -q -F /dev/scratch3
+    use_state
+    for volume in half whole; do
+        device=/dev/scratch0
+        [[ $volume == half ]] || device=/dev/scratch1
+        mount $device /mnt
+        fill /mnt 600
+        umount /mnt
+        mount_service s0:c10 $volume $device "$T"
+        is_walked "$volume: before" unknown
+        unmount_volume $volume "$T"
+    done
+    cut_power_after relabel_both
+fi
+
+# Another node
+half_and_half() { labels /mnt | cut -d: -f4- | sort; }
+like 'half: the volume says partial' " $(on_disk /dev/scratch0 record /mnt) " ' label=partial ' " context=$file_type:s0:c1,c2 "
+like 'whole: the volume says complete' " $(on_disk /dev/scratch1 record /mnt) " ' label=complete ' " context=$file_type:s0:c3,c4 "
+total=$(on_disk /dev/scratch1 entries /mnt)
+is 'whole: and it is' "$(on_disk /dev/scratch1 labels /mnt)" "$total $file_type:s0:c3,c4"
+echo "# half: $(on_disk /dev/scratch0 half_and_half | xargs)"
+yes 'another node: knows nothing' is_unknown whole
+mount_service s0:c3,c4 whole /dev/scratch1 "$T"
+is_skipped 'another node: whole: skipped'
+unmount_volume whole "$T"
+clean 'another node'
+
+# The same node
+use_state
+is 'the same node: half: partial' "$(property half LabelState)" '"partial"'
+is 'the same node: whole: complete' "$(property whole LabelState)" '"complete"'
+is 'the same node: half: nothing is mounted' "$(left_mounts)$(property half Holders)" '0'
+mount_service s0:c3,c4 whole /dev/scratch1 "$T"
+is_skipped 'the same node: whole: skipped'
+unmount_volume whole "$T"
+right=$(on_disk /dev/scratch0 labels /mnt | sed -n 's/ .*:s0:c1,c2$//p')
+mount_service s0:c1,c2 half /dev/scratch0 "$T"
+is_walked 'the same node: half: finished' partial
+is 'the same node: half: what was missing is written' "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - ${right:-0}))"
+all_labelled 'the same node: half: all have the label' "$T" "$file_type:s0:c1,c2"
+sees_all 'the same node: half: a container uses everything' s0:c1,c2 "$T"
+unmount_volume half "$T"
+clean power
+systemctl stop selvold
+umount $state
+systemctl start selvold
+wait_for 10 answers_calls

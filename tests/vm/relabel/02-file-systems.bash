@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# Policy Always, and the service relabels: a volume's life on each file system.
+
+T=$pods/walk/v
+mkdir -p "$T"
+shadow=$(label_of /etc/shadow)
+
+# labels of all sorts, as volumes bring them along
+mix_labels() {
+    local n=5 type
+    chcon -h system_u:object_r:container_file_t:s0:c900,c901 d0/f0 symlink fifo socket null disk
+    chcon system_u:object_r:container_file_t:s0:c1023 d1 d1/f0
+    chcon unconfined_u:object_r:container_file_t:s0:c1,c2 d0/f1
+    chcon system_u:object_r:container_ro_file_t:s0 d0/f2
+    chcon system_u:object_r:bin_t:s0-s0:c0.c1023 d0/f3
+    # of a policy that this node does not have
+    setfattr -n security.selinux -v system_u:object_r:absent_t:s0 d0/f4
+    for type in var_t var_log_t etc_t tmp_t usr_t default_t mnt_t user_home_t lib_t; do
+        chcon system_u:object_r:$type:s0 d0/f$((n++))
+    done
+    chcon system_u:object_r:var_lib_t:s0 other
+}
+
+# a_life FILE_SYSTEM DEVICE
+a_life() {
+    local fs=$1 source=$2 volume=walk-$1 total before root
+
+    # Files that have no label on the disk
+    mount_with s0:c1,c2 $volume $source "$T"
+    fill "$T" 60
+    [[ $fs != btrfs ]] || { btrfs -q subvolume create "$T/d0/inner" && echo word >"$T/d0/inner/file"; }
+    total=$(entries "$T")
+    unmount_volume $volume "$T"
+    is "$fs: written through a context mount: nothing has a label" "$(on_disk $source labels /mnt)" \
+        "$total system_u:object_r:unlabeled_t:s0"
+    mount_service s0:c4,c3 $volume $source "$T"
+    answers "$fs: Always, by the service: no flag for the runtime" "$file_type:s0:c3,c4" '' relabel policy-always
+    is_walked "$fs: all entries are looked at" unknown
+    is "$fs: and written" "$(field EntriesDone) $(field EntriesChanged)" "$total $total"
+    is "$fs: what is known" "$(property $volume LabelState) $(property $volume Tainted)" '"complete" false'
+    all_labelled "$fs: all of them have the label" "$T" "$file_type:s0:c3,c4"
+    unlike "$fs: it is no context mount" "$(super "$T")" context=
+    record_says "$fs: the volume carries its record" "$T" ' label=complete ' ' tainted=no ' " context=$file_type:s0:c3,c4 "
+    before=$(times "$T")
+    sees_all "$fs: podman starts without Z, and the container uses everything" s0:c3,c4 "$T"
+    is "$fs: podman touched nothing" "$(times "$T")" "$before"
+    sees_nothing "$fs: one with the categories of before sees nothing" s0:c1,c2 "$T" d0/f0 d0 other fifo empty secret
+    is "$fs: what a symlink leads to is as it was" "$(label_of /etc/shadow)" "$shadow"
+    is "$fs: new files get the label" "$(touch "$T/d0/new" && label_of "$T/d0/new")" "$file_type:s0:c3,c4"
+    total=$(entries "$T") before=$(times "$T") root=$(inodes "$T")
+    unmount_volume $volume "$T"
+
+    # Again
+    mount_service s0:c3,c4 $volume $source "$T"
+    is_skipped "$fs: again: skipped"
+    is "$fs: again: no entry is touched" "$(times "$T")" "$before"
+    unmount_volume $volume "$T"
+    mount_service s0:c3,c4 $volume $source "$T" 'Force b true'
+    is_walked "$fs: forced" forced
+    is "$fs: forced: nothing is written" "$(field EntriesDone) $(field EntriesChanged)" "$total 0"
+    # but the root, which has the record
+    is "$fs: forced: no entry is touched" "$(times "$T" | grep -v "^$root ")" "$(grep -v "^$root " <<<"$before")"
+    unmount_volume $volume "$T"
+
+    # What is written through a context mount meanwhile
+    mount_with s0:c3,c4 $volume $source "$T"
+    in_container s0:c3,c4 'cd /data && mkdir late && echo word >late/file && echo word >>d0/f1' "$T:/data"
+    total=$(entries "$T")
+    unmount_volume $volume "$T"
+    before=$(on_disk $source times /mnt)
+    mount_service s0:c3,c4 $volume $source "$T"
+    is_walked "$fs: after a context mount: all entries are looked at" tainted
+    is "$fs: after a context mount: what is new is written" "$(field EntriesDone) $(field EntriesChanged)" "$total 2"
+    # the root has the record
+    is "$fs: after a context mount: nothing else is touched" \
+        "$(comm -13 <(echo "$before") <(times "$T") | sed 's/ .*//' | sort)" "$(inodes "$T" "$T/late" "$T/late/file")"
+    unmount_volume $volume "$T"
+
+    # Another context, and labels of all sorts
+    mount $source /mnt
+    (cd /mnt && mix_labels)
+    umount /mnt
+    mount_service s0:c5,c6 $volume $source "$T" 'Force b true'
+    is_walked "$fs: labels of all sorts" forced
+    is "$fs: labels of all sorts: all are written" "$(field EntriesDone) $(field EntriesChanged)" "$total $total"
+    all_labelled "$fs: labels of all sorts: all have the new one" "$T" "$file_type:s0:c5,c6"
+    sees_all "$fs: a container with the new categories uses everything" s0:c5,c6 "$T"
+    sees_nothing "$fs: one with the old ones sees nothing" s0:c3,c4 "$T" d0/f0 d0/f4 late/file d0/new other
+    unmount_volume $volume "$T"
+    mount_service s0:c7 $volume $source "$T"
+    is_walked "$fs: known to have another context" other-context
+    unmount_volume $volume "$T"
+    is "$fs: on the disk all have it" "$(on_disk $source labels /mnt)" "$total $file_type:s0:c7"
+}
+
+mkfs.ext4 -q -F /dev/scratch0
+mkfs.xfs -q -f /dev/scratch1
+mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
+a_life ext4 /dev/scratch0
+a_life xfs /dev/scratch1
+a_life btrfs /dev/scratch2
+
+# An image, and a directory of a volume that keeps no labels
+truncate -s 40M /var/lib/selvol-volumes/image
+mkfs.ext4 -q -F /var/lib/selvol-volumes/image
+mount_service s0:c1,c2 walk-image /var/lib/selvol-volumes/image "$T"
+is_walked 'image: all entries are looked at' unknown
+all_labelled 'image: all of them have the label' "$T" "$file_type:s0:c1,c2"
+unmount_volume walk-image "$T"
+is 'image: no loop device is left' "$(loops)" ''
+mkfs.vfat /dev/scratch3 >/dev/null
+mount_service s0:c1,c2 walk-vfat /dev/scratch3 "$T"
+answers 'vfat: there is nothing to relabel' '' '' none no-seclabel
+is 'vfat: nor is it done' "$(field Relabel)" ''
+unmount_volume walk-vfat "$T"
+mount_service s0:c7 walk-ext4 /dev/scratch0 "$T" 'ReadOnly b true'
+answers 'read-only: it can not be relabelled' '' '' none read-only
+unmount_volume walk-ext4 "$T"
+
+# One entry can't be labelled: the volume is not mounted, the root keeps its label, and the next try finishes.
+mount /dev/scratch0 /mnt
+chattr +i /mnt/d0/f3
+chattr +a /mnt/d1
+umount /mnt
+mount_service s0:c8 walk-ext4 /dev/scratch0 "$T"
+expect_error 'immutable: refused, with the remedy' EntriesFailed d0/f3 d1 chattr
+no 'immutable: nothing is mounted' is_mounted "$T"
+is 'immutable: what is known' "$(property walk-ext4 LabelState)" '"partial"'
+mount /dev/scratch0 /mnt
+is 'immutable: the root has the old label' "$(label_of /mnt)" "$file_type:s0:c7"
+record_says 'immutable: the volume carries its record' /mnt ' label=partial '
+is 'immutable: all others have the new label' "$(labels /mnt | grep -c .) $(label_of /mnt/d0/f4)" "2 $file_type:s0:c8"
+chattr -i /mnt/d0/f3
+chattr -a /mnt/d1
+umount /mnt
+mount_service s0:c8 walk-ext4 /dev/scratch0 "$T"
+is_walked 'immutable no more' partial
+is 'immutable no more: what was missing is written' "$(field EntriesChanged)" 3
+all_labelled 'immutable no more: all have the label' "$T" "$file_type:s0:c8"
+unmount_volume walk-ext4 "$T"
+rm /var/lib/selvol-volumes/image
+clean walk
