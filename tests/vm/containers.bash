@@ -61,9 +61,9 @@ container_may_not() {
     fi
 }
 
-# sees_all NAME LEVEL DIRECTORY: a container uses each entry
+# sees_all NAME LEVEL DIRECTORY [FILE]: a container uses each entry, and makes the file
 sees_all() {
-    container_says "$1" "$2" 'look /data' "entries $(find "$3" -printf . | wc -c), refused 0" "$3:/data"
+    container_says "$1" "$2" "look /data${4:+ && echo word >/data/$4}" "entries $(entries "$3"), refused 0" "$3:/data"
 }
 # sees_nothing NAME LEVEL DIRECTORY FILE...: neither the directory nor, put before its eyes, any of the files in it
 sees_nothing() {

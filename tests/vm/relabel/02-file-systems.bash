@@ -9,15 +9,13 @@ shadow=$(label_of /etc/shadow)
 
 # labels of all sorts, as volumes bring them along
 mix_labels() {
-    local n=5 type
+    local n=4 type
     chcon -h system_u:object_r:container_file_t:s0:c900,c901 d0/f0 symlink fifo socket null disk
     chcon system_u:object_r:container_file_t:s0:c1023 d1 d1/f0
     chcon unconfined_u:object_r:container_file_t:s0:c1,c2 d0/f1
     chcon system_u:object_r:container_ro_file_t:s0 d0/f2
     chcon system_u:object_r:bin_t:s0-s0:c0.c1023 d0/f3
-    # of a policy that this node does not have
-    setfattr -n security.selinux -v system_u:object_r:absent_t:s0 d0/f4
-    for type in var_t var_log_t etc_t tmp_t usr_t default_t mnt_t user_home_t lib_t; do
+    for type in home_root_t var_t var_log_t etc_t tmp_t usr_t default_t mnt_t user_home_t lib_t; do
         chcon system_u:object_r:$type:s0 d0/f$((n++))
     done
     chcon system_u:object_r:var_lib_t:s0 other
@@ -25,7 +23,7 @@ mix_labels() {
 
 # a_life FILE_SYSTEM DEVICE
 a_life() {
-    local fs=$1 source=$2 volume=walk-$1 total before root
+    local fs=$1 source=$2 volume=walk-$1 total before root touched
 
     # Files that have no label on the disk
     mount_with s0:c1,c2 $volume $source "$T"
@@ -38,17 +36,19 @@ a_life() {
     mount_service s0:c4,c3 $volume $source "$T"
     answers "$fs: Always, by the service: no flag for the runtime" "$file_type:s0:c3,c4" '' relabel policy-always
     is_walked "$fs: all entries are looked at" unknown
-    is "$fs: and written" "$(field EntriesDone) $(field EntriesChanged)" "$total $total"
+    # a hard link has two names
+    is "$fs: and written" "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
     is "$fs: what is known" "$(property $volume LabelState) $(property $volume Tainted)" '"complete" false'
     all_labelled "$fs: all of them have the label" "$T" "$file_type:s0:c3,c4"
     unlike "$fs: it is no context mount" "$(super "$T")" context=
     record_says "$fs: the volume carries its record" "$T" ' label=complete ' ' tainted=no ' " context=$file_type:s0:c3,c4 "
     before=$(times "$T")
-    sees_all "$fs: podman starts without Z, and the container uses everything" s0:c3,c4 "$T"
-    is "$fs: podman touched nothing" "$(times "$T")" "$before"
+    sees_all "$fs: podman starts without Z, and the container uses everything" s0:c3,c4 "$T" d0/new
+    touched=$(comm -13 <(echo "$before") <(times "$T") | cut -d' ' -f1 | sort)
+    is "$fs: nothing else was touched" "$touched" "$(inodes "$T/d0" "$T/d0/new")"
+    is "$fs: the new file has the label" "$(label_of "$T/d0/new")" "$file_type:s0:c3,c4"
     sees_nothing "$fs: one with the categories of before sees nothing" s0:c1,c2 "$T" d0/f0 d0 other fifo empty secret
     is "$fs: what a symlink leads to is as it was" "$(label_of /etc/shadow)" "$shadow"
-    is "$fs: new files get the label" "$(touch "$T/d0/new" && label_of "$T/d0/new")" "$file_type:s0:c3,c4"
     total=$(entries "$T") before=$(times "$T") root=$(inodes "$T")
     unmount_volume $volume "$T"
 
@@ -82,12 +82,16 @@ a_life() {
     mount $source /mnt
     (cd /mnt && mix_labels)
     umount /mnt
+    # of a policy that this node does not have
+    [[ $fs != ext4 ]] || debugfs -w -R 'ea_set /d1/f1 security.selinux system_u:object_r:absent_t:s0' $source 2>/dev/null
     mount_service s0:c5,c6 $volume $source "$T" 'Force b true'
     is_walked "$fs: labels of all sorts" forced
-    is "$fs: labels of all sorts: all are written" "$(field EntriesDone) $(field EntriesChanged)" "$total $total"
+    is "$fs: labels of all sorts: all are written" "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
     all_labelled "$fs: labels of all sorts: all have the new one" "$T" "$file_type:s0:c5,c6"
-    sees_all "$fs: a container with the new categories uses everything" s0:c5,c6 "$T"
-    sees_nothing "$fs: one with the old ones sees nothing" s0:c3,c4 "$T" d0/f0 d0/f4 late/file d0/new other
+    if [[ $fs == ext4 ]]; then
+        sees_all "$fs: a container with the new categories uses everything" s0:c5,c6 "$T"
+        sees_nothing "$fs: one with the old ones sees nothing" s0:c3,c4 "$T" d0/f0 d0/f4 late/file d0/new other
+    fi
     unmount_volume $volume "$T"
     mount_service s0:c7 $volume $source "$T"
     is_walked "$fs: known to have another context" other-context
