@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <glib/gstdio.h>
@@ -15,9 +16,10 @@ static const char polkit_xml[] =
         "<arg type='s' name='cancellation_id' direction='in'/><arg type='(bba{ss})' name='result' direction='out'/>"
         "</method></interface></node>";
 
-/* Also when a test is aborted nothing is left running. */
+/* Also when a test is aborted nothing is left running. And a limit on files is to be an error, see daemon_limit(). */
 static void die_with_parent(gpointer userdata) {
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void) signal(SIGXFSZ, SIG_IGN);
 }
 
 static GPid spawn(char **argv, const char *bus_address) {
@@ -95,6 +97,12 @@ void daemon_stop(Fixture *f, int signal_number) {
                 g_assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
         /* The bus notices in its own time. */
         WAIT_FOR(f, !name_is_owned(f));
+}
+
+void daemon_limit(Fixture *f, gboolean limited) {
+        struct rlimit limit = { .rlim_cur = limited ? 0 : RLIM_INFINITY, .rlim_max = RLIM_INFINITY };
+
+        g_assert_cmpint(prlimit(f->daemon, RLIMIT_FSIZE, &limit, NULL), ==, 0);
 }
 
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {

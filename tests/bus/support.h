@@ -23,6 +23,8 @@ void fixture_stop(Fixture *f);
 void daemon_start(Fixture *f, Caller caller);
 /* Ends it: SIGTERM, and the exit status must be 0; or SIGKILL. */
 void daemon_stop(Fixture *f, int signal_number);
+/* Whether it can't write to any file, as if the disk were full. */
+void daemon_limit(Fixture *f, gboolean limited);
 void worker_start(Fixture *f);
 void worker_stop(Fixture *f);
 

@@ -138,6 +138,20 @@ static void test_free(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(table, ==, "");
 }
 
+/* What can't be made durable is not begun. */
+static void test_not_durable(Fixture *f, gconstpointer data) {
+        g_autofree char *said = NULL;
+        GError *error = NULL;
+
+        mount_always(f, "v", "/dev/vdb", T1);
+        daemon_limit(f, TRUE);
+        g_assert_null(call_relabel(f, "v", "", NULL, &error));
+        daemon_limit(f, FALSE);
+        assert_error(error, "StoreFailed", "nothing was changed");
+        said = read_file(f, "relabels");
+        g_assert_cmpstr(said, ==, "");
+}
+
 static const struct {
         const char *name, *source, *mount_options, *context, *kind, *text;
 } refusals[] = {
@@ -522,6 +536,7 @@ int main(int argc, char *argv[]) {
 #define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, set_up, function, tear_down)
         ADD("held", NULL, test_held);
         ADD("free", NULL, test_free);
+        ADD("not-durable", NULL, test_not_durable);
         for (size_t i = 0; i < G_N_ELEMENTS(refusals); i++) {
                 g_autofree char *path = g_strdup_printf("/job/refused/%s", refusals[i].name);
 

@@ -235,6 +235,25 @@ static void test_publish_fails(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_walks(f), ==, 1);
 }
 
+/* Nobody sees it before it is recorded that it is right. */
+static void test_not_durable(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending;
+        g_autofree char *table = NULL;
+        GError *error = NULL;
+
+        pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
+        run_for(300);
+        daemon_limit(f, TRUE);
+        g_assert_null(call_end(f, pending, &error));
+        daemon_limit(f, FALSE);
+        assert_error(g_steal_pointer(&error), "StoreFailed", "could not be written");
+        table = mount_table(f);
+        g_assert_cmpstr(table, ==, "");
+        g_assert_cmpuint(count_holders(f), ==, 0);
+        run_for(1100);
+        assert_relabel(f, "/dev/walk-slow", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
+}
+
 /* Killed in the middle: rolled back, partial, and the next call finishes it. */
 static void test_killed(Fixture *f, gconstpointer data) {
         GAsyncResult *pending;
@@ -354,7 +373,7 @@ static GAsyncResult *start_adopt(Fixture *f, const char *options) {
 }
 
 static void test_adopt(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) first = NULL, again = NULL, other = NULL;
+        g_autoptr(GVariant) first = NULL, again = NULL;
         g_autofree char *said = NULL;
         GError *error = NULL;
 
@@ -552,6 +571,7 @@ int main(int argc, char *argv[]) {
         ADD("fails/entries", "/dev/walk-fails", test_fails);
         ADD("fails/dies", "/dev/walk-die", test_fails);
         ADD("fails/publish", NULL, test_publish_fails);
+        ADD("not-durable", NULL, test_not_durable);
         ADD("killed", NULL, test_killed);
         for (size_t i = 0; i < G_N_ELEMENTS(carried); i++) {
                 g_autofree char *path = g_strdup_printf("/relabel/carried/%s", carried[i].name);
