@@ -218,12 +218,12 @@ static int measure_positions(Draw *d, int fd, Large *l) {
         if (r < 0)
                 return r;
         for (unsigned i = 0; i < DENSITY_PROBES; i++) {
-                uint64_t distance;
+                uint64_t distance, position = draw_number(d, l->end);
 
-                r = seek_to(fd, draw_number(d, l->end));
+                r = seek_to(fd, position);
                 if (r < 0)
                         return r;
-                r = list_fill(d, fd, LIST_SIZE, EVERYTHING);
+                r = list_fill(d, fd, CHUNK, position + 1);
                 if (r < 0)
                         return r;
                 distance = list_distance(d);
