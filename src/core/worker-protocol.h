@@ -77,7 +77,8 @@
 /* No reply names more: issues, mounts inside. */
 enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
-/* Sent at most four times a second while Relabel and Verify walk: counts, entries in all (0: unknown). */
+/* Sent at most four times a second while Relabel and Verify walk and get on: counts, entries in all (0: unknown). A
+ * walk that tells nothing is stuck. */
 #define WORKER_PROGRESS           "Progress"
 #define WORKER_PROGRESS_SIGNATURE TREE_COUNTS_SIGNATURE "t"
 

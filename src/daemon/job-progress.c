@@ -38,8 +38,6 @@ static void measure(Walk *w, uint64_t now) {
 }
 
 int walk_take_counts(Walk *w, const WalkCounts *counts, const uint64_t *total) {
-        bool further = counts->done > w->result.counts.done || counts->changed > w->result.counts.changed;
-
         if (!counts_are_possible(&w->result.counts, counts) || (total && *total > COUNT_MAX))
                 return -EBADMSG;
         w->result.counts = *counts;
@@ -49,7 +47,7 @@ int walk_take_counts(Walk *w, const WalkCounts *counts, const uint64_t *total) {
         if (!total || (w->total > 0 && w->total < counts->done))
                 w->total = counts->done;
         measure(w, now_monotonic_usec());
-        return further;
+        return 0;
 }
 
 int walk_take_result(Walk *w, WalkResult *result) {

@@ -151,8 +151,9 @@ static int on_progress(sd_bus_message *signal, void *userdata, sd_bus_error *err
         }
         if (job->object)
                 notify_job_changed(job->object);
-        /* A walk has its time anew as long as it gets on, unless the caller has set a limit to the whole. */
-        if (r > 0 && job->request.timeout_usec == 0)
+        /* A walk has its time anew as long as it gets on, which only then is told, unless the caller has set a limit
+         * to the whole. */
+        if (job->request.timeout_usec == 0)
                 r = job_set_deadline(job, job->manager->settings.job_timeout_usec);
         return r < 0 ? r : 0;
 }

@@ -196,7 +196,7 @@ void job_relabel_files(Job *job, const char *target, JobCallback done);
 void job_foretell_relabel(Job *job);
 
 /* Checks what the worker says of a walk that runs (or, total being NULL, has ended) and takes it over. Returns
- * whether it has come further, -EBADMSG if that can't be. */
+ * 0, or -EBADMSG if that can't be. */
 int walk_take_counts(Walk *w, const WalkCounts *counts, const uint64_t *total);
 /* Checks and takes over what it says in the end. Returns 0 or -EBADMSG. */
 int walk_take_result(Walk *w, WalkResult *result);

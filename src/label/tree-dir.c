@@ -331,6 +331,7 @@ Work *dir_step(Thread *t, Dir *d) {
         Chunk *c;
         int r = 0;
 
+        count(&t->steps);
         if (d->fd < 0)
                 r = dir_open(w, d);
         if (r < 0) {

@@ -172,6 +172,7 @@ static void visit_entry(Thread *t, const Dir *d, const char *name) {
 }
 
 void entry_visit(Thread *t, const Dir *d, const char *name) {
+        count(&t->steps);
         if (t->walk->pass == 1)
                 count(&t->done);
         if (t->walk->spec->mode != TREE_COUNT)

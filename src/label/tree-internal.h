@@ -83,9 +83,10 @@ typedef struct Thread {
         _Alignas(64) Walk *walk;
         pthread_t id;
         _Atomic uint64_t done, changed, mismatched, skipped;
-        uint64_t cwd;          /* serial of the directory that it is in */
-        unsigned wrong_in_row; /* labels there */
-        uint64_t granted;      /* entries that it may visit before it asks for more, where their rate is limited */
+        _Atomic uint64_t steps; /* of any kind, in all passes: that it gets on */
+        uint64_t cwd;           /* serial of the directory that it is in */
+        unsigned wrong_in_row;  /* labels there */
+        uint64_t granted;       /* entries that it may visit before it asks for more, where their rate is limited */
         Chunk *spare;
         char label[LABEL_MAX];
 } Thread;
@@ -99,7 +100,8 @@ struct Walk {
         uint64_t pass_since_nsec; /* the same of this pass */
         atomic_bool unsettled;    /* a directory changed while it was being walked */
         atomic_bool stop;
-        atomic_int error; /* a negative errno of ours, which ended the walk */
+        atomic_int sync_error; /* a positive errno */
+        atomic_int error;      /* a negative errno of ours, which ended the walk */
         _Atomic uint64_t failed, next_serial, n_dirs, chunk_bytes, next_nsec;
 
         pthread_mutex_t lock; /* of what follows */

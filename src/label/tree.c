@@ -18,6 +18,7 @@ enum {
         /* A tree that keeps changing is walked again so often. */
         PASSES_MAX = 8,
         STACK_SIZE = 256 * 1024,
+        SYNC_PATIENCE_USEC = 600 * USEC_PER_SEC,
 };
 
 /* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it isn't. */
@@ -76,26 +77,46 @@ static uint64_t clock_nsec(clockid_t clock) {
         return (uint64_t) ts.tv_sec * NSEC_PER_SEC + (uint64_t) ts.tv_nsec;
 }
 
+static uint64_t sum_steps(const Thread *threads, unsigned n) {
+        uint64_t steps = 0;
+
+        for (unsigned i = 0; i < n; i++)
+                steps += atomic_load_explicit(&threads[i].steps, memory_order_relaxed);
+        return steps;
+}
+
+/* Waits until the walk has ended, or for the time between two tellings. Returns whether it has. */
+static bool wait_a_while(Walk *w) {
+        uint64_t until = clock_nsec(CLOCK_MONOTONIC) + TREE_PROGRESS_USEC * UINT64_C(1000);
+        const struct timespec ts = { .tv_sec = (time_t) (until / NSEC_PER_SEC),
+                                     .tv_nsec = (long) (until % NSEC_PER_SEC) };
+        bool ended;
+        int r = 0;
+
+        pthread_mutex_lock(&w->lock);
+        while (!w->ended && r == 0)
+                r = pthread_cond_timedwait(&w->idle, &w->lock, &ts);
+        ended = w->ended;
+        pthread_mutex_unlock(&w->lock);
+        return ended;
+}
+
 /* Waits for the threads to have done everything, and tells how far they are meanwhile. */
 static void wait_for_end(Walk *w, const Thread *threads, unsigned n) {
-        pthread_mutex_lock(&w->lock);
-        while (!w->ended) {
-                uint64_t until = clock_nsec(CLOCK_MONOTONIC) + TREE_PROGRESS_USEC * UINT64_C(1000);
-                const struct timespec ts = { .tv_sec = (time_t) (until / NSEC_PER_SEC),
-                                             .tv_nsec = (long) (until % NSEC_PER_SEC) };
-                TreeCounts c;
+        uint64_t before = sum_steps(threads, n);
+
+        while (!wait_a_while(w)) {
+                uint64_t steps = sum_steps(threads, n);
+                TreeCounts c = sum_counts(w, threads, n);
                 int r;
 
-                if (pthread_cond_timedwait(&w->idle, &w->lock, &ts) == 0 || !w->spec->progress)
+                if (steps == before || !w->spec->progress)
                         continue;
-                pthread_mutex_unlock(&w->lock);
-                c = sum_counts(w, threads, n);
+                before = steps;
                 r = w->spec->progress(&c, w->spec->userdata);
                 if (r < 0)
                         walk_stop(w, r);
-                pthread_mutex_lock(&w->lock);
         }
-        pthread_mutex_unlock(&w->lock);
 }
 
 static int start_threads(Walk *w, Thread *threads, unsigned n, unsigned *ret_started) {
@@ -193,13 +214,40 @@ static bool is_ext4(int fd) {
         return fstatfs(fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
 }
 
-static int write_root(Walk *w, bool right) {
-        int fd = w->spec->fd;
+static void *run_sync(void *userdata) {
+        Walk *w = userdata;
 
-        if (syncfs(fd) < 0)
-                return -errno;
-        if (right)
-                return 0;
+        if (syncfs(w->spec->fd) < 0)
+                atomic_store(&w->sync_error, errno);
+        pthread_mutex_lock(&w->lock);
+        w->ended = true;
+        pthread_cond_signal(&w->idle);
+        pthread_mutex_unlock(&w->lock);
+        return NULL;
+}
+
+/* It can take long, without a sign of how far it is; so for some time it is taken to get on. */
+static int sync_volume(Walk *w, const TreeCounts *counts) {
+        pthread_t id;
+        int r;
+
+        w->ended = false;
+        r = pthread_create(&id, NULL, run_sync, w);
+        if (r != 0)
+                return -r;
+        for (unsigned i = 0; !wait_a_while(w); i++)
+                if (w->spec->progress && i < SYNC_PATIENCE_USEC / TREE_PROGRESS_USEC)
+                        (void) w->spec->progress(counts, w->spec->userdata);
+        (void) pthread_join(id, NULL);
+        return -atomic_load(&w->sync_error);
+}
+
+static int write_root(Walk *w, bool right, const TreeCounts *counts) {
+        int fd = w->spec->fd, r;
+
+        r = sync_volume(w, counts);
+        if (r < 0 || right)
+                return r;
         if (fsetxattr(fd, LABEL_XATTR, w->spec->context, w->context_size, 0) < 0)
                 return -errno;
         return fsync(fd) < 0 ? -errno : 0;
@@ -216,7 +264,7 @@ static void finish_root(Walk *w, const char *label, TreeCounts *counts) {
         if (w->spec->mode != TREE_CHANGE || counts->failed > 0)
                 return;
 
-        r = write_root(w, right);
+        r = write_root(w, right, counts);
         if (r < 0) {
                 issue_add(w, NULL, NULL, -r, NULL);
                 counts->failed++;

@@ -11,7 +11,7 @@
  * link meanwhile leads elsewhere; memory does not grow with the tree. */
 
 enum {
-        TREE_ISSUES_MAX = 16, /* that are named; all are counted */
+        TREE_ISSUES_MAX = 16,  /* that are named; all are counted */
         TREE_THREADS_MAX = 64, /* WALK_THREADS_MAX of core/failure.h */
         TREE_PROGRESS_USEC = 250000,
 };
@@ -46,8 +46,8 @@ typedef struct TreeSpec {
         unsigned threads;    /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */
         bool idle;                /* in the idle class of I/O scheduling, ioprio_set(2) */
-        /* Called by the calling thread every TREE_PROGRESS_USEC while others work; may be NULL. A negative errno ends
-         * the walk. */
+        /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while while it
+         * waits for the disk in the end; may be NULL. A negative errno ends the walk. */
         int (*progress)(const TreeCounts *counts, void *userdata);
         void *userdata;
 } TreeSpec;

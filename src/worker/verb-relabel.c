@@ -77,9 +77,10 @@ static int check_subject(const Child *child, const Subject *s, Failure *f) {
 }
 
 /* What the file system counts is good enough for a volume that is all of it. */
-static int find_total(const Subject *s, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) {
+static int find_total(Child *child, const Subject *s, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret,
+                      Failure *f) {
         if (s->outcome.inodes_used == 0 || s->part)
-                return walk_count(spec, limits, ret, f);
+                return walk_count(child, spec, limits, ret, f);
         *ret = s->outcome.inodes_used;
         return 0;
 }
@@ -96,7 +97,7 @@ static int walk(Child *child, const RelabelCall *c, const Subject *s, TreeResult
         uint64_t total;
         int r;
 
-        r = find_total(s, &spec, &c->limits, &total, f);
+        r = find_total(child, s, &spec, &c->limits, &total, f);
         if (r == 0)
                 r = record_xattr_begin(s->root, c->context, c->generation, &begun, f);
         if (r == 0)

@@ -59,9 +59,23 @@ int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t t
         return r == -ECANCELED ? failure_set(f, FAILURE_CANCELED, "The caller hung up.") : r;
 }
 
-int walk_count(const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) {
+static const TreeCounts no_counts = { 0 };
+
+/* What is only counted is not done yet. */
+static int report_counting(const TreeCounts *counts, void *userdata) {
+        return report(&no_counts, userdata);
+}
+
+int walk_count(Child *child, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) {
         _cleanup_(tree_result_done) TreeResult result = { 0 };
-        TreeSpec count = { .mode = TREE_COUNT, .fd = spec->fd, .part = spec->part };
+        Reporter reporter = { .child = child };
+        TreeSpec count = {
+                .mode = TREE_COUNT,
+                .fd = spec->fd,
+                .part = spec->part,
+                .progress = report_counting,
+                .userdata = &reporter,
+        };
         int r;
 
         set_limits(&count, limits);

@@ -17,4 +17,4 @@ int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t t
               Failure *f) _warn_unused_;
 
 /* Counts the entries beneath a directory, as a total for a walk. */
-int walk_count(const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) _warn_unused_;
+int walk_count(Child *child, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) _warn_unused_;
