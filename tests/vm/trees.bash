@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034,SC2154 # of lib.bash, and for the tests
 job=''
 
-# fill DIRECTORY FILES: so many files, 20 in a directory, and one of everything else. What is needed by name: d0/f0, fifo, null
+# fill DIRECTORY FILES: so many files, 20 in a directory, and one of everything else, some of it other users'
 fill() {
     python3 - "$1" "$2" <<'PYTHON'
 import os, socket, stat, sys
@@ -35,6 +35,8 @@ os.mkfifo("fifo")
 os.mknod("null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
 os.mknod("disk", stat.S_IFBLK | 0o600, os.makedev(7, 200))
 socket.socket(socket.AF_UNIX).bind("socket")
+for n, name in enumerate(("d0/f2", "d0", "d1/f1", "empty", "fifo", "null", "symlink", "other")):
+    os.chown(name, 1000 + n, 2000, follow_symlinks=False)
 deep = os.open(".", os.O_RDONLY)
 for n in range(100):
     os.mkdir("deep", dir_fd=deep)

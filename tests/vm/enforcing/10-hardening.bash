@@ -9,7 +9,7 @@ mkdir -p "$T"
 mount_with s0:c1,c2 hardening none "$T" 'FSType s tmpfs'
 daemon=$(main_pid selvold) worker=$(main_pid selvol-worker)
 status_of() { sed -n "s/^$2:\t*//p" "/proc/$1/status" | tr -s '\t' ' '; }
-capabilities=cap_dac_override,cap_dac_read_search,cap_net_bind_service,cap_sys_chroot,cap_sys_admin
+capabilities=cap_dac_override,cap_dac_read_search,cap_fowner,cap_net_bind_service,cap_sys_chroot,cap_sys_admin
 
 is 'selvold: its user' "$(ps -o user= -p "$daemon")" selvol
 for set in CapInh CapPrm CapEff CapBnd CapAmb; do
@@ -28,6 +28,9 @@ is 'worker: its capabilities' "$(capsh --decode="$(status_of "$worker" CapBnd)" 
 is 'worker: no new privileges' "$(status_of "$worker" NoNewPrivs)" 1
 is 'worker: a system call filter' "$(status_of "$worker" Seccomp)" 2
 is 'worker: its domain' "$(ps -o label= -p "$worker" | cut -d: -f3)" selvol_worker_t
+is 'worker: descriptors' "$(prlimit -n -o SOFT,HARD --noheadings -p "$worker" | xargs)" '1024 524288'
+cgroup=/sys/fs/cgroup/system.slice/selvol-worker.service
+is 'worker: others come first' "$(cat $cgroup/cpu.weight)$(sed -n 's/^default/ io/p' $cgroup/io.weight)" '50 io 50'
 is 'worker: the socket' "$(stat -c '%U:%G %a' /run/selvol/worker)" 'root:selvol 660'
 unmount_volume hardening "$T"
 soon 'worker: no child is left but the one that watches' 5 eval '(($(worker_pids | wc -l) <= 2))'

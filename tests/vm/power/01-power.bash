@@ -65,6 +65,7 @@ is 'the same node: half: nothing is mounted' "$(left_mounts)$(property half Hold
 mount_service s0:c3,c4 whole /dev/scratch1 "$T"
 is_skipped 'the same node: whole: skipped'
 unmount_volume whole "$T"
+total=$(on_disk /dev/scratch0 entries /mnt)
 right=$(on_disk /dev/scratch0 labels /mnt | sed -n 's/ .*:s0:c1,c2$//p')
 mount_service s0:c1,c2 half /dev/scratch0 "$T"
 is_walked 'the same node: half: finished' partial
