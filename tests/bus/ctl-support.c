@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "ctl-support.h"
+
+enum { CALL_TIMEOUT_USEC = 10 * G_USEC_PER_SEC };
+
+static void export_interfaces(Fixture *f, const char *path, const char *xml) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GDBusNodeInfo) node = g_dbus_node_info_new_for_xml(xml, &error);
+
+        g_assert_no_error(error);
+        for (size_t i = 0; node->interfaces[i]; i++) {
+                gt_dbus_queue_export_object(f->queue, path, node->interfaces[i], &error);
+                g_assert_no_error(error);
+        }
+}
+
+static void export_file(Fixture *f, const char *path, const char *file) {
+        g_autofree char *name = g_test_build_filename(G_TEST_DIST, "dbus", file, NULL), *xml = NULL;
+        g_autoptr(GError) error = NULL;
+
+        g_file_get_contents(name, &xml, NULL, &error);
+        g_assert_no_error(error);
+        export_interfaces(f, path, xml);
+}
+
+void fixture_set_up(Fixture *f, gconstpointer data) {
+        g_autoptr(GError) error = NULL;
+
+        f->queue = gt_dbus_queue_new();
+        gt_dbus_queue_connect(f->queue, &error);
+        g_assert_no_error(error);
+        f->name_id = gt_dbus_queue_own_name(f->queue, "org.selvol1");
+        export_file(f, "/org/selvol1", "org.selvol1.Manager.xml");
+        export_file(f, PVC1, "org.selvol1.Volume.xml");
+        export_file(f, JOB6, "org.selvol1.Job.xml");
+        export_file(f, JOB7, "org.selvol1.Job.xml");
+        export_interfaces(
+                f, "/org/selvol1",
+                "<node><interface name='org.freedesktop.DBus.ObjectManager'><method name='GetManagedObjects'>"
+                "<arg type='a{oa{sa{sv}}}' direction='out'/></method></interface></node>");
+}
+
+void release_name(Fixture *f) {
+        g_autoptr(GVariant) reply = NULL;
+
+        gt_dbus_queue_unown_name(f->queue, f->name_id);
+        f->name_id = 0;
+        reply = g_dbus_connection_call_sync(gt_dbus_queue_get_client_connection(f->queue), "org.freedesktop.DBus",
+                                            "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId", NULL, NULL,
+                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
+        g_assert_nonnull(reply);
+        g_usleep(5000);
+}
+
+void fixture_tear_down(Fixture *f, gconstpointer data) {
+        if (f->name_id > 0)
+                release_name(f);
+        gt_dbus_queue_disconnect(f->queue, TRUE);
+        g_clear_pointer(&f->queue, gt_dbus_queue_free);
+}
+
+GSubprocess *ctl_start(const char *command, int err) {
+        g_autoptr(GSubprocessLauncher) launcher = g_subprocess_launcher_new(
+                G_SUBPROCESS_FLAGS_STDOUT_PIPE | (err < 0 ? G_SUBPROCESS_FLAGS_STDERR_PIPE : 0));
+        g_autofree char *line = g_strdup_printf("%s %s", g_getenv("SELVOLCTL"), command);
+        g_auto(GStrv) argv = NULL;
+        g_autoptr(GError) error = NULL;
+        GSubprocess *child;
+
+        g_shell_parse_argv(line, NULL, &argv, &error);
+        g_assert_no_error(error);
+        g_subprocess_launcher_setenv(launcher, "DBUS_SYSTEM_BUS_ADDRESS", g_getenv("DBUS_SESSION_BUS_ADDRESS"), TRUE);
+        g_subprocess_launcher_setenv(launcher, "LC_ALL", "C.UTF-8", TRUE);
+        g_subprocess_launcher_setenv(launcher, "TZ", "UTC", TRUE);
+        if (err >= 0)
+                g_subprocess_launcher_take_stderr_fd(launcher, err);
+        child = g_subprocess_launcher_spawnv(launcher, (const char *const *) argv, &error);
+        g_assert_no_error(error);
+        return child;
+}
+
+/* gt_dbus_queue_try_pop_message() of 0.1.1 never pops, and gt_dbus_queue_pop_message() waits for ever. */
+GDBusMethodInvocation *await_call(Fixture *f, const Exchange *x) {
+        GDBusMethodInvocation *call = NULL;
+        gint64 end = g_get_monotonic_time() + CALL_TIMEOUT_USEC;
+        g_autofree char *arguments = NULL;
+
+        while (gt_dbus_queue_get_n_messages(f->queue) == 0) {
+                if (g_get_monotonic_time() > end)
+                        g_error("%s was not called", x->method);
+                g_usleep(500);
+        }
+        gt_dbus_queue_pop_message(f->queue, &call);
+
+        arguments = g_variant_print(g_dbus_method_invocation_get_parameters(call), TRUE);
+        g_assert_cmpstr(g_dbus_method_invocation_get_object_path(call), ==, x->path);
+        g_assert_cmpstr(g_dbus_method_invocation_get_interface_name(call), ==, x->interface);
+        g_assert_cmpstr(g_dbus_method_invocation_get_method_name(call), ==, x->method);
+        g_assert_cmpstr(arguments, ==, x->arguments);
+        return call;
+}
+
+void answer_call(GDBusMethodInvocation *call, const Exchange *x) {
+        g_autoptr(GError) error = NULL;
+        GVariant *reply;
+
+        /* These take a reference over. */
+        if (!x->reply) {
+                g_dbus_method_invocation_return_dbus_error(g_object_ref(call), x->error, x->message);
+                return;
+        }
+        reply = g_variant_parse(NULL, x->reply, NULL, NULL, &error);
+        g_assert_no_error(error);
+        g_dbus_method_invocation_return_value(g_object_ref(call), reply);
+        g_variant_unref(reply);
+}
+
+void check_json(const char *text, const char *expected) {
+        g_autoptr(GError) error = NULL;
+        g_autofree char *compact = NULL;
+        g_autoptr(GSubprocess) python = g_subprocess_new(
+                G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error, "python3", "-c",
+                "import json, sys\n"
+                "print(json.dumps(json.load(sys.stdin), sort_keys=True, separators=(',', ':')), end='')",
+                NULL);
+
+        g_assert_no_error(error);
+        g_subprocess_communicate_utf8(python, text, NULL, &compact, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(g_subprocess_get_exit_status(python), ==, 0);
+        g_assert_cmpstr(compact, ==, expected);
+}
+
+void test_case(Fixture *f, gconstpointer data) {
+        const Case *c = data;
+        g_autofree char *out = NULL, *err = NULL;
+        g_autoptr(GSubprocess) child = ctl_start(c->command, -1);
+        g_autoptr(GError) error = NULL;
+
+        for (size_t i = 0; i < EXCHANGES_MAX && c->exchanges[i].method; i++) {
+                g_autoptr(GDBusMethodInvocation) call = await_call(f, &c->exchanges[i]);
+
+                answer_call(call, &c->exchanges[i]);
+        }
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
+        g_assert_no_error(error);
+
+        g_assert_cmpstr(err, ==, c->err ? c->err : "");
+        g_assert_true(g_subprocess_get_if_exited(child));
+        g_assert_cmpint(g_subprocess_get_exit_status(child), ==, c->code);
+        if (c->out)
+                g_assert_cmpstr(out, ==, c->out);
+        if (c->json)
+                check_json(out, c->json);
+}
