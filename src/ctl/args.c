@@ -19,11 +19,27 @@ const RequestOptionInfo request_options[REQUEST_OPTIONS] = {
         [OPTION_LEVEL] = { "level", "SELinuxLevel", "s" },
         [OPTION_POLICY] = { "policy", "SELinuxRelabelPolicy", "s" },
         [OPTION_MOUNT_SUPPORTED] = { "selinux-mount-supported", "SELinuxMountSupported", "b" },
+        [OPTION_RELABEL_BY] = { "relabel-by", "RelabelBy", "s" },
+        [OPTION_FORCE] = { "force", "Force", "b" },
+        [OPTION_THREADS] = { "threads", "Threads", "u" },
+        [OPTION_MAX_ENTRIES_PER_SECOND] = { "max-entries-per-second", "MaxEntriesPerSecond", "t" },
+        [OPTION_IDLE] = { "idle", "IOSchedulingClass", "s" },
         [OPTION_TIMEOUT] = { "timeout", "TimeoutUSec", "t" },
         [OPTION_DEPTH] = { "depth", "Depth", "s" },
+        [OPTION_CONFIDENCE] = { "confidence", "Confidence", "d" },
+        [OPTION_MISMATCH_SHARE] = { "mismatch-share", "MismatchShare", "d" },
 };
 
-enum { ARG_REQUEST = 0x100, ARG_JSON = 0x200, ARG_NO_LEGEND, ARG_HISTORY, ARG_ASK, ARG_NO_ASK, ARG_VERSION };
+enum {
+        ARG_REQUEST = 0x100,
+        ARG_JSON = 0x200,
+        ARG_NO_LEGEND,
+        ARG_HISTORY,
+        ARG_NO_WAIT,
+        ARG_ASK,
+        ARG_NO_ASK,
+        ARG_VERSION
+};
 
 static const struct option long_options[] = {
         { "fs-type", required_argument, NULL, ARG_REQUEST + OPTION_FS_TYPE },
@@ -40,12 +56,20 @@ static const struct option long_options[] = {
         { "level", required_argument, NULL, ARG_REQUEST + OPTION_LEVEL },
         { "policy", required_argument, NULL, ARG_REQUEST + OPTION_POLICY },
         { "selinux-mount-supported", required_argument, NULL, ARG_REQUEST + OPTION_MOUNT_SUPPORTED },
+        { "relabel-by", required_argument, NULL, ARG_REQUEST + OPTION_RELABEL_BY },
+        { "force", no_argument, NULL, ARG_REQUEST + OPTION_FORCE },
+        { "threads", required_argument, NULL, ARG_REQUEST + OPTION_THREADS },
+        { "max-entries-per-second", required_argument, NULL, ARG_REQUEST + OPTION_MAX_ENTRIES_PER_SECOND },
+        { "idle", no_argument, NULL, ARG_REQUEST + OPTION_IDLE },
         { "timeout", required_argument, NULL, ARG_REQUEST + OPTION_TIMEOUT },
         { "depth", required_argument, NULL, ARG_REQUEST + OPTION_DEPTH },
+        { "confidence", required_argument, NULL, ARG_REQUEST + OPTION_CONFIDENCE },
+        { "mismatch-share", required_argument, NULL, ARG_REQUEST + OPTION_MISMATCH_SHARE },
         { "json", no_argument, NULL, ARG_JSON },
         { "no-legend", no_argument, NULL, ARG_NO_LEGEND },
         { "quiet", no_argument, NULL, 'q' },
         { "history", no_argument, NULL, ARG_HISTORY },
+        { "no-wait", no_argument, NULL, ARG_NO_WAIT },
         { "ask-password", no_argument, NULL, ARG_ASK },
         { "no-ask-password", no_argument, NULL, ARG_NO_ASK },
         { "help", no_argument, NULL, 'h' },
@@ -62,6 +86,16 @@ static int bad_value(RequestOption option, const char *value, const char *expect
         return EXIT_USAGE;
 }
 
+static int read_number(RequestOption option, const char *value, uint64_t *ret) {
+        uint64_t max = request_options[option].signature[0] == 'u' ? UINT32_MAX : UINT64_MAX;
+        unsigned long long number;
+
+        if (parse_u64(value, &number) < 0 || number > max)
+                return bad_value(option, value, "a number");
+        *ret = number;
+        return 0;
+}
+
 static int read_request_option(Args *a, RequestOption option, const char *value) {
         OptionValue *v = &a->values[option];
         int r;
@@ -75,13 +109,20 @@ static int read_request_option(Args *a, RequestOption option, const char *value)
                 v->boolean = r;
                 return 0;
         case 't':
-                r = parse_timespan(value, &v->usec);
+                if (option != OPTION_TIMEOUT)
+                        return read_number(option, value, &v->number);
+                r = parse_timespan(value, &v->number);
                 return r < 0 ? bad_value(option, value, "a time such as 20s, 1min or 500ms") : 0;
+        case 'u':
+                return read_number(option, value, &v->number);
+        case 'd':
+                r = parse_real(value, &v->real);
+                return r < 0 ? bad_value(option, value, "a number such as 0.99") : 0;
         case 'a':
                 r = split_mount_options(value, &v->list);
                 return r == -EINVAL ? bad_value(option, value, "closed quotes") : r;
         default:
-                v->string = value;
+                v->string = option == OPTION_IDLE ? "idle" : value;
                 return 0;
         }
 }
@@ -107,6 +148,9 @@ static int read_option(Args *a, int c, const char *value) {
                 break;
         case ARG_HISTORY:
                 a->history = true;
+                break;
+        case ARG_NO_WAIT:
+                a->wait = false;
                 break;
         case ARG_ASK:
                 a->ask_password = true;

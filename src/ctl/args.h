@@ -13,6 +13,7 @@ enum {
         EXIT_CONFLICT = 3, /* refused: somebody holds the volume with another context */
         EXIT_DENIED = 4,
         EXIT_MISMATCH = 5, /* verify: the label is not the one expected */
+        EXIT_SIGNAL = 128, /* plus its number: by a signal, which is raised again in the end */
 };
 
 /* The options that go to the service as they are, in the a{sv} of a method. */
@@ -31,8 +32,15 @@ typedef enum RequestOption {
         OPTION_LEVEL,
         OPTION_POLICY,
         OPTION_MOUNT_SUPPORTED,
+        OPTION_RELABEL_BY,
+        OPTION_FORCE,
+        OPTION_THREADS,
+        OPTION_MAX_ENTRIES_PER_SECOND,
+        OPTION_IDLE,
         OPTION_TIMEOUT,
         OPTION_DEPTH,
+        OPTION_CONFIDENCE,
+        OPTION_MISMATCH_SHARE,
         REQUEST_OPTIONS,
 } RequestOption;
 
@@ -40,7 +48,8 @@ typedef struct OptionValue {
         bool set;
         const char *string; /* belongs to argv */
         bool boolean;
-        uint64_t usec;
+        uint64_t number; /* times in µs */
+        double real;
         char **list;
 } OptionValue;
 
@@ -61,12 +70,13 @@ typedef struct Args {
         bool legend;
         bool quiet;
         bool history;
+        bool wait;
         bool ask_password;
         bool help;
         bool version;
 } Args;
 
-#define ARGS_INIT ((Args){ .legend = true, .ask_password = true })
+#define ARGS_INIT ((Args){ .legend = true, .wait = true, .ask_password = true })
 
 /* Reads the command line. Returns 0, EXIT_USAGE after saying what is wrong, or -ENOMEM. operands belong to argv. */
 int args_parse(int argc, char **argv, Args *ret) _warn_unused_;

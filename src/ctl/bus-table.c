@@ -10,8 +10,8 @@ static int leave(sd_bus_message *m) {
 
 static const char *signature_of(CellType type) {
         static const char *const signatures[] = {
-                [CELL_STRING] = "s", [CELL_BOOLEAN] = "b",  [CELL_NUMBER] = "t",
-                [CELL_TIME] = "t",   [CELL_DURATION] = "t", [CELL_LIST] = "as",
+                [CELL_STRING] = "s", [CELL_BOOLEAN] = "b",  [CELL_NUMBER] = "t", [CELL_REAL] = "d",
+                [CELL_TIME] = "t",   [CELL_DURATION] = "t", [CELL_JOB] = "o",    [CELL_LIST] = "as",
         };
 
         return signatures[type];
@@ -31,6 +31,7 @@ static int read_cell(sd_bus_message *m, Table *t, size_t column) {
         const char *string;
         uint64_t number;
         int boolean, r;
+        double real;
 
         switch (type) {
         case CELL_LIST:
@@ -41,6 +42,12 @@ static int read_cell(sd_bus_message *m, Table *t, size_t column) {
         case CELL_STRING:
                 r = sd_bus_message_read_basic(m, 's', &string);
                 return r < 0 ? r : table_set_string(t, column, string);
+        case CELL_REAL:
+                r = sd_bus_message_read_basic(m, 'd', &real);
+                return r < 0 ? r : table_set_real(t, column, real);
+        case CELL_JOB:
+                r = sd_bus_message_read_basic(m, 'o', &string);
+                return r < 0 ? r : table_set_number(t, column, job_id_of(string));
         default:
                 r = sd_bus_message_read_basic(m, 't', &number);
                 return r < 0 ? r : table_set_number(t, column, number);

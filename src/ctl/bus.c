@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/bus.h"
 #include "ctl/colour.h"
+#include "ctl/format.h"
 
 void report_error(const char *subject, const char *message) {
-        _cleanup_free_ char *what = string_escape(strempty(subject), 300), *why = string_escape(message, 4096);
+        _cleanup_free_ char *what = string_escape(strempty(subject), 300), *why = format_text(message);
         bool colours = colours_wanted(STDERR_FILENO);
 
         fprintf(stderr, "selvolctl: %s%s%s%s%s\n", strempty(what), isempty(what) ? "" : ": ",
@@ -15,16 +16,25 @@ int exit_code_of(const char *error_name) {
                 const char *name;
                 int code;
         } table[] = {
-                { "org.selvol1.Error.ContextConflict", EXIT_CONFLICT },
+                { "ContextConflict", EXIT_CONFLICT },
                 { SD_BUS_ERROR_ACCESS_DENIED, EXIT_DENIED },
                 { SD_BUS_ERROR_AUTH_FAILED, EXIT_DENIED },
                 { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, EXIT_DENIED },
         };
 
+        const char *short_name = startswith(error_name, ERROR_PREFIX);
+
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                if (streq_ptr(error_name, table[i].name))
+                if (streq(short_name ? short_name : error_name, table[i].name))
                         return table[i].code;
         return EXIT_FAILURE;
+}
+
+uint64_t job_id_of(const char *path) {
+        const char *number = startswith(path, JOB_PREFIX "/");
+        unsigned long long id;
+
+        return number && parse_u64(number, &id) >= 0 ? id : 0;
 }
 
 int bus_open(const Args *a, sd_bus **ret) {
@@ -52,7 +62,11 @@ static int append_value(sd_bus_message *m, const char *signature, const OptionVa
         case 'b':
                 return sd_bus_message_append(m, "b", (int) v->boolean);
         case 't':
-                return sd_bus_message_append(m, "t", v->usec);
+                return sd_bus_message_append(m, "t", v->number);
+        case 'u':
+                return sd_bus_message_append(m, "u", (uint32_t) v->number);
+        case 'd':
+                return sd_bus_message_append(m, "d", v->real);
         case 'a':
                 return sd_bus_message_append_strv(m, v->list);
         default:
@@ -85,12 +99,13 @@ int bus_append_options(sd_bus_message *m, const Args *a) {
 }
 
 /* The bus' own words for a service that isn't there name neither the service nor what to do. */
-static void report_bus_error(const char *subject, const sd_bus_error *error) {
+int report_bus_error(const char *subject, const sd_bus_error *error) {
         _cleanup_free_ char *text = NULL;
 
         if (sd_bus_error_has_names(error, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
                 text = strdup_printf("selvold is not there (%s): see 'systemctl status selvold'", error->message);
         report_error(subject, text ? text : strempty(error->message));
+        return exit_code_of(error->name);
 }
 
 int bus_call(sd_bus *bus, sd_bus_message *m, const char *subject, Patience patience, sd_bus_message **ret) {
@@ -103,6 +118,5 @@ int bus_call(sd_bus *bus, sd_bus_message *m, const char *subject, Patience patie
         if (!sd_bus_error_is_set(&error))
                 return r;
 
-        report_bus_error(subject, &error);
-        return exit_code_of(error.name);
+        return report_bus_error(subject, &error);
 }

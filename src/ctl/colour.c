@@ -5,10 +5,14 @@
 #include "basic/string-util.h"
 #include "ctl/colour.h"
 
-bool colours_wanted(int fd) {
+bool terminal_obeys(int fd) {
         const char *term = getenv("TERM");
 
-        return isatty(fd) && isempty(getenv("NO_COLOR")) && !isempty(term) && !streq(term, "dumb");
+        return isatty(fd) && !isempty(term) && !streq(term, "dumb");
+}
+
+bool colours_wanted(int fd) {
+        return terminal_obeys(fd) && isempty(getenv("NO_COLOR"));
 }
 
 const char *colour_of(const char *key, const char *value) {

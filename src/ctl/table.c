@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
+#include <math.h>
 #include <time.h>
 
 #include <libsmartcols.h>
 
 #include "basic/string-util.h"
 #include "ctl/colour.h"
+#include "ctl/format.h"
 #include "ctl/table.h"
 
-enum { USEC_PER_MSEC = 1000, USEC_PER_SEC = 1000000, TEXT_MAX = 4096 };
+enum { USEC_PER_SEC = 1000000, TEXT_MAX = 4096 };
 
 typedef struct Cell {
         char *text; /* for people */
@@ -72,16 +74,27 @@ int table_add_row(Table *t) {
         return 0;
 }
 
-static int compare_rows(const void *a, const void *b, void *userdata) {
-        const Cell *x = a, *y = b;
-        size_t column = *(size_t *) userdata;
+typedef struct SortKey {
+        size_t column;
+        bool number;
+} SortKey;
 
-        return strcmp(strempty(x[column].text), strempty(y[column].text));
+static int compare_rows(const void *a, const void *b, void *userdata) {
+        const SortKey *key = userdata;
+        const char *x = strempty(((const Cell *) a)[key->column].text),
+                   *y = strempty(((const Cell *) b)[key->column].text);
+
+        /* Of two numbers the longer one is higher. */
+        if (key->number && strlen(x) != strlen(y))
+                return strlen(x) < strlen(y) ? -1 : 1;
+        return strcmp(x, y);
 }
 
 void table_sort(Table *t, size_t column) {
+        SortKey key = { column, t->columns[column].type == CELL_NUMBER };
+
         if (t->n_rows > 1)
-                qsort_r(t->cells, t->n_rows, t->n_columns * sizeof(Cell), compare_rows, &column);
+                qsort_r(t->cells, t->n_rows, t->n_columns * sizeof(Cell), compare_rows, &key);
 }
 
 static const Cell *get_cell(const Table *t, size_t row, size_t column) {
@@ -93,6 +106,14 @@ const char *table_get(const Table *t, const char *key) {
                 if (streq_ptr(t->columns[i].key, key))
                         return strempty(get_cell(t, 0, i)->text);
         return "";
+}
+
+uint64_t table_get_number(const Table *t, size_t column) {
+        unsigned long long number;
+
+        if (t->n_rows == 0 || parse_u64(strempty(get_cell(t, t->n_rows - 1, column)->data), &number) < 0)
+                return 0;
+        return number;
 }
 
 /* Takes both strings over, also on failure. */
@@ -112,9 +133,11 @@ static int set_cell(Table *t, size_t column, char *text, char *data) {
 }
 
 int table_set_string(Table *t, size_t column, const char *value) {
-        if (t->columns[column].type != CELL_STRING)
+        const Column *c = &t->columns[column];
+
+        if (c->type != CELL_STRING)
                 return -EINVAL;
-        return set_cell(t, column, string_escape(value, TEXT_MAX), strdup(value));
+        return set_cell(t, column, c->escaped ? format_text(value) : string_escape(value, TEXT_MAX), strdup(value));
 }
 
 int table_set_boolean(Table *t, size_t column, bool value) {
@@ -133,22 +156,15 @@ static char *format_time(uint64_t usec) {
         return strdup(buffer);
 }
 
-static char *format_duration(uint64_t usec) {
-        if (usec == 0)
-                return strdup("");
-        if (usec < USEC_PER_MSEC)
-                return strdup_printf("%" PRIu64 "us", usec);
-        if (usec < USEC_PER_SEC)
-                return strdup_printf("%" PRIu64 "ms", usec / USEC_PER_MSEC);
-        return strdup_printf("%" PRIu64 ".%" PRIu64 "s", usec / USEC_PER_SEC, usec % USEC_PER_SEC / 100000);
-}
-
 int table_set_number(Table *t, size_t column, uint64_t value) {
         char *text;
 
         switch (t->columns[column].type) {
         case CELL_NUMBER:
                 text = strdup_printf("%" PRIu64, value);
+                break;
+        case CELL_JOB:
+                text = value > 0 ? strdup_printf("%" PRIu64, value) : strdup("");
                 break;
         case CELL_TIME:
                 text = format_time(value);
@@ -160,6 +176,13 @@ int table_set_number(Table *t, size_t column, uint64_t value) {
                 return -EINVAL;
         }
         return set_cell(t, column, text, strdup_printf("%" PRIu64, value));
+}
+
+int table_set_real(Table *t, size_t column, double value) {
+        if (t->columns[column].type != CELL_REAL)
+                return -EINVAL;
+        return set_cell(t, column, strdup_printf("%.2g", value),
+                        isfinite(value) ? strdup_printf("%.9g", value) : strdup("null"));
 }
 
 int table_set_list(Table *t, size_t column, char *const *value) {
@@ -223,6 +246,7 @@ int table_print(const Table *t, bool legend, bool colours) {
                 return 0;
         (void) scols_table_enable_colors(out, colours);
         (void) scols_table_enable_noheadings(out, !legend);
+        (void) scols_table_enable_noencoding(out, 1); /* the text is escaped */
 
         for (size_t i = 0; i < t->n_columns; i++)
                 if (!t->columns[i].detail) {
@@ -279,9 +303,10 @@ static int fill_json_row(const Table *t, size_t row, struct libscols_line *line)
 
 static int render_json(const Table *t, char **ret) {
         static const int types[] = {
-                [CELL_STRING] = SCOLS_JSON_STRING,   [CELL_BOOLEAN] = SCOLS_JSON_BOOLEAN,
-                [CELL_NUMBER] = SCOLS_JSON_NUMBER,   [CELL_TIME] = SCOLS_JSON_NUMBER,
-                [CELL_DURATION] = SCOLS_JSON_NUMBER, [CELL_LIST] = SCOLS_JSON_ARRAY_STRING,
+                [CELL_STRING] = SCOLS_JSON_STRING, [CELL_BOOLEAN] = SCOLS_JSON_BOOLEAN,
+                [CELL_NUMBER] = SCOLS_JSON_NUMBER, [CELL_REAL] = SCOLS_JSON_NUMBER,
+                [CELL_TIME] = SCOLS_JSON_NUMBER,   [CELL_DURATION] = SCOLS_JSON_NUMBER,
+                [CELL_JOB] = SCOLS_JSON_NUMBER,    [CELL_LIST] = SCOLS_JSON_ARRAY_STRING,
         };
         _cleanup_(table_unrefp) struct libscols_table *out = scols_new_table();
 

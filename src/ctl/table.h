@@ -9,7 +9,16 @@
 
 /* What selvolctl prints: rows of typed cells, shown as a table, as a list of properties, or as JSON. */
 
-typedef enum CellType { CELL_STRING, CELL_BOOLEAN, CELL_NUMBER, CELL_TIME, CELL_DURATION, CELL_LIST } CellType;
+typedef enum CellType {
+        CELL_STRING,
+        CELL_BOOLEAN,
+        CELL_NUMBER,
+        CELL_REAL,
+        CELL_TIME,
+        CELL_DURATION,
+        CELL_JOB, /* its number; on D-Bus its object */
+        CELL_LIST,
+} CellType;
 
 typedef struct Column {
         const char *name;  /* the heading; in lower case the JSON key */
@@ -17,6 +26,7 @@ typedef struct Column {
         const char *key;   /* of the D-Bus property or result that fills it; NULL: none */
         CellType type;     /* times and durations are in µs */
         bool detail;       /* not in a table, as that would be too wide */
+        bool escaped;      /* by the service */
 } Column;
 
 typedef struct Table Table;
@@ -32,7 +42,9 @@ size_t table_rows(const Table *t);
 int table_add_row(Table *t) _warn_unused_;
 /* The text of the cell in the first row whose column has that key; "" if there is none. */
 const char *table_get(const Table *t, const char *key);
-/* Orders the rows by the text of a column. */
+/* The number in a column of the last row; 0 if it isn't set. */
+uint64_t table_get_number(const Table *t, size_t column);
+/* Orders the rows by a column, which may be a number. */
 void table_sort(Table *t, size_t column);
 
 /* Set a cell of the last row. -EINVAL if the column is of another type. Strings from outside are escaped for
@@ -40,6 +52,7 @@ void table_sort(Table *t, size_t column);
 int table_set_string(Table *t, size_t column, const char *value) _warn_unused_;
 int table_set_boolean(Table *t, size_t column, bool value) _warn_unused_;
 int table_set_number(Table *t, size_t column, uint64_t value) _warn_unused_;
+int table_set_real(Table *t, size_t column, double value) _warn_unused_;
 int table_set_list(Table *t, size_t column, char *const *value) _warn_unused_;
 
 /* As rows with headings, leaving out columns marked as details. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "basic/string-util.h"
+#include "ctl/format.h"
+
+enum {
+        USEC_PER_MSEC = 1000,
+        USEC_PER_SEC = 1000000,
+        TEXT_MAX = 4096,
+        MINUTE = 60,
+        HOUR = 60 * MINUTE,
+        DAY = 24 * HOUR
+};
+
+char *format_text(const char *s) {
+        return strlen(s) < TEXT_MAX && text_is_clean(s) ? strdup(s) : string_escape(s, TEXT_MAX);
+}
+
+char *format_duration(uint64_t usec) {
+        if (usec == 0)
+                return strdup("");
+        if (usec < USEC_PER_MSEC)
+                return strdup_printf("%" PRIu64 "us", usec);
+        if (usec < USEC_PER_SEC)
+                return strdup_printf("%" PRIu64 "ms", usec / USEC_PER_MSEC);
+        if (usec < (uint64_t) MINUTE * USEC_PER_SEC)
+                return strdup_printf("%" PRIu64 ".%" PRIu64 "s", usec / USEC_PER_SEC, usec % USEC_PER_SEC / 100000);
+        return format_seconds(usec / USEC_PER_SEC);
+}
+
+char *format_seconds(uint64_t seconds) {
+        if (seconds < MINUTE)
+                return strdup_printf("%" PRIu64 "s", seconds);
+        if (seconds < HOUR)
+                return strdup_printf("%" PRIu64 "min %" PRIu64 "s", seconds / MINUTE, seconds % MINUTE);
+        if (seconds < DAY)
+                return strdup_printf("%" PRIu64 "h %" PRIu64 "min", seconds / HOUR, seconds % HOUR / MINUTE);
+        return strdup_printf("%" PRIu64 "d %" PRIu64 "h", seconds / DAY, seconds % DAY / HOUR);
+}

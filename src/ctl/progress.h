@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "basic/cleanup.h"
+
+/* How far a job has come, and the line of a terminal that shows it. */
+
+typedef struct Progress {
+        uint64_t done;
+        uint64_t total;             /* 0: unknown */
+        uint64_t per_second;        /* 0: unknown */
+        uint64_t expected_end_usec; /* since the epoch; 0: unknown */
+} Progress;
+
+/* 0 to 100; 0 if the total is unknown. */
+unsigned int progress_percent(uint64_t done, uint64_t total) _pure_;
+
+/* In µs, in whole seconds and never 0; 0 if the end is unknown or past. */
+uint64_t progress_remaining(uint64_t expected_end_usec);
+
+/* The line: a bar, the share, the counts, the rate and the time left, as much of that as there is room for in so many
+ * columns; ASCII, so that a byte is a column. "" if nothing is known or fits, NULL on lack of memory. */
+char *progress_format(const Progress *p, size_t width) _warn_unused_;
+
+/* What is shown at present, on standard error: standard output is for the result. */
+typedef struct ProgressLine {
+        bool wanted;
+        char *shown;
+} ProgressLine;
+
+/* Shows, or replaces what is shown. */
+void progress_draw(ProgressLine *l, const Progress *p);
+/* Leaves the terminal as if nothing had been shown. */
+void progress_clear(ProgressLine *l);
