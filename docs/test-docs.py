@@ -48,7 +48,7 @@ for file in ("org.selvol1.Job.xml", "org.selvol1.Manager.xml", "org.selvol1.Volu
     check(f"org.selvol1(5): arguments in {file}", list(signatures(file)), "\n".join(headings))
 errors = re.findall(r'\[FAILURE_\w+\] = "(\w+)"', read("src/core/failure.c"))
 check("org.selvol1(5): errors", [e for e in errors if e != "None"], page)
-options = re.findall(r'\{ "[a-z-]+", "(\w+)", "(?:s|b|t|as)" \}', read("src/ctl/args.c"))
+options = re.findall(r'\{ "[a-z-]+", "(\w+)", "(?:s|b|u|t|d|as)" \}', read("src/ctl/args.c"))
 check("org.selvol1(5): options", options, page)
 core = "".join(path.read_text() for path in sorted((root / "src/core").glob("*.c")))
 reasons = sorted(set(re.findall(r'\[REASON_\w+\] = "([a-z]+(?:-[a-z]+)*)"', core)))

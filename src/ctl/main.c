@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <locale.h>
+#include <signal.h>
 
 #include "ctl/agent.h"
 #include "ctl/verbs.h"
@@ -11,7 +12,9 @@ enum {
         OPTIONS_NONE = 0,
         OPTIONS_REQUEST = BIT(OPTION_DEPTH) - 1, /* all before it: those of MountVolume */
         OPTIONS_TIMEOUT = BIT(OPTION_TIMEOUT),
-        OPTIONS_VERIFY = BIT(OPTION_TIMEOUT) | BIT(OPTION_DEPTH),
+        OPTIONS_WALK = BIT(OPTION_THREADS) | BIT(OPTION_MAX_ENTRIES_PER_SECOND) | BIT(OPTION_IDLE) | OPTIONS_TIMEOUT,
+        OPTIONS_RELABEL = OPTIONS_WALK | BIT(OPTION_FORCE),
+        OPTIONS_VERIFY = OPTIONS_WALK | BIT(OPTION_DEPTH) | BIT(OPTION_CONFIDENCE) | BIT(OPTION_MISMATCH_SHARE),
         ANY_NUMBER = 0x10000,
 };
 
@@ -31,6 +34,9 @@ static const Verb verbs[] = {
         { "adopt", "VOLUME TARGET", 2, 2, OPTIONS_REQUEST, verb_adopt },
         { "unmount", "VOLUME TARGET", 2, 2, OPTIONS_TIMEOUT, verb_unmount },
         { "verify", "VOLUME|PATH [CONTEXT]", 1, 2, OPTIONS_VERIFY, verb_verify },
+        { "relabel", "VOLUME [CONTEXT]", 1, 2, OPTIONS_RELABEL, verb_relabel },
+        { "jobs", "", 0, 0, OPTIONS_NONE, verb_jobs },
+        { "cancel", "JOB", 1, 1, OPTIONS_NONE, verb_cancel },
         { "forget", "VOLUME...", 1, ANY_NUMBER, OPTIONS_NONE, verb_forget },
         { "metrics", "", 0, 0, OPTIONS_NONE, verb_metrics },
 };
@@ -45,7 +51,10 @@ static const char help_text[] =
         "  mount VOLUME SOURCE TARGET     Mount a volume\n"
         "  adopt VOLUME TARGET            Record a mount made by somebody else\n"
         "  unmount VOLUME TARGET          Take a mount away\n"
-        "  verify VOLUME|PATH [CONTEXT]   Check the label\n"
+        "  verify VOLUME|PATH [CONTEXT]   Check the label, or those of all files\n"
+        "  relabel VOLUME [CONTEXT]       Give all files the context\n"
+        "  jobs                           List what is being done, and was lately\n"
+        "  cancel JOB                     End a job\n"
         "  forget VOLUME...               Drop the record of a volume that nobody holds\n"
         "  metrics                        Print the metrics\n\n"
         "Options of plan, mount and adopt:\n"
@@ -64,9 +73,18 @@ static const char help_text[] =
         "     --volume-type=TYPE          Volume type; csi if not given\n"
         "     --access-mode=MODE          ReadWriteOnce, ReadWriteOncePod, ReadOnlyMany or\n"
         "                                 ReadWriteMany\n"
-        "     --timeout=TIME              How long it may take (also unmount, verify)\n\n"
+        "     --relabel-by=WHO            Who relabels: runtime (the default) or service\n\n"
+        "Options of relabel, verify, plan, mount and adopt:\n"
+        "     --force                     Look at all files in any case (not verify)\n"
+        "     --max-entries-per-second=N  Look at no more files in a second\n"
+        "     --threads=N                 Work with so many threads\n"
+        "     --idle                      Leave the disk to others\n"
+        "     --timeout=TIME              How long it may take (also unmount)\n"
+        "     --no-wait                   With relabel: print the job and leave it alone\n\n"
         "Options of verify:\n"
-        "     --depth=DEPTH               How deep to look; root\n\n"
+        "     --depth=DEPTH               How deep to look: root, sample or full\n"
+        "     --confidence=P              Of a sample: how surely it finds something\n"
+        "     --mismatch-share=SHARE      if so many of its draws are wrong\n\n"
         "Other options:\n"
         "     --history                   With show: also what was decided and done\n"
         "     --json                      Print JSON\n"
@@ -86,6 +104,11 @@ static const Verb *find_verb(const char *name) {
         return NULL;
 }
 
+static int refuse_option(const Verb *v, const char *option) {
+        fprintf(stderr, "selvolctl: %s does not take --%s\n", v->name, option);
+        return EXIT_USAGE;
+}
+
 static int check_usage(const Verb *v, const Args *a) {
         if (a->n_operands < v->min || a->n_operands > v->max) {
                 fprintf(stderr, "selvolctl: usage: selvolctl %s%s%s\n", v->name, v->operands[0] ? " " : "",
@@ -93,14 +116,12 @@ static int check_usage(const Verb *v, const Args *a) {
                 return EXIT_USAGE;
         }
         for (unsigned int i = 0; i < REQUEST_OPTIONS; i++)
-                if (a->values[i].set && !(v->options & BIT(i))) {
-                        fprintf(stderr, "selvolctl: %s does not take --%s\n", v->name, request_options[i].name);
-                        return EXIT_USAGE;
-                }
-        if (a->history && v->run != verb_show) {
-                fprintf(stderr, "selvolctl: %s does not take --history\n", v->name);
-                return EXIT_USAGE;
-        }
+                if (a->values[i].set && !(v->options & BIT(i)))
+                        return refuse_option(v, request_options[i].name);
+        if (a->history && v->run != verb_show)
+                return refuse_option(v, "history");
+        if (!a->wait && v->run != verb_relabel)
+                return refuse_option(v, "no-wait");
         return 0;
 }
 
@@ -146,6 +167,7 @@ int main(int argc, char **argv) {
         int r;
 
         (void) setlocale(LC_ALL, "");
+        (void) setlocale(LC_NUMERIC, "C"); /* of options and JSON */
         r = run(argc, argv);
         if (r < 0) {
                 report_error(NULL, strerror(-r));
@@ -155,5 +177,8 @@ int main(int argc, char **argv) {
                 report_error(NULL, "can't write to standard output");
                 return r != 0 ? r : EXIT_FAILURE;
         }
+        /* A shell that runs a script ends it only if it sees this. */
+        if (r > EXIT_SIGNAL)
+                (void) raise(r - EXIT_SIGNAL);
         return r;
 }

@@ -7,6 +7,7 @@ const Column volume_columns[VOLUME_COLUMNS] = {
         { "STRATEGY", "Strategy", "Strategy" },
         { "CONTEXT", "Context", "Context" },
         { "LABEL_STATE", "Label state", "LabelState", .detail = true },
+        { "LABEL_CONTEXT", "Label context", "LabelContext", .detail = true },
         { "TAINTED", "Tainted", "Tainted", CELL_BOOLEAN, .detail = true },
         { "FSTYPE", "File system", "FSType" },
         { "SOURCE", "Source", "Source" },
@@ -14,6 +15,7 @@ const Column volume_columns[VOLUME_COLUMNS] = {
         { "VOLUME_TYPE", "Volume type", "VolumeType", .detail = true },
         { "ACCESS_MODE", "Access mode", "AccessMode", .detail = true },
         { "LAST_VERIFIED_USEC", "Last verified", "LastVerifiedUSec", CELL_TIME, .detail = true },
+        { "JOB", "Job", "Job", CELL_JOB, .detail = true },
         [VOLUME_HOLDERS_COLUMN] = { "HOLDERS", NULL, NULL, CELL_NUMBER },
 };
 
@@ -41,72 +43,27 @@ static int count_holders(const char *key, sd_bus_message *m, void *userdata) {
         return r < 0 ? r : 1;
 }
 
-/* a{sa{sv}}: the properties of one object by interface. */
-static int read_object(sd_bus_message *m, Table *t) {
+int print_list(const Args *a, Table *t, const char *word) {
         int r;
-
-        r = sd_bus_message_enter_container(m, 'a', "{sa{sv}}");
-        if (r < 0)
-                return r;
-        while ((r = sd_bus_message_enter_container(m, 'e', "sa{sv}")) > 0) {
-                const char *interface;
-
-                r = sd_bus_message_read_basic(m, 's', &interface);
-                if (r < 0)
-                        return r;
-                if (streq(interface, VOLUME_INTERFACE))
-                        r = bus_read_row(m, t, count_holders, t);
-                else
-                        r = sd_bus_message_skip(m, "a{sv}");
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
-                if (r < 0)
-                        return r;
-        }
-        return r < 0 ? r : sd_bus_message_exit_container(m);
-}
-
-static int read_objects(sd_bus_message *m, Table *t) {
-        int r;
-
-        r = sd_bus_message_enter_container(m, 'a', "{oa{sa{sv}}}");
-        if (r < 0)
-                return r;
-        while ((r = sd_bus_message_enter_container(m, 'e', "oa{sa{sv}}")) > 0) {
-                r = sd_bus_message_skip(m, "o");
-                if (r >= 0)
-                        r = read_object(m, t);
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(m);
-                if (r < 0)
-                        return r;
-        }
-        return r < 0 ? r : sd_bus_message_exit_container(m);
-}
-
-int verb_list(sd_bus *bus, const Args *a) {
-        _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-        _cleanup_table_ Table *t = NULL;
-        int r;
-
-        r = bus_new_call(bus, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", &call);
-        if (r >= 0)
-                r = bus_call(bus, call, NULL, ANSWER_SOON, &reply);
-        if (r != 0)
-                return r;
-
-        r = table_new("volumes", volume_columns, ELEMENTSOF(volume_columns), &t);
-        if (r >= 0)
-                r = read_objects(reply, t);
-        if (r < 0)
-                return r;
-        table_sort(t, VOLUME_ID_COLUMN);
 
         if (a->json)
                 return tables_print_json(&t, 1);
         r = table_print(t, a->legend, colours_wanted(STDOUT_FILENO));
         if (r >= 0 && a->legend)
-                printf("%s%zu volume%s listed.\n", table_rows(t) > 0 ? "\n" : "", table_rows(t),
+                printf("%s%zu %s%s listed.\n", table_rows(t) > 0 ? "\n" : "", table_rows(t), word,
                        table_rows(t) == 1 ? "" : "s");
         return r;
+}
+
+int verb_list(sd_bus *bus, const Args *a) {
+        _cleanup_table_ Table *t = NULL;
+        int r;
+
+        r = table_new("volumes", volume_columns, ELEMENTSOF(volume_columns), &t);
+        if (r >= 0)
+                r = bus_read_objects(bus, VOLUME_INTERFACE, t, count_holders, NULL, t);
+        if (r != 0)
+                return r;
+        table_sort(t, VOLUME_ID_COLUMN);
+        return print_list(a, t, "volume");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/colour.h"
+#include "ctl/follow.h"
 #include "ctl/verbs.h"
 
 enum { MOUNT_VOLUME, MOUNT_TARGET, MOUNT_CONTEXT, MOUNT_FLAG };
@@ -19,6 +20,12 @@ static const Column mount_columns[] = {
         { "SHARED", "Shared", "Shared", CELL_BOOLEAN },
         { "TAINTED", "Tainted", "Tainted", CELL_BOOLEAN },
         { "LABEL_STATE", "Label state", "LabelState" },
+        { "RELABEL", "Relabel", "Relabel" },
+        { "RELABEL_REASON", "Relabel reason", "RelabelReason" },
+        { "RELABEL_TEXT", "Relabel because", "RelabelText" },
+        { "ENTRIES_DONE", "Entries", "EntriesDone", CELL_NUMBER },
+        { "ENTRIES_CHANGED", "Entries changed", "EntriesChanged", CELL_NUMBER },
+        { "JOB", "Job", "Job", CELL_JOB },
         { "SELINUX_MODE", "SELinux mode", "SELinuxMode" },
         { "MOUNT_ID", "Mount id", "MountId", CELL_NUMBER },
 };
@@ -61,7 +68,9 @@ static int show_mounted(const Args *a, const char *name, const char *target, sd_
         return r < 0 ? r : print_result(a, t);
 }
 
-static int call_with_operands(sd_bus *bus, const Args *a, const char *method, sd_bus_message **ret) {
+/* operation: as of a job that may become of it; NULL if it never takes long. */
+static int call_with_operands(sd_bus *bus, const Args *a, const char *method, const char *operation,
+                              sd_bus_message **ret) {
         _cleanup_message_ sd_bus_message *call = NULL;
         int r;
 
@@ -70,14 +79,17 @@ static int call_with_operands(sd_bus *bus, const Args *a, const char *method, sd
                 r = sd_bus_message_append(call, "s", a->operands[i]);
         if (r >= 0)
                 r = bus_append_options(call, a);
-        return r < 0 ? r : bus_call(bus, call, a->operands[0], ANSWER_WHEN_DONE, ret);
+        if (r < 0)
+                return r;
+        return operation ? follow_call(bus, a, call, operation, ret)
+                         : bus_call(bus, call, a->operands[0], ANSWER_WHEN_DONE, ret);
 }
 
 int verb_mount(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         int r;
 
-        r = call_with_operands(bus, a, "MountVolume", &reply);
+        r = call_with_operands(bus, a, "MountVolume", "mount", &reply);
         return r != 0 ? r : show_mounted(a, "mount", a->operands[2], reply);
 }
 
@@ -85,7 +97,7 @@ int verb_adopt(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         int r;
 
-        r = call_with_operands(bus, a, "AdoptVolume", &reply);
+        r = call_with_operands(bus, a, "AdoptVolume", "adopt", &reply);
         return r != 0 ? r : show_mounted(a, "adopt", a->operands[1], reply);
 }
 
@@ -95,7 +107,7 @@ int verb_unmount(sd_bus *bus, const Args *a) {
         _cleanup_table_ Table *t = NULL;
         int r;
 
-        r = call_with_operands(bus, a, "UnmountVolume", &reply);
+        r = call_with_operands(bus, a, "UnmountVolume", NULL, &reply);
         if (r != 0)
                 return r;
 

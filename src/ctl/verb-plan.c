@@ -14,6 +14,9 @@ static const Column plan_columns[] = {
         { "SHARED", "Shared", "Shared", CELL_BOOLEAN },
         { "ENTRIES", "Files to relabel", "Entries", CELL_NUMBER },
         { "USEC", "Estimated time", "USec", CELL_DURATION },
+        { "RELABEL", "Relabel", "Relabel" },
+        { "RELABEL_REASON", "Relabel reason", "RelabelReason" },
+        { "RELABEL_TEXT", NULL, "RelabelText" },
         { "SELINUX_MODE", "SELinux mode", "SELinuxMode" },
         { "ERROR", "Error", "Error" },
         { "MESSAGE", NULL, "Message" },
@@ -50,13 +53,18 @@ static int read_conflicts(const char *key, sd_bus_message *m, void *userdata) {
 static void print_sentence(const char *volume, const Table *plan) {
         _cleanup_free_ char *name = string_escape(volume, 300);
         const char *error = table_get(plan, "Error"), *strategy = table_get(plan, "Strategy"),
-                   *context = table_get(plan, "Context"), *flag = table_get(plan, "RuntimeFlag");
+                   *context = table_get(plan, "Context"), *flag = table_get(plan, "RuntimeFlag"),
+                   *relabel = table_get(plan, "Relabel");
 
         printf("Volume %s ", strempty(name));
         if (!isempty(error))
                 printf("would not be mounted: %s\n", table_get(plan, "Message"));
         else if (streq(strategy, "context-mount"))
                 printf("would be mounted with context %s.\n", context);
+        else if (streq(relabel, "walk"))
+                printf("would be mounted without a context, once its files are relabelled to %s.\n", context);
+        else if (streq(relabel, "skip"))
+                printf("would be mounted without a context; its files have the label %s already.\n", context);
         else if (streq(strategy, "relabel") && !isempty(context))
                 printf("would be mounted without a context; the runtime has to relabel it to %s (flag %s).\n",
                        context, flag);
@@ -66,6 +74,8 @@ static void print_sentence(const char *volume, const Table *plan) {
                 printf("would be mounted without a context; nothing is relabelled.\n");
         if (!isempty(table_get(plan, "Text")))
                 puts(table_get(plan, "Text"));
+        if (!isempty(table_get(plan, "RelabelText")))
+                puts(table_get(plan, "RelabelText"));
 }
 
 static int print_text(const Args *a, const PlanView *v) {
@@ -80,22 +90,10 @@ static int print_text(const Args *a, const PlanView *v) {
         return table_print(v->conflicts, a->legend, colours);
 }
 
-/* Says in the service's name or in its short form, as MountVolume's error would be. */
-static int exit_code_of_plan(const Table *plan) {
-        const char *error = table_get(plan, "Error");
-        _cleanup_free_ char *full = NULL;
-
-        if (isempty(error))
-                return 0;
-        if (strchr(error, '.'))
-                return exit_code_of(error);
-        full = strdup_printf("org.selvol1.Error.%s", error);
-        return full ? exit_code_of(full) : -ENOMEM;
-}
-
 int verb_plan(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
         _cleanup_(plan_view_done) PlanView v = { 0 };
+        const char *error;
         int r;
 
         r = bus_new_call(bus, MANAGER_PATH, MANAGER_INTERFACE, "PlanVolume", &call);
@@ -117,5 +115,8 @@ int verb_plan(sd_bus *bus, const Args *a) {
                 r = table_set_string(v.plan, 0, a->operands[0]);
         if (r >= 0)
                 r = a->json ? tables_print_json((Table *[]){ v.plan, v.conflicts }, 2) : print_text(a, &v);
-        return r < 0 ? r : exit_code_of_plan(v.plan);
+        if (r < 0)
+                return r;
+        error = table_get(v.plan, "Error");
+        return isempty(error) ? 0 : exit_code_of(error);
 }

@@ -9,19 +9,26 @@
         "', '', {'Strategy': <'context-mount'>, 'Reason': <'context-mount'>, 'Text': <'No file is touched.'>, "     \
         "'FSType': <'ext4'>, 'Device': <'254:16'>, 'MountOptions': <['noatime', 'discard']>, 'ReadOnly': <false>, " \
         "'Shared': <false>, 'Tainted': <true>, 'LabelState': <'unknown'>, 'SELinuxMode': <'enforcing'>, "           \
-        "'MountId': <uint64 84>})"
+        "'MountId': <uint64 84>, 'Relabel': <''>, 'RelabelReason': <''>, 'RelabelText': <''>, "                     \
+        "'EntriesDone': <uint64 0>, 'EntriesChanged': <uint64 0>})"
+
+#define RELABELLED                                                                                           \
+        "('" CONTEXT "', '', {'Strategy': <'relabel'>, 'Tainted': <false>, 'LabelState': <'complete'>, "     \
+        "'Relabel': <'walked'>, 'RelabelReason': <'tainted'>, 'RelabelText': <'Files may have no label.'>, " \
+        "'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 250>, 'Job': <objectpath '" JOB7 "'>})"
 
 #define VOLUME_PROPERTIES                                                                                    \
         "{'Id': <'pvc-1'>, 'Source': <'/dev/vdb'>, 'FSType': <'ext4'>, 'Driver': <'ebs.csi.aws.com'>, "      \
         "'VolumeType': <'csi'>, 'AccessMode': <'ReadWriteOncePod'>, 'Strategy': <'context-mount'>, "         \
-        "'Context': <'" CONTEXT "'>, 'LabelState': <'unknown'>, 'Tainted': <true>, "                         \
+        "'Context': <'" CONTEXT "'>, 'LabelState': <'partial'>, 'LabelContext': <'u:r:t:s0:c7'>, "           \
+        "'Tainted': <true>, 'Job': <objectpath '" JOB7 "'>, "                                                \
         "'Holders': <[('pod-A', '/var/lib/kubelet/a', 'mounted', false, false, uint64 1767225600000000)]>, " \
         "'LastVerifiedUSec': <uint64 1767225600000000>}"
 
 #define FREE_VOLUME                                                                                             \
         "{'Id': <'pvc-0'>, 'Source': <'/dev/vdc'>, 'FSType': <'xfs'>, 'Driver': <''>, 'VolumeType': <'csi'>, "  \
         "'AccessMode': <''>, 'Strategy': <'relabel'>, 'Context': <''>, 'LabelState': <'complete'>, 'Tainted': " \
-        "<false>, "                                                                                             \
+        "<false>, 'Job': <objectpath '/'>, "                                                                    \
         "'Holders': <@a(sssbbt) []>, 'LastVerifiedUSec': <uint64 0>}"
 
 #define PLAN_REFUSED                                                                                                \
@@ -60,7 +67,8 @@ static const Case cases[] = {
               "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}},)" } },
           0,
           .json = "{\"volumes\":[{\"access_mode\":\"ReadWriteOncePod\",\"context\":\"" CONTEXT
-                  "\",\"driver\":\"ebs.csi.aws.com\",\"fstype\":\"ext4\",\"holders\":1,\"label_state\":\"unknown\","
+                  "\",\"driver\":\"ebs.csi.aws.com\",\"fstype\":\"ext4\",\"holders\":1,\"job\":7,"
+                  "\"label_context\":\"u:r:t:s0:c7\",\"label_state\":\"partial\","
                   "\"last_verified_usec\":1767225600000000,\"source\":\"/dev/vdb\",\"strategy\":\"context-mount\","
                   "\"tainted\":true,\"volume\":\"pvc-1\",\"volume_type\":\"csi\"}]}" },
         { "list/json-empty",
@@ -82,9 +90,10 @@ static const Case cases[] = {
             { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "(" VOLUME_PROPERTIES ",)" } },
           0,
           .out = "       Volume: pvc-1\n     Strategy: context-mount\n      Context: " CONTEXT
-                 "\n  Label state: unknown\n      Tainted: yes\n  File system: ext4\n       Source: /dev/vdb\n"
+                 "\n  Label state: partial\nLabel context: u:r:t:s0:c7\n      Tainted: yes\n  File system: ext4\n"
+                 "       Source: /dev/vdb\n"
                  "       Driver: ebs.csi.aws.com\n  Volume type: csi\n  Access mode: ReadWriteOncePod\n"
-                 "Last verified: 2026-01-01 00:00:00 UTC\n\n"
+                 "Last verified: 2026-01-01 00:00:00 UTC\n          Job: 7\n\n"
                  "HOLDER TARGET             STATE   READ-ONLY ADOPTED SINCE\n"
                  "pod-A  /var/lib/kubelet/a mounted no        no      2026-01-01 00:00:00 UTC\n" },
         { "show/history-json",
@@ -103,7 +112,8 @@ static const Case cases[] = {
                   "\"result\":\"done\",\"target\":null,\"text\":null,\"time\":6,\"volume\":\"pvc-1\"}],"
                   "\"holders\":[],\"volumes\":[{\"access_mode\":null,\"context\":null,\"driver\":null,\"fstype\":"
                   "null,"
-                  "\"holders\":0,\"label_state\":null,\"last_verified_usec\":0,\"source\":null,\"strategy\":null,"
+                  "\"holders\":0,\"job\":0,\"label_context\":null,\"label_state\":null,\"last_verified_usec\":0,"
+                  "\"source\":null,\"strategy\":null,"
                   "\"tainted\":false,\"volume\":\"pvc-1\",\"volume_type\":null}]}" },
         { "show/history-text",
           "show pvc-1 --history --no-legend",
@@ -167,11 +177,24 @@ static const Case cases[] = {
           "--json mount pvc-1 /dev/vdb /t",
           { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", MOUNTED } },
           0,
-          .json = "{\"mount\":[{\"context\":\"" CONTEXT "\",\"device\":\"254:16\",\"fstype\":\"ext4\","
+          .json = "{\"mount\":[{\"context\":\"" CONTEXT "\",\"device\":\"254:16\",\"entries_changed\":0,"
+                  "\"entries_done\":0,\"fstype\":\"ext4\",\"job\":0,"
                   "\"label_state\":\"unknown\",\"mount_id\":84,\"mount_options\":[\"noatime\",\"discard\"],"
-                  "\"read_only\":false,\"reason\":\"context-mount\",\"runtime_flag\":null,"
+                  "\"read_only\":false,\"reason\":\"context-mount\",\"relabel\":null,\"relabel_reason\":null,"
+                  "\"relabel_text\":null,\"runtime_flag\":null,"
                   "\"selinux_mode\":\"enforcing\",\"shared\":false,\"strategy\":\"context-mount\",\"tainted\":true,"
                   "\"target\":\"/t\",\"text\":\"No file is touched.\",\"volume\":\"pvc-1\"}]}" },
+        { "mount/relabelled",
+          "mount pvc-1 /dev/vdb /t --relabel-by service --force --threads 2 --max-entries-per-second 500 --idle",
+          { { MANAGER, "MountVolume",
+              "('pvc-1', '/dev/vdb', '/t', {'RelabelBy': <'service'>, 'Force': <true>, 'Threads': <uint32 2>, "
+              "'MaxEntriesPerSecond': <uint64 500>, 'IOSchedulingClass': <'idle'>})",
+              RELABELLED } },
+          0,
+          .out = "         Volume: pvc-1\n         Target: /t\n        Context: " CONTEXT
+                 "\n       Strategy: relabel\n        Tainted: no\n    Label state: complete\n"
+                 "        Relabel: walked\n Relabel reason: tainted\nRelabel because: Files may have no label.\n"
+                 "        Entries: 300\nEntries changed: 250\n            Job: 7\n" },
         { "mount/conflict",
           "mount pvc-1 /dev/vdb /t",
           { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
@@ -220,6 +243,24 @@ static const Case cases[] = {
           .out = "Volume pvc-1 would be mounted without a context; the runtime has to relabel it (flag Z).\n\n"
                  "        Strategy: relabel\n    Runtime flag: Z\nFiles to relabel: 300000\n  Estimated time: "
                  "2.0s\n" },
+        { "plan/relabel-here",
+          "plan pvc-1 /dev/vdb /t --relabel-by=service --level s0:c0,c10",
+          { { MANAGER, "PlanVolume",
+              "('pvc-1', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>})",
+              "({'Strategy': <'relabel'>, 'Context': <'" CONTEXT "'>, 'RuntimeFlag': <''>, 'Text': <'Why.'>, "
+              "'Relabel': <'walk'>, 'RelabelReason': <'unknown'>, 'RelabelText': <'Nothing is known.'>},)" } },
+          0,
+          .out = "Volume pvc-1 would be mounted without a context, once its files are relabelled to " CONTEXT
+                 ".\nWhy.\nNothing is known.\n\n"
+                 "      Strategy: relabel\n       Context: " CONTEXT
+                 "\n       Relabel: walk\nRelabel reason: unknown\n" },
+        { "plan/relabel-here-skipped",
+          "plan pvc-1 /dev/vdb /t --relabel-by=service --no-legend",
+          { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', {'RelabelBy': <'service'>})",
+              "({'Strategy': <'relabel'>, 'Context': <'" CONTEXT "'>, 'Relabel': <'skip'>},)" } },
+          0,
+          .out = "Volume pvc-1 would be mounted without a context; its files have the label " CONTEXT
+                 " already.\n\nStrategy: relabel\n Context: " CONTEXT "\n Relabel: skip\n" },
         { "plan/none",
           "plan pvc-1 /dev/vdb /t",
           { { MANAGER, "PlanVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "({'Strategy': <'none'>},)" } },
@@ -245,7 +286,8 @@ static const Case cases[] = {
                   "\"plan\":[{\"context\":\"" CONTEXT
                   "\",\"entries\":0,\"error\":\"org.selvol1.Error.ContextConflict\","
                   "\"message\":\"pvc-1 is held by pod-B.\",\"mount_options\":[],\"read_only\":false,"
-                  "\"reason\":\"context-mount\",\"runtime_flag\":null,\"selinux_mode\":\"enforcing\",\"shared\":"
+                  "\"reason\":\"context-mount\",\"relabel\":null,\"relabel_reason\":null,\"relabel_text\":null,"
+                  "\"runtime_flag\":null,\"selinux_mode\":\"enforcing\",\"shared\":"
                   "false,"
                   "\"strategy\":\"context-mount\",\"text\":null,\"usec\":0,\"volume\":\"pvc-1\"}]}" },
         { "plan/other-error",
@@ -260,8 +302,10 @@ static const Case cases[] = {
           "adopt pvc-1 /t --level s0:c1 --json",
           { { MANAGER, "AdoptVolume", "('pvc-1', '/t', {'SELinuxLevel': <'s0:c1'>})", "('', 'Z', @a{sv} {})" } },
           0,
-          .json = "{\"adopt\":[{\"context\":null,\"device\":null,\"fstype\":null,\"label_state\":null,\"mount_id\":0,"
-                  "\"mount_options\":[],\"read_only\":false,\"reason\":null,\"runtime_flag\":\"Z\","
+          .json = "{\"adopt\":[{\"context\":null,\"device\":null,\"entries_changed\":0,\"entries_done\":0,"
+                  "\"fstype\":null,\"job\":0,\"label_state\":null,\"mount_id\":0,\"mount_options\":[],"
+                  "\"read_only\":false,\"reason\":null,\"relabel\":null,\"relabel_reason\":null,"
+                  "\"relabel_text\":null,\"runtime_flag\":\"Z\","
                   "\"selinux_mode\":null,\"shared\":false,\"strategy\":null,\"tainted\":false,\"target\":\"/t\","
                   "\"text\":null,\"volume\":\"pvc-1\"}]}" },
         { "unmount/done",
@@ -306,8 +350,10 @@ static const Case cases[] = {
           "verify pvc-1 --json",
           { { MANAGER, "VerifyLabel", "('pvc-1', '', " NO_OPTIONS ")", "(false, '', @a{sv} {})" } },
           5,
-          .json = "{\"verify\":[{\"actual\":null,\"depth\":null,\"expected\":null,\"matches\":false,"
-                  "\"selinux_mode\":null,\"target\":null,\"volume\":\"pvc-1\"}]}" },
+          .json = "{\"mismatches\":[],\"verify\":[{\"actual\":null,\"depth\":null,\"entries_done\":0,"
+                  "\"entries_failed\":0,\"entries_mismatched\":0,\"expected\":null,\"job\":0,\"matches\":false,"
+                  "\"miss_probability\":0,\"selinux_mode\":null,\"target\":null,\"text\":null,"
+                  "\"volume\":\"pvc-1\"}]}" },
 
         { "forget/two",
           "forget pvc-1 pvc-2",
@@ -334,6 +380,18 @@ static const Case cases[] = {
           .err = "selvolctl: --selinux-mount-supported=perhaps: expected yes or no\n" },
         { "usage/timeout", "mount a b c --timeout='5 fortnights'", .code = 2, .out = "",
           .err = "selvolctl: --timeout=5 fortnights: expected a time such as 20s, 1min or 500ms\n" },
+        { "usage/number", "mount a b c --threads=4294967296", .code = 2, .out = "",
+          .err = "selvolctl: --threads=4294967296: expected a number\n" },
+        { "usage/number-sign", "mount a b c --max-entries-per-second=-1", .code = 2, .out = "",
+          .err = "selvolctl: --max-entries-per-second=-1: expected a number\n" },
+        { "usage/real", "verify a --confidence=nan", .code = 2, .out = "",
+          .err = "selvolctl: --confidence=nan: expected a number such as 0.99\n" },
+        { "usage/real-comma", "verify a --mismatch-share=0,1", .code = 2, .out = "",
+          .err = "selvolctl: --mismatch-share=0,1: expected a number such as 0.99\n" },
+        { "usage/force", "verify a --force", .code = 2, .out = "",
+          .err = "selvolctl: verify does not take --force\n" },
+        { "usage/no-wait", "mount a b c --no-wait", .code = 2, .out = "",
+          .err = "selvolctl: mount does not take --no-wait\n" },
         { "usage/quotes", "mount a b c -o 'context=\"u'", .code = 2, .out = "",
           .err = "selvolctl: --options=context=\"u: expected closed quotes\n" },
         { "version", "--version", .out = "selvolctl " SELVOL_VERSION "\n" },
