@@ -30,14 +30,14 @@ enum { WAIT_USEC = 10 * G_USEC_PER_SEC };
         ", 'EntriesFailed': <uint64 1>, 'EntriesSkipped': <uint64 2>, 'Failures': <[('a\\\\x0ab', 'no')]>, "        \
         "'MountsInside': <['m', 'n']>})"
 
-#define JOBS                                                                                                     \
-        "({objectpath '/org/selvol1/job/10': {'org.selvol1.Job': {'Id': <uint64 10>, 'Operation': <'relabel'>, " \
-        "'Volume': <'pvc-1'>, 'Context': <'" CONTEXT "'>, 'State': <'running'>, 'EntriesDone': <uint64 500>, "   \
-        "'EntriesTotal': <uint64 2000>, 'EntriesChanged': <uint64 5>, 'EntriesFailed': <uint64 0>, "             \
-        "'EntriesPerSecond': <uint64 100>, 'StartedUSec': <uint64 1767225600000000>, "                           \
-        "'ExpectedEndUSec': <uint64 1767225600000000>, 'Result': <''>, 'Error': <''>}}, "                        \
-        "'" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'verify'>, 'Volume': <'/té\\u001b'>, "  \
-        "'State': <'ended'>, 'EntriesDone': <uint64 0>, 'EntriesTotal': <uint64 0>, 'Result': <'TimedOut'>, "    \
+#define JOBS                                                                                                      \
+        "({objectpath '/org/selvol1/job/10': {'org.selvol1.Job': {'Id': <uint64 10>, 'Operation': <'relabel'>, "  \
+        "'Volume': <'pvc-1'>, 'Context': <'" CONTEXT "'>, 'State': <'running'>, 'EntriesDone': <uint64 500>, "    \
+        "'EntriesTotal': <uint64 2000>, 'EntriesChanged': <uint64 5>, 'EntriesFailed': <uint64 0>, "              \
+        "'EntriesPerSecond': <uint64 100>, 'StartedUSec': <uint64 1767225600000000>, "                            \
+        "'ExpectedEndUSec': <uint64 1767225600000000>, 'Result': <''>, 'Error': <''>}}, "                         \
+        "'" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'verify'>, 'Volume': <'/té\\u001b'>, " \
+        "'State': <'ended'>, 'EntriesDone': <uint64 0>, 'EntriesTotal': <uint64 0>, 'Result': <'TimedOut'>, "     \
         "'Error': <'Slow.'>}}, '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>}}},)"
 
 #define VERIFIED                                                                                                     \
