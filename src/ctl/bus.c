@@ -3,12 +3,19 @@
 #include "ctl/colour.h"
 #include "ctl/format.h"
 
-void report_error(const char *subject, const char *message) {
+static void report(const char *subject, const char *message, const char *colour) {
         _cleanup_free_ char *what = string_escape(strempty(subject), 300), *why = format_text(message);
-        bool colours = colours_wanted(STDERR_FILENO);
 
-        fprintf(stderr, "selvolctl: %s%s%s%s%s\n", strempty(what), isempty(what) ? "" : ": ",
-                colours ? COLOUR_RED : "", strempty(why), colours ? COLOUR_OFF : "");
+        fprintf(stderr, "selvolctl: %s%s%s%s%s\n", strempty(what), isempty(what) ? "" : ": ", strempty(colour),
+                strempty(why), colour ? COLOUR_OFF : "");
+}
+
+void report_error(const char *subject, const char *message) {
+        report(subject, message, colours_wanted(STDERR_FILENO) ? COLOUR_RED : NULL);
+}
+
+void report_note(const char *subject, const char *message) {
+        report(subject, message, NULL);
 }
 
 int exit_code_of(const char *error_name) {

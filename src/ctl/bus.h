@@ -38,6 +38,8 @@ int bus_call(sd_bus *bus, sd_bus_message *m, const char *subject, Patience patie
 /* Says "selvolctl: SUBJECT: MESSAGE", both harmless to a terminal. The message may have escaped bytes in it already.
  */
 void report_error(const char *subject, const char *message);
+/* The same of what is no error. */
+void report_note(const char *subject, const char *message);
 /* Says what is wrong by an error of the bus. Returns the exit code for it. */
 int report_bus_error(const char *subject, const sd_bus_error *error);
 /* The exit code that stands for a D-Bus error, or for one of the service by the last part of its name. */

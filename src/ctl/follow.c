@@ -184,7 +184,7 @@ static int say_that_it_goes_on(const Follow *f) {
                          : strdup("selvold goes on with it, see 'selvolctl jobs'");
         if (!text)
                 return -ENOMEM;
-        report_error(f->subject, text);
+        report_note(f->subject, text);
         return EXIT_SIGNAL + f->signal_number;
 }
 
