@@ -25,6 +25,24 @@ static void export_file(Fixture *f, const char *path, const char *file) {
         export_interfaces(f, path, xml);
 }
 
+/* gt_dbus_queue_own_name() only begins to. */
+static void await_name(Fixture *f) {
+        gint64 end = g_get_monotonic_time() + CALL_TIMEOUT_USEC;
+        gboolean owned = FALSE;
+
+        while (!owned) {
+                g_autoptr(GVariant) reply = g_dbus_connection_call_sync(
+                        gt_dbus_queue_get_client_connection(f->queue), "org.freedesktop.DBus",
+                        "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+                        g_variant_new("(s)", "org.selvol1"), G_VARIANT_TYPE("(b)"), G_DBUS_CALL_FLAGS_NONE, -1, NULL,
+                        NULL);
+
+                g_assert_nonnull(reply);
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                g_variant_get(reply, "(b)", &owned);
+        }
+}
+
 void fixture_set_up(Fixture *f, gconstpointer data) {
         g_autoptr(GError) error = NULL;
 
@@ -40,6 +58,7 @@ void fixture_set_up(Fixture *f, gconstpointer data) {
                 f, "/org/selvol1",
                 "<node><interface name='org.freedesktop.DBus.ObjectManager'><method name='GetManagedObjects'>"
                 "<arg type='a{oa{sa{sv}}}' direction='out'/></method></interface></node>");
+        await_name(f);
 }
 
 void release_name(Fixture *f) {
