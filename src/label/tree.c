@@ -329,7 +329,7 @@ static int walk(Walk *w, TreeResult *ret) {
         r = walk_passes(w, threads, n, &counts);
         if (r < 0)
                 return r;
-        if (w->spec->mode != TREE_COUNT)
+        if (label)
                 finish_root(w, label, &counts);
 
         *ret = (TreeResult){ .counts = counts, .n_issues = w->n_issues, .root_label = TAKE_PTR(label) };
