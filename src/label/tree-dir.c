@@ -33,17 +33,30 @@ static void dir_free(Walk *w, Dir *d) {
         atomic_fetch_sub(&w->n_dirs, 1);
 }
 
-static uint64_t mtime_nsec(const struct stat *st) {
-        return (uint64_t) st->st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t) st->st_mtim.tv_nsec;
+static uint64_t stamp_nsec(const struct timespec *ts) {
+        return (uint64_t) ts->tv_sec * NSEC_PER_SEC + (uint64_t) ts->tv_nsec;
+}
+
+bool dir_is_settled(const Walk *w, int fd) {
+        struct stat st;
+
+        return fstat(fd, &st) >= 0 && stamp_nsec(&st.st_mtim) < w->pass_since_nsec;
 }
 
 /* What was created in it, or renamed into or out of it, since this pass began may not have been seen, wherever it is
- * now: there will be another pass. Times in the future look the same. */
-static void check_settled(Walk *w, const Dir *d) {
+ * now: there will be another pass. Times in the future look the same. Before we write its label, a directory's ctime
+ * tells what nobody can take back; afterwards its mtime has to do. */
+static void check_settled(Walk *w, const Dir *d, bool written) {
         struct stat st;
 
-        if (w->spec->mode == TREE_CHANGE && (fstat(d->fd, &st) < 0 || mtime_nsec(&st) >= w->pass_since_nsec))
+        if (w->spec->mode != TREE_CHANGE)
+                return;
+        if (fstat(d->fd, &st) < 0 || stamp_nsec(&st.st_mtim) >= w->pass_since_nsec)
                 atomic_store(&w->unsettled, true);
+        else if (!written && stamp_nsec(&st.st_ctim) >= w->pass_since_nsec) {
+                atomic_store(&w->unsettled, true);
+                atomic_store(&w->mtime_set, true);
+        }
 }
 
 /* Lets one of its pending ones go. With the last one the directory is finished, after all that is beneath it, and so,
@@ -55,9 +68,11 @@ static void dir_release(Thread *t, Dir *d) {
                 Dir *parent = d->parent;
 
                 if (d->fd >= 0 && !walk_is_stopped(w)) {
-                        check_settled(w, d);
-                        if (parent)
+                        check_settled(w, d, false);
+                        if (parent) {
                                 entry_visit(t, d, NULL);
+                                check_settled(w, d, true);
+                        }
                 }
                 dir_free(w, d);
                 d = parent;
@@ -100,7 +115,7 @@ static int dir_open(Walk *w, Dir *d) {
         if (w->pass > 1) {
                 if (fstat(fd, &st) < 0)
                         return -errno;
-                d->settled = mtime_nsec(&st) < w->since_nsec;
+                d->settled = !atomic_load(&w->mtime_set) && stamp_nsec(&st.st_mtim) < w->since_nsec;
         }
         return 0;
 }
@@ -145,7 +160,7 @@ static bool is_directory(const Dir *d, const struct dirent64 *e) {
 /* What reading a chunk finds. */
 typedef struct Found {
         Work *first, *last; /* sub-directories, a chain */
-        size_t n_subdirs, max_subdirs;
+        size_t n_subdirs;
         bool more; /* the directory has not been read to its end */
 } Found;
 
@@ -162,11 +177,10 @@ static int add_subdir(Thread *t, Dir *d, const char *name, Found *f) {
         return 0;
 }
 
-/* Sorts a buffer of names into sub-directories and others. Returns 1 if it had to leave the rest for later. */
+/* Sorts a buffer of names into sub-directories and others. Returns 0 or -ENOMEM. */
 static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, Found *f) {
         while (c->used < end) {
                 const struct dirent64 *e = (const struct dirent64 *) (c->data + c->used);
-                off64_t position = e->d_off;
                 int r = 0;
 
                 if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || streq(e->d_name, ".."))) {
@@ -183,16 +197,13 @@ static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, Found *f) {
                 if (r < 0)
                         return r;
                 c->used += e->d_reclen;
-                if (f->n_subdirs >= f->max_subdirs) {
-                        if (lseek64(d->fd, position, SEEK_SET) < 0)
-                                return -errno;
-                        return 1;
-                }
         }
         return 0;
 }
 
 static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
+        bool many = atomic_load(&t->walk->n_dirs) > DIRS_MAX;
+
         for (;;) {
                 ssize_t n;
                 int r;
@@ -201,18 +212,18 @@ static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
                         f->more = true;
                         return 0;
                 }
-                n = getdents64(d->fd, c->data + c->used, CHUNK_BYTES_MIN);
+                n = getdents64(d->fd, c->data + c->used, many ? FEW_BYTES : CHUNK_BYTES_MIN);
                 if (n < 0 && errno == ENOENT)
                         return 0; /* removed meanwhile */
                 if (n <= 0)
                         return n < 0 ? -errno : 0;
                 r = take_names(t, d, c, c->used + (size_t) n, f);
-                if (r != 0) {
-                        f->more = r > 0;
-                        return r < 0 ? r : 0;
-                }
-                if (walk_is_stopped(t->walk))
+                if (r < 0 || walk_is_stopped(t->walk))
+                        return r;
+                if (f->n_subdirs >= SUBDIRS_PER_CHUNK || (many && f->n_subdirs > 0)) {
+                        f->more = true;
                         return 0;
+                }
         }
 }
 
@@ -310,8 +321,11 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         }
 
         if (c->n_entries > (size_t) 2 * BATCH_ENTRIES) {
-                if (share_chunk(c, f) < 0)
+                if (share_chunk(c, f) < 0) {
                         walk_stop(w, -ENOMEM);
+                        if (atomic_load(&c->batches) == 0)
+                                chunk_free(w, c);
+                }
                 next = hand_out(t, f, false);
         } else {
                 next = hand_out(t, f, c->n_entries <= 64);
@@ -327,7 +341,7 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
 
 Work *dir_step(Thread *t, Dir *d) {
         Walk *w = t->walk;
-        Found f = { .max_subdirs = atomic_load(&w->n_dirs) > DIRS_MAX ? 1 : SUBDIRS_PER_CHUNK };
+        Found f = { 0 };
         Chunk *c;
         int r = 0;
 

@@ -63,13 +63,16 @@ static bool label_is_wanted(const Walk *w, const char *label, ssize_t n) {
                ((size_t) n == length || ((size_t) n == length + 1 && label[length] == '\0'));
 }
 
-/* What differs in its spelling only is no other label. */
+/* What differs in its spelling only is no other label. Most of those that differ are alike. */
 static void note_mismatch(Thread *t, const Dir *d, const char *name, char *label, ssize_t n) {
         _cleanup_free_ char *canonical = NULL;
 
         label[n] = '\0';
-        if (selinux_canonicalize_label(label, &canonical) >= 0 && streq(canonical, t->walk->spec->context))
-                return;
+        if (n == 0 || !streq(label, t->other)) {
+                if (selinux_canonicalize_label(label, &canonical) >= 0 && streq(canonical, t->walk->spec->context))
+                        return;
+                strcpy(t->other, label);
+        }
         count(&t->mismatched);
         issue_add(t->walk, d, name, 0, canonical ? canonical : label);
 }
@@ -121,16 +124,18 @@ static bool looks_first(Thread *t, const char *name) {
 
 /* path is what name in d is called from where the thread is; "." is d itself. */
 static void visit(Thread *t, const Dir *d, const char *name, const char *path, bool follow) {
+        bool looked = looks_first(t, name);
         int r;
 
-        if (looks_first(t, name) && compare(t, d, name, path, follow) > 0) {
+        if (looked && compare(t, d, name, path, follow) > 0) {
                 t->wrong_in_row = 0;
                 return;
         }
         r = set_label(t->walk, path, follow);
         if (r >= 0)
                 count(&t->changed);
-        else if (r != -ENOENT)
+        /* What can't be written may be right. */
+        else if (r != -ENOENT && (looked || compare(t, d, name, path, follow) == 0))
                 issue_add(t->walk, d, name, -r, NULL);
 }
 

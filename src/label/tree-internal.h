@@ -24,7 +24,8 @@ enum {
         LABEL_MAX = 4096, /* bytes of a label that is compared */
         BATCH_ENTRIES = 1024,
         SUBDIRS_PER_CHUNK = 4096,
-        DIRS_MAX = 32768, /* known at a time; beyond that a directory is read one sub-directory at a time */
+        FEW_BYTES = 1024,            /* of names: a few, and any one */
+        DIRS_MAX = 32768,            /* known at a time; beyond that only a few names are read at once */
         CHUNK_BYTES_MIN = 32 * 1024, /* of names, read at once; twice as many are always granted */
         CHUNK_BYTES_STEP = 256 * 1024,
         CHUNK_BYTES_MAX = 4 << 20,                /* of one chunk */
@@ -89,6 +90,7 @@ typedef struct Thread {
         uint64_t granted;       /* entries that it may visit before it asks for more, where their rate is limited */
         Chunk *spare;
         char label[LABEL_MAX];
+        char other[LABEL_MAX]; /* a label that was found to be another one than wanted; "" for none yet */
 } Thread;
 
 struct Walk {
@@ -98,6 +100,7 @@ struct Walk {
         unsigned pass;
         uint64_t since_nsec;      /* when the first pass began, less what a clock may lag behind */
         uint64_t pass_since_nsec; /* the same of this pass */
+        atomic_bool mtime_set;    /* somebody sets the times of directories: they don't tell what has changed */
         atomic_bool unsettled;    /* a directory changed while it was being walked */
         atomic_bool stop;
         atomic_int sync_error; /* a positive errno */
@@ -110,14 +113,14 @@ struct Walk {
         unsigned n_working, n_waiting;
         bool ended;
         TreeIssue issues[TREE_ISSUES_MAX];
-        size_t n_issues;
+        atomic_size_t n_issues;
 };
 
 /* tree-queue.c: waits for something to do, having done what was taken before; NULL when all is done. */
 Work *queue_take(Walk *w, bool had_work);
 /* Puts a chain of work on the stack, first to last: the first one will be taken first. */
 void queue_push(Walk *w, Work *first, Work *last);
-/* Ends the walk with a negative errno, or 0 when it was told to. */
+/* Ends the walk with a negative errno. */
 void walk_stop(Walk *w, int error);
 
 /* tree-dir.c: opens the directory if need be, and reads a chunk of it. Returns what this thread is to do next, or
@@ -125,6 +128,8 @@ void walk_stop(Walk *w, int error);
  */
 Work *dir_step(Thread *t, Dir *d);
 Work *batch_step(Thread *t, Batch *b);
+/* Whether nothing has come into an open directory, or gone, since this pass began. */
+bool dir_is_settled(const Walk *w, int fd);
 /* A new directory, not open. NULL on lack of memory. */
 Dir *dir_new(Walk *w, Dir *parent, const char *name);
 /* Takes back what is left after a walk that was stopped. */

@@ -17,7 +17,8 @@ const char *tree_error_text(int error) {
                 return "the quota leaves no space for a label: raise it, or mount with a context (OnVolumeMount), "
                        "which needs none";
         case EROFS:
-                return "the file system became read-only meanwhile; see the kernel's log";
+                return "it is read-only: a snapshot within the volume, or the file system became read-only meanwhile "
+                       "(see the kernel's log)";
         case EIO:
                 return "the disk could not be read or written; see the kernel's log";
         case EOPNOTSUPP:
@@ -75,6 +76,8 @@ void issue_add(Walk *w, const Dir *d, const char *name, int error, const char *l
         if (error != 0)
                 atomic_fetch_add(&w->failed, 1);
 
+        if (atomic_load(&w->n_issues) >= TREE_ISSUES_MAX)
+                return;
         pthread_mutex_lock(&w->lock);
         if (w->n_issues < TREE_ISSUES_MAX) {
                 i = &w->issues[w->n_issues];

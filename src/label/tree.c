@@ -171,19 +171,20 @@ static int walk_pass(Walk *w, Thread *threads, unsigned n) {
         return atomic_load(&w->error);
 }
 
-/* Another pass follows as long as something moved and something was found that had to be written: what moved may have
- * been missed. A pass that finds all as it should be has missed nothing but what moves faster than it. */
+/* Another pass follows as long as something moved: what moved may have been missed. A later pass that finds all as it
+ * should be has missed nothing but what moves again and again. All of this rests on time stamps, so on a clock that
+ * is not set back meanwhile, and the same one as the file system's. */
 static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
-        uint64_t changed = 0;
+        for (;;) {
+                uint64_t changed = sum_counts(w, threads, n).changed;
+                int r;
 
-        for (w->pass = 1;; w->pass++) {
-                int r = walk_pass(w, threads, n);
-
+                w->pass++;
+                r = walk_pass(w, threads, n);
                 *ret = sum_counts(w, threads, n);
-                if (r < 0 || ret->failed > 0 || !w->unsettled || ret->changed == changed)
+                if (r < 0 || ret->failed > 0 || !w->unsettled || (w->pass > 1 && ret->changed == changed))
                         return r;
-                changed = ret->changed;
-                if (w->pass == PASSES_MAX) {
+                if (w->pass >= PASSES_MAX) {
                         issue_add(w, NULL, NULL, EBUSY, NULL);
                         ret->failed = atomic_load(&w->failed);
                         return 0;
@@ -242,34 +243,54 @@ static int sync_volume(Walk *w, const TreeCounts *counts) {
         return -atomic_load(&w->sync_error);
 }
 
-static int write_root(Walk *w, bool right, const TreeCounts *counts) {
-        int fd = w->spec->fd, r;
-
-        r = sync_volume(w, counts);
-        if (r < 0 || right)
-                return r;
-        if (fsetxattr(fd, LABEL_XATTR, w->spec->context, w->context_size, 0) < 0)
+static int write_root(Walk *w) {
+        if (fsetxattr(w->spec->fd, LABEL_XATTR, w->spec->context, w->context_size, 0) < 0)
                 return -errno;
-        return fsync(fd) < 0 ? -errno : 0;
+        return fsync(w->spec->fd) < 0 ? -errno : 0;
 }
 
-static void finish_root(Walk *w, const char *label, TreeCounts *counts) {
-        bool right = streq(label, w->spec->context);
+/* Everything beneath is done: has it come to disk, and the root? Sets *ret_again if something may have been created
+ * in the root before its label was written. */
+static int finish_change(Walk *w, TreeCounts *counts, bool *ret_again) {
+        _cleanup_free_ char *label = NULL;
+        bool right;
         int r;
 
-        if (w->spec->mode == TREE_VERIFY && !right) {
-                counts->mismatched++;
-                issue_add(w, NULL, NULL, 0, label);
-        }
-        if (w->spec->mode != TREE_CHANGE || counts->failed > 0)
-                return;
-
-        r = write_root(w, right, counts);
-        if (r < 0) {
-                issue_add(w, NULL, NULL, -r, NULL);
-                counts->failed++;
-        } else if (!right)
+        r = sync_volume(w, counts);
+        if (r >= 0)
+                r = selinux_read_label(w->spec->fd, &label);
+        if (r < 0)
+                return r;
+        right = streq(label, w->spec->context);
+        if (!right) {
+                r = write_root(w);
+                if (r < 0)
+                        return r;
                 counts->changed++;
+        }
+        *ret_again = !right && !dir_is_settled(w, w->spec->fd);
+        return 0;
+}
+
+static int walk_and_finish(Walk *w, Thread *threads, unsigned n, TreeCounts *counts) {
+        uint64_t root = 0; /* whether its label was written */
+        bool again = true;
+        int r;
+
+        while (again) {
+                r = walk_passes(w, threads, n, counts);
+                if (r < 0 || w->spec->mode != TREE_CHANGE || counts->failed > 0)
+                        return r;
+                counts->changed += root;
+                r = finish_change(w, counts, &again);
+                if (r < 0) {
+                        issue_add(w, NULL, NULL, -r, NULL);
+                        counts->failed++;
+                        return 0;
+                }
+                root = again;
+        }
+        return 0;
 }
 
 static int walk_prepare(Walk *w, const TreeSpec *spec) {
@@ -326,11 +347,13 @@ static int walk(Walk *w, TreeResult *ret) {
                         return r;
         }
 
-        r = walk_passes(w, threads, n, &counts);
+        r = walk_and_finish(w, threads, n, &counts);
         if (r < 0)
                 return r;
-        if (label)
-                finish_root(w, label, &counts);
+        if (w->spec->mode == TREE_VERIFY && !streq(strempty(label), w->spec->context)) {
+                counts.mismatched++;
+                issue_add(w, NULL, NULL, 0, strempty(label));
+        }
 
         *ret = (TreeResult){ .counts = counts, .n_issues = w->n_issues, .root_label = TAKE_PTR(label) };
         memcpy(ret->issues, w->issues, sizeof(ret->issues));

@@ -693,6 +693,91 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         assert_all_right(s.fd, 0);
 }
 
+/* Wrong files move, once each, between directories that are all right otherwise, and the times of these are set back
+ * as rsync(1) and tar(1) do. */
+static void move_wrong(unsigned i) {
+        const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+        char from[64], to[64], d[8];
+
+        if (i >= MEDDLE_DIRS) {
+                g_usleep(1000);
+                return;
+        }
+        (void) snprintf(from, sizeof(from), "%02u/wrong-%u", i, i);
+        (void) snprintf(to, sizeof(to), "%02u/moved-%u", (i + 7) % MEDDLE_DIRS, i);
+        must(rename(from, to));
+        (void) snprintf(d, sizeof(d), "%02u", i);
+        must(utimensat(AT_FDCWD, d, old, 0));
+        (void) snprintf(d, sizeof(d), "%02u", (i + 7) % MEDDLE_DIRS);
+        must(utimensat(AT_FDCWD, d, old, 0));
+        g_usleep(40000);
+}
+
+static void test_moved_meanwhile(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = move_wrong };
+        char name[64];
+        pthread_t thread;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned i = 0; i < 2000; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
+                write_file(name);
+        }
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/wrong-%u", i, i);
+                write_file(name);
+        }
+        g_usleep(100000);
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1500 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, MEDDLE_DIRS);
+        }
+        g_assert_cmpuint(m.rounds, >, MEDDLE_DIRS);
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        assert_all_right(s.fd, 0);
+}
+
+/* On ext4 it may be written without a look: it can't, but needn't. */
+static void test_right_but_immutable(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        char name[32];
+
+        if (!scene_enter(&s, "ext4", NULL))
+                return;
+        for (unsigned i = 0; i < 200; i++) {
+                (void) snprintf(name, sizeof(name), "%03u", i);
+                write_file(name);
+                if (i % 20 == 19) {
+                        set_label(name, WANTED);
+                        set_flags(name, FS_IMMUTABLE_FL);
+                }
+        }
+        for (unsigned blind = 0; blind < 2; blind++) {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .blind = blind });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        assert_all_right(s.fd, 0);
+        for (unsigned i = 19; i < 200; i += 20) {
+                (void) snprintf(name, sizeof(name), "%03u", i);
+                set_flags(name, 0);
+        }
+}
+
 static int give_up(const TreeCounts *counts, void *userdata) {
         unsigned *calls = userdata;
 
@@ -776,6 +861,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree/mount-inside", test_mount_inside);
         g_test_add_func("/tree/hard-links", test_hard_links);
         g_test_add_func("/tree/exchange", test_exchange);
+        g_test_add_func("/tree/moved-meanwhile", test_moved_meanwhile);
+        g_test_add_func("/tree/right-but-immutable", test_right_but_immutable);
         g_test_add_func("/tree/progress-and-end", test_progress_and_end);
         g_test_add_func("/tree/rate", test_rate);
         return g_test_run();
