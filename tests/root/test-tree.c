@@ -751,6 +751,57 @@ static void test_moved_meanwhile(void) {
         assert_all_right(s.fd, 0);
 }
 
+static void move_there(unsigned i) {
+        g_usleep(500000);
+        (void) rename("00/wrong", "19/wrong");
+}
+
+static void move_back(unsigned i) {
+        g_usleep(500000);
+        (void) rename("19/wrong", "00/wrong");
+}
+
+/* One of the two directories is walked before the move and the other one after it, so in one direction the first pass
+ * finds nothing to write. */
+static void test_one_moved_meanwhile(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        char name[64];
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned i = 0; i < 1000; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
+                write_file(name);
+        }
+        write_file("00/wrong");
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        for (unsigned back = 0; back < 2; back++) {
+                Meddler m = { .meddle = back ? move_back : move_there };
+                pthread_t thread;
+
+                set_label(back ? "19/wrong" : "00/wrong", OTHER);
+                g_usleep(100000);
+                g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+                {
+                        g_auto(TreeResult) r = walk(
+                                (TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000, .threads = 1 });
+
+                        g_assert_cmpuint(r.counts.failed, ==, 0);
+                        g_assert_cmpuint(r.counts.changed, ==, 1);
+                }
+                atomic_store(&m.stop, true);
+                pthread_join(thread, NULL);
+                assert_all_right(s.fd, 0);
+        }
+}
+
 /* On ext4 it may be written without a look: it can't, but needn't. */
 static void test_right_but_immutable(void) {
         g_auto(Scene) s = { .fd = -1 };
@@ -862,6 +913,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree/hard-links", test_hard_links);
         g_test_add_func("/tree/exchange", test_exchange);
         g_test_add_func("/tree/moved-meanwhile", test_moved_meanwhile);
+        g_test_add_func("/tree/one-moved-meanwhile", test_one_moved_meanwhile);
         g_test_add_func("/tree/right-but-immutable", test_right_but_immutable);
         g_test_add_func("/tree/progress-and-end", test_progress_and_end);
         g_test_add_func("/tree/rate", test_rate);
