@@ -36,6 +36,7 @@ is 'the mount option ro counts as ReadOnly' "$(field ReadOnly)" true
 unmount_volume ro "$T"
 forget_volume ro
 
+mkfs.ext4 -q -F /dev/scratch0       # the one before remembers that it was written to
 blockdev --setro "$(realpath /dev/scratch0)"
 mount_with s0:c1,c2 ro /dev/scratch0 "$T"
 answers 'read-only device: mounted' "$file_type:s0:c1,c2" ''

@@ -25,7 +25,7 @@ socat -u TCP-LISTEN:2050,fork,reuseaddr OPEN:/dev/null </dev/null >/dev/null 2>&
 server=$!
 wait_for 5 eval '[[ $(ss -ltn) == *:2050* ]]'
 busctl --timeout=60 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' hung 127.0.0.1:/ "$T" \
-    6 SELinuxLevel s s0:c1,c2 $policy $supported FSType s nfs4 MountOptions as 2 vers=4.2 port=2050 TimeoutUSec t 4000000 \
+    6 SELinuxLevel s s0:c1,c2 $policy $supported FSType s nfs4 MountOptions as 2 vers=4.2 port=2050 TimeoutUSec t 8000000 \
     </dev/null >"$scratch/hung" 2>&1 &
 caller_pid=$!
 soon 'a server that does not answer: it is being tried' 5 mount_children
