@@ -39,7 +39,8 @@ typedef struct MountOutcome {
         MountFact fact;
         char *root_context; /* the root's label, canonical; "" if it has none */
         bool superblock_read_only;
-        uint64_t inodes_used; /* 0: the file system doesn't say */
+        uint64_t inodes_used;  /* 0: the file system doesn't say */
+        bool overrides_labels; /* by defcontext= or rootcontext=; for the worker, not on the wire */
 } MountOutcome;
 
 void node_done(Node *n);

@@ -384,6 +384,36 @@ int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+int mount_table_find_outside(const MountTable *table, dev_t device, char *const *roots, char **ret) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        struct libmnt_fs *fs;
+
+        if (!iter)
+                return -ENOMEM;
+        while ((fs = next_mount(table, iter))) {
+                const char *target = strempty(mnt_fs_get_target(fs));
+
+                if (mnt_fs_get_devno(fs) != device || roots_contain(roots, target))
+                        continue;
+                *ret = strdup(target);
+                return *ret ? 0 : -ENOMEM;
+        }
+        *ret = NULL;
+        return 0;
+}
+
+int mount_table_overrides_labels(const MountTable *table, uint64_t id) {
+        struct libmnt_fs *fs;
+        const char *options;
+        int r;
+
+        r = find_fs(table, id, &fs);
+        if (r < 0)
+                return r;
+        options = mnt_fs_get_fs_options(fs);
+        return has_option(options, "defcontext") || has_option(options, "rootcontext") ? 1 : 0;
+}
+
 int mount_table_is_slave(const MountTable *table, uint64_t id) {
         struct libmnt_fs *fs;
         unsigned long flags = 0;

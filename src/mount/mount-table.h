@@ -40,6 +40,14 @@ int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) _
  * -ENOMEM or -ENOENT. */
 int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) _warn_unused_;
 
+/* The target of a mount of the superblock with the device number, as the table has it, that is not beneath one of the
+ * roots; NULL if there is none. *ret is the caller's. Returns 0 or -ENOMEM. */
+int mount_table_find_outside(const MountTable *table, dev_t device, char *const *roots, char **ret) _warn_unused_;
+
+/* Whether the superblock of the mount with an id has an option with which labels are seen that are not on disk,
+ * though it shows seclabel: defcontext=, rootcontext=. Returns 1, 0 or -ENOENT. */
+int mount_table_overrides_labels(const MountTable *table, uint64_t id) _warn_unused_;
+
 /* Whether the mount with an id only receives mounts from its master and passes none on (mount_namespaces(7)). Returns
  * 1, 0 or -ENOENT. */
 int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;

@@ -74,6 +74,10 @@ int stage_read_back(int fd, const char *target, MountOutcome *ret) {
         r = mount_table_find_id(table, id, &o.fact, &o.superblock_read_only);
         if (r < 0)
                 return r;
+        r = mount_table_overrides_labels(table, id);
+        if (r < 0)
+                return r;
+        o.overrides_labels = r > 0;
         r = free_and_strdup(&o.fact.target, target);
         if (r < 0)
                 return r;

@@ -297,6 +297,46 @@ static void test_unreadable(void) {
         g_assert_cmpint(mount_table_read("/", &table), <, 0);
 }
 
+/* With which labels are seen that are not on disk. */
+static void test_overrides_labels(void) {
+        g_autoptr(MountTable) table = must_read(
+                "50 1 8:2 / /a rw - ext4 /dev/sdb rw,seclabel\n"
+                "51 1 8:3 / /b rw - ext4 /dev/sdc rw,seclabel,defcontext=a_u:b_r:c_t\n"
+                "52 1 8:4 / /c rw - ext4 /dev/sdd rw,rootcontext=\"a_u:b_r:c_t:s0:c1,c2\",seclabel\n"
+                "53 1 8:5 / /d rw - ext4 /dev/sde rw,context=\"a_u:b_r:c_t:s0:c1,c2\"\n"
+                "54 1 8:6 / /defcontext=/rootcontext= rw - ext4 defcontext=a rw,fscontext=\"x,rootcontext=y\"\n");
+
+        g_assert_cmpint(mount_table_overrides_labels(table, 50), ==, 0);
+        g_assert_cmpint(mount_table_overrides_labels(table, 51), ==, 1);
+        g_assert_cmpint(mount_table_overrides_labels(table, 52), ==, 1);
+        g_assert_cmpint(mount_table_overrides_labels(table, 53), ==, 0);
+        g_assert_cmpint(mount_table_overrides_labels(table, 54), ==, 0);
+        g_assert_cmpint(mount_table_overrides_labels(table, 55), ==, -ENOENT);
+}
+
+static void assert_outside(const char *text, dev_t device, const char *expected) {
+        g_autoptr(MountTable) table = must_read(text);
+        char *const roots[] = { (char *) "/a", (char *) "/c", NULL };
+        char *target;
+
+        g_assert_cmpint(mount_table_find_outside(table, device, roots, &target), ==, 0);
+        g_assert_cmpstr(target, ==, expected);
+        free(target);
+}
+
+static void test_outside(void) {
+        static const char text[] = "50 1 8:2 / /a/one rw - ext4 /dev/sdb rw\n"
+                                   "51 1 8:2 /x /c/two rw - ext4 /dev/sdb rw\n"
+                                   "52 1 8:3 /x /a/three rw - ext4 /dev/sdc rw\n"
+                                   "53 1 8:3 / /ab rw - ext4 /dev/sdc ro\n"
+                                   "54 1 8:4 / /a rw - ext4 /dev/sdd rw\n";
+
+        assert_outside(text, makedev(8, 2), NULL);
+        assert_outside(text, makedev(8, 3), "/ab");
+        assert_outside(text, makedev(8, 4), "/a");
+        assert_outside(text, makedev(8, 5), NULL);
+}
+
 static void test_device_parse(void) {
         static const char *const wrong[] = { "", ":", "8", "8:", ":1", "8:1:1", "-1:1", "a:b", "8:99999999999" };
         dev_t device;
@@ -334,6 +374,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount-table/devices", test_devices);
         g_test_add_func("/mount-table/long", test_long);
         g_test_add_func("/mount-table/unreadable", test_unreadable);
+        g_test_add_func("/mount-table/overrides-labels", test_overrides_labels);
+        g_test_add_func("/mount-table/outside", test_outside);
         g_test_add_func("/mount-table/device-parse", test_device_parse);
         return g_test_run();
 }
