@@ -5,6 +5,26 @@
 #include "worker/subject.h"
 #include "worker/verbs.h"
 
+static bool needs_write(RecordFound found, RecordEffect effect) {
+        return effect != EFFECT_KEEP &&
+               (found == RECORD_PRESENT || (found == RECORD_ABSENT && effect == EFFECT_TAINT));
+}
+
+/* To take note of a mount of the host's is no harm, as long as nothing is written to it. A record that is there
+ * already makes it a volume of selvol's: left as it is because somebody has mounted the volume elsewhere to have a
+ * look, it would claim too much. */
+static int check_subject(const Child *child, const Subject *s, RecordEffect effect, Failure *f) {
+        _cleanup_free_ char *text = NULL;
+        RecordFound found;
+        int r;
+
+        r = record_xattr_read(s->root, &found, &text);
+        if (r < 0 || !needs_write(found, effect))
+                return r;
+        r = subject_check(child, s, f);
+        return r == 0 && found == RECORD_ABSENT ? subject_check_elsewhere(child, s, f) : r;
+}
+
 /* Also through a mount that is read-only: others of the same file system may not be. */
 static int mark(const Child *child, const char *target, uint64_t mount_id, RecordEffect effect,
                 RecordFound *ret_found, char **ret_text, Failure *f) {
@@ -14,6 +34,8 @@ static int mark(const Child *child, const char *target, uint64_t mount_id, Recor
         if (isempty(target))
                 return failure_set(f, FAILURE_INVALID_TARGET, "No target is given.");
         r = subject_open(child, target, mount_id, CLONE_WRITABLE, &subject, f);
+        if (r == 0)
+                r = check_subject(child, &subject, effect, f);
         if (r == 0)
                 r = record_xattr_mark(subject.root, effect, f);
         return r != 0 ? r : record_xattr_read(subject.root, ret_found, ret_text);
