@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
+#include <time.h>
 
 #include "core/failure.h"
 #include "label/draw.h"
@@ -28,6 +29,7 @@ typedef struct Sampler {
         const SampleSpec *spec;
         TreeResult *result;
         Draw *draw;
+        uint64_t told_usec;   /* when progress was told of, monotonic */
         bool differs;         /* the current draw has met a label that does */
         char path[PATH_SIZE]; /* where it is, "" for the root */
 } Sampler;
@@ -80,7 +82,7 @@ static bool has_label_verbatim(int fd, const char *context) {
         size_t n = strlen(context);
         ssize_t size;
 
-        size = fgetxattr(fd, "security.selinux", label, sizeof(label));
+        size = fgetxattr(fd, LABEL_XATTR, label, sizeof(label));
         return size >= 0 && ((size_t) size == n || ((size_t) size == n + 1 && label[n] == '\0')) &&
                memcmp(label, context, n) == 0;
 }
@@ -228,7 +230,7 @@ static int check_root(const SampleSpec *spec, TreeResult *result, Failure *f) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        if (fgetxattr(spec->fd, "security.selinux", NULL, 0) < 0 && errno == EOPNOTSUPP)
+        if (fgetxattr(spec->fd, LABEL_XATTR, NULL, 0) < 0 && errno == EOPNOTSUPP)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "The file system keeps no labels: mount it with a context (OnVolumeMount).");
         /* In the way in which the entries are looked at, so that a wrong /proc does not pass for their error. */
@@ -236,6 +238,22 @@ static int check_root(const SampleSpec *spec, TreeResult *result, Failure *f) {
         if (r < 0)
                 return r;
         return selinux_read_label(fd, &result->root_label);
+}
+
+static uint64_t now_usec(void) {
+        struct timespec ts = { 0 };
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
+}
+
+static int tell(Sampler *s) {
+        uint64_t now = now_usec();
+
+        if (!s->spec->progress || now - s->told_usec < TREE_PROGRESS_USEC)
+                return 0;
+        s->told_usec = now;
+        return s->spec->progress(&s->result->counts, s->spec->userdata);
 }
 
 int sample_labels(const SampleSpec *spec, SampleResult *ret, Failure *f) {
@@ -255,9 +273,11 @@ int sample_labels(const SampleSpec *spec, SampleResult *ret, Failure *f) {
         if (r < 0)
                 return r;
 
-        s = (Sampler){ .spec = spec, .result = &result.tree, .draw = draw };
+        s = (Sampler){ .spec = spec, .result = &result.tree, .draw = draw, .told_usec = now_usec() };
         for (unsigned i = 0; i < n_draws; i++) {
                 r = take_draw(&s);
+                if (r >= 0)
+                        r = tell(&s);
                 if (r < 0)
                         return r;
         }

@@ -11,8 +11,6 @@
 #include "core/context.h"
 #include "label/selinux.h"
 
-#define LABEL_XATTR "security.selinux"
-
 enum { CONTEXTS_FILE_MAX = 64 * 1024, LABEL_GUESS = 256 };
 
 DEFINE_CLEANUP_FUNC(char *, freecon);

@@ -3,6 +3,8 @@
 
 #include "core/observed.h"
 
+#define LABEL_XATTR "security.selinux"
+
 /* What libselinux knows: the node's state, the loaded policy, and labels read through file descriptors. */
 
 /* Reads the node's state. With SELinux off all of it is false and NULL. Returns 0 or a negative errno. */

@@ -80,6 +80,9 @@ typedef struct SampleSpec {
         double confidence;   /* in (0, 1); with share it makes at most a million draws, otherwise INVALID_OPTION */
         double share;        /* of draws that end at a wrong label, in (0, 1): no larger one goes unseen */
         uint64_t seed;       /* of the random choices; 0: a random one */
+        /* Called every TREE_PROGRESS_USEC in which draws came to their end; may be NULL. A negative errno ends it. */
+        int (*progress)(const TreeCounts *counts, void *userdata);
+        void *userdata;
 } SampleSpec;
 
 typedef struct SampleResult {

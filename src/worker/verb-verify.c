@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/worker-protocol.h"
 #include "label/selinux.h"
+#include "mount/mount-table.h"
 #include "worker/marshal.h"
 #include "worker/subject.h"
 #include "worker/verbs.h"
@@ -73,25 +74,38 @@ static int verify_full(Child *child, const VerifyCall *c, const Target *target, 
         return walk_tree(child, &spec, &c->limits, 0, ret, f);
 }
 
+static int check_mount(const Target *target, Failure *f) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        int r;
+
+        r = mount_table_read_mount(NULL, target->mount_id, &table);
+        if (r >= 0)
+                r = mount_table_overrides_labels(table, target->mount_id);
+        return r < 0 ? r : subject_check_overridden(r > 0, f);
+}
+
 /* What lies beneath, on a private copy of the mount, which it can't lead out of. */
 static int verify_beneath(Child *child, const VerifyCall *c, const Target *target, const char *expected, Verified *v,
                           Failure *f) {
         _cleanup_(clone_done) Clone clone = CLONE_INIT;
         int r;
 
+        r = check_mount(target, f);
+        if (r != 0)
+                return r;
         r = subject_clone(target, CLONE_READ_ONLY, &clone, f);
         if (r != 0)
                 return r;
         if (c->depth == DEPTH_FULL)
                 return verify_full(child, c, target, expected, clone.root, &v->result.tree, f);
 
-        const SampleSpec spec = {
+        SampleSpec spec = {
                 .fd = clone.root,
                 .context = expected,
                 .confidence = c->confidence,
                 .share = c->share,
         };
-        return sample_labels(&spec, &v->result, f);
+        return walk_sample(child, &spec, &c->limits, &v->result, f);
 }
 
 static int verify(Child *child, const VerifyCall *c, Verified *v, Failure *f) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <linux/ioprio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "core/worker-protocol.h"
 #include "worker/marshal.h"
@@ -41,25 +44,62 @@ static void raise_file_limit(void) {
         }
 }
 
+/* Threads that are started inherit it. */
+static void set_io_class(const WalkLimits *limits, int io_class) {
+        if (limits->idle)
+                (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
+}
+
 static void set_limits(TreeSpec *spec, const WalkLimits *limits) {
         spec->threads = limits->threads < TREE_THREADS_MAX ? limits->threads : TREE_THREADS_MAX;
-        spec->entries_per_sec = limits->entries_per_sec;
+        spec->entries_per_sec = limits->entries_per_sec < WALK_ENTRIES_PER_SEC_MAX ? limits->entries_per_sec
+                                                                                   : WALK_ENTRIES_PER_SEC_MAX;
         spec->idle = limits->idle;
+}
+
+static int check_canceled(int r, Failure *f) {
+        return r == -ECANCELED ? failure_set(f, FAILURE_CANCELED, "The caller hung up.") : r;
+}
+
+/* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
+static int run_tree(const TreeSpec *spec, const WalkLimits *limits, TreeResult *ret, Failure *f) {
+        int r;
+
+        raise_file_limit();
+        set_io_class(limits, IOPRIO_CLASS_IDLE);
+        r = tree_walk(spec, ret, f);
+        set_io_class(limits, IOPRIO_CLASS_NONE);
+        return check_canceled(r, f);
+}
+
+static const TreeCounts no_counts = { 0 };
+
+int walk_tell_start(Child *child, uint64_t total, Failure *f) {
+        Reporter reporter = { .child = child, .total = total };
+
+        return check_canceled(report(&no_counts, &reporter), f);
 }
 
 int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t total, TreeResult *ret, Failure *f) {
         Reporter reporter = { .child = child, .total = total };
-        int r;
 
         set_limits(spec, limits);
         spec->progress = report;
         spec->userdata = &reporter;
-        raise_file_limit();
-        r = tree_walk(spec, ret, f);
-        return r == -ECANCELED ? failure_set(f, FAILURE_CANCELED, "The caller hung up.") : r;
+        return run_tree(spec, limits, ret, f);
 }
 
-static const TreeCounts no_counts = { 0 };
+int walk_sample(Child *child, SampleSpec *spec, const WalkLimits *limits, SampleResult *ret, Failure *f) {
+        Reporter reporter = { .child = child };
+        int r;
+
+        spec->progress = report;
+        spec->userdata = &reporter;
+        set_io_class(limits, IOPRIO_CLASS_IDLE);
+        r = sample_labels(spec, ret, f);
+        set_io_class(limits, IOPRIO_CLASS_NONE);
+        return check_canceled(r, f);
+}
 
 /* What is only counted is not done yet. */
 static int report_counting(const TreeCounts *counts, void *userdata) {
@@ -79,8 +119,7 @@ int walk_count(Child *child, const TreeSpec *spec, const WalkLimits *limits, uin
         int r;
 
         set_limits(&count, limits);
-        raise_file_limit();
-        r = tree_walk(&count, &result, f);
+        r = run_tree(&count, limits, &result, f);
         if (r == 0)
                 *ret = result.counts.done;
         return r;

@@ -475,13 +475,50 @@ static void test_refused(void) {
         fd = open(ramfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         must(fd);
         for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
-                assert_failure((SampleSpec){ fd, RIGHT, wrong[i], .01, SEED }, FAILURE_INVALID_OPTION);
-                assert_failure((SampleSpec){ fd, RIGHT, .99, wrong[i], SEED }, FAILURE_INVALID_OPTION);
+                assert_failure((SampleSpec){ .fd = fd, .context = RIGHT, .confidence = wrong[i], .share = .01 },
+                               FAILURE_INVALID_OPTION);
+                assert_failure((SampleSpec){ .fd = fd, .context = RIGHT, .confidence = .99, .share = wrong[i] },
+                               FAILURE_INVALID_OPTION);
         }
-        assert_failure((SampleSpec){ fd, RIGHT, .99, 1e-6, SEED }, FAILURE_INVALID_OPTION);
-        assert_failure((SampleSpec){ fd, RIGHT, .99, 1e-300, SEED }, FAILURE_INVALID_OPTION);
-        assert_failure((SampleSpec){ fd, spec.context, spec.confidence, spec.share, SEED }, FAILURE_NOT_SUPPORTED);
+        assert_failure((SampleSpec){ .fd = fd, .context = RIGHT, .confidence = .99, .share = 1e-6 },
+                       FAILURE_INVALID_OPTION);
+        assert_failure((SampleSpec){ .fd = fd, .context = RIGHT, .confidence = .99, .share = 1e-300 },
+                       FAILURE_INVALID_OPTION);
+        assert_failure(
+                (SampleSpec){ .fd = fd, .context = spec.context, .confidence = spec.confidence, .share = spec.share },
+                FAILURE_NOT_SUPPORTED);
         must(umount2(ramfs, MNT_DETACH));
+}
+
+static int count_telling(const TreeCounts *counts, void *userdata) {
+        unsigned *n = userdata;
+
+        g_assert_cmpuint(counts->done, >, 0);
+        return ++*n < 2 ? 0 : -ECANCELED;
+}
+
+/* A sample that takes long says that it gets on, and ends when it is told to. */
+static void test_progress(void) {
+        g_autofree char *root = make_root("tmpfs", "progress");
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_failure_ Failure f = { 0 };
+        SampleResult result;
+        unsigned n = 0;
+
+        set_label(root, RIGHT);
+        make_entries(root, 10);
+        fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        const SampleSpec spec = {
+                .fd = fd,
+                .context = RIGHT,
+                .confidence = .99999,
+                .share = 1.2e-5,
+                .progress = count_telling,
+                .userdata = &n,
+        };
+        g_assert_cmpint(sample_labels(&spec, &result, &f), ==, -ECANCELED);
+        g_assert_cmpuint(n, ==, 2);
 }
 
 static void test_seed(void) {
@@ -562,6 +599,7 @@ int main(int argc, char **argv) {
                 }
         }
         g_test_add_func("/refused", test_refused);
+        g_test_add_func("/progress", test_progress);
         g_test_add_func("/seed", test_seed);
         return g_test_run();
 }
