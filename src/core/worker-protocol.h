@@ -60,13 +60,18 @@
 #define WORKER_PUBLISH_OUT OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
 
 /* Relabel: all files, those of the staged mount (target "") or of the mount at target with the id.
- * in:  target, mount id, context, write without a look, generation of the volume's record, threads (0: chosen),
- * entries a second (0: no limit), idle I/O out: counts, issues, mounts inside (not entered), volume record as it is
- * now Before the first file is touched the volume's record says partial, with the next generation; complete, with the
- * one after that, when all went well and is on disk. Entries that failed are a result, not an error. NOT_SUPPORTED
- * (no labels, read-only), BUSY (the mount isn't there any more), INVALID_CONTEXT, TYPE_NOT_ALLOWED. */
+ * in:  target, mount id, context, write without a look, generation of the volume's record, threads (0: chosen; above
+ *      the limits: as many as they allow), entries a second (0: no limit; likewise), idle I/O, effect on the record
+ * out: counts, issues, mounts inside (not entered), volume record as it is now
+ * Before the first file is touched the volume's record says partial, with the next generation. When all went well and
+ * is on disk it says complete, with the one after that; with the effect, which is what others who have the volume may
+ * do, applied before that is written, so that it never says more than is true. Entries that failed are a result, not
+ * an error; with any, or with hard links that were skipped, the record stays partial. NOT_SUPPORTED (no labels, or
+ * what the mount shows is not what is on disk; read-only), BUSY (the mount isn't there any more), INVALID_CONTEXT,
+ * TYPE_NOT_ALLOWED (also of the file system), PATH_NOT_ALLOWED (a file system of the host's own, or one that is
+ * mounted outside of the target roots as well). */
 #define WORKER_RELABEL     "Relabel"
-#define WORKER_RELABEL_IN  "stsbtutb"
+#define WORKER_RELABEL_IN  "stsbtutbs"
 #define WORKER_RELABEL_OUT TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "as" VOLUME_RECORD_SIGNATURE
 
 /* (done, changed, mismatched, failed, skipped) */
@@ -77,13 +82,16 @@
 /* No reply names more: issues, mounts inside. */
 enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
-/* Sent at most four times a second while Relabel and Verify walk and get on: counts, entries in all (0: unknown). A
- * walk that tells nothing is stuck. */
+/* Sent at most four times a second while Relabel and Verify walk, or draw their sample, and get on: counts, entries
+ * in all (0: unknown). And once, with counts of 0, before the first sync to disk, which may take its time. A walk
+ * that tells nothing is stuck. */
 #define WORKER_PROGRESS           "Progress"
 #define WORKER_PROGRESS_SIGNATURE TREE_COUNTS_SIGNATURE "t"
 
 /* Mark: the effect on the record of the volume that is mounted at target, with the id, by somebody else.
- * in: target, mount id, effect; out: volume record as it is now. BUSY if the mount isn't there any more. */
+ * in: target, mount id, effect; out: volume record as it is now. BUSY if the mount isn't there any more. Where it
+ * would have to write: TYPE_NOT_ALLOWED and PATH_NOT_ALLOWED as Relabel, but that a record which is there already may
+ * say less also if the file system is mounted outside of the target roots as well. */
 #define WORKER_MARK     "Mark"
 #define WORKER_MARK_IN  "sts"
 #define WORKER_MARK_OUT VOLUME_RECORD_SIGNATURE
@@ -96,7 +104,7 @@ enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
 /* Verify: the labels of a directory or file beneath the roots, mounted or not, and of what is beneath it.
  * in:  path, context expected, depth ("root", "sample", "full"), confidence and share of a sample, threads, entries a
- *      second, idle I/O
+ *      second (not of a sample), idle I/O
  * out: matches (in canonical form, all that was looked at), actual context of the path itself ("" if none), counts,
  *      issues, probability that the share was missed (0 unless a sample) */
 #define WORKER_VERIFY     "Verify"

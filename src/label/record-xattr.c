@@ -172,7 +172,7 @@ int record_xattr_begin(int fd, const char *context, uint64_t generation, RecordB
         return 0;
 }
 
-int record_xattr_finish(int fd, const RecordBegun *begun, Failure *f) {
+int record_xattr_finish(int fd, const RecordBegun *begun, RecordEffect effect, Failure *f) {
         _cleanup_(volume_record_done) VolumeRecord record = { 0 };
         _cleanup_(carried_done) Carried now = { 0 };
         int r;
@@ -190,5 +190,6 @@ int record_xattr_finish(int fd, const RecordBegun *begun, Failure *f) {
         record.label_state = LABEL_COMPLETE;
         record.tainted = false;
         record.generation = volume_record_next_generation(record.generation);
+        (void) volume_record_apply(&record, effect);
         return replace(fd, &now, &record, FAILURE_ENTRIES_FAILED, f);
 }

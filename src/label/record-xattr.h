@@ -30,5 +30,7 @@ void record_begun_done(RecordBegun *b);
  * record_xattr_mark(), but ENTRIES_FAILED. */
 int record_xattr_begin(int fd, const char *context, uint64_t generation, RecordBegun *ret, Failure *f) _warn_unused_;
 
-/* When all labels are on disk: complete and not tainted, unless somebody else has changed the record meanwhile. */
-int record_xattr_finish(int fd, const RecordBegun *begun, Failure *f) _warn_unused_;
+/* When all labels are on disk: complete and not tainted, but for what others may have done meanwhile and may do; it
+ * is written once, so that it never says more than is true. Nothing is written if somebody else has changed the
+ * record meanwhile. */
+int record_xattr_finish(int fd, const RecordBegun *begun, RecordEffect effect, Failure *f) _warn_unused_;

@@ -3,7 +3,6 @@
 #include "core/worker-protocol.h"
 #include "label/record-xattr.h"
 #include "label/selinux.h"
-#include "mount/host-device.h"
 #include "worker/check.h"
 #include "worker/marshal.h"
 #include "worker/subject.h"
@@ -17,6 +16,7 @@ typedef struct RelabelCall {
         int blind;     /* boolean */
         uint64_t generation;
         WalkLimits limits;
+        RecordEffect effect;
 } RelabelCall;
 
 static void relabel_call_done(RelabelCall *c) {
@@ -50,18 +50,20 @@ static int unlabelled_failure(Failure *f, const MountFact *fact) {
                            "The file system keeps no labels: mount it with a context (OnVolumeMount).");
 }
 
-/* Before anything is touched; and the host's own files stay as they are, whatever they have been mounted as. */
+/* Before anything is touched; and the host's own files stay as they are, whatever they have been mounted as, and
+ * whatever selvold says that they are. */
 static int check_subject(const Child *child, const Subject *s, Failure *f) {
         _cleanup_(node_done) Node node = { 0 };
         const MountFact *fact = &s->outcome.fact;
         int r;
 
-        r = host_uses_file_system(child->settings, s->root);
-        if (r < 0)
+        r = subject_check(child, s, f);
+        if (r == 0)
+                r = subject_check_elsewhere(child, s, f);
+        if (r == 0)
+                r = subject_check_overridden(s->outcome.overrides_labels, f);
+        if (r != 0)
                 return r;
-        if (r > 0)
-                return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
-                                   "The files are on a file system of the host's own, which is never relabelled.");
         r = selinux_read_node(&node);
         if (r < 0)
                 return r;
@@ -99,11 +101,14 @@ static int walk(Child *child, const RelabelCall *c, const Subject *s, TreeResult
 
         r = find_total(child, s, &spec, &c->limits, &total, f);
         if (r == 0)
+                r = walk_tell_start(child, total, f);
+        if (r == 0)
                 r = record_xattr_begin(s->root, c->context, c->generation, &begun, f);
         if (r == 0)
                 r = walk_tree(child, &spec, &c->limits, total, ret, f);
-        if (r == 0 && ret->counts.failed == 0)
-                r = record_xattr_finish(s->root, &begun, f);
+        /* What was skipped has whatever label it has, and is the volume's alone once its other name is gone. */
+        if (r == 0 && ret->counts.failed == 0 && ret->counts.skipped == 0)
+                r = record_xattr_finish(s->root, &begun, c->effect, f);
         return r;
 }
 
@@ -167,8 +172,10 @@ int verb_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *context;
         int r;
 
-        r = sd_bus_message_read(m, WORKER_RELABEL_IN, &c.target, &c.mount_id, &context, &c.blind, &c.generation,
+        r = sd_bus_message_read(m, "stsbtutb", &c.target, &c.mount_id, &context, &c.blind, &c.generation,
                                 &c.limits.threads, &c.limits.entries_per_sec, &c.limits.idle);
+        if (r >= 0)
+                r = unmarshal_effect(m, &c.effect);
         if (r < 0)
                 return r;
 

@@ -356,8 +356,7 @@ static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
-/* Takes the call over. */
-static void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret) {
+void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret) {
         g_assert_cmpint(sd_bus_call_async(bus, NULL, call, on_reply, ret, UINT64_MAX), >=, 0);
         sd_bus_message_unref(call);
         g_assert_cmpint(sd_bus_flush(bus), >=, 0);
@@ -398,7 +397,7 @@ static sd_bus_message *new_relabel(sd_bus *bus, const RelabelArguments *a) {
 
         g_assert_cmpint(sd_bus_message_append(call, WORKER_RELABEL_IN, a->target ? a->target : "", a->mount_id,
                                               a->context, a->blind, a->generation, a->threads, a->entries_per_sec,
-                                              a->idle),
+                                              a->idle, a->effect ? a->effect : "keep"),
                         >=, 0);
         return call;
 }

@@ -87,6 +87,8 @@ Answer call_mount(sd_bus *bus, const MountArguments *a);
 /* Sends it, without waiting for the answer, which goes to *ret (may be NULL), to be unreferenced.
  */
 void send_mount(sd_bus *bus, const MountArguments *a, sd_bus_message **ret);
+/* The same of any call, which is taken over. */
+void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret);
 Answer call_stage(sd_bus *bus, const MountArguments *a);
 Answer call_publish(sd_bus *bus, const char *effect);
 Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char *effect);
@@ -104,6 +106,7 @@ typedef struct RelabelArguments {
         uint32_t threads;
         uint64_t entries_per_sec;
         bool idle;
+        const char *effect; /* NULL: keep */
 } RelabelArguments;
 
 Answer call_relabel(sd_bus *bus, const RelabelArguments *a);

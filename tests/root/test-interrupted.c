@@ -14,14 +14,6 @@ static RelabelArguments live(const TestVolume *v, const char *context) {
         return (RelabelArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
 }
 
-static void wait_for_progress(sd_bus *bus, const Progress *p, unsigned n, sd_bus_message **reply) {
-        while (p->n < n && !*reply) {
-                g_assert_cmpint(sd_bus_wait(bus, 10 * G_USEC_PER_SEC), >, 0);
-                while (sd_bus_process(bus, NULL) > 0)
-                        ;
-        }
-}
-
 /* Progress comes while the walk is under way, and hanging up ends it. */
 static void test_hang_up(gconstpointer data) {
         const char *fs_type = data;
@@ -68,8 +60,13 @@ static void test_hang_up(gconstpointer data) {
 }
 
 /* Killed anywhere, the volume says that it is not done, and the next relabel does it. */
+typedef struct Kill {
+        const char *name, *injection, *effect;
+} Kill;
+
 static void test_killed_at(gconstpointer data) {
-        const char *injection = data;
+        const Kill *k = data;
+        const char *injection = k->injection;
         const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection, NULL };
         g_autoptr(TestVolume) v = volume_mount("killed-at", "ext4", 0);
         RelabelArguments a = live(v, LABEL_1);
@@ -84,6 +81,7 @@ static void test_killed_at(gconstpointer data) {
         set_record(v->target,
                    "version=1 generation=7 label=complete tainted=no ownership=unknown gid=0 context=" LABEL_2);
 
+        a.effect = k->effect;
         /* LeakSanitizer gives up under ptrace. */
         g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
         g_autoptr(Worker) traced = worker_start(NULL, wrapper);
@@ -102,12 +100,19 @@ static void test_killed_at(gconstpointer data) {
         } else if (strstr(record, "partial"))
                 assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 8);
         else {
-                assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 9);
+                /* Never complete without what others may do. */
+                if (!k->effect)
+                        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 9);
+                else if (g_str_equal(k->effect, "taint"))
+                        assert_record(v->target, LABEL_COMPLETE, LABEL_1, true, 10);
+                else
+                        assert_record(v->target, LABEL_UNKNOWN, "", false, 10);
                 g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
         }
         if (g_str_equal(root, LABEL_1))
                 g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
 
+        a.effect = NULL;
         g_autoptr(sd_bus) next = worker_dial(worker);
         g_auto(Answer) rest = call_relabel(next, &a);
         assert_answer(rest, "ok");
@@ -184,7 +189,7 @@ static void test_killed_anytime(gconstpointer data) {
 
 int main(int argc, char **argv) {
         static const char *const file_systems[] = { "ext4", "xfs", "btrfs", "tmpfs" };
-        static const char *const kills[][2] = {
+        static const Kill kills[] = {
                 { "record-partial", "inject=fsetxattr:signal=KILL:when=1" },
                 { "record-synced", "inject=fsync:signal=KILL:when=1" },
                 { "label", "inject=lsetxattr:signal=KILL:when=5" },
@@ -193,6 +198,10 @@ int main(int argc, char **argv) {
                 { "root-synced", "inject=fsync:signal=KILL:when=2" },
                 { "record-complete", "inject=fsetxattr:signal=KILL:when=3" },
                 { "complete-synced", "inject=fsync:signal=KILL:when=3" },
+                { "tainted", "inject=fsetxattr:signal=KILL:when=3", "taint" },
+                { "tainted-synced", "inject=fsync:signal=KILL:when=3", "taint" },
+                { "forgotten", "inject=fsetxattr:signal=KILL:when=3", "forget" },
+                { "forgotten-synced", "inject=fsync:signal=KILL:when=3", "forget" },
         };
         int r;
 
@@ -210,8 +219,8 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(killed, fs_type, test_killed_anytime);
         }
         for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
-                g_autofree char *path = path_printf("/interrupted/killed/%s", kills[i][0]);
-                g_test_add_data_func(path, kills[i][1], test_killed_at);
+                g_autofree char *path = path_printf("/interrupted/killed/%s", kills[i].name);
+                g_test_add_data_func(path, &kills[i], test_killed_at);
         }
         r = g_test_run();
         worker_stop(worker);

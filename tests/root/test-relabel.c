@@ -8,7 +8,7 @@
 
 #include "volumes.h"
 
-/* Relabelling: what is staged, what is mounted, and what is refused. */
+/* Relabelling: what is staged, and what is mounted. */
 
 static Worker *worker;
 
@@ -183,115 +183,54 @@ static void test_record(void) {
         assert_record(v->target, LABEL_COMPLETE, LABEL_2, false, 5);
 }
 
-static void test_refused(void) {
-        g_autoptr(TestVolume) v = volume_mount("refused", "ext4", 0);
-        g_autofree char *empty = make_target("refused-empty"), *file = path_printf("%s/file", v->target);
+/* What others may do to the labels is in the record from the beginning. */
+static void test_effect(void) {
+        g_autoptr(TestVolume) v = volume_mount("effect", "ext4", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
         RelabelArguments a = live(v, LABEL_1);
-        static const struct {
-                const char *context, *kind;
-        } contexts[] = {
-                { "", "InvalidContext" },
-                { "nonsense", "InvalidContext" },
-                { "a:b:container_file_t:s0\",x=\"", "InvalidContext" },
-                { "system_u:object_r:etc_t:s0", "TypeNotAllowed" },
-        };
 
-        for (size_t i = 0; i < G_N_ELEMENTS(contexts); i++) {
-                a.context = contexts[i].context;
-                g_auto(Answer) refused = call_relabel(bus, &a);
-                assert_answer(refused, contexts[i].kind);
-        }
-        a.context = LABEL_1;
+        a.effect = "taint";
+        g_auto(Answer) tainted = call_relabel(bus, &a);
+        assert_answer(tainted, "ok");
+        assert_told(&tainted, v->target);
+        assert_record(v->target, LABEL_COMPLETE, LABEL_1, true, 3);
 
-        const struct {
-                const char *target;
-                uint64_t id;
-                const char *kind;
-        } rows[] = {
-                { v->target, v->mount_id + 100000, "Busy" },
-                { v->target, 0, "Busy" },
-                { empty, v->mount_id, "Busy" },
-                { file, v->mount_id, "Busy" },
-                { TEST_TARGETS "/missing", v->mount_id, "Busy" },
-                { TEST_TARGETS "/../x", v->mount_id, "InvalidTarget" },
-                { "/run", mount_id_of("/run"), "PathNotAllowed" },
-                { TEST_TARGETS, mount_id_of(TEST_TARGETS), "PathNotAllowed" },
-        };
-        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-                a.target = rows[i].target;
-                a.mount_id = rows[i].id;
-                g_auto(Answer) refused = call_relabel(bus, &a);
-                assert_answer(refused, rows[i].kind);
-        }
-        g_assert_null(get_record(v->target));
-        g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, 0);
+        a.effect = "forget";
+        g_auto(Answer) forgotten = call_relabel(bus, &a);
+        assert_answer(forgotten, "ok");
+        assert_told(&forgotten, v->target);
+        assert_record(v->target, LABEL_UNKNOWN, "", false, 6);
+
+        a.effect = "keep";
+        g_auto(Answer) kept = call_relabel(bus, &a);
+        assert_answer(kept, "ok");
+        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 8);
+
+        a.effect = "hope";
+        a.context = LABEL_2;
+        g_auto(Answer) refused = call_relabel(bus, &a);
+        g_assert_cmpstr(refused.kind, !=, "ok");
+        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 8);
+        g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 0);
 }
 
-/* The host's own files, behind a target. */
-static void test_host(gconstpointer data) {
-        bool btrfs = GPOINTER_TO_INT(data);
-        g_autofree char *directory = path_printf(btrfs ? "/srv/host" : TEST_DIR "/host"),
-                        *target = make_target("host");
-        g_autoptr(TestVolume) v = btrfs ? volume_mount("host-btrfs", "btrfs", 0) : NULL;
+/* However little there is to do, something is told before the record is synced. And limits beyond the limits. */
+static void test_limits(void) {
+        g_autoptr(TestVolume) v = volume_mount("limits", "ext4", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
+        RelabelArguments a = live(v, LABEL_1);
+        Progress progress = { .done = 0 };
 
-        if (btrfs) {
-                if (!v)
-                        return;
-                g_assert_cmpint(mount(v->device, "/srv", "btrfs", 0, NULL), ==, 0);
-        }
-        g_assert_cmpint(mkdir(directory, 0755), ==, 0);
-        g_assert_cmpint(mount(directory, target, NULL, MS_BIND, NULL), ==, 0);
-
-        const RelabelArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
-        g_auto(Answer) refused = call_relabel(bus, &a);
-        g_assert_cmpint(umount2(target, 0), ==, 0);
-        g_assert_null(get_record(directory));
-        g_assert_cmpint(count_labelled(directory, LABEL_1), ==, 0);
-        g_assert_cmpint(rmdir(directory), ==, 0);
-        if (btrfs)
-                g_assert_cmpint(umount2("/srv", 0), ==, 0);
-        assert_answer(refused, "PathNotAllowed");
-        assert_message(refused, "host's own");
-}
-
-static void test_not_supported(void) {
-        g_autoptr(TestVolume) without = volume_mount("no-labels", "ramfs", 0),
-                              frozen = volume_mount("read-only", "ext4", MS_RDONLY),
-                              bound = volume_mount("read-only-mount", "ext4", 0);
-        g_autofree char *image = make_image("read-only-stage", "ext4");
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        RelabelArguments a = live(without, LABEL_1);
-
-        g_auto(Answer) unlabelled = call_relabel(bus, &a);
-        assert_answer(unlabelled, "NotSupported");
-        assert_message(unlabelled, "keeps no labels");
-
-        a = live(frozen, LABEL_1);
-        g_auto(Answer) read_only = call_relabel(bus, &a);
-        assert_answer(read_only, "NotSupported");
-        assert_message(read_only, "read-only");
-
-        g_assert_cmpint(mount(NULL, bound->target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
-        a = live(bound, LABEL_1);
-        g_auto(Answer) mount_only = call_relabel(bus, &a);
-        assert_answer(mount_only, "NotSupported");
-        g_assert_null(get_record(bound->target));
-
-        /* On a private mount of the tests' own nothing can be cloned if it is unbindable. */
-        g_assert_cmpint(mount(NULL, without->target, NULL, MS_UNBINDABLE, NULL), ==, 0);
-        a = live(without, LABEL_1);
-        g_auto(Answer) unbindable = call_relabel(bus, &a);
-        assert_answer(unbindable, "NotSupported");
-        assert_message(unbindable, "unbindable");
-
-        const MountArguments stage = { .source = image, .fs_type = "ext4", .target = "", .read_only = true };
-        a = staged(LABEL_1);
-        g_auto(Answer) staged_read_only = call_stage(bus, &stage);
-        assert_answer(staged_read_only, "ok");
-        g_auto(Answer) refused = call_relabel(bus, &a);
-        assert_answer(refused, "NotSupported");
+        a.threads = UINT32_MAX;
+        a.entries_per_sec = UINT64_MAX;
+        watch_progress(bus, &progress);
+        g_auto(Answer) done = call_relabel(bus, &a);
+        assert_answer(done, "ok");
+        while (sd_bus_process(bus, NULL) > 0)
+                ;
+        g_assert_cmpint(progress.n, >=, 1);
+        g_assert_cmpint(progress.total, >=, done.walk.counts.done);
+        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
 }
 
 /* An entry that can't be changed is counted and named, the root keeps its label, and the record says partial. */
@@ -436,6 +375,9 @@ static void test_part(void) {
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, 6);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, 6);
+        /* One file has another label still. */
+        assert_told(&done, target);
+        assert_record(target, LABEL_PARTIAL, LABEL_1, false, 1);
         g_autofree char *label = get_label(outside);
         g_assert_cmpstr(label, ==, "");
         g_auto(Answer) verified = call_verify_depth(bus, target, LABEL_1, "full");
@@ -454,6 +396,13 @@ static void test_part(void) {
         assert_answer(again, "ok");
         g_assert_cmpint(again.walk.counts.skipped, ==, 1);
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 6);
+        assert_record(target, LABEL_PARTIAL, LABEL_2, false, 2);
+
+        g_assert_cmpint(unlink(outside), ==, 0);
+        g_auto(Answer) all = call_relabel(bus, &a);
+        assert_answer(all, "ok");
+        g_assert_cmpint(all.walk.counts.changed, ==, 1);
+        assert_record(target, LABEL_COMPLETE, LABEL_2, false, 4);
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
         g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
@@ -562,10 +511,8 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/relabel/staged/only", test_staged_only);
         g_test_add_func("/relabel/record", test_record);
-        g_test_add_func("/relabel/refused", test_refused);
-        g_test_add_data_func("/relabel/host/roots", GINT_TO_POINTER(false), test_host);
-        g_test_add_data_func("/relabel/host/btrfs", GINT_TO_POINTER(true), test_host);
-        g_test_add_func("/relabel/not-supported", test_not_supported);
+        g_test_add_func("/relabel/effect", test_effect);
+        g_test_add_func("/relabel/limits", test_limits);
         g_test_add_func("/relabel/immutable", test_immutable);
         g_test_add_func("/relabel/stuck", test_stuck);
         g_test_add_func("/relabel/full", test_full);

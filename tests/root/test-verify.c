@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/worker-protocol.h"
 #include "volumes.h"
 
 /* Verifying: how much is looked at, and that nothing else is. */
@@ -129,6 +131,51 @@ static void test_confined(void) {
         g_assert_cmpint(umount2(point, 0), ==, 0);
 }
 
+/* As many draws as are allowed. */
+static void send_sample(sd_bus *bus, const char *path, bool idle, sd_bus_message **ret) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        g_assert_cmpint(
+                sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_VERIFY), >=,
+                0);
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, LABEL_1, "sample", .99999, 1.2e-5, 0,
+                                              UINT64_C(0), idle),
+                        >=, 0);
+        send_call(bus, g_steal_pointer(&call), ret);
+}
+
+/* It says how far it is, and ends when nobody wants to know. */
+static void test_sample(void) {
+        g_autofree char *log = path_printf(TEST_DIR "/sample.strace");
+        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", log, "-e", "trace=ioprio_set", NULL };
+        g_autoptr(TestVolume) v = volume_mount("sample", "tmpfs", 0);
+        g_autofree char *text = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Progress progress = { .done = 0 };
+
+        if (!has_program("strace")) {
+                g_test_skip("strace");
+                return;
+        }
+        fill_tree(v->target, 3, 3);
+
+        /* LeakSanitizer gives up under ptrace. */
+        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
+        g_autoptr(Worker) traced = worker_start(NULL, wrapper);
+        g_unsetenv("ASAN_OPTIONS");
+        g_autoptr(sd_bus) bus = worker_dial(traced);
+        watch_progress(bus, &progress);
+        send_sample(bus, v->target, true, &reply);
+        wait_for_progress(bus, &progress, 2, &reply);
+        g_assert_null(reply);
+        g_assert_cmpint(progress.done, >, 0);
+        g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
+        wait_for_end(bus);
+
+        g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+        g_assert_nonnull(strstr(text, "IOPRIO_CLASS_IDLE"));
+}
+
 static void test_refused(void) {
         g_autoptr(TestVolume) without = volume_mount("verify-none", "ramfs", 0),
                               frozen = volume_mount("verify-frozen", "ext4", MS_RDONLY);
@@ -164,6 +211,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(path, file_systems[i], test_depths);
         }
         g_test_add_func("/verify/confined", test_confined);
+        g_test_add_func("/verify/sample", test_sample);
         g_test_add_func("/verify/refused", test_refused);
         r = g_test_run();
         worker_stop(worker);

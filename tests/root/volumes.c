@@ -161,6 +161,14 @@ void watch_progress(sd_bus *bus, Progress *progress) {
                         >=, 0);
 }
 
+void wait_for_progress(sd_bus *bus, const Progress *p, unsigned n, sd_bus_message **reply) {
+        while (p->n < n && !*reply) {
+                g_assert_cmpint(sd_bus_wait(bus, 10 * G_USEC_PER_SEC), >, 0);
+                while (sd_bus_process(bus, NULL) > 0)
+                        ;
+        }
+}
+
 char *read_capabilities(void) {
         g_autofree char *unit = g_test_build_filename(G_TEST_DIST, "units", "selvol-worker.service.in", NULL),
                         *text = NULL, *line = NULL;

@@ -53,3 +53,5 @@ typedef struct Progress {
         uint64_t done, total;
 } Progress;
 void watch_progress(sd_bus *bus, Progress *progress);
+/* Reads until there were n signals, or the reply has come. */
+void wait_for_progress(sd_bus *bus, const Progress *p, unsigned n, sd_bus_message **reply);
