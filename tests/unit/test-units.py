@@ -80,6 +80,11 @@ def judge(text):
             wrong.append(f"{key}={value} creates a mount namespace")
         if DIRECTORIES.fullmatch(key) and any(word.endswith(":ro") for word in value.split()):
             wrong.append(f"{key}={value} creates a mount namespace")
+        if key == "LimitNOFILE":
+            soft, _, hard = value.partition(":")
+            # select(2) in mount helpers; and what a hostile tree may have the kernel keep.
+            if soft != "1024" or not hard.isdecimal() or not 8192 <= int(hard) <= 65536:
+                wrong.append(f"{key}={value} is not 1024 and, for deep trees, at most 65536")
         # RestrictNamespaces= without mnt would leave the worker unable to stage.
         if key == "RestrictNamespaces" and value.startswith("~") and "mnt" in value.split("~")[1].split():
             wrong.append(f"{key}={value} forbids the worker the namespace it stages in")
@@ -107,6 +112,9 @@ def self_test():
         ("another section is harmless", not judge("[Unit]\nPrivateTmp=yes\n")),
         ("RestrictNamespaces=yes is noticed", bool(judge("[Service]\nRestrictNamespaces=yes\n"))),
         ("RestrictNamespaces=mnt is harmless", not judge("[Service]\nRestrictNamespaces=mnt\n")),
+        ("LimitNOFILE=524288 is noticed", bool(judge("[Service]\nLimitNOFILE=524288\n"))),
+        ("LimitNOFILE=1024:524288 is noticed", bool(judge("[Service]\nLimitNOFILE=1024:524288\n"))),
+        ("LimitNOFILE=1024:65536 is harmless", not judge("[Service]\nLimitNOFILE=1024:65536\n")),
         ("safe hardening is harmless", not judge("[Service]\nNoNewPrivileges=yes\nSystemCallFilter=@mount\n"
                                                  "ProtectClock=yes\nDevicePolicy=closed\nMemoryDenyWriteExecute=yes\n")),
     ]

@@ -28,7 +28,7 @@ is 'worker: its capabilities' "$(capsh --decode="$(status_of "$worker" CapBnd)" 
 is 'worker: no new privileges' "$(status_of "$worker" NoNewPrivs)" 1
 is 'worker: a system call filter' "$(status_of "$worker" Seccomp)" 2
 is 'worker: its domain' "$(ps -o label= -p "$worker" | cut -d: -f3)" selvol_worker_t
-is 'worker: descriptors' "$(prlimit -n -o SOFT,HARD --noheadings -p "$worker" | xargs)" '1024 524288'
+is 'worker: descriptors' "$(prlimit -n -o SOFT,HARD --noheadings -p "$worker" | xargs)" '1024 65536'
 cgroup=/sys/fs/cgroup/system.slice/selvol-worker.service
 is 'worker: others come first' "$(cat $cgroup/cpu.weight)$(sed -n 's/^default/ io/p' $cgroup/io.weight)" '50 io 50'
 is 'worker: the socket' "$(stat -c '%U:%G %a' /run/selvol/worker)" 'root:selvol 660'
