@@ -21,3 +21,11 @@ int check_context(const Settings *settings, const char *context, char **ret, Fai
                         type);
         return selinux_check_context(canonical, ret, f);
 }
+
+int check_invent_target(Request *q, const Settings *settings) {
+        if (strv_length(settings->target_roots) == 0)
+                return 0;
+        free(q->target);
+        q->target = strdup_printf("%s/staged", settings->target_roots[0]);
+        return q->target ? 0 : -ENOMEM;
+}

@@ -36,21 +36,14 @@ int mount_call_read(sd_bus_message *m, MountCall *ret) {
         return r;
 }
 
-/* A request has a target, so what has none gets one that passes, and is never looked at. */
-static int invent_target(Request *q, const Settings *settings) {
-        free(q->target);
-        q->target = strdup_printf("%s/staged", settings->target_roots[0]);
-        return q->target ? 0 : -ENOMEM;
-}
-
 int mount_call_check(MountCall *c, const Settings *settings, Failure *f) {
         _cleanup_(node_done) Node node = { 0 };
         int r;
 
         if (isempty(c->request.fs_type))
                 return failure_set(f, FAILURE_TYPE_NOT_ALLOWED, "The call names no file system type.");
-        if (!c->publish && settings->target_roots && settings->target_roots[0]) {
-                r = invent_target(&c->request, settings);
+        if (!c->publish) {
+                r = check_invent_target(&c->request, settings);
                 if (r < 0)
                         return r;
         }

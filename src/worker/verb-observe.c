@@ -5,6 +5,7 @@
 #include "mount/mount-table.h"
 #include "mount/source.h"
 #include "mount/target.h"
+#include "worker/check.h"
 #include "worker/marshal.h"
 #include "worker/verbs.h"
 
@@ -15,11 +16,10 @@ static int check_request(const Settings *settings, const char *source, const cha
         int r;
 
         r = free_and_strdup(&q.volume, "volume");
-        /* A request has a target, so what has none gets one that passes, and is never looked at. */
-        if (r >= 0 && isempty(target) && !isempty(source) && strv_length(settings->target_roots) > 0)
-                r = (q.target = strdup_printf("%s/staged", settings->target_roots[0])) ? 0 : -ENOMEM;
-        else if (r >= 0)
+        if (r >= 0)
                 r = free_and_strdup(&q.target, target);
+        if (r >= 0 && isempty(target) && !isempty(source))
+                r = check_invent_target(&q, settings);
         if (r >= 0 && !isempty(source))
                 r = free_and_strdup(&q.source, source);
         if (r >= 0 && !isempty(fs_type))
