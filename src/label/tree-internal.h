@@ -6,6 +6,7 @@
 #include <sys/xattr.h>
 
 #include "basic/string-util.h"
+#include "label/selinux.h"
 #include "label/tree.h"
 
 /* How the engine is made. The threads share one stack of work: directories to be opened or read on, and batches of
@@ -17,8 +18,6 @@
  *   tree-dir.c    directories: open, read, finish
  *   tree-entry.c  one entry: compare, write
  *   tree-issue.c  what went wrong, and where */
-
-#define LABEL_XATTR "security.selinux"
 
 enum {
         LABEL_MAX = 4096, /* bytes of a label that is compared */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <linux/ioprio.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -40,8 +38,6 @@ static void *run_thread(void *userdata) {
          * with setxattrat(2), which Linux has only since 6.13. */
         if (unshare(CLONE_FS) < 0)
                 walk_stop(w, -errno);
-        if (w->spec->idle)
-                (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 
         while ((work = work ?: queue_take(w, had_work))) {
                 had_work = true;

@@ -45,7 +45,6 @@ typedef struct TreeSpec {
         bool part;           /* the root is a directory of a larger file system: skip what has several hard links */
         unsigned threads;    /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */
-        bool idle;                /* in the idle class of I/O scheduling, ioprio_set(2) */
         /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while while it
          * waits for the disk in the end; may be NULL. A negative errno ends the walk. */
         int (*progress)(const TreeCounts *counts, void *userdata);

@@ -54,7 +54,6 @@ static void set_limits(TreeSpec *spec, const WalkLimits *limits) {
         spec->threads = limits->threads < TREE_THREADS_MAX ? limits->threads : TREE_THREADS_MAX;
         spec->entries_per_sec = limits->entries_per_sec < WALK_ENTRIES_PER_SEC_MAX ? limits->entries_per_sec
                                                                                    : WALK_ENTRIES_PER_SEC_MAX;
-        spec->idle = limits->idle;
 }
 
 static int check_canceled(int r, Failure *f) {

@@ -852,7 +852,6 @@ static void test_progress_and_end(void) {
                                                .fd = s.fd,
                                                .context = WANTED,
                                                .entries_per_sec = 500,
-                                               .idle = true,
                                                .progress = give_up,
                                                .userdata = &calls },
                                   &result, &f),
