@@ -73,8 +73,27 @@ static int context_mounted_failure(const Volume *v, const Plan *p, Failure *f) {
                 v->id, c->context, who);
 }
 
+/* Where nobody has it, it is mounted as it was the last time; if that can't be said in full, other volumes on the
+ * same disk could be meant. */
+static int check_mountable(const PlanInput *in, const Volume *v, Failure *f) {
+        const FileSystem *fs = settings_file_system(in->settings, v->fs_type);
+        const char *why = NULL;
+
+        if (isempty(v->source))
+                why = "its source is not known";
+        else if (!v->mounted_here)
+                why = "somebody else mounted it the last time, so that it is not known which part of its source it "
+                      "is";
+        else if (!fs || fs->source == SOURCE_NONE)
+                why = "its file system is there only while it is mounted";
+        return why ? failure_set(f, FAILURE_NOT_SUPPORTED,
+                                 "Volume %s can't be relabelled: it is not mounted, and %s. Mount it first.", v->id,
+                                 why)
+                   : 0;
+}
+
 /* Through which mount the files can be reached. */
-static int find_mount(const Volume *v, const Holder **ret, Failure *f) {
+static int find_mount(const PlanInput *in, const Volume *v, const Holder **ret, Failure *f) {
         const Holder *h, *reader = NULL, *mount = NULL;
 
         LL_FOREACH (v->holders, h)
@@ -91,13 +110,8 @@ static int find_mount(const Volume *v, const Holder **ret, Failure *f) {
                         v->id);
         if (v->holders && !mount)
                 return failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted: try again.", v->id);
-        if (!mount && isempty(v->source))
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "Volume %s can't be relabelled: it is not mounted, and its source is not known. "
-                                   "Mount it first.",
-                                   v->id);
         *ret = mount;
-        return 0;
+        return mount ? 0 : check_mountable(in, v, f);
 }
 
 static int check_conflicts(const PlanInput *in, const Volume *v, Plan *p, Failure *f) {
@@ -134,7 +148,10 @@ int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) {
         if (r == 0)
                 r = check_conflicts(&plan_input, v, &p, f);
         if (r == 0)
-                r = find_mount(v, &p.share, f);
+                r = find_mount(&plan_input, v, &p.share, f);
+        if (r == 0 && !p.share)
+                r = plan_mount_options(in->settings, v->fs_type, STRATEGY_RELABEL, v->mount_options, &p.mount_options,
+                                       f);
         if (r < 0 || (r > 0 && r != FAILURE_CONTEXT_CONFLICT))
                 return r;
 

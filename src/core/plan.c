@@ -320,11 +320,12 @@ void plan_estimate(const Volume *own, Plan *p) {
         p->usec = own->inodes_used * USEC_PER_SEC / RELABEL_ENTRIES_PER_SEC;
 }
 
-/* What somebody who has the volume already may do to labels that all files have got. */
-static RecordEffect holder_effect(Strategy strategy, bool read_only) {
-        if (read_only || strategy == STRATEGY_RELABEL)
+/* What somebody who has the volume already may do to labels that all files have got. A runtime may be relabelling
+ * still, and to categories of its own. */
+static RecordEffect holder_effect(const Holder *h) {
+        if (h->read_only || h->relabelled_here)
                 return EFFECT_KEEP; /* with the same context, or it would be a conflict */
-        return strategy == STRATEGY_CONTEXT_MOUNT ? EFFECT_TAINT : EFFECT_FORGET;
+        return h->strategy == STRATEGY_CONTEXT_MOUNT ? EFFECT_TAINT : EFFECT_FORGET;
 }
 
 static RecordEffect stronger_effect(RecordEffect a, RecordEffect b) {
@@ -338,7 +339,7 @@ RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own) {
         if (own)
                 LL_FOREACH (own->holders, h)
                         if (!streq(h->target, in->request->target))
-                                effect = stronger_effect(effect, holder_effect(h->strategy, h->read_only));
+                                effect = stronger_effect(effect, holder_effect(h));
         for (size_t i = 0; i < in->observed->n_mounts; i++) {
                 const MountFact *m = &in->observed->mounts[i];
 
@@ -346,7 +347,7 @@ RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own) {
                         continue;
                 h = volumes_find_target(in->volumes, m->target, NULL);
                 if (h)
-                        effect = stronger_effect(effect, holder_effect(h->strategy, h->read_only));
+                        effect = stronger_effect(effect, holder_effect(h));
                 else if (!isempty(m->context) && !m->read_only)
                         effect = stronger_effect(effect, EFFECT_TAINT);
         }

@@ -63,12 +63,13 @@ typedef struct RelabelInput {
 
 /* Decides on the method Relabel, which asks for labels and for no mount: strategy relabel, done here, with the
  * context in canonical form; share is the holder's mount to walk over, NULL if nobody has the volume, so that it has
- * to be mounted first; effect is what the holders may do afterwards. Whether there is anything to do is
- * relabel_decide()'s. Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (SELinux is off; hostPath
- * always, and other volumes whose labels are not managed; mounted with a context, so that its files have no labels to
- * change; held by readers only; no source known), INVALID_CONTEXT, LEVEL_REQUIRED, TYPE_NOT_ALLOWED, BUSY (a mount of
- * it is on its way), CONTEXT_CONFLICT: a holder relies on another context (*ret then holds the conflicts, and must be
- * released too). */
+ * to be mounted first, with the options of the last mount; effect is what the holders may do afterwards. Whether
+ * there is anything to do is relabel_decide()'s. Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED
+ * (SELinux is off; hostPath always, and other volumes whose labels are not managed; mounted with a context, so that
+ * its files have no labels to change; held by readers only; held by nobody, and not known in full, or no longer
+ * there), INVALID_OPTION (of the last mount, and not allowed any more), INVALID_CONTEXT, LEVEL_REQUIRED,
+ * TYPE_NOT_ALLOWED, BUSY (a mount of it is on its way), CONTEXT_CONFLICT: a holder relies on another context (*ret
+ * then holds the conflicts, and must be released too). */
 int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) _warn_unused_;
 
 /* The sentence that goes with a reason. */

@@ -71,6 +71,7 @@ Volume *volume_free(Volume *v) {
         free(v->id);
         free(v->source);
         free(v->fs_type);
+        strv_free(v->mount_options);
         free(v->driver);
         free(v->volume_type);
         free(v->context);

@@ -60,7 +60,9 @@ typedef struct Volume {
         char *id;
         char *source;
         char *fs_type;
-        char *driver; /* may be NULL */
+        char **mount_options; /* of the caller, when selvol mounted it last, and no clone */
+        bool mounted_here;    /* source and options say what the last mount was of; not so if others have made it */
+        char *driver;         /* may be NULL */
         char *volume_type;
         AccessMode access_mode;
         Strategy strategy;           /* of the present holders, the strongest; or of the last one */

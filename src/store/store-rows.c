@@ -52,6 +52,15 @@ static void bind_record(sqlite3_stmt *st, int *n, const VolumeRecord *r) {
         bind_u64(st, n, owned ? r->gid : 0);
 }
 
+/* Without memory for the options it is not known what the last mount was of. */
+static void bind_mount(sqlite3_stmt *st, int *n, const Volume *v) {
+        char *options = strv_join(v->mount_options, ",");
+
+        (void) sqlite3_bind_text(st, ++*n, options ? options : "", -1, SQLITE_TRANSIENT);
+        bind_u64(st, n, v->mounted_here && options);
+        free(options);
+}
+
 void store_put_volume(Store *s, const Volume *v) {
         sqlite3_stmt *st = s->statements[PUT_VOLUME];
         const Holder *h;
@@ -73,6 +82,7 @@ void store_put_volume(Store *s, const Volume *v) {
         bind_u64(st, &n, v->last_verified_usec);
         bind_u64(st, &n, v->inodes_used);
         bind_record(st, &n, &v->record);
+        bind_mount(st, &n, v);
         store_change(s, PUT_VOLUME);
 
         bind_id(s, DELETE_HOLDERS, v->id);
@@ -279,6 +289,29 @@ static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
         return 0;
 }
 
+/* No option has a comma in it. Which ones are allowed is looked at when they are used. */
+static int read_mount(sqlite3_stmt *st, Volume *v) {
+        _cleanup_(mount_options_done) MountOptions options = { 0 };
+        _cleanup_free_ char *text = NULL;
+        _cleanup_strv_ char **all = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = dup_column(st, 16, &text);
+        if (r >= 0)
+                r = strv_split(text, ",", &all);
+        if (r >= 0)
+                r = mount_options_parse(all, &options, &f);
+        if (r == 0 && !strv_equal(all, options.options))
+                r = -EUCLEAN;
+        if (r == 0)
+                r = flag_column(st, 17, &v->mounted_here);
+        if (r != 0)
+                return r < 0 ? r : -EUCLEAN;
+        v->mount_options = TAKE_PTR(options.options);
+        return 0;
+}
+
 static int read_volume(sqlite3_stmt *st, Volume **ret) {
         _cleanup_(volume_freep) Volume *v = volume_new(strempty((const char *) sqlite3_column_text(st, 0)));
         int access_mode = enum_column(st, 5, access_mode_from_string),
@@ -301,6 +334,8 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
                 r = check_volume(v);
         if (r >= 0)
                 r = read_record(st, &v->record);
+        if (r >= 0)
+                r = read_mount(st, v);
         if (r < 0)
                 return r;
 

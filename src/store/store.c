@@ -9,10 +9,11 @@ static const char *const statement_sql[STATEMENTS] = {
         [BEGIN] = "BEGIN IMMEDIATE",
         [COMMIT] = "COMMIT",
         [ROLLBACK] = "ROLLBACK",
-        [PUT_VOLUME] = "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET "
-                       "source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,"
-                       "label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,"
-                       "generation=?14,ownership_state=?15,gid=?16",
+        [PUT_VOLUME] =
+                "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET "
+                "source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,"
+                "label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,"
+                "generation=?14,ownership_state=?15,gid=?16,mount_options=?17,mounted_here=?18",
         [DELETE_VOLUME] = "DELETE FROM volume WHERE id=?",
         [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
         [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
@@ -33,6 +34,8 @@ static const char *const statement_sql[STATEMENTS] = {
 #define COLUMN_GENERATION      "generation INTEGER NOT NULL DEFAULT 0"
 #define COLUMN_OWNERSHIP_STATE "ownership_state TEXT NOT NULL DEFAULT 'unknown'"
 #define COLUMN_GID             "gid INTEGER NOT NULL DEFAULT 0"
+#define COLUMN_MOUNT_OPTIONS   "mount_options TEXT NOT NULL DEFAULT ''"
+#define COLUMN_MOUNTED_HERE    "mounted_here INTEGER NOT NULL DEFAULT 0"
 #define COLUMN_RELABELLED_HERE "relabelled_here INTEGER NOT NULL DEFAULT 0"
 
 static const char schema[] =
@@ -40,7 +43,7 @@ static const char schema[] =
         " volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL,"
         " label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL,"
         " inodes_used INTEGER NOT NULL, " COLUMN_LABEL_CONTEXT ", " COLUMN_GENERATION ", " COLUMN_OWNERSHIP_STATE
-        ", " COLUMN_GID ") STRICT;"
+        ", " COLUMN_GID ", " COLUMN_MOUNT_OPTIONS ", " COLUMN_MOUNTED_HERE ") STRICT;"
         "CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL,"
         " target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL,"
         " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT "
@@ -61,6 +64,8 @@ static const char from_version_1[] = "ALTER TABLE volume ADD COLUMN " COLUMN_LAB
                                      "ALTER TABLE volume ADD COLUMN " COLUMN_GENERATION ";"
                                      "ALTER TABLE volume ADD COLUMN " COLUMN_OWNERSHIP_STATE ";"
                                      "ALTER TABLE volume ADD COLUMN " COLUMN_GID ";"
+                                     "ALTER TABLE volume ADD COLUMN " COLUMN_MOUNT_OPTIONS ";"
+                                     "ALTER TABLE volume ADD COLUMN " COLUMN_MOUNTED_HERE ";"
                                      "ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_HERE ";"
                                      "PRAGMA user_version=2;";
 

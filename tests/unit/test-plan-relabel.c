@@ -27,6 +27,7 @@ static Volume *add_volume(Fixture *x, const char *id) {
         g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->fs_type, "ext4"), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->volume_type, "csi"), ==, 0);
+        v->mounted_here = true;
         volumes_add(&x->volumes, v);
         return v;
 }
@@ -114,6 +115,40 @@ static void test_no_source(Fixture *x, gconstpointer data) {
         assert_success(relabel(x, CONTEXT_A), &x->failure);
 }
 
+/* Others have mounted it, perhaps a part of it only: which one is known as long as that mount is there. */
+static void test_adopted(Fixture *x, gconstpointer data) {
+        Holder *h;
+
+        x->volume->mounted_here = false;
+        assert_failure(relabel(x, CONTEXT_A), &x->failure, FAILURE_NOT_SUPPORTED, TEST_VOLUME, "somebody else",
+                       "Mount it first");
+        h = hold(x->volume, TARGET_1, STRATEGY_RELABEL, CONTEXT_A);
+        assert_success(relabel(x, CONTEXT_A), &x->failure);
+        volume_remove_holder(x->volume, h);
+        assert_failure(relabel(x, CONTEXT_A), &x->failure, FAILURE_NOT_SUPPORTED, "somebody else");
+}
+
+static void test_no_device(Fixture *x, gconstpointer data) {
+        static const char *const types[] = { "tmpfs", "nosuchfs", "" };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
+                g_assert_cmpint(free_and_strdup(&x->volume->fs_type, types[i]), ==, 0);
+                assert_failure(relabel(x, CONTEXT_A), &x->failure, FAILURE_NOT_SUPPORTED, TEST_VOLUME,
+                               "Mount it first");
+        }
+}
+
+/* It is mounted as it was, if that is allowed still. */
+static void test_mount_options(Fixture *x, gconstpointer data) {
+        g_assert_cmpint(free_and_strdup(&x->volume->fs_type, "btrfs"), ==, 0);
+        g_assert_cmpint(strv_extend(&x->volume->mount_options, "subvol=pvc-1"), ==, 0);
+        assert_success(relabel(x, CONTEXT_A), &x->failure);
+        g_assert_cmpuint(strv_length(x->plan.mount_options), ==, 1);
+        g_assert_cmpstr(x->plan.mount_options[0], ==, "subvol=pvc-1");
+        g_assert_cmpint(strv_extend(&x->volume->mount_options, "user_subvol_rm_allowed"), ==, 0);
+        assert_failure(relabel(x, CONTEXT_A), &x->failure, FAILURE_INVALID_OPTION, "user_subvol_rm_allowed");
+}
+
 /* --- the context --- */
 
 static void test_context(Fixture *x, gconstpointer data) {
@@ -178,9 +213,14 @@ static void test_held_same_context(Fixture *x, gconstpointer data) {
         Holder *h = hold(x->volume, TARGET_1, STRATEGY_RELABEL, CONTEXT_A);
 
         observe(x, TARGET_1, "");
+        h->relabelled_here = true;
         assert_success(relabel(x, CONTEXT_A), &x->failure);
         g_assert_true(x->plan.share == h);
         g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        /* Its runtime may be at work still. */
+        h->relabelled_here = false;
+        assert_success(relabel(x, CONTEXT_A), &x->failure);
+        g_assert_cmpint(x->plan.effect, ==, EFFECT_FORGET);
         assert_success(relabel(x, ""), &x->failure);
         g_assert_cmpstr(x->plan.context, ==, CONTEXT_A);
 }
@@ -268,6 +308,9 @@ int main(int argc, char **argv) {
 #define ADD(name, function) g_test_add("/plan-relabel/" name, Fixture, NULL, set_up, function, tear_down)
         ADD("free", test_free);
         ADD("no-source", test_no_source);
+        ADD("adopted", test_adopted);
+        ADD("no-device", test_no_device);
+        ADD("mount-options", test_mount_options);
         ADD("context", test_context);
         ADD("level", test_level);
         ADD("host-path", test_host_path);

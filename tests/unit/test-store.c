@@ -51,6 +51,9 @@ static Volume *sample(const char *id, const char *target) {
         g_assert_cmpint(free_and_strdup(&v->fs_type, "ext4"), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->driver, "d.example"), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->context, "system_u:object_r:container_file_t:s0:c1,c2"), ==, 0);
+        g_assert_cmpint(strv_extend(&v->mount_options, "noatime"), ==, 0);
+        g_assert_cmpint(strv_extend(&v->mount_options, "subvol=/a/b"), ==, 0);
+        v->mounted_here = true;
         v->access_mode = ACCESS_READ_WRITE_ONCE_POD;
         v->strategy = STRATEGY_CONTEXT_MOUNT;
         v->record = (VolumeRecord){ .label_state = LABEL_COMPLETE,
@@ -95,6 +98,9 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_nonnull(v);
         g_assert_cmpstr(v->source, ==, "/dev/vdb");
         g_assert_cmpstr(v->driver, ==, "d.example");
+        g_assert_cmpuint(strv_length(v->mount_options), ==, 2);
+        g_assert_cmpstr(v->mount_options[1], ==, "subvol=/a/b");
+        g_assert_true(v->mounted_here);
         g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
         g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
         g_assert_cmpint(v->record.label_state, ==, LABEL_COMPLETE);
@@ -123,6 +129,8 @@ static void test_replace(Fixture *f, gconstpointer data) {
         put_sample(f);
         volume_record_done(&v->record);
         v->holders->relabelled_here = false;
+        v->mount_options = strv_free(v->mount_options);
+        v->mounted_here = false;
         store_put_volume(f->store, v);
         g_assert_cmpint(store_commit(f->store), ==, 0);
         reopen(f);
@@ -132,6 +140,8 @@ static void test_replace(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(read->record.context, ==, "");
         g_assert_cmpuint(read->record.gid, ==, 0);
         g_assert_false(read->holders->relabelled_here);
+        g_assert_cmpuint(strv_length(read->mount_options), ==, 0);
+        g_assert_false(read->mounted_here);
 }
 
 /* A record that was reset by halves must not make the file unreadable; what it lacks it doesn't know. */
@@ -321,6 +331,7 @@ static void test_version_1(Fixture *f, gconstpointer data) {
                 g_assert_cmpstr(v->record.context, ==, "");
                 g_assert_cmpuint(v->record.generation, ==, 0);
                 g_assert_cmpint(v->record.ownership_state, ==, LABEL_UNKNOWN);
+                g_assert_false(v->mounted_here);
                 h = volume_find_holder(v, "/var/lib/kubelet/a");
                 g_assert_true(h->adopted);
                 g_assert_false(h->relabelled_here);
@@ -455,7 +466,7 @@ int main(int argc, char *argv[]) {
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,generation,ownership_"
                   "state,"
-                  "gid FROM volume" },
+                  "gid,mount_options,mounted_here FROM volume" },
                 { "strategy", "UPDATE volume SET strategy='trust-me'" },
                 { "label-state", "UPDATE volume SET label_state='Complete'" },
                 { "label-context", "UPDATE volume SET label_context='a:b:c:s0:c2,c1'" },
@@ -472,6 +483,10 @@ int main(int argc, char *argv[]) {
                 { "gid", "UPDATE volume SET gid=4294967295" },
                 { "gid-wraps", "UPDATE volume SET gid=4294967296" },
                 { "gid-negative", "UPDATE volume SET gid=-2" },
+                { "mount-options-context", "UPDATE volume SET mount_options='noatime,context=a:b:c:s0'" },
+                { "mount-options-dev", "UPDATE volume SET mount_options='dev'" },
+                { "mount-options-quotes", "UPDATE volume SET mount_options='subvol=\"a\"'" },
+                { "mounted-here", "UPDATE volume SET mounted_here=2" },
                 { "relabelled-here", "UPDATE holder SET relabelled_here=256" },
                 { "read-only", "UPDATE holder SET read_only=-1" },
                 { "context", "UPDATE volume SET context='a:b:c:s0:c2,c1'" },
