@@ -8,8 +8,8 @@
 
 /* AdoptVolume:
  *
- *   observe the superblock → inspect the mount → plan → record intent → (relabel the files) → mark → record →
- * conclude
+ *   observe the superblock → inspect the mount → plan → record intent → relabel the files, or mark the volume →
+ * record → conclude
  *
  * The files are relabelled where they are, as the mount is there already. */
 
@@ -88,8 +88,9 @@ static void mark(Job *job) {
                                 job->outcome.fact.mount_id, record_effect_to_string(job->plan.effect));
 }
 
+/* A walk ends with the effect on both records. */
 static void prepared(Job *job) {
-        if (job->failure.kind != FAILURE_NONE) {
+        if (job->failure.kind != FAILURE_NONE || job->walk.relabelled == RELABELLED_WALKED) {
                 finish(job);
                 return;
         }
@@ -98,34 +99,36 @@ static void prepared(Job *job) {
 }
 
 static void act(Job *job) {
-        int r;
-
-        if (job->failure.kind != FAILURE_NONE || !job->plan.relabel_here) {
-                prepared(job);
-                return;
-        }
-        r = job_take_record_text(job, job->found, job->found_text);
-        if (r < 0) {
-                job_fail(job, r);
-                finish(job);
-        } else
+        if (job->failure.kind == FAILURE_NONE && job->plan.relabel_here)
                 job_relabel_files(job, job->request.target, prepared);
+        else
+                mark(job);
 }
 
-/* What is only noted needs no intent. */
+/* What is only noted needs no intent. What the volume carries is taken over before the effect is noted, which then is
+ * newer: if the volume can't be marked, what it goes on to carry is not believed. */
 static void begin(Job *job) {
+        int r;
+
         if (!job->plan.relabel_here && job->plan.effect == EFFECT_KEEP) {
                 finish(job);
                 return;
         }
         if (!find_holder(job)) {
-                job->staged = job->plan.relabel_here;
                 if (!job_record_holder(job, HOLDER_MOUNTING, true)) {
                         job_conclude(job);
                         return;
                 }
                 job->intended = true;
         }
+        r = job_take_record_text(job, job->found, job->found_text);
+        if (r < 0) {
+                job_fail(job, r);
+                finish(job);
+                return;
+        }
+        if (!job->plan.relabel_here)
+                job_apply_effect(job);
         job_then(job, act);
 }
 

@@ -96,6 +96,8 @@ static int save_volume(Job *job, Volume *v) {
                 .strategy = v->strategy,
                 .source = TAKE_PTR(v->source),
                 .fs_type = TAKE_PTR(v->fs_type),
+                .mount_options = TAKE_PTR(v->mount_options),
+                .mounted_here = v->mounted_here,
                 .driver = TAKE_PTR(v->driver),
                 .volume_type = TAKE_PTR(v->volume_type),
                 .context = TAKE_PTR(v->context),
@@ -125,6 +127,9 @@ static void restore_volume(Job *job, Volume *v) {
                 v->record = s->record;
                 s->record = (VolumeRecord){ 0 };
         }
+        strv_free(v->mount_options);
+        v->mount_options = TAKE_PTR(s->mount_options);
+        v->mounted_here = s->mounted_here;
         v->strategy = s->strategy;
         v->access_mode = s->access_mode;
 }
@@ -136,6 +141,16 @@ static void forget_labels(Volume *v) {
 
         volume_record_done(&v->record);
         v->record.tainted = tainted;
+}
+
+/* What it would have to be mounted from, and with, to be the same files again. A clone is of what is there. */
+static int fill_mount(Job *job, Volume *v) {
+        bool here = job->operation == OPERATION_MOUNT, cloned = here && job->saved.existed && job->share_target;
+        int r;
+
+        r = strv_copy(cloned ? job->saved.mount_options : job->request.mount_options, &v->mount_options);
+        v->mounted_here = r >= 0 && (cloned ? job->saved.mounted_here : here);
+        return r;
 }
 
 static int fill_volume(Job *job, Volume *v) {
@@ -157,13 +172,15 @@ static int fill_volume(Job *job, Volume *v) {
                 r = free_and_strdup(&v->volume_type, q->volume_type);
         if (r >= 0)
                 r = free_and_strdup(&v->context, stronger ? p->context : strempty(job->saved.context));
+        if (r >= 0)
+                r = fill_mount(job, v);
         if (r < 0)
                 return r;
 
         v->access_mode = q->access_mode;
         v->strategy = stronger ? p->strategy : v->strategy;
-        /* What is staged is looked at before anybody sees it; the effect comes after that. */
-        if (!job->staged)
+        /* What is staged, or there already, is looked at first; the effect comes after that. */
+        if (!job->staged && job->operation != OPERATION_ADOPT)
                 (void) volume_record_apply(&v->record, p->effect);
         return 0;
 }
@@ -225,8 +242,10 @@ void job_revert_holder(Job *job) {
                 return;
         if (h)
                 volume_remove_holder(v, h);
-        /* After a walk it is known that some labels are not what they were. */
-        if (!job->saved.existed && job->walk.relabelled != RELABELLED_WALKED) {
+        /* After a walk it is known that some labels are not what they were, and a mount that was to be adopted stays
+         * and does to them what it does. */
+        if (!job->saved.existed && job->walk.relabelled != RELABELLED_WALKED &&
+            (job->operation != OPERATION_ADOPT || job->plan.effect == EFFECT_KEEP)) {
                 commit_removal(m, v);
                 return;
         }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
 #include "core/worker-protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job-object.h"
@@ -106,6 +108,42 @@ static int set_entries_failed(Job *job) {
                 isempty(issues) ? "none of them is named" : issues);
 }
 
+/* What may be claimed at most: entries that were left alone may have any label, and who has the volume besides may go
+ * on to change labels. */
+static void limit_record(const Job *job, VolumeRecord *known) {
+        if (known->label_state == LABEL_COMPLETE && job->walk.result.counts.skipped > 0) {
+                known->label_state = LABEL_PARTIAL;
+                known->generation = volume_record_next_generation(known->generation);
+        }
+        if (known->label_state == LABEL_COMPLETE)
+                (void) volume_record_apply(known, job->plan.effect);
+}
+
+/* After the walk the volume's record is as far as the worker could take it, and newer than ours, or ours still: it is
+ * taken over. A volume that keeps none has ours only. */
+static int finish_record(Job *job, RecordFound found, const char *text) {
+        Volume *v = job_volume(job);
+        VolumeRecord known;
+        RecordVerdict verdict;
+        int r;
+
+        if (found == RECORD_UNSUPPORTED) {
+                r = set_record(job, LABEL_COMPLETE);
+                if (r < 0)
+                        return r;
+        }
+        r = volume_record_reconcile(&v->record, found, text, &known, &verdict);
+        if (r < 0)
+                return r;
+        if (verdict != VERDICT_VOLUME && is_notable(&v->record, verdict))
+                record_verdict(job->manager, v, verdict, text);
+        volume_record_done(&v->record);
+        v->record = known;
+        limit_record(job, &v->record);
+        commit_volume(job->manager, v);
+        return 0;
+}
+
 static int take_relabelled(Job *job, sd_bus_message *reply) {
         _cleanup_(walk_result_done) WalkResult result = { 0 };
         _cleanup_free_ char *text = NULL;
@@ -121,14 +159,13 @@ static int take_relabelled(Job *job, sd_bus_message *reply) {
         if (job->walk.result.counts.failed > 0)
                 return set_entries_failed(job);
 
-        r = set_record(job, LABEL_COMPLETE);
+        r = finish_record(job, found, text);
         if (r < 0)
                 return r;
         job->walk.complete = true;
         v->last_verified_usec = now_realtime_usec();
         v->inodes_used = job->walk.result.counts.done;
-        /* The volume says the same now, or keeps no record. If not, the next one looks at all files again. */
-        return job_take_record_text(job, found, text);
+        return 0;
 }
 
 static void relabelled(Job *job, sd_bus_message *reply) {
@@ -155,7 +192,8 @@ static void begin_walk(Job *job) {
         if (r >= 0)
                 r = sd_bus_message_append(call, WORKER_RELABEL_IN, job->walk.target, job->outcome.fact.mount_id,
                                           job->plan.context, (int) job->walk.blind, job->walk.generation, o->threads,
-                                          o->entries_per_sec, (int) o->idle);
+                                          o->entries_per_sec, (int) o->idle,
+                                          record_effect_to_string(job->plan.effect));
         if (r < 0) {
                 job_fail(job, r);
                 job->walk.done(job);
@@ -170,6 +208,45 @@ static void begin_walk(Job *job) {
         job_send_walk_call(job, relabelled, call);
 }
 
+/* What is staged is in no mount table that others see, so who relabels it is no conflict. */
+static const Job *find_with_device(const Job *job) {
+        const Job *other;
+
+        DL_FOREACH (job->manager->jobs, other)
+                if (other != job && !other->concluded && other->operation != OPERATION_UNMOUNT &&
+                    !isempty(other->outcome.fact.device) &&
+                    streq(other->outcome.fact.device, strempty(job->outcome.fact.device)))
+                        return other;
+        return NULL;
+}
+
+static const Job *find_walk_of_source(const Job *job) {
+        const char *type = job->observed.fs_type;
+        const FileSystem *fs = type ? settings_file_system(&job->manager->settings, type) : NULL;
+        const Job *other;
+
+        if (isempty(job->request.source) || (fs && fs->source == SOURCE_NONE))
+                return NULL;
+        DL_FOREACH (job->manager->jobs, other)
+                if (other != job && !other->concluded && other->walk.relabelled == RELABELLED_WALKED &&
+                    other->operation != OPERATION_PLAN && streq_ptr(other->request.source, job->request.source))
+                        return other;
+        return NULL;
+}
+
+static int rival_failure(Job *job, const Job *other) {
+        if (!other)
+                return 0;
+        return failure_set(&job->failure, FAILURE_BUSY,
+                           "%s: volume %s is on the same file system, and %s is running for it; call again when that "
+                           "has ended.",
+                           job->request.volume, other->request.volume, operation_to_string(other->operation));
+}
+
+int job_check_walks(Job *job) {
+        return rival_failure(job, find_walk_of_source(job));
+}
+
 void job_relabel_files(Job *job, const char *target, JobCallback done) {
         const Volume *v = job_volume(job);
         RelabelDecision d =
@@ -177,6 +254,13 @@ void job_relabel_files(Job *job, const char *target, JobCallback done) {
         Walk *w = &job->walk;
         int r;
 
+        r = rival_failure(job, find_with_device(job));
+        if (r != 0) {
+                if (r < 0)
+                        job_fail(job, r);
+                done(job);
+                return;
+        }
         w->reason = d.reason;
         w->done = done;
         if (!d.walk) {

@@ -190,13 +190,22 @@ static void conclude_refused(Job *job) {
         job_conclude(job);
 }
 
+/* Nobody is to see a volume while it is relabelled under another name. */
+static bool check_and_plan(Job *job) {
+        int r = job->operation == OPERATION_MOUNT ? job_check_walks(job) : 0;
+
+        if (r < 0)
+                job_fail(job, r);
+        return r == 0 && job_make_plan(job, -1, NULL);
+}
+
 static void observed(Job *job, sd_bus_message *reply) {
         if (!job_take_observed(job, reply)) {
                 job_conclude(job);
                 return;
         }
 
-        if (!job_make_plan(job, -1, NULL)) {
+        if (!check_and_plan(job)) {
                 if (job->operation == OPERATION_MOUNT && job->plan.n_conflicts > 0)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
                 conclude_refused(job);

@@ -7,8 +7,7 @@
 
 /* Relabel:
  *
- *   plan → observe the superblock → inspect the mount, or stage one → relabel the files (job-label.c) → mark →
- *   conclude
+ *   plan → observe the superblock → inspect the mount, or stage one → relabel the files (job-label.c) → conclude
  *
  * The call is answered when the walk begins, or at the end if there is none. */
 
@@ -18,33 +17,10 @@ static void conclude_failed(Job *job, int error) {
         job_conclude(job);
 }
 
-static void marked(Job *job, sd_bus_message *reply) {
-        int r = reply ? job_take_record(job, reply) : 0;
-
-        /* The mount may have gone since. The store knows. */
-        if (!reply)
-                failure_done(&job->failure);
-        conclude_failed(job, r);
-}
-
-static void mark(Job *job) {
-        if (job->failure.kind != FAILURE_NONE || !job->share_target)
-                job_conclude(job);
-        else
-                job_call_worker(job, marked, WORKER_MARK, WORKER_MARK_IN, job->share_target,
-                                job->outcome.fact.mount_id, record_effect_to_string(job->plan.effect));
-}
-
 static void finish(Job *job) {
         if (job->failure.kind == FAILURE_NONE)
                 job_object_announce(job->object);
-        /* Who has the volume besides may change labels again. */
-        if (job->failure.kind == FAILURE_NONE && job->walk.relabelled == RELABELLED_WALKED &&
-            job->plan.effect != EFFECT_KEEP) {
-                job_apply_effect(job);
-                job_then(job, mark);
-        } else
-                job_conclude(job);
+        job_conclude(job);
 }
 
 static int refuse_read_only(Job *job) {

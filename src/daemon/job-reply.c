@@ -35,6 +35,10 @@ static int append_counts(const Walk *w, sd_bus_message *reply) {
         r = bus_append_option(reply, "EntriesDone", "t", c->done);
         if (r >= 0)
                 r = bus_append_option(reply, "EntriesChanged", "t", c->changed);
+        if (r >= 0)
+                r = bus_append_option(reply, "EntriesSkipped", "t", c->skipped);
+        if (r >= 0)
+                r = bus_append_strv(reply, "MountsInside", w->result.mounts_inside);
         return r;
 }
 
@@ -178,6 +182,8 @@ static int append_verified(const Walk *w, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "EntriesFailed", "t", c->failed);
         if (r >= 0)
+                r = bus_append_option(reply, "EntriesSkipped", "t", c->skipped);
+        if (r >= 0)
                 r = append_issues(w, "Mismatches", reply);
         if (r >= 0)
                 r = bus_append_option(reply, "MissProbability", "d", w->result.miss_probability);
@@ -218,13 +224,7 @@ static int append_relabelled(const JobObject *o, sd_bus_message *reply) {
                 r = append_counts(w, reply);
         if (r >= 0)
                 r = bus_append_option(reply, "EntriesFailed", "t", c->failed);
-        if (r >= 0)
-                r = bus_append_option(reply, "EntriesSkipped", "t", c->skipped);
-        if (r >= 0)
-                r = append_issues(w, "Failures", reply);
-        if (r >= 0)
-                r = bus_append_strv(reply, "MountsInside", w->result.mounts_inside);
-        return r;
+        return r < 0 ? r : append_issues(w, "Failures", reply);
 }
 
 int job_object_append(const JobObject *o, sd_bus_message *reply) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/path-util.h"
 #include "core/worker-protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/watch.h"
 #include "daemon/worker-client.h"
 
-/* UnmountVolume: record intent → unmount → release the holder → conclude. */
+/* UnmountVolume: record intent → (cancel who looks at the files) → unmount → release the holder → conclude. */
 
 static Holder *find_holder(Job *job, Volume **ret_volume) {
         Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
@@ -56,10 +59,27 @@ static void unmounted(Job *job, sd_bus_message *reply) {
         job_conclude(job);
 }
 
-static void act(Job *job) {
+static bool is_verify_at(const Job *job, const char *target) {
+        const char *path = job->request.target;
+
+        return job->operation == OPERATION_VERIFY && job->verify.depth != VERIFY_ROOT && path &&
+               (streq(path, target) || path_is_beneath(path, target));
+}
+
+bool job_unmount_must_wait(const Job *job) {
+        const Job *other;
+
+        DL_FOREACH (job->manager->jobs, other)
+                if (is_verify_at(other, job->request.target))
+                        return true;
+        return false;
+}
+
+void job_unmount_resume(Job *job) {
         Volume *v;
         Holder *h = find_holder(job, &v);
 
+        job->waiting = false;
         if (job->failure.kind != FAILURE_NONE || !h) {
                 set_state(job, HOLDER_MOUNTED);
                 job_conclude(job);
@@ -67,6 +87,21 @@ static void act(Job *job) {
         }
         job->acting = true;
         job_call_worker(job, unmounted, WORKER_UNMOUNT, WORKER_UNMOUNT_IN, job->request.target, h->mount_id);
+}
+
+/* A look at many files holds the mount; it must not keep a pod from its end. */
+static void act(Job *job) {
+        Job *other;
+
+        if (job->failure.kind == FAILURE_NONE)
+                DL_FOREACH (job->manager->jobs, other) {
+                        if (!is_verify_at(other, job->request.target))
+                                continue;
+                        job->waiting = true;
+                        job_cancel(other);
+                }
+        if (!job->waiting)
+                job_unmount_resume(job);
 }
 
 void job_unmount_begin(Job *job) {

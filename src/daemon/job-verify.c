@@ -7,8 +7,8 @@
 #include "daemon/job-object.h"
 #include "daemon/record.h"
 
-/* VerifyLabel: look at the label, or at many → conclude. The request's volume is an id, or a path beneath the roots.
- */
+/* VerifyLabel: look at the label, or at many → (mark the volume) → conclude. The request's volume is an id, or a path
+ * beneath the roots. */
 
 static const char *const verify_depth_table[VERIFY_DEPTHS] = {
         [VERIFY_ROOT] = "root",
@@ -26,19 +26,54 @@ static Volume *find_plain_volume(const Job *job) {
         return v && v->strategy != STRATEGY_CONTEXT_MOUNT ? v : NULL;
 }
 
-/* The record promised that all labels are right, and a relabel would have been skipped on its word. */
-static void break_promise(Job *job) {
+/* It may have gone since, or is somebody else's; what the volume says is older than what is known here then. */
+static void marked(Job *job, sd_bus_message *reply) {
+        if (!reply) {
+                record_not_marked(job->manager, find_plain_volume(job), strempty(job->failure.message));
+                /* What was found is an answer all the same. */
+                if (!job->stopped)
+                        failure_done(&job->failure);
+        }
+        job_conclude(job);
+}
+
+static void mark(Job *job) {
+        const Volume *v = find_plain_volume(job);
+        const Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+
+        if (h && h->state == HOLDER_MOUNTED && job->failure.kind == FAILURE_NONE)
+                job_call_worker(job, marked, WORKER_MARK, WORKER_MARK_IN, h->target, h->mount_id,
+                                record_effect_to_string(EFFECT_FORGET));
+        else {
+                record_not_marked(job->manager, v,
+                                  job->failure.kind != FAILURE_NONE ? strempty(job->failure.message)
+                                                                    : "it is not mounted any more");
+                job_conclude(job);
+        }
+}
+
+/* The record promised that all labels are right, and a relabel would have been skipped on its word, here, and
+ * wherever the volume goes. */
+static bool break_promise(Job *job) {
         Volume *v = find_plain_volume(job);
 
         if (!v || v->record.label_state != LABEL_COMPLETE || !streq_ptr(v->record.context, job->expected))
-                return;
-        v->record.label_state = LABEL_PARTIAL;
-        v->record.generation = volume_record_next_generation(v->record.generation);
+                return false;
         record_promise_broken(job->manager, v);
+        (void) volume_record_apply(&v->record, EFFECT_FORGET);
         commit_volume(job->manager, v);
+        return true;
 }
 
-static char *describe(const Job *job) {
+/* Links that may lead out of the volume. */
+static char *describe_skipped(const WalkResult *w) {
+        if (w->counts.skipped == 0)
+                return strdup("");
+        return strdup_printf(" %llu hard links that may lead out of it were left alone.",
+                             (unsigned long long) w->counts.skipped);
+}
+
+static char *describe_entries(const Job *job) {
         const WalkResult *w = &job->walk.result;
         unsigned long long done = w->counts.done, mismatched = w->counts.mismatched, failed = w->counts.failed;
 
@@ -52,11 +87,19 @@ static char *describe(const Job *job) {
                 return strdup_printf("%llu of %llu entries that were looked at have another label.", mismatched,
                                      done);
         if (job->verify.depth == VERIFY_FULL)
-                return strdup_printf("All %llu entries have the label.", done);
+                return strdup_printf(w->counts.skipped > 0 ? "All %llu other entries have the label."
+                                                           : "All %llu entries have the label.",
+                                     done);
         return strdup_printf(
                 "%llu random draws all ended at the label. If a share of %g of them ended at another one, "
                 "that would have been missed with a probability of %.2g.",
                 done, job->verify.share, w->miss_probability);
+}
+
+static char *describe(const Job *job) {
+        _cleanup_free_ char *entries = describe_entries(job), *skipped = describe_skipped(&job->walk.result);
+
+        return entries && skipped ? strdup_printf("%s%s", entries, skipped) : NULL;
 }
 
 /* What the worker says has to fit together: a match is a match of everything. */
@@ -96,8 +139,10 @@ static void verified(Job *job, sd_bus_message *reply) {
         else if (w->matches && v && streq(v->context, job->expected)) {
                 v->last_verified_usec = now_realtime_usec();
                 commit_volume(job->manager, v);
-        } else if (w->counts.mismatched > 0 && job->verify.depth != VERIFY_ROOT)
-                break_promise(job);
+        } else if (w->counts.mismatched > 0 && job->verify.depth != VERIFY_ROOT && break_promise(job)) {
+                job_then(job, mark);
+                return;
+        }
         job_conclude(job);
 }
 

@@ -30,6 +30,7 @@ static const struct {
 static void saved_volume_done(SavedVolume *s) {
         free(s->source);
         free(s->fs_type);
+        strv_free(s->mount_options);
         free(s->driver);
         free(s->volume_type);
         free(s->context);
@@ -184,7 +185,9 @@ static Job *find_same(Manager *m, Operation operation, const Request *q, const V
                 if (job->operation != operation || !streq(job->request.volume, q->volume) ||
                     (job->answered && (operation != OPERATION_RELABEL || job->concluded || job->stopped)))
                         continue;
-                if (operation == OPERATION_RELABEL ? streq(job->request.context, q->context)
+                /* What is forced serves all, but what may yet be skipped doesn't serve who forces. */
+                if (operation == OPERATION_RELABEL
+                            ? streq(job->request.context, q->context) && (job->request.walk.force || !q->walk.force)
                     : operation == OPERATION_VERIFY
                             ? verify->depth != VERIFY_ROOT && verify_equal(job, q, verify)
                             : operations[operation].changes && request_equal(&job->request, q))
@@ -233,18 +236,35 @@ static int join(Job *job, sd_bus_message *call, Failure *f) {
         return add_call(job, call);
 }
 
+static int busy_failure(const Job *running, Operation operation, const Request *q, Failure *f) {
+        const JobObject *o = running->object;
+        _cleanup_free_ char *end = NULL;
+        const char *name = operation_to_string(running->operation);
+
+        end = o && o->announced ? strdup_printf(", or end it with selvolctl cancel %llu", (unsigned long long) o->id)
+                                : strdup("");
+        if (!end)
+                return -ENOMEM;
+        if (!streq(running->request.volume, q->volume))
+                return failure_set(f, FAILURE_BUSY,
+                                   "%s: %s is running at the target for volume %s; call again when it has ended%s.",
+                                   q->volume, name, running->request.volume, end);
+        if (operation == OPERATION_RELABEL && running->operation == OPERATION_RELABEL && q->walk.force &&
+            streq(running->request.context, q->context))
+                return failure_set(f, FAILURE_BUSY,
+                                   "%s: the same relabel is running, but without Force; call again when it has "
+                                   "ended%s.",
+                                   q->volume, end);
+        return failure_set(f, FAILURE_BUSY, "%s: %s is running for another request; call again when it has ended%s.",
+                           q->volume, name, end);
+}
+
 static int check_start(Manager *m, sd_bus_message *call, Operation operation, const Request *q, Failure *f) {
         bool changes = operations[operation].changes;
         const Job *running = changes ? find_in_the_way(m, q) : NULL;
 
-        if (running && !streq(running->request.volume, q->volume))
-                return failure_set(f, FAILURE_BUSY,
-                                   "%s: %s is running at the target for volume %s; call again when it has ended.",
-                                   q->volume, operation_to_string(running->operation), running->request.volume);
         if (running)
-                return failure_set(f, FAILURE_BUSY,
-                                   "%s: %s is running for another request; call again when it has ended.", q->volume,
-                                   operation_to_string(running->operation));
+                return busy_failure(running, operation, q, f);
         if (m->n_jobs >= (size_t) (authorise_is_trusted(m, call) ? JOBS_MAX : JOBS_MAX - JOBS_RESERVED))
                 return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs are running; call again when one has ended.",
                                    m->n_jobs);
@@ -339,11 +359,24 @@ void job_then(Job *job, JobCallback callback) {
         }
 }
 
+static Job *find_waiting(const Manager *m) {
+        Job *job;
+
+        DL_FOREACH (m->jobs, job)
+                if (job->waiting && !job_unmount_must_wait(job))
+                        return job;
+        return NULL;
+}
+
 static void finish(Job *job) {
+        Manager *m = job->manager;
+
         record_job(job);
         job_answer(job);
         job_object_end(job->object);
         job_free(job);
+        while ((job = find_waiting(m)))
+                job_unmount_resume(job);
 }
 
 void job_conclude(Job *job) {

@@ -31,6 +31,8 @@ typedef void (*JobCallback)(Job *job);
 typedef struct SavedVolume {
         bool existed;
         Strategy strategy;
+        bool mounted_here;
+        char **mount_options;
         char *source, *fs_type, *driver, *volume_type, *context;
         AccessMode access_mode;
         VolumeRecord record;
@@ -49,7 +51,7 @@ DECLARE_STRING_TABLE(relabelled, Relabelled);
 typedef struct Walk {
         Relabelled relabelled;
         RelabelReason reason; /* unless RELABELLED_NOT */
-        bool complete;        /* it went over all files, and all went well */
+        bool complete;        /* it went over all files that it may touch, and all went well */
         bool blind;
         const char *target;         /* of the mount that is walked, "" for the staged one; only to begin with */
         uint64_t generation;        /* of the volume's record, likewise */
@@ -99,10 +101,11 @@ struct Job {
         RecordFound found; /* adopt: what the volume carries */
         char *found_text;
         bool looked;    /* the volume's own account of its labels has been taken over */
-        bool staged;    /* the files are looked at before the holder has them */
+        bool staged;    /* mount: in two halves, and the files are looked at between */
         bool repeated;  /* a mount that was done before: no new decision */
         bool unmounted; /* unmount: there was a mount */
         char *holder;   /* likewise: who held it */
+        bool waiting;   /* likewise: until those that were cancelled for it have ended */
 };
 
 /* Starts a job for a call that has been authorised, or lets it join the one that does just this. The request is taken
@@ -153,6 +156,9 @@ int job_mount_append(Job *job, sd_bus_message *reply);
 int job_plan_append(Job *job, sd_bus_message *reply);
 void job_adopt_begin(Job *job);
 void job_unmount_begin(Job *job);
+/* Whether one that it has cancelled is still there; what to do when none is. */
+bool job_unmount_must_wait(const Job *job);
+void job_unmount_resume(Job *job);
 int job_unmount_append(Job *job, sd_bus_message *reply);
 void job_verify_begin(Job *job);
 int job_verify_append(Job *job, sd_bus_message *reply);
@@ -188,11 +194,14 @@ void job_apply_effect(Job *job);
 int job_take_record(Job *job, sd_bus_message *reply);
 int job_take_record_text(Job *job, RecordFound found, const char *text);
 /* After job_take_record(), and with job->outcome of the mount to be walked: relabels all files of the mount at target
- * ("": the one that is staged) to the plan's context, unless it is known that there is nothing to do. Continues with
- * done, job->walk says which it was. The record says partial, durably, before the worker is called, and complete, not
- * yet durably, when done is. */
+ * ("": the one that is staged) to the plan's context, unless it is known that there is nothing to do, or another job
+ * has the file system (BUSY). Continues with done, job->walk says which it was. The record says partial, durably,
+ * before the worker is called, and when done is, not yet durably, what the volume says: complete, with the plan's
+ * effect applied, or partial still if entries had to be left alone. */
 void job_relabel_files(Job *job, const char *target, JobCallback done);
-/* The same, decided from the record alone, for a plan. */
+/* Whether another job relabels what has the same source: BUSY; 0; -ENOMEM. */
+int job_check_walks(Job *job);
+/* As job_relabel_files(), decided from the record alone, for a plan. */
 void job_foretell_relabel(Job *job);
 
 /* Checks what the worker says of a walk that runs (or, total being NULL, has ended) and takes it over. Returns

@@ -178,14 +178,35 @@ static void log_record(Job *job, const char *message, bool failed, const char *o
                    text);
 }
 
+/* What a walk did not touch. */
+static char *describe_left_alone(const Walk *w) {
+        char **mounts = w->result.mounts_inside;
+        _cleanup_free_ char *skipped = NULL;
+
+        skipped = w->result.counts.skipped > 0
+                          ? strdup_printf(
+                                    " %llu hard links may lead out of the volume and were left alone, so the label "
+                                    "state stays partial.",
+                                    (unsigned long long) w->result.counts.skipped)
+                          : strdup("");
+        if (!skipped || !mounts)
+                return TAKE_PTR(skipped);
+        return strdup_printf("%s What is mounted inside was not entered: %s%s.", skipped, mounts[0],
+                             mounts[1] ? ", and others" : "");
+}
+
 static char *describe_relabel(const Job *job) {
         const Walk *w = &job->walk;
+        _cleanup_free_ char *left = NULL;
 
         if (!w->complete)
                 return strdup(relabel_reason_text(w->reason));
-        return strdup_printf("%llu entries were looked at, and the labels of %llu were changed. %s",
+        left = describe_left_alone(w);
+        if (!left)
+                return NULL;
+        return strdup_printf("%llu entries were looked at, and the labels of %llu were changed. %s%s",
                              (unsigned long long) w->result.counts.done,
-                             (unsigned long long) w->result.counts.changed, relabel_reason_text(w->reason));
+                             (unsigned long long) w->result.counts.changed, relabel_reason_text(w->reason), left);
 }
 
 static char *describe(const Job *job) {
@@ -292,7 +313,16 @@ void record_promise_broken(Manager *m, const Volume *v) {
         };
 
         log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
-                   "%s: labels differ that were recorded to be right: the label state is partial now.", v->id);
+                   "%s: labels differ that were recorded to be right: nothing is known of the labels any more.",
+                   v->id);
+}
+
+void record_not_marked(Manager *m, const Volume *v, const char *why) {
+        if (v)
+                log_warning("%s: the volume's own record still says that all labels are right, and can't be changed "
+                            "(%s). "
+                            "It is not believed on this node; relabel the volume before it goes to another one.",
+                            v->id, why);
 }
 
 void record_forgotten(Manager *m, const Volume *v, const char *caller) {

@@ -8,7 +8,7 @@
  *   slow-observe, slow-mount, slow-unmount takes half a second
  *   drop-context                           CONTEXT_DROPPED
  *   busy                                   can't be unmounted
- *   xfs, vfat                              holds such a file system
+ *   xfs, vfat, btrfs                       holds such a file system
  *   nonsense                               answers with rubbish
  *   norecord                               keeps no record of its labels
  *   walk-slow                              walks for a second
@@ -16,10 +16,12 @@
  *   walk-die                               ends in the middle of a walk
  *   walk-fails                             can't relabel some entries
  *   walk-nonsense, walk-back, walk-rubbish says what can't be of a walk: while it walks, or in the end
- *   mismatch                               has wrong labels further down
+ *   mismatch, mismatch-stays               has wrong labels further down; and then can't be marked
+ *   links                                  has hard links that are left alone
  *
- * What a volume carries is in DIRECTORY/record-NAME and DIRECTORY/root-NAME, NAME being that last part. Relabel notes
- * its arguments in DIRECTORY/relabels, and keeps a copy of the state as it is at that moment.
+ * What was staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/record-NAME and
+ * DIRECTORY/root-NAME, NAME being that last part. Relabel notes its arguments in DIRECTORY/relabels, and keeps a copy
+ * of the state as it is at that moment.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -123,9 +125,22 @@ static const char *context_of(const Mount *m) {
         return streq(m->context, "-") ? "" : m->context;
 }
 
+/* Sources that end alike are on one device. */
+static unsigned device_of(const char *source) {
+        const char *name = strrchr(source, '/');
+        unsigned n = 1;
+
+        for (const char *p = name ? name : source; *p; p++)
+                n = n * 31 + (unsigned char) *p;
+        return n;
+}
+
 static int append_fact(sd_bus_message *m, const Mount *mount) {
+        char device[32];
+
+        (void) snprintf(device, sizeof(device), "8:%u", device_of(mount->source));
         return sd_bus_message_append(m, MOUNT_FACT_SIGNATURE, (uint64_t) mount->id, mount->target, mount->source,
-                                     mount->fs_type, "8:1", context_of(mount),
+                                     mount->fs_type, device, context_of(mount),
                                      (int) (isempty(context_of(mount)) && !streq(mount->fs_type, "vfat")),
                                      mount->read_only);
 }
@@ -162,7 +177,11 @@ static void slow_down(void) {
 }
 
 static const char *type_of(const char *source) {
-        return behaves(source, "xfs") ? "xfs" : behaves(source, "vfat") ? "vfat" : "ext4";
+        return behaves(source, "xfs")     ? "xfs"
+               : behaves(source, "vfat")  ? "vfat"
+               : behaves(source, "btrfs") ? "btrfs"
+               : streq(source, "tmpfs")   ? "tmpfs"
+                                          : "ext4";
 }
 
 static int verb_observe(sd_bus_message *call, void *userdata, sd_bus_error *error) {
@@ -307,6 +326,17 @@ static int reply_outcome(sd_bus_message *call, const Mount *m) {
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
+static void note_staged(const char *source, char **options) {
+        _cleanup_free_ char *joined = strv_join(options, ","), *line = NULL;
+        char path[512];
+
+        line = strdup_printf("%s %s\n", source, strempty(joined));
+        if (!line)
+                abort();
+        (void) snprintf(path, sizeof(path), "%s/staged", directory);
+        write_text(path, line);
+}
+
 static int read_mount(sd_bus_message *call, Mount *m) {
         const char *source, *type, *target, *context, *share;
         _cleanup_strv_ char **options = NULL;
@@ -320,6 +350,8 @@ static int read_mount(sd_bus_message *call, Mount *m) {
                 r = sd_bus_message_read(call, "sbst", &context, &m->read_only, &share, &share_id);
         if (r < 0)
                 return r;
+        if (sd_bus_message_is_method_call(call, NULL, WORKER_STAGE))
+                note_staged(source, options);
         (void) snprintf(m->target, sizeof(m->target), "%s", target);
         (void) snprintf(m->source, sizeof(m->source), "%s", source);
         (void) snprintf(m->fs_type, sizeof(m->fs_type), "%s", type);
@@ -416,7 +448,8 @@ static int verb_mark(sd_bus_message *call, void *userdata, sd_bus_error *error) 
         r = sd_bus_message_read(call, WORKER_MARK_IN, &target, &id, &effect);
         if (r < 0)
                 return r;
-        if (!find_mount(target, &m) || m.id != id || behaves(m.source, "mark-busy"))
+        if (!find_mount(target, &m) || m.id != id || behaves(m.source, "mark-busy") ||
+            behaves(m.source, "mismatch-stays"))
                 return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It isn't there any more.");
         mark(m.source, effect);
         r = sd_bus_message_new_method_return(call, &reply);
@@ -476,7 +509,8 @@ static int reply_relabelled(sd_bus_message *call, const char *source) {
         r = sd_bus_message_new_method_return(call, &reply);
         if (r >= 0)
                 r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0),
-                                          fails ? UINT64_C(20) : UINT64_C(0), UINT64_C(1));
+                                          fails ? UINT64_C(20) : UINT64_C(0),
+                                          behaves(source, "links") ? UINT64_C(7) : UINT64_C(0));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ss)");
         for (unsigned i = 0; i < 16 && fails && r >= 0; i++) {
@@ -496,8 +530,21 @@ static int reply_relabelled(sd_bus_message *call, const char *source) {
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
+/* With the effect in it at once, so that the record never claims too much. */
+static void finish_record(const char *source, const char *context, uint64_t generation, const char *effect) {
+        _cleanup_(volume_record_done) VolumeRecord record = { .label_state = LABEL_COMPLETE,
+                                                              .context = strdup(context),
+                                                              .generation = generation };
+        int e = record_effect_from_string(effect);
+
+        if (!record.context || e < 0)
+                abort();
+        (void) volume_record_apply(&record, (RecordEffect) e);
+        write_record(source, &record);
+}
+
 static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        const char *target, *context;
+        const char *target, *context, *effect;
         uint64_t id, generation, rate;
         char line[1024], path[512];
         uint32_t threads;
@@ -505,12 +552,13 @@ static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *erro
         Mount m;
 
         r = sd_bus_message_read(call, WORKER_RELABEL_IN, &target, &id, &context, &blind, &generation, &threads, &rate,
-                                &idle);
+                                &idle, &effect);
         if (r < 0)
                 return r;
         (void) snprintf(line, sizeof(line),
-                        "target=%s context=%s blind=%i generation=%llu threads=%u rate=%llu idle=%i", target, context,
-                        blind, (unsigned long long) generation, threads, (unsigned long long) rate, idle);
+                        "target=%s context=%s blind=%i generation=%llu threads=%u rate=%llu idle=%i effect=%s",
+                        target, context, blind, (unsigned long long) generation, threads, (unsigned long long) rate,
+                        idle, effect);
         note_relabel(line);
         if (!isempty(target) && (!find_mount(target, &m) || m.id != id))
                 return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It isn't there any more.");
@@ -527,9 +575,8 @@ static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *erro
         write_record(m.source, &record);
         walk(sd_bus_message_get_bus(call), m.source, true);
         if (!behaves(m.source, "walk-fails")) {
-                record.label_state = LABEL_COMPLETE;
-                record.generation++;
-                write_record(m.source, &record);
+                if (!behaves(m.source, "links"))
+                        finish_record(m.source, context, generation + 2, effect);
                 volume_path(path, "root", m.source);
                 write_text(path, context);
         }
@@ -539,7 +586,8 @@ static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *erro
 static int reply_verified(sd_bus_message *call, const Mount *m, const char *expected, const char *depth) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         uint64_t done = streq(depth, "root") ? 1 : streq(depth, "sample") ? 459 : 300;
-        bool wrong = behaves(m->source, "mismatch") && done > 1, matches = streq(root_of(m), expected) && !wrong;
+        bool wrong = (behaves(m->source, "mismatch") || behaves(m->source, "mismatch-stays")) && done > 1,
+             matches = streq(root_of(m), expected) && !wrong;
         int r;
 
         r = sd_bus_message_new_method_return(call, &reply);
@@ -551,7 +599,7 @@ static int reply_verified(sd_bus_message *call, const Mount *m, const char *expe
                                           matches    ? UINT64_C(0)
                                           : done > 1 ? UINT64_C(2)
                                                      : UINT64_C(1),
-                                          UINT64_C(0), UINT64_C(0));
+                                          UINT64_C(0), behaves(m->source, "links") ? UINT64_C(7) : UINT64_C(0));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ss)");
         if (r >= 0 && !matches)

@@ -285,17 +285,29 @@ void run_for(guint ms) {
                 g_main_context_iteration(NULL, FALSE);
 }
 
-void assert_metric(Fixture *f, const char *line) {
+static char *get_metrics(Fixture *f) {
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
-        const char *text;
+        char *text;
 
         reply = call(f, "GetMetrics", NULL, &error);
         g_assert_no_error(error);
-        g_variant_get(reply, "(&s)", &text);
+        g_variant_get(reply, "(s)", &text);
+        return text;
+}
+
+void assert_metric(Fixture *f, const char *line) {
+        g_autofree char *text = get_metrics(f);
+
         if (!strstr(text, line))
                 g_test_message("%s", text);
         g_assert_nonnull(strstr(text, line));
+}
+
+void assert_no_metric(Fixture *f, const char *line) {
+        g_autofree char *text = get_metrics(f);
+
+        g_assert_null(strstr(text, line));
 }
 
 GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {

@@ -69,6 +69,8 @@ void write_file(Fixture *f, const char *name, const char *text);
 /* "" if it isn't there. */
 char *read_file(Fixture *f, const char *name);
 /* Asserts that GetMetrics has the text. */
+/* The metrics have, or have not, such a line, or the beginning of one. */
+void assert_no_metric(Fixture *f, const char *line);
 void assert_metric(Fixture *f, const char *line);
 void run_for(guint ms);
 /* Runs the main loop until the condition holds, five seconds at most. */

@@ -12,6 +12,7 @@
 #define T2        "/var/lib/kubelet/pods/b/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
 #define CONTEXT_B "system_u:object_r:container_file_t:s0:c20,c30"
+#define SERVICE_A "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'RelabelBy': <'service'>}"
 #define ALWAYS_A  "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>}"
 #define JOB       "org.selvol1.Job"
 
@@ -71,21 +72,23 @@ static void test_held(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) details = NULL, skipped = NULL, walked = NULL, failures = NULL;
         GError *error = NULL;
 
-        mount_always(f, "v", "/dev/vdb", T1);
-        assert_label(f, "unknown", "");
+        g_autoptr(GVariant) mounted = call_mount(f, "v", "/dev/vdb", T1, SERVICE_A, &error);
+        g_assert_no_error(error);
+        write_file(f, "relabels", "");
+        write_file(f, "root-vdb", CONTEXT_B);
         job = call_relabel(f, "v", "", NULL, &error);
         g_assert_no_error(error);
         g_assert_cmpstr(job, ==, "/org/selvol1/job/2");
         details = job_wait(f, job, "done");
         g_assert_cmpstr(get_string(details, "Relabel"), ==, "walked");
-        g_assert_cmpstr(get_string(details, "RelabelReason"), ==, "unknown");
+        g_assert_cmpstr(get_string(details, "RelabelReason"), ==, "root-differs");
         g_assert_cmpuint(get_number(details, "EntriesDone"), ==, 300);
         g_assert_cmpuint(get_number(details, "EntriesChanged"), ==, 250);
-        g_assert_cmpuint(get_number(details, "EntriesSkipped"), ==, 1);
+        g_assert_cmpuint(get_number(details, "EntriesSkipped"), ==, 0);
         failures = g_variant_lookup_value(details, "Failures", G_VARIANT_TYPE("a(ss)"));
         g_assert_cmpuint(g_variant_n_children(failures), ==, 0);
         assert_label(f, "complete", CONTEXT_A);
-        assert_stored_then(f, LABEL_PARTIAL, CONTEXT_A, 1);
+        assert_stored_then(f, LABEL_PARTIAL, CONTEXT_A, 3);
         volume_job = get_volume_text(f, "v", "Job");
         g_assert_cmpstr(volume_job, ==, "/");
 
@@ -104,15 +107,136 @@ static void test_held(Fixture *f, gconstpointer data) {
         walked = job_wait(f, forced, "done");
         g_assert_cmpstr(get_string(walked, "RelabelReason"), ==, "forced");
         said = read_file(f, "relabels");
-        g_assert_cmpstr(said, ==,
-                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=0 threads=0 rate=0 idle=0\n"
-                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=2 threads=3 rate=500 idle=1\n");
-        assert_metric(f, "selvol_relabels_total{outcome=\"walked\",reason=\"unknown\"} 1\n");
+        g_assert_cmpstr(
+                said, ==,
+                "target=" T1 " context=" CONTEXT_A " blind=0 generation=2 threads=0 rate=0 idle=0 effect=keep\n"
+                "target=" T1 " context=" CONTEXT_A " blind=0 generation=4 threads=3 rate=500 idle=1 effect=keep\n");
+        assert_metric(f, "selvol_relabels_total{outcome=\"walked\",reason=\"root-differs\"} 1\n");
         assert_metric(f, "selvol_relabels_total{outcome=\"skipped\",reason=\"complete\"} 1\n");
-        assert_metric(f, "selvol_relabel_entries_total{result=\"changed\"} 500\n");
-        assert_metric(f, "selvol_relabel_entries_total{result=\"unchanged\"} 100\n");
-        assert_metric(f, "selvol_relabel_duration_seconds_count 2\n");
+        assert_metric(f, "selvol_relabel_entries_total{result=\"changed\"} 750\n");
+        assert_metric(f, "selvol_relabel_entries_total{result=\"unchanged\"} 150\n");
+        assert_metric(f, "selvol_relabel_duration_seconds_count 3\n");
         assert_metric(f, "selvol_jobs_walking 0\n");
+}
+
+/* The runtime of its holder may be at work still: all files are right, and nothing is known all the same, here and on
+ * the volume, from one moment on. */
+static void test_held_by_runtime(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *record = NULL, *said = NULL;
+        g_autoptr(GVariant) details = NULL;
+        GError *error = NULL;
+
+        mount_always(f, "v", "/dev/vdb", T1);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        details = job_wait(f, job, "done");
+        g_assert_cmpstr(get_string(details, "Relabel"), ==, "walked");
+        assert_label(f, "unknown", "");
+        said = read_file(f, "relabels");
+        g_assert_nonnull(strstr(said, "generation=0 threads=0 rate=0 idle=0 effect=forget\n"));
+        record = read_file(f, "record-vdb");
+        g_assert_nonnull(strstr(record, "generation=3 label=unknown"));
+        assert_no_metric(f, "selvol_volume_record_verdicts_total{");
+}
+
+/* What was left alone may have any label. */
+static void test_links(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *again = NULL, *record = NULL;
+        g_autoptr(GVariant) details = NULL, second = NULL, inside = NULL;
+        GError *error = NULL;
+
+        make_free(f, "v", "/dev/links");
+        job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        details = job_wait(f, job, "done");
+        g_assert_cmpuint(get_number(details, "EntriesSkipped"), ==, 7);
+        inside = g_variant_lookup_value(details, "MountsInside", G_VARIANT_TYPE("as"));
+        g_assert_cmpuint(g_variant_n_children(inside), ==, 1);
+        assert_label(f, "partial", CONTEXT_A);
+        record = read_file(f, "record-links");
+        g_assert_nonnull(strstr(record, "generation=1 label=partial"));
+        again = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        second = job_wait(f, again, "done");
+        g_assert_cmpstr(get_string(second, "RelabelReason"), ==, "partial");
+}
+
+/* The options of the last mount say which part of a disk it was; where others have mounted it, nothing does. */
+static void test_free_part(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, adopted = NULL, tmpfs = NULL, details = NULL;
+        g_autofree char *job = NULL, *staged = NULL;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/btrfs", T1, "{'MountOptions': <['subvol=pvc-1', 'noatime']>}", &error);
+        g_assert_no_error(error);
+        g_assert_true(call_unmount(f, "v", T1, &error));
+        daemon_stop(f, SIGTERM);
+        daemon_start(f, CALLER_ROOT);
+        job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        details = job_wait(f, job, "done");
+        staged = read_file(f, "staged");
+        g_assert_cmpstr(staged, ==, "/dev/btrfs subvol=pvc-1,noatime\n");
+
+        write_file(f, "mounts", "7 " T1 " /dev/btrfs btrfs - 0\n");
+        adopted = call(f, "AdoptVolume", g_variant_new("(ss@a{sv})", "v", T1, g_variant_new("a{sv}", NULL)), &error);
+        g_assert_no_error(error);
+        g_assert_true(call_unmount(f, "v", T1, &error));
+        g_assert_null(call_relabel(f, "v", CONTEXT_A, NULL, &error));
+        assert_error(g_steal_pointer(&error), "NotSupported", "Mount it first");
+
+        tmpfs = call_mount(f, "w", "tmpfs", T2, "{'FSType': <'tmpfs'>}", &error);
+        g_assert_no_error(error);
+        g_assert_true(call_unmount(f, "w", T2, &error));
+        g_assert_null(call_relabel(f, "w", CONTEXT_A, NULL, &error));
+        assert_error(g_steal_pointer(&error), "NotSupported", "Mount it first");
+}
+
+/* One disk under two names is relabelled for one of them at a time. */
+static void test_one_device(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL;
+        g_autoptr(GVariant) mounted = NULL, cancelled = NULL;
+        GError *error = NULL;
+
+        make_free(f, "v", "/dev/a/walk-crawl");
+        make_free(f, "w", "/dev/b/walk-crawl");
+        job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_relabel(f, "w", CONTEXT_B, NULL, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "volume v is on the same file system");
+        g_assert_null(call_mount(f, "w", "/dev/b/walk-crawl", T1, SERVICE_A, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "volume v is on the same file system");
+        g_assert_null(call_mount(f, "x", "/dev/a/walk-crawl", T1, ALWAYS_A, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "volume v is on the same file system");
+        mounted = call_mount(f, "x", "/dev/a/vdc", T1, ALWAYS_A, &error);
+        g_assert_no_error(error);
+        assert_label(f, "partial", CONTEXT_A);
+        cancelled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+}
+
+/* What is forced serves all; what may be skipped serves nobody who forces. */
+static void test_join_forced(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL, *same = NULL, *forced = NULL;
+        g_autoptr(GVariant) cancelled = NULL, again = NULL;
+        GError *error = NULL;
+
+        make_free(f, "v", "/dev/walk-crawl");
+        job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_relabel(f, "v", CONTEXT_A, "{'Force': <true>}", &error));
+        assert_error(g_steal_pointer(&error), "Busy",
+                     "without Force; call again when it has ended, or end it with "
+                     "selvolctl cancel 3");
+        cancelled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        forced = call_relabel(f, "v", CONTEXT_A, "{'Force': <true>}", &error);
+        g_assert_no_error(error);
+        same = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpstr(same, ==, forced);
+        again = call_end(f, call_start_at(f, forced, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
 }
 
 /* Nobody has it: it is mounted where nobody sees it. Blind, as all files are known to have another context. */
@@ -430,22 +554,22 @@ static void test_expiry(Fixture *f, gconstpointer data) {
         Seen seen = { 0 };
         guint subscription;
 
-        mount_always(f, "v", "/dev/vdb", T1);
+        make_free(f, "v", "/dev/vdb");
         subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", NULL, NULL, NULL, NULL,
                                                           G_DBUS_SIGNAL_FLAGS_NONE, on_signal, &seen, NULL);
-        first = call_relabel(f, "v", "", NULL, &error);
+        first = call_relabel(f, "v", CONTEXT_A, NULL, &error);
         g_assert_no_error(error);
         details = job_wait(f, first, "done");
-        second = call_relabel(f, "v", "", NULL, &error);
+        second = call_relabel(f, "v", CONTEXT_A, NULL, &error);
         for (size_t i = 0; i < 62; i++)
-                g_free(call_relabel(f, "v", "", NULL, &error));
+                g_free(call_relabel(f, "v", CONTEXT_A, NULL, &error));
         g_assert_no_error(error);
         g_assert_cmpuint(seen.forgotten, ==, 0);
-        g_free(call_relabel(f, "v", "", NULL, &error));
+        g_free(call_relabel(f, "v", CONTEXT_A, NULL, &error));
         WAIT_FOR(f, seen.forgotten == 1);
         g_assert_null(call_end(f, call_start_at(f, first, JOB, "Wait", NULL), &error));
         assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.UnknownObject", "");
-        g_assert_null(call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error));
+        g_assert_null(call(f, "GetJob", g_variant_new("(t)", (guint64) 3), &error));
         assert_error(g_steal_pointer(&error), "NoSuchJob", "no longer kept");
         reply = job_wait(f, second, "done");
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
@@ -535,7 +659,12 @@ int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, set_up, function, tear_down)
         ADD("held", NULL, test_held);
+        ADD("held-by-runtime", NULL, test_held_by_runtime);
+        ADD("links", NULL, test_links);
         ADD("free", NULL, test_free);
+        ADD("free-part", NULL, test_free_part);
+        ADD("one-device", NULL, test_one_device);
+        ADD("join-forced", NULL, test_join_forced);
         ADD("not-durable", NULL, test_not_durable);
         for (size_t i = 0; i < G_N_ELEMENTS(refusals); i++) {
                 g_autofree char *path = g_strdup_printf("/job/refused/%s", refusals[i].name);

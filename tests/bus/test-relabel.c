@@ -113,9 +113,9 @@ static void test_story(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(get_string(forced, "RelabelReason"), ==, "forced");
         said = read_file(f, "relabels");
         g_assert_cmpstr(said, ==,
-                        "target= context=" CONTEXT_A " blind=0 generation=0 threads=0 rate=0 idle=0\n"
-                        "target= context=" CONTEXT_B " blind=1 generation=2 threads=0 rate=0 idle=0\n"
-                        "target= context=" CONTEXT_B " blind=0 generation=4 threads=2 rate=0 idle=0\n");
+                        "target= context=" CONTEXT_A " blind=0 generation=0 threads=0 rate=0 idle=0 effect=keep\n"
+                        "target= context=" CONTEXT_B " blind=1 generation=2 threads=0 rate=0 idle=0 effect=keep\n"
+                        "target= context=" CONTEXT_B " blind=0 generation=4 threads=2 rate=0 idle=0 effect=keep\n");
 }
 
 /* Files that were made under a context mount have no label on disk: never skipped. */
@@ -366,10 +366,41 @@ static void test_plan(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_relabels_total{outcome=\"walked\",reason=\"unknown\"} 1\n");
 }
 
+static void assert_history(Fixture *f, const char *text) {
+        g_autoptr(GVariant) reply = NULL;
+        g_autofree char *all = NULL;
+        GError *error = NULL;
+
+        reply = call_end(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL),
+                         &error);
+        g_assert_no_error(error);
+        all = g_variant_print(reply, FALSE);
+        g_assert_nonnull(strstr(all, text));
+}
+
 static GAsyncResult *start_adopt(Fixture *f, const char *options) {
         return call_start(f, "AdoptVolume",
                           g_variant_new("(ss@a{sv})", "v", T1,
                                         g_variant_parse(G_VARIANT_TYPE("a{sv}"), options, NULL, NULL, NULL)));
+}
+
+static GAsyncResult *start_verify(Fixture *f, const char *options) {
+        return call_start(f, "VerifyLabel",
+                          g_variant_new("(ss@a{sv})", "v", "",
+                                        g_variant_parse(G_VARIANT_TYPE("a{sv}"), options, NULL, NULL, NULL)));
+}
+
+static GVariant *end_verify(Fixture *f, GAsyncResult *pending, gboolean matches) {
+        g_autoptr(GVariant) reply = NULL;
+        GVariant *result;
+        GError *error = NULL;
+        gboolean actual;
+
+        reply = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(b&s@a{sv})", &actual, NULL, &result);
+        g_assert_cmpint(actual, ==, matches);
+        return result;
 }
 
 static void test_adopt(Fixture *f, gconstpointer data) {
@@ -383,7 +414,8 @@ static void test_adopt(Fixture *f, gconstpointer data) {
         assert_label(f, "complete", CONTEXT_A, "false");
         said = read_file(f, "relabels");
         g_assert_cmpstr(said, ==,
-                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=0 threads=0 rate=0 idle=0\n");
+                        "target=" T1 " context=" CONTEXT_A
+                        " blind=0 generation=0 threads=0 rate=0 idle=0 effect=keep\n");
         again = end_mount(f, start_adopt(f, SERVICE_A), CONTEXT_A, "");
         g_assert_cmpstr(get_string(again, "Relabel"), ==, "skipped");
         g_assert_cmpuint(count_holders(f), ==, 1);
@@ -425,6 +457,108 @@ static void test_adopt_marks(Fixture *f, gconstpointer data) {
         assert_label(f, "unknown", "", "true");
 }
 
+/* As a volume that nobody has known yet: what it claims is taken back on both sides, and if it can't be on its own,
+ * it is not believed. */
+static void test_adopt_claims(Fixture *f, gconstpointer data) {
+        gboolean busy = data != NULL;
+        const char *name = busy ? "mark-busy" : "vdb";
+        g_autofree char *mounts = g_strdup_printf("7 " T1 " /dev/%s ext4 - 0\n", name),
+                        *record_name = g_strdup_printf("record-%s", name),
+                        *root_name = g_strdup_printf("root-%s", name), *source = g_strdup_printf("/dev/%s", name),
+                        *record = NULL;
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        write_file(f, record_name, RECORD(7, "complete", "no", CONTEXT_A));
+        write_file(f, root_name, CONTEXT_A);
+        write_file(f, "mounts", mounts);
+        reply = call_end(f, start_adopt(f, RUNTIME_A), &error);
+        if (busy) {
+                assert_error(g_steal_pointer(&error), "Busy", "any more");
+                write_file(f, "mounts", "");
+        } else {
+                g_assert_no_error(error);
+                record = read_file(f, record_name);
+                g_assert_nonnull(strstr(record, "generation=8 label=unknown"));
+                unmount(f, T1);
+        }
+        assert_label(f, "unknown", "", "false");
+        assert_relabel(f, source, T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        (busy ? assert_metric : assert_no_metric)(f, "selvol_volume_record_verdicts_total{verdict=\"rolled-back\"}");
+}
+
+/* A holder whose labels nobody manages goes on to write: the record never says more than that. */
+static void test_unmanaged_holder(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) other = NULL, mounted = NULL, adopted = NULL;
+        g_autofree char *record = NULL, *said = NULL;
+        GError *error = NULL;
+
+        other = call_mount(f, "other", "/dev/a/vdb", T2, "{'VolumeType': <'cephfs'>}", &error);
+        g_assert_no_error(error);
+        mounted = mount(f, "/dev/a/vdb", T1, SERVICE_A, CONTEXT_A, "");
+        g_assert_cmpstr(get_string(mounted, "Relabel"), ==, "walked");
+        g_assert_cmpstr(get_string(mounted, "LabelState"), ==, "unknown");
+        record = read_file(f, "record-vdb");
+        g_assert_nonnull(strstr(record, "generation=3 label=unknown"));
+        unmount(f, T1);
+        assert_relabel(f, "/dev/a/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        write_file(f, "mounts", "6 " T2 " /dev/a/vdb ext4 - 0\n7 " T1 " /dev/a/vdb ext4 - 0\n");
+        run_for(200);
+        adopted = end_mount(f, start_adopt(f, SERVICE_A), CONTEXT_A, "");
+        g_assert_cmpstr(get_string(adopted, "Relabel"), ==, "walked");
+        said = read_file(f, "relabels");
+        g_assert_nonnull(strstr(said, "idle=0 effect=forget\n"));
+}
+
+/* What was left alone is told, and the state says so. */
+static void test_links(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, inside = NULL, verified = NULL;
+
+        mounted = mount(f, "/dev/links", T1, SERVICE_A, CONTEXT_A, "");
+        g_assert_cmpuint(get_number(mounted, "EntriesSkipped"), ==, 7);
+        g_assert_cmpstr(get_string(mounted, "LabelState"), ==, "partial");
+        inside = g_variant_lookup_value(mounted, "MountsInside", G_VARIANT_TYPE("as"));
+        g_assert_cmpuint(g_variant_n_children(inside), ==, 1);
+        assert_history(f, "7 hard links may lead out of the volume and were left alone");
+        assert_history(f, "What is mounted inside was not entered: lost+found.");
+        write_file(f, "root-links", CONTEXT_A);
+        verified = end_verify(f, start_verify(f, "{'Depth': <'full'>}"), TRUE);
+        g_assert_cmpuint(get_number(verified, "EntriesSkipped"), ==, 7);
+        g_assert_nonnull(strstr(get_string(verified, "Text"), "All 300 other entries have the label. 7 hard links"));
+        unmount(f, T1);
+        assert_relabel(f, "/dev/links", T1, SERVICE_A, CONTEXT_A, "walked", "partial");
+}
+
+/* A look at all files doesn't keep a pod from its end; a relabel that was asked for does, and says how to end it. */
+static void test_unmount_meanwhile(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL, cancelled = NULL;
+        g_autofree char *job = NULL;
+        GAsyncResult *first, *second;
+        GError *error = NULL;
+
+        mounted = mount(f, "/dev/walk-crawl", T1, RUNTIME_A, CONTEXT_A, "Z");
+        first = start_verify(f, "{'Depth': <'full'>}");
+        second = start_verify(f, "{'Depth': <'sample'>}");
+        run_for(200);
+        unmount(f, T1);
+        g_assert_null(call_end(f, first, &error));
+        assert_error(g_steal_pointer(&error), "Canceled", "cancelled");
+        g_assert_null(call_end(f, second, &error));
+        assert_error(g_steal_pointer(&error), "Canceled", "cancelled");
+        g_assert_cmpuint(count_holders(f), ==, 0);
+
+        first = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-crawl", T1, SERVICE_A));
+        run_for(200);
+        g_assert_false(call_unmount(f, "v", T1, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "or end it with selvolctl cancel ");
+        job = get_volume_text(f, "v", "Job");
+        cancelled = call_end(f, call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        g_assert_null(call_end(f, first, &error));
+        g_clear_error(&error);
+}
+
 /* Killed while the files of an adopted volume are relabelled: nobody was promised anything. */
 static void test_adopt_killed(Fixture *f, gconstpointer data) {
         GAsyncResult *pending;
@@ -439,25 +573,6 @@ static void test_adopt_killed(Fixture *f, gconstpointer data) {
         daemon_start(f, CALLER_ROOT);
         g_assert_cmpuint(count_holders(f), ==, 0);
         assert_label(f, "partial", CONTEXT_A, "false");
-}
-
-static GAsyncResult *start_verify(Fixture *f, const char *options) {
-        return call_start(f, "VerifyLabel",
-                          g_variant_new("(ss@a{sv})", "v", "",
-                                        g_variant_parse(G_VARIANT_TYPE("a{sv}"), options, NULL, NULL, NULL)));
-}
-
-static GVariant *end_verify(Fixture *f, GAsyncResult *pending, gboolean matches) {
-        g_autoptr(GVariant) reply = NULL;
-        GVariant *result;
-        GError *error = NULL;
-        gboolean actual;
-
-        reply = call_end(f, pending, &error);
-        g_assert_no_error(error);
-        g_variant_get(reply, "(b&s@a{sv})", &actual, NULL, &result);
-        g_assert_cmpint(actual, ==, matches);
-        return result;
 }
 
 static void test_verify(Fixture *f, gconstpointer data) {
@@ -484,12 +599,15 @@ static void test_verify(Fixture *f, gconstpointer data) {
         assert_label(f, "complete", CONTEXT_A, "false");
 }
 
-/* Files that are not what was recorded: from then on nothing is skipped. */
+/* Files that are not what was recorded: from then on nothing is skipped, here or elsewhere. If the volume can't be
+ * told it is not believed here. */
 static void test_verify_mismatch(Fixture *f, gconstpointer data) {
-        const char *path, *label;
+        const char *source = data, *path, *label;
+        gboolean stays = g_str_has_suffix(source, "stays");
+        g_autofree char *record_name = g_strdup_printf("record-%s", source + strlen("/dev/")), *record = NULL;
         g_autoptr(GVariant) full = NULL, mismatches = NULL;
 
-        assert_relabel(f, "/dev/mismatch", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        assert_relabel(f, source, T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
         full = end_verify(f, start_verify(f, "{'Depth': <'full'>}"), FALSE);
         g_assert_cmpuint(get_number(full, "EntriesMismatched"), ==, 2);
         g_assert_nonnull(strstr(get_string(full, "Text"), "2 of 300 entries"));
@@ -497,13 +615,15 @@ static void test_verify_mismatch(Fixture *f, gconstpointer data) {
         g_variant_get_child(mismatches, 0, "(&s&s)", &path, &label);
         g_assert_cmpstr(path, ==, "dir/a");
         g_assert_cmpstr(label, ==, "system_u:object_r:tmp_t:s0");
-        assert_label(f, "partial", CONTEXT_A, "false");
+        assert_label(f, "unknown", "", "false");
+        record = read_file(f, record_name);
+        g_assert_nonnull(strstr(record, stays ? "generation=2 label=complete" : "generation=3 label=unknown"));
         daemon_stop(f, SIGKILL);
         daemon_start(f, CALLER_ROOT);
-        assert_label(f, "partial", CONTEXT_A, "false");
+        assert_label(f, "unknown", "", "false");
         unmount(f, T1);
-        /* The volume itself still says complete, with a lower generation. */
-        assert_relabel(f, "/dev/mismatch", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        assert_relabel(f, source, T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        (stays ? assert_metric : assert_no_metric)(f, "selvol_volume_record_verdicts_total{verdict=\"rolled-back\"}");
 }
 
 static void test_verify_slow(Fixture *f, gconstpointer data) {
@@ -586,9 +706,15 @@ int main(int argc, char *argv[]) {
         ADD("adopt/story", NULL, test_adopt);
         ADD("adopt/fails", NULL, test_adopt_fails);
         ADD("adopt/marks", NULL, test_adopt_marks);
+        ADD("adopt/claims", NULL, test_adopt_claims);
+        ADD("adopt/claims-stay", "busy", test_adopt_claims);
+        ADD("unmanaged-holder", NULL, test_unmanaged_holder);
+        ADD("links", NULL, test_links);
+        ADD("unmount-meanwhile", NULL, test_unmount_meanwhile);
         ADD("adopt/killed", NULL, test_adopt_killed);
         ADD("verify/story", NULL, test_verify);
-        ADD("verify/mismatch", NULL, test_verify_mismatch);
+        ADD("verify/mismatch", "/dev/mismatch", test_verify_mismatch);
+        ADD("verify/mismatch-stays", "/dev/mismatch-stays", test_verify_mismatch);
         ADD("verify/slow", NULL, test_verify_slow);
         ADD("verify/bad", NULL, test_verify_bad);
         return g_test_run();
