@@ -155,7 +155,7 @@ verify 'Depth s full'
 like 'verify, full: some have another label' "$reply" 'bsa{sv} false' "\"d3/f" "$file_type:s0:c9"
 is 'verify, full: so many' "$(field EntriesDone) $(field EntriesMismatched)" "$total 21"
 is 'verify, full: nothing is touched' "$(times "$T")" "$after"
-is 'verify, full: complete it is no more' "$(property jobs LabelState)" '"partial"'
+is 'verify, full: complete it is no more' "$(property jobs LabelState)" '"unknown"'
 chcon -R "$file_type:s0:c9" "$T"/d*
 verify 'Depth s sample' 'Confidence d 0.9999'
 like 'verify, sample: most have another label' "$reply" 'bsa{sv} false'
