@@ -144,5 +144,18 @@ is_walked 'immutable no more' partial
 is 'immutable no more: what was missing is written' "$(field EntriesChanged)" 3
 all_labelled 'immutable no more: all have the label' "$T" "$file_type:s0:c8"
 unmount_volume walk-ext4 "$T"
+
+# The policy keeps the system's secrets from the worker, and with them what looks like one.
+mount /dev/scratch0 /mnt
+chcon --reference=/etc/shadow /mnt/d0/f3
+mv /mnt/d0/f3 /mnt/d0/to-be-denied
+umount /mnt
+mount_service s0:c9 walk-ext4 /dev/scratch0 "$T"
+expect_error 'a secret by its label: refused' EntriesFailed d0/to-be-denied 'SELinux policy' ausearch
+is 'a secret by its label: the denial is audited' "$(audited | grep -c 'relabelfrom.*name="to-be-denied"')" 1
+mount /dev/scratch0 /mnt
+is 'a secret by its label: stays' "$(label_of /mnt/d0/to-be-denied)" "$shadow"
+rm /mnt/d0/to-be-denied
+umount /mnt
 rm /var/lib/selvol-volumes/image
 clean walk
