@@ -69,10 +69,10 @@ static void assert_stored_then(Fixture *f, LabelState state, const char *context
 
 static void test_held(Fixture *f, gconstpointer data) {
         g_autofree char *job = NULL, *again = NULL, *forced = NULL, *said = NULL, *volume_job = NULL;
-        g_autoptr(GVariant) details = NULL, skipped = NULL, walked = NULL, failures = NULL;
+        g_autoptr(GVariant) details = NULL, skipped = NULL, walked = NULL, failures = NULL, mounted = NULL;
         GError *error = NULL;
 
-        g_autoptr(GVariant) mounted = call_mount(f, "v", "/dev/vdb", T1, SERVICE_A, &error);
+        mounted = call_mount(f, "v", "/dev/vdb", T1, SERVICE_A, &error);
         g_assert_no_error(error);
         write_file(f, "relabels", "");
         write_file(f, "root-vdb", CONTEXT_B);
