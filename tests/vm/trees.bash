@@ -62,6 +62,10 @@ on_disk() {
 
 # when each entry changed
 times() { find "$1" -printf '%i %C@\n' | sort; }
+# touched BEFORE DIRECTORY: whose time is another one now
+touched() { comm -13 <(echo "$1") <(times "$2") | cut -d' ' -f1 | sort; }
+# lacking LEVEL DIRECTORY: how many don't have it, each once whatever its names
+lacking() { find "$2" -not -context "*:$1" -printf '%i\n' | sort -u | wc -l; }
 inodes() { stat -c %i "$@" | sort; }
 
 # the volume's own record, of what is mounted there

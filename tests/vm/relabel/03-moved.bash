@@ -35,7 +35,7 @@ a_journey() {
     go_to second-$fs
     yes "$fs: second node: knows nothing" is_unknown $volume
     next_try "$fs: second node: skipped" 'skipped complete'
-    is "$fs: second node: no entry is touched" "$(on_disk $source times /mnt)" "$before"
+    is "$fs: second node: no entry is touched" "$(on_disk $source touched "$before" /mnt)" ''
     is "$fs: second node: knows it now" "$(property $volume LabelState)" '"complete"'
     mount_with s0:c1,c2 $volume $source "$T"
     record_says "$fs: second node: a context mount: the volume says tainted" "$T" ' tainted=yes '
@@ -134,6 +134,19 @@ chcon "$file_type:s0:c9" /mnt
 umount /mnt
 next_try 'complete, but the root has another label' 'walked root-differs'
 next_try 'good in the end' 'skipped complete'
+
+# What was found wrong on one node is not believed on another.
+mount_service s0:c1,c2 $volume $source "$T"
+chcon "$file_type:s0:c9" "$T/d1/f1"
+volume_call VerifyLabel 'ssa{sv}' $volume '' -- 'Depth s full'
+like 'verified: one is wrong' "$reply" 'bsa{sv} false' '"d1/f1"'
+unlike 'verified: the volume says so too' " $(record "$T") " ' label=complete '
+unmount_volume $volume "$T"
+go_to fifth
+mount_service s0:c1,c2 $volume $source "$T"
+is 'another node: looks at all entries' "$error$(field Relabel) $(field EntriesChanged)" 'walked 1'
+all_labelled 'another node: all have the label' "$T" "$good"
+unmount_volume $volume "$T"
 go_to first
 rm -rf $nodes
 clean moved

@@ -43,7 +43,7 @@ soon 'how many it will be' 20 job_has EntriesTotal $((total - 20))
 soon 'how fast, and when it will be done' 20 is_expected_to_end
 tasks=("/proc/$(walker)/task/"*)
 is 'as many threads as asked for, and the one that waits' ${#tasks[@]} 4
-is 'with idle I/O' "$(for task in "${tasks[@]##*/}"; do ionice -p $task; done | grep -c idle)" 3
+is 'with idle I/O' "$(for task in "${tasks[@]##*/}"; do ionice -p $task; done | grep -c idle)" ${#tasks[@]}
 is 'what is known: partial' "$(property jobs LabelState)" '"partial"'
 soon 'JobNew' 3 grep -q "\"member\":\"JobNew\".*\"$job\"" "$scratch/signals"
 took=$(($(milliseconds) - begin))
@@ -68,7 +68,7 @@ is 'Cancel again: no error' "$error" ''
 is 'Cancel: what is known: partial' "$(property jobs LabelState)" '"partial"'
 is 'Cancel: nobody walks any more' "$(walker)" ''
 right=$(on_disk /dev/scratch0 find /mnt -context '*:s0:c2,c3' -printf '%i %C@\n' | sort)
-done_then=$(grep -c . <<<"$right")
+missing=$(on_disk /dev/scratch0 lacking s0:c2,c3 /mnt)
 
 # The rest
 begin=$(milliseconds)
@@ -78,7 +78,7 @@ took=$(($(milliseconds) - begin))
 yes "not faster than asked for: $total in $took ms" test $took -ge $((total * 8 / 3))
 is 'all are looked at, and what was missing is written' \
     "$(field RelabelReason) $(field EntriesDone) $(field EntriesChanged) $(field EntriesFailed)" \
-    "partial $total $((total - done_then)) 0"
+    "partial $total $missing 0"
 is 'it has ended' "$(job_property State) $(job_property Result) $(job_property ExpectedEndUSec)" '"ended" "done" 0'
 job_ends 'Wait when it has ended' 'done'
 soon 'JobRemoved' 3 grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"done\"" "$scratch/signals"
@@ -154,7 +154,8 @@ after=$(times "$T")
 verify 'Depth s full'
 like 'verify, full: some have another label' "$reply" 'bsa{sv} false' "\"d3/f" "$file_type:s0:c9"
 is 'verify, full: so many' "$(field EntriesDone) $(field EntriesMismatched)" "$total 21"
-is 'verify, full: nothing is touched' "$(times "$T")" "$after"
+# the root has the record
+is 'verify, full: nothing is touched' "$(touched "$after" "$T" | grep -vx "$(inodes "$T")")" ''
 is 'verify, full: complete it is no more' "$(property jobs LabelState)" '"unknown"'
 chcon -R "$file_type:s0:c9" "$T"/d*
 verify 'Depth s sample' 'Confidence d 0.9999'
