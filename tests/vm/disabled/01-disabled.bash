@@ -13,7 +13,9 @@ is 'the mode' "$(field SELinuxMode)" disabled
 unlike 'no context' "$(super "$T")" context= seclabel
 like 'nosuid and nodev' "$(flags "$T")" ,nosuid, ,nodev,
 yes 'can be written' touch "$T/file"
-is 'not tainted' "$(property disabled Tainted)" false
+# files that are made here have no label, as some other node will find
+is 'tainted' "$(property disabled Tainted)" true
+record_says 'the volume carries it to where labels count' "$T" ' tainted=yes '
 mount_with s0:c3,c4 disabled /dev/scratch0 "$U"
 answers 'another level for another holder: no conflict' '' '' none selinux-disabled
 unmount_volume disabled "$U"
@@ -25,6 +27,10 @@ is 'no level is needed' "$error$(field Reason)" selinux-disabled
 mount_volume disabled /dev/scratch0 "$U" 'MountOptions as 1 context="system_u:object_r:container_file_t:s0:c1,c2"' "$policy" "$supported"
 answers 'the form of kubelet' '' '' none selinux-disabled
 unmount_volume disabled "$U"
+unmount_volume disabled "$T"
+mount_service s0:c1,c2 disabled /dev/scratch0 "$T"
+answers 'Always, by the service: there is nothing to relabel' '' '' none selinux-disabled
+is 'nor is it done' "$(field Relabel)" ''
 unmount_volume disabled "$T"
 mount /dev/scratch0 "$T"
 adopt_with s0:c1,c2 disabled "$T"
