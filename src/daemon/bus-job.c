@@ -142,16 +142,6 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-char **job_changing_properties(void) {
-        static char *const names[] = { (char *) "State",           (char *) "EntriesDone",
-                                       (char *) "EntriesTotal",    (char *) "EntriesChanged",
-                                       (char *) "EntriesFailed",   (char *) "EntriesPerSecond",
-                                       (char *) "ExpectedEndUSec", (char *) "Result",
-                                       (char *) "Error",           NULL };
-
-        return (char **) names;
-}
-
 int job_bus_register(Manager *m) {
         int r;
 

@@ -9,8 +9,5 @@ int job_bus_register(Manager *m);
 /* The object path of a job, owned by the caller; NULL on lack of memory. */
 char *job_bus_path(uint64_t id);
 
-/* The properties that can change, for PropertiesChanged. */
-char **job_changing_properties(void);
-
 /* Answers Wait or Cancel, of a job that has ended. */
 int job_bus_answer(const JobObject *o, sd_bus_message *call);

@@ -172,18 +172,6 @@ static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-char **volume_changing_properties(void) {
-        static char *const names[] = { (char *) "Source",       (char *) "FSType",
-                                       (char *) "Driver",       (char *) "VolumeType",
-                                       (char *) "AccessMode",   (char *) "Strategy",
-                                       (char *) "Context",      (char *) "LabelState",
-                                       (char *) "LabelContext", (char *) "Tainted",
-                                       (char *) "Holders",      (char *) "LastVerifiedUSec",
-                                       (char *) "Job",          NULL };
-
-        return (char **) names;
-}
-
 int volume_bus_register(Manager *m) {
         int r;
 

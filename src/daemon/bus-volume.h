@@ -8,6 +8,3 @@ int volume_bus_register(Manager *m);
 
 /* The object path of a volume, owned by the caller; NULL on lack of memory. */
 char *volume_bus_path(const char *id);
-
-/* The properties that can change, for PropertiesChanged. */
-char **volume_changing_properties(void);

@@ -14,13 +14,11 @@ void notify_teardown(Manager *m) {
         m->changed = strv_free(m->changed);
 }
 
-/* That of an object which has gone meanwhile goes nowhere. */
+/* All properties that the vtable says can change. That of an object which has gone meanwhile goes nowhere. */
 static void emit_changed(Manager *m, const char *path) {
-        if (startswith(path, VOLUME_PREFIX "/"))
-                (void) sd_bus_emit_properties_changed_strv(m->bus, path, VOLUME_INTERFACE,
-                                                           volume_changing_properties());
-        else
-                (void) sd_bus_emit_properties_changed_strv(m->bus, path, JOB_INTERFACE, job_changing_properties());
+        const char *interface = startswith(path, VOLUME_PREFIX "/") ? VOLUME_INTERFACE : JOB_INTERFACE;
+
+        (void) sd_bus_emit_properties_changed_strv(m->bus, path, interface, NULL);
 }
 
 static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userdata) {

@@ -341,7 +341,7 @@ static void test_bad_input(Fixture *f, gconstpointer data) {
 }
 
 typedef struct Seen {
-        guint new, removed, added, forgotten, changed;
+        guint new, removed, added, forgotten, changed, partial;
         char *result;
         guint64 most;
 } Seen;
@@ -372,6 +372,13 @@ static void on_signal(GDBusConnection *bus, const char *sender, const char *path
                 s->changed++;
                 if (g_variant_lookup(changed, "EntriesDone", "t", &done) && done > s->most)
                         s->most = done;
+        } else if (g_str_equal(name, "PropertiesChanged") && g_str_has_prefix(path, "/org/selvol1/volume/")) {
+                g_autoptr(GVariant) changed = NULL;
+                const char *state;
+
+                g_variant_get(parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
+                if (g_variant_lookup(changed, "LabelState", "&s", &state) && g_str_equal(state, "partial"))
+                        s->partial++;
         }
 }
 
@@ -420,6 +427,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(seen.added, ==, 1);
         g_assert_cmpuint(seen.forgotten, ==, 0);
         /* Eleven signals of the worker in 1.1 seconds. */
+        g_assert_cmpuint(seen.partial, >=, 1);
         g_assert_cmpuint(seen.changed, >=, 3);
         g_assert_cmpuint(seen.changed, <=, 7);
         ended = get_text(f, job, JOB, "State");

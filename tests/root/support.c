@@ -23,13 +23,6 @@
 #include "mount/target.h"
 #include "support.h"
 
-#define must(expression)                                                                              \
-        G_STMT_START {                                                                                \
-                if ((expression) < 0)                                                                 \
-                        g_error("%s:%i: %s: %s", __FILE__, __LINE__, #expression, g_strerror(errno)); \
-        }                                                                                             \
-        G_STMT_END
-
 static bool skip_all(const char *why) {
         g_print("1..0 # SKIP %s\n", why);
         return false;

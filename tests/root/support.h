@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,6 +18,14 @@
 #define TEST_DIR     "/run/selvol-test"
 #define TEST_TARGETS TEST_DIR "/targets"
 #define TEST_IMAGES  TEST_DIR "/images"
+
+/* Ends the program with errno if a system call fails. */
+#define must(expression)                                                                              \
+        G_STMT_START {                                                                                \
+                if ((expression) < 0)                                                                 \
+                        g_error("%s:%i: %s: %s", __FILE__, __LINE__, #expression, g_strerror(errno)); \
+        }                                                                                             \
+        G_STMT_END
 
 /* Puts the process into a private mount namespace with an empty /run, in which the directories above are. Prints why
  * and returns false if that can't be done here: main() is to return 77 then. */

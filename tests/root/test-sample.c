@@ -20,13 +20,6 @@
 
 enum { LINKS_PER_FILE = 50000, SEED = 20 };
 
-#define must(expression)                                                                              \
-        G_STMT_START {                                                                                \
-                if ((expression) < 0)                                                                 \
-                        g_error("%s:%i: %s: %s", __FILE__, __LINE__, #expression, g_strerror(errno)); \
-        }                                                                                             \
-        G_STMT_END
-
 /* In the place of the C library's, for the code that is tested too. */
 static unsigned getdents_calls;
 

@@ -12,13 +12,6 @@
 #include "core/worker-protocol.h"
 #include "volumes.h"
 
-#define must(expression)                                                                              \
-        G_STMT_START {                                                                                \
-                if ((expression) < 0)                                                                 \
-                        g_error("%s:%i: %s: %s", __FILE__, __LINE__, #expression, g_strerror(errno)); \
-        }                                                                                             \
-        G_STMT_END
-
 TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long flags) {
         g_autofree TestVolume *v = g_new0(TestVolume, 1);
         bool image = !g_str_equal(fs_type, "tmpfs") && !g_str_equal(fs_type, "ramfs");
