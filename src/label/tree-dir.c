@@ -10,13 +10,14 @@
 
 enum { NSEC_PER_SEC = 1000000000 };
 
-Dir *dir_new(Walk *w, Dir *parent, const char *name) {
+Dir *dir_new(Walk *w, Dir *parent, const char *name, uint64_t inode) {
         size_t n = strlen(name) + 1;
         Dir *d = calloc(1, sizeof(*d) + n);
 
         if (!d)
                 return NULL;
         d->work.kind = WORK_DIR;
+        d->inode = inode;
         d->parent = parent;
         d->fd = -EBADF;
         d->pending = 1; /* being read */
@@ -164,8 +165,8 @@ typedef struct Found {
         bool more; /* the directory has not been read to its end */
 } Found;
 
-static int add_subdir(Thread *t, Dir *d, const char *name, Found *f) {
-        Dir *sub = dir_new(t->walk, d, name);
+static int add_subdir(Thread *t, Dir *d, const struct dirent64 *e, Found *f) {
+        Dir *sub = dir_new(t->walk, d, e->d_name, e->d_ino);
 
         if (!sub)
                 return -ENOMEM;
@@ -188,7 +189,7 @@ static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, Found *f) {
                         continue;
                 }
                 if (is_directory(d, e))
-                        r = add_subdir(t, d, e->d_name, f);
+                        r = add_subdir(t, d, e, f);
                 else if (!d->settled)
                         c->entries[c->n_entries++] = (Entry){
                                 .inode = e->d_ino,
@@ -227,10 +228,32 @@ static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         }
 }
 
-static int compare_inodes(const void *a, const void *b) {
+static int compare_entries(const void *a, const void *b) {
         uint64_t x = ((const Entry *) a)->inode, y = ((const Entry *) b)->inode;
 
         return (x > y) - (x < y);
+}
+
+static int compare_dirs(const void *a, const void *b) {
+        uint64_t x = (*(Dir *const *) a)->inode, y = (*(Dir *const *) b)->inode;
+
+        return (x > y) - (x < y);
+}
+
+/* Without memory for it they stay as they are: it is for speed only. */
+static void sort_subdirs(Found *f) {
+        _cleanup_free_ Dir **dirs = malloc(f->n_subdirs * sizeof(*dirs));
+        size_t n = 0;
+
+        if (!dirs || f->n_subdirs == 0)
+                return;
+        for (Work *work = f->first; work; work = work->next)
+                dirs[n++] = (Dir *) work;
+        qsort(dirs, n, sizeof(*dirs), compare_dirs);
+        for (size_t i = 0; i < n; i++)
+                dirs[i]->work.next = i + 1 < n ? &dirs[i + 1]->work : NULL;
+        f->first = &dirs[0]->work;
+        f->last = &dirs[n - 1]->work;
 }
 
 static void visit_entries(Thread *t, const Chunk *c, size_t start, size_t end) {
@@ -312,9 +335,10 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         Walk *w = t->walk;
         Work *next;
 
-        /* Its tables of inodes are in the order of their numbers, while names come in the order of their hashes. */
-        if (w->ext4)
-                qsort(c->entries, c->n_entries, sizeof(Entry), compare_inodes);
+        /* File systems keep inodes in the order of their numbers, so the disk reads ahead what is visited next; names
+         * may come in the order of their hashes. */
+        qsort(c->entries, c->n_entries, sizeof(Entry), compare_entries);
+        sort_subdirs(f);
         if (f->more) {
                 atomic_fetch_add(&d->pending, 1); /* what is pending until now is the reading, which goes on */
                 append(f, &d->work);

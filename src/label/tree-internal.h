@@ -46,7 +46,8 @@ typedef struct Work {
 
 struct Dir {
         Work work;
-        Dir *parent; /* kept by our being one of its pending ones; NULL for the root */
+        uint64_t inode; /* 0 for the root */
+        Dir *parent;    /* kept by our being one of its pending ones; NULL for the root */
         int fd;
         uint64_t serial;     /* of the descriptor, to tell whether a thread is there already */
         atomic_uint pending; /* being read, sub-directories, batches: finished with the last of them */
@@ -95,7 +96,7 @@ typedef struct Thread {
 struct Walk {
         const TreeSpec *spec;
         size_t context_size; /* with the trailing NUL, as it is written */
-        bool ext4;           /* see tree-entry.c and tree-dir.c for what that makes better */
+        bool ext4;           /* see tree-entry.c for what that makes better */
         unsigned pass;
         uint64_t since_nsec;      /* when the first pass began, less what a clock may lag behind */
         uint64_t pass_since_nsec; /* the same of this pass */
@@ -130,7 +131,7 @@ Work *batch_step(Thread *t, Batch *b);
 /* Whether nothing has come into an open directory, or gone, since this pass began. */
 bool dir_is_settled(const Walk *w, int fd);
 /* A new directory, not open. NULL on lack of memory. */
-Dir *dir_new(Walk *w, Dir *parent, const char *name);
+Dir *dir_new(Walk *w, Dir *parent, const char *name, uint64_t inode);
 /* Takes back what is left after a walk that was stopped. */
 void work_discard(Thread *t, Work *work);
 Chunk *chunk_free(Walk *w, Chunk *c);

@@ -137,7 +137,7 @@ static int start_threads(Walk *w, Thread *threads, unsigned n, unsigned *ret_sta
 
 /* One pass over everything beneath the root. */
 static int walk_pass(Walk *w, Thread *threads, unsigned n) {
-        Dir *root = dir_new(w, NULL, "");
+        Dir *root = dir_new(w, NULL, "", 0);
         unsigned started = 0;
         int r;
 
