@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <time.h>
 
 #include <utlist.h>
 
+#include "basic/time-util.h"
 #include "core/context.h"
 #include "core/plan-internal.h"
-
-enum { USEC_PER_SEC = 1000000 };
 
 static int add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
                         uint64_t since_usec) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
+#include "basic/time-util.h"
 #include "core/context.h"
 #include "core/plan-internal.h"
 
 /* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
-enum { RELABEL_ENTRIES_PER_SEC = 150000, USEC_PER_SEC = 1000000 };
+enum { RELABEL_ENTRIES_PER_SEC = 150000 };
 
 static const char *const reason_text[REASONS] = {
         [REASON_SELINUX_DISABLED] = "SELinux is off on this node: the volume is mounted without a context.",

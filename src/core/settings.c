@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/path-util.h"
+#include "basic/time-util.h"
 #include "core/context.h"
 #include "core/settings.h"
 
-enum { USEC_PER_SEC = 1000000, JOB_TIMEOUT_SEC_DEFAULT = 20 };
+enum { JOB_TIMEOUT_SEC_DEFAULT = 20 };
 
 static const char *const managed_table[MANAGED_VALUES] = {
         [MANAGED_NEVER] = "never",
@@ -293,7 +294,7 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
                 .gate_relabel_policy = true,
                 .gate_mount = true,
                 .default_policy = RELABEL_ALWAYS,
-                .job_timeout_usec = (uint64_t) JOB_TIMEOUT_SEC_DEFAULT * USEC_PER_SEC,
+                .job_timeout_usec = JOB_TIMEOUT_SEC_DEFAULT * USEC_PER_SEC,
         };
         _cleanup_strv_ char **sections = NULL, **loose = NULL;
         int r;

@@ -2,16 +2,10 @@
 #include <inttypes.h>
 
 #include "basic/string-util.h"
+#include "basic/time-util.h"
 #include "ctl/format.h"
 
-enum {
-        USEC_PER_MSEC = 1000,
-        USEC_PER_SEC = 1000000,
-        TEXT_MAX = 4096,
-        MINUTE = 60,
-        HOUR = 60 * MINUTE,
-        DAY = 24 * HOUR
-};
+enum { TEXT_MAX = 4096, MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
 
 char *format_text(const char *s) {
         return strlen(s) < TEXT_MAX && text_is_clean(s) ? strdup(s) : string_escape(s, TEXT_MAX);
@@ -24,7 +18,7 @@ char *format_duration(uint64_t usec) {
                 return strdup_printf("%" PRIu64 "us", usec);
         if (usec < USEC_PER_SEC)
                 return strdup_printf("%" PRIu64 "ms", usec / USEC_PER_MSEC);
-        if (usec < (uint64_t) MINUTE * USEC_PER_SEC)
+        if (usec < MINUTE * USEC_PER_SEC)
                 return strdup_printf("%" PRIu64 ".%" PRIu64 "s", usec / USEC_PER_SEC, usec % USEC_PER_SEC / 100000);
         return format_seconds(usec / USEC_PER_SEC);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
 #include "basic/string-util.h"
+#include "basic/time-util.h"
 #include "ctl/format.h"
 #include "ctl/progress.h"
 
-enum { USEC_PER_SEC = 1000000, WIDTH_DEFAULT = 80, WIDTH_MAX = 1000, BAR_MIN = 10, BAR_MAX = 40 };
+enum { WIDTH_DEFAULT = 80, WIDTH_MAX = 1000, BAR_MIN = 10, BAR_MAX = 40 };
 
 #define CLEAR_LINE "\r\033[K"
 
@@ -18,11 +18,8 @@ unsigned int progress_percent(uint64_t done, uint64_t total) {
 }
 
 uint64_t progress_remaining(uint64_t expected_end_usec) {
-        struct timespec ts;
-        uint64_t now;
+        uint64_t now = now_realtime_usec();
 
-        (void) clock_gettime(CLOCK_REALTIME, &ts);
-        now = (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
         if (expected_end_usec <= now)
                 return 0;
         return ((expected_end_usec - now - 1) / USEC_PER_SEC + 1) * USEC_PER_SEC;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 #include <math.h>
-#include <time.h>
 
 #include <libsmartcols.h>
 
 #include "basic/string-util.h"
+#include "basic/time-util.h"
 #include "ctl/colour.h"
 #include "ctl/format.h"
 #include "ctl/table.h"
 
-enum { USEC_PER_SEC = 1000000, TEXT_MAX = 4096 };
+enum { TEXT_MAX = 4096 };
 
 typedef struct Cell {
         char *text; /* for people */

@@ -2,10 +2,11 @@
 #include <utlist.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/messages.h"
 #include "daemon/authorise.h"
 
-enum { USEC_PER_SEC = 1000000, ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };
+enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };
 enum { ALLOW_USER_INTERACTION = 1 };
 
 static const struct {
@@ -170,7 +171,7 @@ static int ask(Manager *m, AuthQuery *q) {
                 r = append_question(question, q, interactive);
         if (r >= 0)
                 r = sd_bus_call_async(m->bus, &q->slot, question, on_answer, q,
-                                      (uint64_t) (interactive ? INTERACTIVE_SEC : ANSWER_SEC) * USEC_PER_SEC);
+                                      (interactive ? INTERACTIVE_SEC : ANSWER_SEC) * USEC_PER_SEC);
         return r;
 }
 

@@ -2,6 +2,7 @@
 #include <utlist.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/messages.h"
 #include "daemon/commit.h"
 #include "daemon/notify.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/notify.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
+#include "basic/time-util.h"
 #include "core/worker-protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job-object.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
+#include "basic/time-util.h"
 #include "daemon/bus-job.h"
 #include "daemon/job-object.h"
 #include "daemon/notify.h"
-
-enum { USEC_PER_SEC = 1000000 };
 
 int job_object_new(Job *job) {
         Manager *m = job->manager;
@@ -116,7 +115,7 @@ static int on_expiry(sd_event_source *source, uint64_t usec, void *userdata);
 /* Drops those that are too old, or too many, and sets the clock for the next. Without memory for a clock, the next
  * end of a job tries again. */
 static void expire(Manager *m) {
-        uint64_t now = now_monotonic_usec(), kept = (uint64_t) JOB_OBJECT_KEPT_SEC * USEC_PER_SEC;
+        uint64_t now = now_monotonic_usec(), kept = JOB_OBJECT_KEPT_SEC * USEC_PER_SEC;
         JobObject *oldest;
         size_t n;
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
 #include "daemon/job.h"
 
 /* How far a walk has come, by the worker's account, which is checked: it is another process, and reads what others
  * have written. */
-
-enum { USEC_PER_SEC = 1000000 };
 
 /* More entries than any file system has, and few enough that no product below runs over. */
 #define COUNT_MAX UINT64_C(10000000000000)

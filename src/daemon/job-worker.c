@@ -2,6 +2,7 @@
 #include <stdarg.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/worker-protocol.h"
 #include "daemon/job-object.h"
 #include "daemon/notify.h"

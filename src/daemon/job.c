@@ -2,6 +2,7 @@
 #include <utlist.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/worker-protocol.h"
 #include "daemon/authorise.h"
 #include "daemon/commit.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <time.h>
 
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-id128.h>
 #include <utlist.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/messages.h"
 #include "daemon/authorise.h"
 #include "daemon/bus-manager.h"
@@ -19,23 +19,6 @@
 #include "daemon/watch.h"
 
 #include "selvol-config.h"
-
-enum { USEC_PER_SEC = 1000000 };
-
-static uint64_t now_usec(clockid_t clock) {
-        struct timespec ts;
-
-        (void) clock_gettime(clock, &ts);
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
-}
-
-uint64_t now_realtime_usec(void) {
-        return now_usec(CLOCK_REALTIME);
-}
-
-uint64_t now_monotonic_usec(void) {
-        return now_usec(CLOCK_MONOTONIC);
-}
 
 const char *manager_selinux_mode(const Manager *m) {
         return !m->node.selinux ? "disabled" : m->node.enforcing ? "enforcing" : "permissive";
@@ -174,7 +157,7 @@ static int manager_setup(Manager *m) {
         if (!m->metrics || !m->state_path)
                 return log_error_errno(-ENOMEM, "Failed to start: %m");
         metrics_set(m->metrics, METRIC_BUILD_INFO, 1, SELVOL_VERSION);
-        metrics_set(m->metrics, METRIC_START_TIME, (double) now_realtime_usec() / USEC_PER_SEC);
+        metrics_set(m->metrics, METRIC_START_TIME, (double) now_realtime_usec() / (double) USEC_PER_SEC);
 
         r = load_settings(m);
         if (r >= 0)

@@ -88,5 +88,3 @@ void manager_drop_holder(Manager *m, Volume *v, Holder *h);
 void manager_release_holder(Manager *m, Volume *v, Holder *h);
 
 /* µs: since the epoch, and on a clock that only goes forward. */
-uint64_t now_realtime_usec(void);
-uint64_t now_monotonic_usec(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/messages.h"
 #include "daemon/job-object.h"
 #include "daemon/record.h"

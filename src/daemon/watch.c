@@ -2,6 +2,7 @@
 #include <utlist.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/messages.h"
 #include "core/worker-protocol.h"
 #include "daemon/job.h"
@@ -9,7 +10,7 @@
 #include "daemon/watch.h"
 #include "daemon/worker-client.h"
 
-enum { USEC_PER_SEC = 1000000, FIRST_LOOK_SEC = 10, RETRY_SEC_MAX = 5 };
+enum { FIRST_LOOK_SEC = 10, RETRY_SEC_MAX = 5 };
 
 struct Watch {
         sd_bus *worker;
@@ -134,12 +135,12 @@ static int connect_watch(Manager *m, bool wait) {
                 return r;
 
         if (wait) {
-                r = sd_bus_call(worker, call, (uint64_t) FIRST_LOOK_SEC * USEC_PER_SEC, NULL, &reply);
+                r = sd_bus_call(worker, call, FIRST_LOOK_SEC * USEC_PER_SEC, NULL, &reply);
                 if (r >= 0)
                         r = take_snapshot(m, reply);
         } else {
                 m->watch->n_expected_asked = m->watch->n_expected;
-                r = sd_bus_call_async(worker, NULL, call, on_snapshot, m, (uint64_t) FIRST_LOOK_SEC * USEC_PER_SEC);
+                r = sd_bus_call_async(worker, NULL, call, on_snapshot, m, FIRST_LOOK_SEC * USEC_PER_SEC);
         }
         if (r < 0)
                 return r;
@@ -162,8 +163,8 @@ static void retry_later(Manager *m) {
         w->worker = worker_disconnect(w->worker);
         w->retry_sec = w->retry_sec == 0 ? 1 : w->retry_sec * 2 > RETRY_SEC_MAX ? RETRY_SEC_MAX : w->retry_sec * 2;
         w->retry = sd_event_source_disable_unref(w->retry);
-        (void) sd_event_add_time_relative(m->event, &w->retry, CLOCK_MONOTONIC,
-                                          (uint64_t) w->retry_sec * USEC_PER_SEC, 0, on_retry, m);
+        (void) sd_event_add_time_relative(m->event, &w->retry, CLOCK_MONOTONIC, w->retry_sec * USEC_PER_SEC, 0,
+                                          on_retry, m);
 }
 
 int watch_start(Manager *m) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <time.h>
 
+#include "basic/time-util.h"
+#include "basic/open-util.h"
+#include "basic/time-util.h"
 #include "core/failure.h"
 #include "label/draw.h"
 #include "label/selinux.h"
@@ -24,6 +24,9 @@ enum {
 };
 
 #define PATH_LEFT_OUT "/…/"
+
+/* Reading a directory is no use of it, so its atime stays. */
+#define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME)
 
 typedef struct Sampler {
         const SampleSpec *spec;
@@ -79,12 +82,9 @@ static int add_issue(Sampler *s, char *label, int error) {
 /* Not for what was opened with O_PATH. */
 static bool has_label_verbatim(int fd, const char *context) {
         char label[LABEL_SIZE];
-        size_t n = strlen(context);
-        ssize_t size;
+        ssize_t n = fgetxattr(fd, LABEL_XATTR, label, sizeof(label));
 
-        size = fgetxattr(fd, LABEL_XATTR, label, sizeof(label));
-        return size >= 0 && ((size_t) size == n || ((size_t) size == n + 1 && label[n] == '\0')) &&
-               memcmp(label, context, n) == 0;
+        return n >= 0 && label_is_verbatim(label, (size_t) n, context, strlen(context));
 }
 
 static int compare_label(Sampler *s, int fd, bool is_directory) {
@@ -104,20 +104,6 @@ static int compare_label(Sampler *s, int fd, bool is_directory) {
         return add_issue(s, TAKE_PTR(label), 0);
 }
 
-static int open_in(int fd, const char *name, uint64_t flags, int *ret) {
-        struct open_how how = {
-                .flags = flags | O_NOFOLLOW | O_CLOEXEC,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-        };
-        long n;
-
-        n = syscall(SYS_openat2, fd, name, &how, sizeof(how));
-        if (n < 0)
-                return -errno;
-        *ret = (int) n;
-        return 0;
-}
-
 /* Opens an entry; what is no directory can't be opened but with O_PATH. */
 static int open_entry(int fd, const DrawnEntry *entry, int *ret, bool *ret_directory) {
         unsigned char type = entry->type;
@@ -130,12 +116,13 @@ static int open_entry(int fd, const DrawnEntry *entry, int *ret, bool *ret_direc
                         return -errno;
                 type = S_ISDIR(st.st_mode) ? DT_DIR : DT_REG;
         }
-        r = open_in(fd, entry->name, type == DT_DIR ? O_RDONLY | O_DIRECTORY : O_PATH, ret);
+        r = open_beneath(fd, entry->name, type == DT_DIR ? DIRECTORY_FLAGS : O_PATH | O_NOFOLLOW, RESOLVE_NO_XDEV);
         /* It was one a moment ago. */
         if (type == DT_DIR && (r == -ENOTDIR || r == -ELOOP))
                 return -ENOENT;
         if (r < 0)
                 return r;
+        *ret = r;
         *ret_directory = type == DT_DIR;
         return 0;
 }
@@ -147,9 +134,9 @@ static int descend(Sampler *s) {
         int r;
 
         s->path[0] = '\0';
-        r = open_in(s->spec->fd, ".", O_RDONLY | O_DIRECTORY, &fd);
-        if (r < 0)
-                return r;
+        fd = open_beneath(s->spec->fd, ".", DIRECTORY_FLAGS, RESOLVE_NO_XDEV);
+        if (fd < 0)
+                return fd;
         for (;;) {
                 _cleanup_close_ int entry_fd = -EBADF;
                 DrawnEntry entry;
@@ -230,25 +217,18 @@ static int check_root(const SampleSpec *spec, TreeResult *result, Failure *f) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        if (fgetxattr(spec->fd, LABEL_XATTR, NULL, 0) < 0 && errno == EOPNOTSUPP)
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "The file system keeps no labels: mount it with a context (OnVolumeMount).");
-        /* In the way in which the entries are looked at, so that a wrong /proc does not pass for their error. */
-        r = open_in(spec->fd, ".", O_PATH, &fd);
-        if (r < 0)
+        r = selinux_require_labels(spec->fd, f);
+        if (r != 0)
                 return r;
+        /* In the way in which the entries are looked at, so that a wrong /proc does not pass for their error. */
+        fd = open_beneath(spec->fd, ".", O_PATH, RESOLVE_NO_XDEV);
+        if (fd < 0)
+                return fd;
         return selinux_read_label(fd, &result->root_label);
 }
 
-static uint64_t now_usec(void) {
-        struct timespec ts = { 0 };
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
-}
-
 static int tell(Sampler *s) {
-        uint64_t now = now_usec();
+        uint64_t now = now_monotonic_usec();
 
         if (!s->spec->progress || now - s->told_usec < TREE_PROGRESS_USEC)
                 return 0;
@@ -273,7 +253,7 @@ int sample_labels(const SampleSpec *spec, SampleResult *ret, Failure *f) {
         if (r < 0)
                 return r;
 
-        s = (Sampler){ .spec = spec, .result = &result.tree, .draw = draw, .told_usec = now_usec() };
+        s = (Sampler){ .spec = spec, .result = &result.tree, .draw = draw, .told_usec = now_monotonic_usec() };
         for (unsigned i = 0; i < n_draws; i++) {
                 r = take_draw(&s);
                 if (r >= 0)

@@ -204,8 +204,13 @@ int selinux_read_label(int fd, char **ret) {
         return selinux_canonicalize_label(raw, ret);
 }
 
-int selinux_keeps_labels(int fd) {
+int selinux_fail_unlabelled(Failure *f) {
+        return failure_set(f, FAILURE_NOT_SUPPORTED,
+                           "The file system keeps no labels: mount it with a context (OnVolumeMount).");
+}
+
+int selinux_require_labels(int fd, Failure *f) {
         if (fgetxattr(fd, LABEL_XATTR, NULL, 0) >= 0 || errno == ENODATA)
-                return 1;
-        return errno == EOPNOTSUPP ? 0 : -errno;
+                return 0;
+        return errno == EOPNOTSUPP ? selinux_fail_unlabelled(f) : -errno;
 }

@@ -19,10 +19,17 @@ int selinux_check_context(const char *context, char **ret, Failure *f) _warn_unu
  * or a negative errno; -EXDEV if /proc is not procfs, so that what was read might be another file's. */
 int selinux_read_label(int fd, char **ret) _warn_unused_;
 
-/* Whether the file system that an open file is on keeps labels. fd is not of O_PATH. Returns 1, 0 or a negative
- * errno.
- */
-int selinux_keeps_labels(int fd) _warn_unused_;
+/* Checks that the file system which an open file is on keeps labels. fd is not of O_PATH. Returns 0, a negative
+ * errno, or NOT_SUPPORTED. */
+int selinux_require_labels(int fd, Failure *f) _warn_unused_;
+/* The failure of that: returns NOT_SUPPORTED, or -ENOMEM. */
+int selinux_fail_unlabelled(Failure *f);
+
+/* Whether n bytes that were read are the label, byte by byte; whoever wrote it to disk may have left the trailing NUL
+ * out. */
+static inline bool label_is_verbatim(const char *bytes, size_t n, const char *label, size_t length) {
+        return (n == length || (n == length + 1 && bytes[length] == '\0')) && memcmp(bytes, label, length) == 0;
+}
 
 /* Brings a label as it was read from the kernel or a disk to the one form that can be compared; "" if it is not even
  * well formed. *ret is owned by the caller. Returns 0 or a negative errno. */

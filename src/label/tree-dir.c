@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "basic/open-util.h"
+#include "basic/time-util.h"
 #include "label/tree-internal.h"
-
-enum { NSEC_PER_SEC = 1000000000 };
 
 Dir *dir_new(Walk *w, Dir *parent, const char *name, uint64_t inode) {
         size_t n = strlen(name) + 1;
@@ -34,14 +33,10 @@ static void dir_free(Walk *w, Dir *d) {
         atomic_fetch_sub(&w->n_dirs, 1);
 }
 
-static uint64_t stamp_nsec(const struct timespec *ts) {
-        return (uint64_t) ts->tv_sec * NSEC_PER_SEC + (uint64_t) ts->tv_nsec;
-}
-
 bool dir_is_settled(const Walk *w, int fd) {
         struct stat st;
 
-        return fstat(fd, &st) >= 0 && stamp_nsec(&st.st_mtim) < w->pass_since_nsec;
+        return fstat(fd, &st) >= 0 && timespec_nsec(&st.st_mtim) < w->pass_since_nsec;
 }
 
 /* What was created in it, or renamed into or out of it, since this pass began may not have been seen, wherever it is
@@ -52,9 +47,9 @@ static void check_settled(Walk *w, const Dir *d, bool written) {
 
         if (w->spec->mode != TREE_CHANGE)
                 return;
-        if (fstat(d->fd, &st) < 0 || stamp_nsec(&st.st_mtim) >= w->pass_since_nsec)
+        if (fstat(d->fd, &st) < 0 || timespec_nsec(&st.st_mtim) >= w->pass_since_nsec)
                 atomic_store(&w->unsettled, true);
-        else if (!written && stamp_nsec(&st.st_ctim) >= w->pass_since_nsec) {
+        else if (!written && timespec_nsec(&st.st_ctim) >= w->pass_since_nsec) {
                 atomic_store(&w->unsettled, true);
                 atomic_store(&w->mtime_set, true);
         }
@@ -80,25 +75,6 @@ static void dir_release(Thread *t, Dir *d) {
         }
 }
 
-/* Reading a directory is no use of it, so its atime stays; that takes CAP_FOWNER, or to own it. */
-static int open_directory(int fd, const char *name) {
-        struct open_how how = {
-                .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-        };
-
-        for (;;) {
-                long r = syscall(SYS_openat2, fd, name, &how, sizeof(how));
-
-                if (r >= 0)
-                        return (int) r;
-                if (errno == EPERM && how.flags & O_NOATIME)
-                        how.flags &= ~(uint64_t) O_NOATIME;
-                else if (errno != EAGAIN && errno != EINTR)
-                        return -errno;
-        }
-}
-
 /* What is no directory any more was renamed or replaced meanwhile: that changed its parent, which is read again. */
 static bool has_vanished(int error) {
         return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
@@ -108,7 +84,9 @@ static int dir_open(Walk *w, Dir *d) {
         struct stat st;
         int fd;
 
-        fd = d->parent ? open_directory(d->parent->fd, d->name) : open_directory(w->spec->fd, ".");
+        /* Reading a directory is no use of it, so its atime stays. */
+        fd = open_beneath(d->parent ? d->parent->fd : w->spec->fd, d->parent ? d->name : ".",
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME, RESOLVE_NO_XDEV);
         if (fd < 0)
                 return fd;
         d->fd = fd;
@@ -116,7 +94,7 @@ static int dir_open(Walk *w, Dir *d) {
         if (w->pass > 1) {
                 if (fstat(fd, &st) < 0)
                         return -errno;
-                d->settled = !atomic_load(&w->mtime_set) && stamp_nsec(&st.st_mtim) < w->since_nsec;
+                d->settled = !atomic_load(&w->mtime_set) && timespec_nsec(&st.st_mtim) < w->since_nsec;
         }
         return 0;
 }
@@ -228,32 +206,34 @@ static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         }
 }
 
-static int compare_entries(const void *a, const void *b) {
-        uint64_t x = ((const Entry *) a)->inode, y = ((const Entry *) b)->inode;
+typedef struct SortedDir {
+        uint64_t inode;
+        Dir *dir;
+} SortedDir;
 
-        return (x > y) - (x < y);
-}
-
-static int compare_dirs(const void *a, const void *b) {
-        uint64_t x = (*(Dir *const *) a)->inode, y = (*(Dir *const *) b)->inode;
+/* Of what has the number of its inode as the first member. */
+static int compare_inodes(const void *a, const void *b) {
+        uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
 
         return (x > y) - (x < y);
 }
 
 /* Without memory for it they stay as they are: it is for speed only. */
 static void sort_subdirs(Found *f) {
-        _cleanup_free_ Dir **dirs = malloc(f->n_subdirs * sizeof(*dirs));
+        _cleanup_free_ SortedDir *sorted = NULL;
         size_t n = 0;
 
-        if (!dirs || f->n_subdirs == 0)
+        if (f->n_subdirs > 0)
+                sorted = malloc(f->n_subdirs * sizeof(*sorted));
+        if (!sorted)
                 return;
-        for (Work *work = f->first; work; work = work->next)
-                dirs[n++] = (Dir *) work;
-        qsort(dirs, n, sizeof(*dirs), compare_dirs);
+        for (Work *work = f->first; work; work = work->next, n++)
+                sorted[n] = (SortedDir){ ((Dir *) work)->inode, (Dir *) work };
+        qsort(sorted, n, sizeof(*sorted), compare_inodes);
         for (size_t i = 0; i < n; i++)
-                dirs[i]->work.next = i + 1 < n ? &dirs[i + 1]->work : NULL;
-        f->first = &dirs[0]->work;
-        f->last = &dirs[n - 1]->work;
+                sorted[i].dir->work.next = i + 1 < n ? &sorted[i + 1].dir->work : NULL;
+        f->first = &sorted[0].dir->work;
+        f->last = &sorted[n - 1].dir->work;
 }
 
 static void visit_entries(Thread *t, const Chunk *c, size_t start, size_t end) {
@@ -337,7 +317,7 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
 
         /* File systems keep inodes in the order of their numbers, so the disk reads ahead what is visited next; names
          * may come in the order of their hashes. */
-        qsort(c->entries, c->n_entries, sizeof(Entry), compare_entries);
+        qsort(c->entries, c->n_entries, sizeof(Entry), compare_inodes);
         sort_subdirs(f);
         if (f->more) {
                 atomic_fetch_add(&d->pending, 1); /* what is pending until now is the reading, which goes on */

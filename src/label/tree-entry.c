@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "basic/time-util.h"
 #include "label/selinux.h"
 #include "label/tree-internal.h"
 
 enum {
         RATE_SLICE_NSEC = 50000000,
-        NSEC_PER_SEC = 1000000000,
         LOOK_FIRST = 8, /* of each LOOK_EVERY entries of a directory, where looking can be left out */
         LOOK_EVERY = 256,
 };
@@ -23,18 +22,11 @@ static int thread_enter(Thread *t, const Dir *d) {
         return 0;
 }
 
-static uint64_t now_nsec(void) {
-        struct timespec ts = { 0 };
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (uint64_t) ts.tv_sec * NSEC_PER_SEC + (uint64_t) ts.tv_nsec;
-}
-
 /* All threads share one clock that tells when the next entries may be visited; each takes entries for a slice of time
  * and waits until that has come. Time that was not used is not made up for. */
 static void wait_for_turn(Thread *t) {
         Walk *w = t->walk;
-        uint64_t rate = w->spec->entries_per_sec, n, length, turn, next, now = now_nsec();
+        uint64_t rate = w->spec->entries_per_sec, n, length, turn, next, now = clock_nsec(CLOCK_MONOTONIC);
 
         n = rate * RATE_SLICE_NSEC / NSEC_PER_SEC;
         n = n == 0 ? 1 : n;
@@ -46,7 +38,8 @@ static void wait_for_turn(Thread *t) {
         while (!atomic_compare_exchange_weak(&w->next_nsec, &turn, next));
         t->granted = n;
 
-        for (now = now_nsec(); now < next - length && !walk_is_stopped(w); now = now_nsec()) {
+        for (now = clock_nsec(CLOCK_MONOTONIC); now < next - length && !walk_is_stopped(w);
+             now = clock_nsec(CLOCK_MONOTONIC)) {
                 uint64_t wait = next - length - now;
                 const struct timespec ts = { .tv_nsec = (long) (wait < RATE_SLICE_NSEC ? wait : RATE_SLICE_NSEC) };
 
@@ -54,13 +47,8 @@ static void wait_for_turn(Thread *t) {
         }
 }
 
-/* Whether what was read is the label wanted, byte by byte; whoever wrote it to disk may have left the trailing NUL
- * out. */
 static bool label_is_wanted(const Walk *w, const char *label, ssize_t n) {
-        size_t length = w->context_size - 1;
-
-        return n >= (ssize_t) length && memcmp(label, w->spec->context, length) == 0 &&
-               ((size_t) n == length || ((size_t) n == length + 1 && label[length] == '\0'));
+        return n >= 0 && label_is_verbatim(label, (size_t) n, w->spec->context, w->context_size - 1);
 }
 
 /* What differs in its spelling only is no other label. Most of those that differ are alike. */

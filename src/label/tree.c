@@ -3,20 +3,18 @@
 #include <sched.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
-#include <time.h>
 
+#include "basic/time-util.h"
 #include "label/selinux.h"
 #include "label/tree-internal.h"
 
 enum {
-        USEC_PER_SEC = 1000000,
-        NSEC_PER_SEC = 1000000000,
         /* The clock of time stamps goes by the kernel's ticks, of 10 ms at most. */
         CLOCK_LAG_NSEC = 50000000,
         /* A tree that keeps changing is walked again so often. */
         PASSES_MAX = 8,
         STACK_SIZE = 256 * 1024,
-        SYNC_PATIENCE_USEC = 600 * USEC_PER_SEC,
+        SYNC_PATIENCE_SEC = 600,
 };
 
 /* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it isn't. */
@@ -66,13 +64,6 @@ static TreeCounts sum_counts(Walk *w, const Thread *threads, unsigned n) {
         return c;
 }
 
-static uint64_t clock_nsec(clockid_t clock) {
-        struct timespec ts = { 0 };
-
-        (void) clock_gettime(clock, &ts);
-        return (uint64_t) ts.tv_sec * NSEC_PER_SEC + (uint64_t) ts.tv_nsec;
-}
-
 static uint64_t sum_steps(const Thread *threads, unsigned n) {
         uint64_t steps = 0;
 
@@ -83,15 +74,14 @@ static uint64_t sum_steps(const Thread *threads, unsigned n) {
 
 /* Waits until the walk has ended, or for the time between two tellings. Returns whether it has. */
 static bool wait_a_while(Walk *w) {
-        uint64_t until = clock_nsec(CLOCK_MONOTONIC) + TREE_PROGRESS_USEC * UINT64_C(1000);
-        const struct timespec ts = { .tv_sec = (time_t) (until / NSEC_PER_SEC),
-                                     .tv_nsec = (long) (until % NSEC_PER_SEC) };
+        const struct timespec until =
+                timespec_of_nsec(clock_nsec(CLOCK_MONOTONIC) + TREE_PROGRESS_USEC * NSEC_PER_USEC);
         bool ended;
         int r = 0;
 
         pthread_mutex_lock(&w->lock);
         while (!w->ended && r == 0)
-                r = pthread_cond_timedwait(&w->idle, &w->lock, &ts);
+                r = pthread_cond_timedwait(&w->idle, &w->lock, &until);
         ended = w->ended;
         pthread_mutex_unlock(&w->lock);
         return ended;
@@ -190,12 +180,13 @@ static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
 
 static int check_file_system(const TreeSpec *spec, Failure *f) {
         struct statvfs sv;
+        int r;
 
         if (spec->mode == TREE_COUNT)
                 return 0;
-        if (fgetxattr(spec->fd, LABEL_XATTR, NULL, 0) < 0 && errno == EOPNOTSUPP)
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "The file system keeps no labels: mount it with a context (OnVolumeMount).");
+        r = selinux_require_labels(spec->fd, f);
+        if (r != 0)
+                return r;
         if (fstatvfs(spec->fd, &sv) < 0)
                 return -errno;
         if (spec->mode == TREE_CHANGE && sv.f_flag & ST_RDONLY)
@@ -233,7 +224,7 @@ static int sync_volume(Walk *w, const TreeCounts *counts) {
         if (r != 0)
                 return -r;
         for (unsigned i = 0; !wait_a_while(w); i++)
-                if (w->spec->progress && i < SYNC_PATIENCE_USEC / TREE_PROGRESS_USEC)
+                if (w->spec->progress && i < SYNC_PATIENCE_SEC * USEC_PER_SEC / TREE_PROGRESS_USEC)
                         (void) w->spec->progress(counts, w->spec->userdata);
         (void) pthread_join(id, NULL);
         return -atomic_load(&w->sync_error);

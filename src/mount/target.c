@@ -5,36 +5,17 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
+#include "basic/open-util.h"
 #include "basic/path-util.h"
 #include "core/request.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
-
-/* RESOLVE_BENEATH gives EAGAIN when something is renamed at the same time: openat2(2) says to retry. */
-enum { RESOLVE_ATTEMPTS = 64 };
 
 void target_done(Target *t) {
         free(t->path);
         t->fd = fd_close(t->fd);
         t->root_fd = fd_close(t->root_fd);
         *t = TARGET_INIT;
-}
-
-/* glibc 2.36 has no wrapper. */
-static int open_beneath(int root_fd, const char *relative, uint64_t flags) {
-        struct open_how how = {
-                .flags = O_PATH | O_CLOEXEC | flags,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-        };
-
-        for (unsigned i = 0;; i++) {
-                long fd = syscall(SYS_openat2, root_fd, relative, &how, sizeof(how));
-
-                if (fd >= 0)
-                        return (int) fd;
-                if ((errno != EAGAIN && errno != EINTR) || i >= RESOLVE_ATTEMPTS)
-                        return -errno;
-        }
 }
 
 static int open_root(const char *root) {
@@ -158,7 +139,7 @@ int target_open(const char *path, const Settings *settings, Target *ret, Failure
         r = pin_root(path, settings, &t, f);
         if (r != 0)
                 return r < 0 ? root_failure(f, path, settings, r) : r;
-        t.fd = open_beneath(t.root_fd, t.path + t.root_length + 1, 0);
+        t.fd = open_beneath(t.root_fd, t.path + t.root_length + 1, O_PATH, 0);
         if (t.fd < 0)
                 return target_failure(f, path, t.fd);
         r = look_at(t.fd, &sx);
@@ -262,7 +243,7 @@ int target_is_unchanged(const Target *t) {
         struct statx sx = { 0 };
         int r;
 
-        fd = open_beneath(t->root_fd, t->path + t->root_length + 1, 0);
+        fd = open_beneath(t->root_fd, t->path + t->root_length + 1, O_PATH, 0);
         if (fd < 0)
                 return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EXDEV ? 0 : fd;
         r = look_at(fd, &sx);
@@ -293,7 +274,7 @@ int target_open_parent(const char *path, const Settings *settings, int *ret_fd, 
                 relative = strndup(beneath, (size_t) (name - 1 - beneath));
                 if (!relative)
                         return -ENOMEM;
-                fd = open_beneath(t.root_fd, relative, O_DIRECTORY);
+                fd = open_beneath(t.root_fd, relative, O_PATH | O_DIRECTORY, 0);
         }
         if (fd < 0)
                 return fd == -ENOENT ? fd : target_failure(f, path, fd);

@@ -68,13 +68,6 @@ bool child_peer_is_gone(void *userdata) {
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-uint64_t child_now_usec(void) {
-        struct timespec ts = { 0 };
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (uint64_t) ts.tv_sec * 1000000 + (uint64_t) ts.tv_nsec / 1000;
-}
-
 /* The peer's uid was checked by the parent; there are no credentials to ask a bus for. */
 static int start_server(sd_bus *bus, int fd) {
         sd_id128_t id;

@@ -30,4 +30,3 @@ int child_finish(const char *verb, const char *target, int r, const Failure *f, 
 /* Fails with NOT_PROPAGATING if what is mounted here stays here. */
 int child_check_propagation(const Child *c, Failure *f) _warn_unused_;
 bool child_peer_is_gone(void *userdata);
-uint64_t child_now_usec(void); /* monotonic */

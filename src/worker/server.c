@@ -9,12 +9,11 @@
 #include <systemd/sd-daemon.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
 #include "worker/child.h"
 #include "worker/server.h"
-
-#define USEC_PER_SEC UINT64_C(1000000)
 
 /* The deadline is for children that everybody has forgotten. selvold ends those that it waits for itself, by hanging
  * up, also when a walk gets on no more. One that does may take days: ten million entries at a hundred a second, as a

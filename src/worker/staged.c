@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "label/record-xattr.h"
 #include "mount/clone.h"
 #include "mount/publish.h"
@@ -148,6 +149,6 @@ int staged_publish(Child *child, Staged *s, RecordEffect effect, uint64_t start,
 
         s->tree = fd_close(s->tree);
         target_done(&s->target);
-        log_mounted(&s->mounted.outcome, child_now_usec() - start);
+        log_mounted(&s->mounted.outcome, now_monotonic_usec() - start);
         return 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
 #include "core/worker-protocol.h"
 #include "worker/marshal.h"
 #include "worker/staged.h"
@@ -9,7 +10,7 @@ int verb_mount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_(mount_call_done) MountCall c = MOUNT_CALL_INIT;
         _cleanup_(staged_freep) Staged *staged = NULL;
-        uint64_t start = child_now_usec();
+        uint64_t start = now_monotonic_usec();
         RecordEffect effect;
         int r;
 

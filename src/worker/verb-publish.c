@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
 #include "core/worker-protocol.h"
 #include "worker/marshal.h"
 #include "worker/staged.h"
@@ -7,7 +8,7 @@
 int verb_publish(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         Child *child = userdata;
         _cleanup_failure_ Failure f = { 0 };
-        uint64_t start = child_now_usec();
+        uint64_t start = now_monotonic_usec();
         RecordEffect effect;
         int r;
 

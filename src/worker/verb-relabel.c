@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "core/worker-protocol.h"
 #include "label/record-xattr.h"
 #include "label/selinux.h"
@@ -36,18 +37,15 @@ static void relabelled_done(Relabelled *r) {
         free(r->record);
 }
 
-static int unlabelled_failure(Failure *f, const MountFact *fact) {
+static int fail_hidden(Failure *f, const MountFact *fact) {
         _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
 
         if (!context)
                 return -ENOMEM;
-        if (!isempty(fact->context))
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "The volume is mounted with context %s, which hides the labels of its files: "
-                                   "they can be changed only when it is mounted without.",
-                                   context);
         return failure_set(f, FAILURE_NOT_SUPPORTED,
-                           "The file system keeps no labels: mount it with a context (OnVolumeMount).");
+                           "The volume is mounted with context %s, which hides the labels of its files: they can be "
+                           "changed only when it is mounted without.",
+                           context);
 }
 
 /* Before anything is touched; and the host's own files stay as they are, whatever they have been mounted as, and
@@ -67,11 +65,13 @@ static int check_subject(const Child *child, const Subject *s, Failure *f) {
         r = selinux_read_node(&node);
         if (r < 0)
                 return r;
-        r = selinux_keeps_labels(s->root);
-        if (r < 0)
+        if (!isempty(fact->context))
+                return fail_hidden(f, fact);
+        if (node.selinux && !fact->seclabel)
+                return selinux_fail_unlabelled(f);
+        r = selinux_require_labels(s->root, f);
+        if (r != 0)
                 return r;
-        if (r == 0 || !isempty(fact->context) || (node.selinux && !fact->seclabel))
-                return unlabelled_failure(f, fact);
         if (fact->read_only)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "The volume is mounted read-only, so its files can't be relabelled.");
@@ -168,7 +168,7 @@ int verb_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_(relabel_call_done) RelabelCall c = { 0 };
         _cleanup_(relabelled_done) Relabelled done = { 0 };
-        uint64_t start = child_now_usec();
+        uint64_t start = now_monotonic_usec();
         const char *context;
         int r;
 
@@ -181,7 +181,7 @@ int verb_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 
         r = relabel(child, &c, context, &done, &f);
         if (r == 0) {
-                log_relabelled(&c, &done.tree.counts, child_now_usec() - start);
+                log_relabelled(&c, &done.tree.counts, now_monotonic_usec() - start);
                 r = reply(m, &done);
         }
         return child_finish(WORKER_RELABEL, c.target, r, &f, error);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "basic/open-util.h"
+
+/* RESOLVE_BENEATH gives EAGAIN when something is renamed at the same time: openat2(2) says to retry. */
+enum { ATTEMPTS_MAX = 64 };
+
+int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) {
+        struct open_how how = {
+                .flags = (uint64_t) flags | O_CLOEXEC,
+                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
+        };
+
+        for (unsigned i = 0;;) {
+                /* glibc 2.36 has no wrapper. */
+                long r = syscall(SYS_openat2, fd, relative, &how, sizeof(how));
+
+                if (r >= 0)
+                        return (int) r;
+                if (errno == EPERM && how.flags & O_NOATIME)
+                        how.flags &= ~(uint64_t) O_NOATIME;
+                else if ((errno != EAGAIN && errno != EINTR) || ++i >= ATTEMPTS_MAX)
+                        return -errno;
+        }
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <linux/openat2.h>
+#include <stdint.h>
+
+#include "basic/cleanup.h"
+
+/* Opens what is beneath a directory without following any symbolic or magic link (openat2(2), Linux 5.6). Interrupted
+ * lookups and those beside a rename are tried again; O_NOATIME is left out where the caller may not have it.
+ *
+ * relative: "." is the directory itself. flags: of open(2); O_CLOEXEC is added. resolve: RESOLVE_* to add, such as
+ * RESOLVE_NO_XDEV. Returns a descriptor or a negative errno; what is a symbolic link is ELOOP, what leads out EXDEV.
+ */
+int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) _warn_unused_;

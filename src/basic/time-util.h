@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+#define USEC_PER_MSEC UINT64_C(1000)
+#define USEC_PER_SEC  UINT64_C(1000000)
+#define NSEC_PER_USEC UINT64_C(1000)
+#define NSEC_PER_SEC  UINT64_C(1000000000)
+
+static inline uint64_t timespec_nsec(const struct timespec *ts) {
+        return (uint64_t) ts->tv_sec * NSEC_PER_SEC + (uint64_t) ts->tv_nsec;
+}
+
+static inline struct timespec timespec_of_nsec(uint64_t nsec) {
+        return (struct timespec){ .tv_sec = (time_t) (nsec / NSEC_PER_SEC), .tv_nsec = (long) (nsec % NSEC_PER_SEC) };
+}
+
+static inline uint64_t clock_nsec(clockid_t clock) {
+        struct timespec ts = { 0 };
+
+        (void) clock_gettime(clock, &ts);
+        return timespec_nsec(&ts);
+}
+
+static inline uint64_t now_realtime_usec(void) {
+        return clock_nsec(CLOCK_REALTIME) / NSEC_PER_USEC;
+}
+
+static inline uint64_t now_monotonic_usec(void) {
+        return clock_nsec(CLOCK_MONOTONIC) / NSEC_PER_USEC;
+}
