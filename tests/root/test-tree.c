@@ -9,6 +9,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
@@ -22,6 +23,19 @@
 #define WANTED "system_u:object_r:container_file_t:s0:c1,c2"
 #define OTHER  "system_u:object_r:container_file_t:s0:c3,c4"
 #define LABEL  "security.selinux"
+
+/* In the place of the C library's, for the code that is tested too. */
+static int syncfs_error, fsync_error; /* errno, 0 for the real call */
+
+int syncfs(int fd) {
+        errno = syncfs_error;
+        return syncfs_error ? -1 : (int) syscall(SYS_syncfs, fd);
+}
+
+int fsync(int fd) {
+        errno = fsync_error;
+        return fsync_error ? -1 : (int) syscall(SYS_fsync, fd);
+}
 
 /* A file system of the test's own, mounted. */
 typedef struct Scene {
@@ -799,6 +813,78 @@ static void test_one_moved_meanwhile(void) {
         }
 }
 
+static void create_files(unsigned i) {
+        char name[32];
+
+        (void) snprintf(name, sizeof(name), "00/new-%u", i);
+        write_file(name);
+        g_usleep(5000);
+}
+
+/* A tree that nobody leaves alone is not called done. */
+static void test_never_at_rest(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = create_files };
+        pthread_t thread;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("00", 0755));
+        for (unsigned i = 0; i < 50; i++) {
+                g_autofree char *name = g_strdup_printf("00/%u", i);
+
+                write_file(name);
+        }
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                assert_issue(&r, ".", EBUSY);
+        }
+        assert_label(".", "");
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        g_usleep(100000);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        assert_all_right(s.fd, 0);
+}
+
+/* What is not on disk is not done. The root tells that all is, so it is written only after a sync. */
+static void test_sync_fails(void) {
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        write_file("file");
+        syncfs_error = EIO;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                assert_issue(&r, ".", EIO);
+        }
+        assert_label("file", WANTED);
+        assert_label(".", "");
+        syncfs_error = 0;
+        fsync_error = EIO;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                assert_issue(&r, ".", EIO);
+        }
+        fsync_error = 0;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        assert_all_right(s.fd, 2);
+}
+
 /* On ext4 it may be written without a look: it can't, but needn't. */
 static void test_right_but_immutable(void) {
         g_auto(Scene) s = { .fd = -1 };
@@ -910,6 +996,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree/exchange", test_exchange);
         g_test_add_func("/tree/moved-meanwhile", test_moved_meanwhile);
         g_test_add_func("/tree/one-moved-meanwhile", test_one_moved_meanwhile);
+        g_test_add_func("/tree/never-at-rest", test_never_at_rest);
+        g_test_add_func("/tree/sync-fails", test_sync_fails);
         g_test_add_func("/tree/right-but-immutable", test_right_but_immutable);
         g_test_add_func("/tree/progress-and-end", test_progress_and_end);
         g_test_add_func("/tree/rate", test_rate);
