@@ -8,7 +8,7 @@
 
 enum {
         RATE_SLICE_NSEC = 50000000,
-        LOOK_FIRST = 8, /* of each LOOK_EVERY entries of a directory, where looking can be left out */
+        LOOK_FIRST = 8, /* of each LOOK_EVERY entries, where looking can be left out */
         LOOK_EVERY = 256,
 };
 
@@ -18,7 +18,9 @@ static int thread_enter(Thread *t, const Dir *d) {
         if (fchdir(d->fd) < 0)
                 return -errno;
         t->cwd = d->serial;
-        t->wrong_in_row = 0;
+        /* Where the last directory was wrong, one look is enough to see that this one is too. */
+        if (t->wrong_in_row >= LOOK_FIRST)
+                t->wrong_in_row = LOOK_FIRST - 1;
         return 0;
 }
 
@@ -98,8 +100,7 @@ static int compare(Thread *t, const Dir *d, const char *name, const char *path, 
 
 /* Whether to read a label before it is written. Always, unless all are known to be wrong: writing a right one would
  * move its ctime. But ext4 leaves an inode alone that is given the value it has (ext4_xattr_set_handle(), seen with
- * Linux 6.1 and 6.18), so where several labels in a row were wrong the next ones of the directory are written at
- * once. */
+ * Linux 6.1 and 6.18), so where several labels in a row were wrong the next ones are written at once. */
 static bool looks_first(Thread *t, const char *name) {
         const Walk *w = t->walk;
 

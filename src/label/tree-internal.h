@@ -86,7 +86,7 @@ typedef struct Thread {
         _Atomic uint64_t done, changed, mismatched, skipped;
         _Atomic uint64_t steps; /* of any kind, in all passes: that it gets on */
         uint64_t cwd;           /* serial of the directory that it is in */
-        unsigned wrong_in_row;  /* labels there */
+        unsigned wrong_in_row;  /* labels, or taken to be */
         uint64_t granted;       /* entries that it may visit before it asks for more, where their rate is limited */
         Chunk *spare;
         char label[LABEL_MAX];
