@@ -30,6 +30,7 @@ typedef struct MountFact {
 typedef struct Observed {
         char *fs_type; /* found on the source, or as asked for; NULL if not looked at */
         bool device_read_only;
+        char *device;      /* "8:17", of a source that is a block device, whatever it is called; otherwise NULL */
         MountFact *mounts; /* of the source's superblock, wherever they are */
         size_t n_mounts;
 } Observed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
+#include "basic/path-util.h"
 #include "core/volume.h"
 
 static const char *const strategy_table[STRATEGIES] = {
@@ -147,6 +148,20 @@ Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret
                 }
         }
         return NULL;
+}
+
+Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_volume) {
+        Holder *found = NULL, *h;
+        Volume *v, *next;
+
+        HASH_ITER (hh, all->table, v, next)
+                LL_FOREACH (v->holders, h)
+                        if ((streq(path, h->target) || path_is_beneath(path, h->target)) &&
+                            (!found || strlen(h->target) > strlen(found->target))) {
+                                found = h;
+                                *ret_volume = v;
+                        }
+        return found;
 }
 
 void volumes_add(Volumes *all, Volume *v) {

@@ -101,6 +101,8 @@ Volume *volumes_find(const Volumes *all, const char *id);
 size_t volumes_count(const Volumes *all);
 /* Finds the holder at a target, of whichever volume. */
 Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret_volume);
+/* Finds the holder whose target a path is, or is beneath; the innermost one. */
+Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_volume);
 void volumes_add(Volumes *all, Volume *v);
 void volumes_remove(Volumes *all, Volume *v);
 

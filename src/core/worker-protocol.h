@@ -23,12 +23,13 @@
 /* Observe: what is on the source, and where its superblock is mounted already.
  * in:  source ("" for a target that is mounted already), file system type ("" to find out), target ("" for a
  *      source that is only to be staged)
- * out: node, file system type, device is read-only, mounts of the superblock
+ * out: node, file system type, device is read-only, its number ("8:17"; "" if the source is no block device), mounts
+ *      of the superblock
  * Changes nothing. The target is checked too: PATH_NOT_ALLOWED, INVALID_TARGET; the source: INVALID_VOLUME,
  * PATH_NOT_ALLOWED (also for a device that holds the host's own system), TYPE_NOT_ALLOWED; NOT_PROPAGATING. */
 #define WORKER_OBSERVE     "Observe"
 #define WORKER_OBSERVE_IN  "sss"
-#define WORKER_OBSERVE_OUT NODE_SIGNATURE "sba" MOUNT_FACT_SIGNATURE
+#define WORKER_OBSERVE_OUT NODE_SIGNATURE "sbsa" MOUNT_FACT_SIGNATURE
 
 /* Mount: stage, verify, mark, publish.
  * in:  source, file system type, target, options (without context=), context ("" for a mount without), read-only,
@@ -66,7 +67,8 @@
  * Before the first file is touched the volume's record says partial, with the next generation. When all went well and
  * is on disk it says complete, with the one after that; with the effect, which is what others who have the volume may
  * do, applied before that is written, so that it never says more than is true. Entries that failed are a result, not
- * an error; with any, or with hard links that were skipped, the record stays partial. NOT_SUPPORTED (no labels, or
+ * an error; with any, or with hard links that were skipped, or if the tree changed to the last, the record stays
+ * partial. NOT_SUPPORTED (no labels, or
  * what the mount shows is not what is on disk; read-only), BUSY (the mount isn't there any more), INVALID_CONTEXT,
  * TYPE_NOT_ALLOWED (also of the file system), PATH_NOT_ALLOWED (a file system of the host's own, or one that is
  * mounted outside of the target roots as well). */
@@ -74,8 +76,8 @@
 #define WORKER_RELABEL_IN  "stsbtutbs"
 #define WORKER_RELABEL_OUT TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "as" VOLUME_RECORD_SIGNATURE
 
-/* (done, changed, mismatched, failed, skipped) */
-#define TREE_COUNTS_SIGNATURE "(ttttt)"
+/* (done, changed, mismatched, failed, skipped, directories that changed to the last) */
+#define TREE_COUNTS_SIGNATURE "(tttttt)"
 /* path beneath the root, escaped; what is wrong with it, and what to do */
 #define TREE_ISSUES_SIGNATURE "a(ss)"
 

@@ -16,6 +16,7 @@ static const Column relabel_columns[] = {
         { "ENTRIES_CHANGED", NULL, "EntriesChanged", CELL_NUMBER },
         { "ENTRIES_FAILED", NULL, "EntriesFailed", CELL_NUMBER },
         { "ENTRIES_SKIPPED", NULL, "EntriesSkipped", CELL_NUMBER },
+        { "DIRECTORIES_UNSETTLED", NULL, "DirectoriesUnsettled", CELL_NUMBER },
         { "MOUNTS_INSIDE", NULL, "MountsInside", CELL_LIST },
         { "DURATION_USEC", NULL, "DurationUSec", CELL_DURATION },
         { "ERROR", NULL, "Error", .escaped = true },
@@ -57,9 +58,16 @@ static int read_result(Relabel *l, const char *path, sd_bus_message *reply) {
         return r < 0 ? r : table_set_string(l->result, RELABEL_RESULT, l->word);
 }
 
+static void print_count(const Relabel *l, const char *text, const char *key) {
+        const char *n = table_get(l->result, key);
+
+        if (!isempty(n) && !streq(n, "0"))
+                printf("%s: %s\n", text, n);
+}
+
 static int print_done(const Relabel *l) {
         _cleanup_free_ char *volume = string_escape(l->volume, 300);
-        const char *skipped = table_get(l->result, "EntriesSkipped"), *mounts = table_get(l->result, "MountsInside");
+        const char *mounts = table_get(l->result, "MountsInside");
 
         if (!volume)
                 return -ENOMEM;
@@ -69,8 +77,9 @@ static int print_done(const Relabel *l) {
                 printf("Volume %s is relabelled: %s entries, %s changed, in %s. %s\n", volume,
                        table_get(l->result, "EntriesDone"), table_get(l->result, "EntriesChanged"),
                        table_get(l->result, "DurationUSec"), table_get(l->result, "RelabelText"));
-        if (!isempty(skipped) && !streq(skipped, "0"))
-                printf("Left alone, as hard links that may lead out of the volume: %s\n", skipped);
+        print_count(l, "Left alone, as hard links that may lead out of the volume", "EntriesSkipped");
+        print_count(l, "Directories that changed to the last, so that not all may have been seen",
+                    "DirectoriesUnsettled");
         if (!isempty(mounts))
                 printf("Not entered, as other file systems are mounted there: %s\n", mounts);
         return 0;

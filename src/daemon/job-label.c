@@ -109,10 +109,12 @@ static int set_entries_failed(Job *job) {
                 isempty(issues) ? "none of them is named" : issues);
 }
 
-/* What may be claimed at most: entries that were left alone may have any label, and who has the volume besides may go
- * on to change labels. */
+/* What may be claimed at most: entries that were left alone, or missed as they moved, may have any label, and who has
+ * the volume besides may go on to change labels. */
 static void limit_record(const Job *job, VolumeRecord *known) {
-        if (known->label_state == LABEL_COMPLETE && job->walk.result.counts.skipped > 0) {
+        const WalkCounts *c = &job->walk.result.counts;
+
+        if (known->label_state == LABEL_COMPLETE && (c->skipped > 0 || c->unsettled > 0)) {
                 known->label_state = LABEL_PARTIAL;
                 known->generation = volume_record_next_generation(known->generation);
         }
@@ -164,7 +166,8 @@ static int take_relabelled(Job *job, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         job->walk.complete = true;
-        v->last_verified_usec = now_realtime_usec();
+        if (v->record.label_state == LABEL_COMPLETE)
+                v->last_verified_usec = now_realtime_usec();
         v->inodes_used = job->walk.result.counts.done;
         return 0;
 }
@@ -221,6 +224,11 @@ static const Job *find_with_device(const Job *job) {
         return NULL;
 }
 
+static bool is_same_source(const Job *a, const Job *b) {
+        return streq_ptr(a->request.source, b->request.source) ||
+               (a->observed.device && streq_ptr(a->observed.device, b->observed.device));
+}
+
 static const Job *find_walk_of_source(const Job *job) {
         const char *type = job->observed.fs_type;
         const FileSystem *fs = type ? settings_file_system(&job->manager->settings, type) : NULL;
@@ -230,7 +238,7 @@ static const Job *find_walk_of_source(const Job *job) {
                 return NULL;
         DL_FOREACH (job->manager->jobs, other)
                 if (other != job && !other->concluded && other->walk.relabelled == RELABELLED_WALKED &&
-                    other->operation != OPERATION_PLAN && streq_ptr(other->request.source, job->request.source))
+                    other->operation != OPERATION_PLAN && is_same_source(other, job))
                         return other;
         return NULL;
 }

@@ -17,9 +17,9 @@ void walk_done(Walk *w) {
 /* The counts are no snapshot, and an entry that others keep changing is changed more than once: none bounds another.
  * But none is turned back. */
 static bool counts_are_possible(const WalkCounts *before, const WalkCounts *c) {
-        const uint64_t now[] = { c->done, c->changed, c->mismatched, c->failed, c->skipped };
-        const uint64_t then[] = { before->done, before->changed, before->mismatched, before->failed,
-                                  before->skipped };
+        const uint64_t now[] = { c->done, c->changed, c->mismatched, c->failed, c->skipped, c->unsettled };
+        const uint64_t then[] = { before->done,   before->changed, before->mismatched,
+                                  before->failed, before->skipped, before->unsettled };
 
         for (size_t i = 0; i < ELEMENTSOF(now); i++)
                 if (now[i] > COUNT_MAX || now[i] < then[i])
@@ -42,9 +42,11 @@ int walk_take_counts(Walk *w, const WalkCounts *counts, const uint64_t *total) {
         w->result.counts = *counts;
         if (total && *total > 0)
                 w->total = *total;
-        /* It is an estimate, and there were more. */
-        if (!total || (w->total > 0 && w->total < counts->done))
+        if (!total)
                 w->total = counts->done;
+        /* It is an estimate, of inodes, and there are more names: how many is not known then. */
+        else if (w->total < counts->done)
+                w->total = 0;
         measure(w, now_monotonic_usec());
         return 0;
 }

@@ -38,6 +38,8 @@ static int append_counts(const Walk *w, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "EntriesSkipped", "t", c->skipped);
         if (r >= 0)
+                r = bus_append_option(reply, "DirectoriesUnsettled", "t", c->unsettled);
+        if (r >= 0)
                 r = bus_append_strv(reply, "MountsInside", w->result.mounts_inside);
         return r;
 }
@@ -181,8 +183,6 @@ static int append_verified(const Walk *w, sd_bus_message *reply) {
                 r = bus_append_option(reply, "EntriesMismatched", "t", c->mismatched);
         if (r >= 0)
                 r = bus_append_option(reply, "EntriesFailed", "t", c->failed);
-        if (r >= 0)
-                r = bus_append_option(reply, "EntriesSkipped", "t", c->skipped);
         if (r >= 0)
                 r = append_issues(w, "Mismatches", reply);
         if (r >= 0)

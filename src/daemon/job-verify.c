@@ -18,12 +18,12 @@ static const char *const verify_depth_table[VERIFY_DEPTHS] = {
 };
 DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
 
-/* The volume whose root is looked at, not through a context that covers the labels on disk. */
+/* The volume that is looked at, or part of it, not through a context that covers the labels on disk. */
 static Volume *find_plain_volume(const Job *job) {
         Volume *v = job_volume(job);
 
         if (!v)
-                (void) volumes_find_target(&job->manager->volumes, job->request.target, &v);
+                (void) volumes_find_above(&job->manager->volumes, job->request.target, &v);
         return v && v->strategy != STRATEGY_CONTEXT_MOUNT ? v : NULL;
 }
 
@@ -39,10 +39,10 @@ static void marked(Job *job, sd_bus_message *reply) {
 }
 
 static void mark(Job *job) {
-        const Volume *v = find_plain_volume(job);
-        const Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+        Volume *v = find_plain_volume(job), *above = NULL;
+        const Holder *h = volumes_find_above(&job->manager->volumes, job->request.target, &above);
 
-        if (h && h->state == HOLDER_MOUNTED && job->failure.kind == FAILURE_NONE)
+        if (h && above == v && h->state == HOLDER_MOUNTED && job->failure.kind == FAILURE_NONE)
                 job_call_worker(job, marked, WORKER_MARK, WORKER_MARK_IN, h->target, h->mount_id,
                                 record_effect_to_string(EFFECT_FORGET));
         else {
@@ -53,12 +53,21 @@ static void mark(Job *job) {
         }
 }
 
+/* A wrong root is seen at the next mount, whatever the record says. */
+static bool is_only_root(const Job *job) {
+        Volume *v = NULL;
+        const Holder *h = volumes_find_above(&job->manager->volumes, job->request.target, &v);
+
+        return job->verify.depth == VERIFY_ROOT && (!h || streq(h->target, job->request.target));
+}
+
 /* The record promised that all labels are right, and a relabel would have been skipped on its word, here, and
  * wherever the volume goes. */
 static bool break_promise(Job *job) {
         Volume *v = find_plain_volume(job);
 
-        if (!v || v->record.label_state != LABEL_COMPLETE || !streq_ptr(v->record.context, job->expected))
+        if (is_only_root(job) || !v || v->record.label_state != LABEL_COMPLETE ||
+            !streq_ptr(v->record.context, job->expected))
                 return false;
         record_promise_broken(job->manager, v);
         (void) volume_record_apply(&v->record, EFFECT_FORGET);
@@ -66,15 +75,7 @@ static bool break_promise(Job *job) {
         return true;
 }
 
-/* Links that may lead out of the volume. */
-static char *describe_skipped(const WalkResult *w) {
-        if (w->counts.skipped == 0)
-                return strdup("");
-        return strdup_printf(" %llu hard links that may lead out of it were left alone.",
-                             (unsigned long long) w->counts.skipped);
-}
-
-static char *describe_entries(const Job *job) {
+static char *describe(const Job *job) {
         const WalkResult *w = &job->walk.result;
         unsigned long long done = w->counts.done, mismatched = w->counts.mismatched, failed = w->counts.failed;
 
@@ -88,19 +89,11 @@ static char *describe_entries(const Job *job) {
                 return strdup_printf("%llu of %llu entries that were looked at have another label.", mismatched,
                                      done);
         if (job->verify.depth == VERIFY_FULL)
-                return strdup_printf(w->counts.skipped > 0 ? "All %llu other entries have the label."
-                                                           : "All %llu entries have the label.",
-                                     done);
+                return strdup_printf("All %llu entries have the label.", done);
         return strdup_printf(
                 "%llu random draws all ended at the label. If a share of %g of them ended at another one, "
                 "that would have been missed with a probability of %.2g.",
                 done, job->verify.share, w->miss_probability);
-}
-
-static char *describe(const Job *job) {
-        _cleanup_free_ char *entries = describe_entries(job), *skipped = describe_skipped(&job->walk.result);
-
-        return entries && skipped ? strdup_printf("%s%s", entries, skipped) : NULL;
 }
 
 /* What the worker says has to fit together: a match is a match of everything. */
@@ -111,7 +104,7 @@ static int take_result(Job *job, sd_bus_message *reply) {
         r = worker_read_verified(reply, &result);
         if (r < 0)
                 return r;
-        if (result.counts.changed > 0 ||
+        if (result.counts.changed > 0 || result.counts.skipped > 0 || result.counts.unsettled > 0 ||
             (result.matches && (result.counts.mismatched > 0 || result.counts.failed > 0)) ||
             (result.matches && !streq(result.actual, job->expected)))
                 return -EBADMSG;
@@ -140,7 +133,7 @@ static void verified(Job *job, sd_bus_message *reply) {
         else if (w->matches && v && streq(v->context, job->expected)) {
                 v->last_verified_usec = now_realtime_usec();
                 commit_volume(job->manager, v);
-        } else if (w->counts.mismatched > 0 && job->verify.depth != VERIFY_ROOT && break_promise(job)) {
+        } else if (w->counts.mismatched > 0 && break_promise(job)) {
                 job_then(job, mark);
                 return;
         }
@@ -165,7 +158,7 @@ static int resolve(Job *job) {
         int r;
 
         if (q->volume[0] == '/') {
-                h = volumes_find_target(&m->volumes, q->volume, &v);
+                h = volumes_find_above(&m->volumes, q->volume, &v);
                 r = free_and_strdup(&q->target, q->volume);
         } else {
                 v = volumes_find(&m->volumes, q->volume);

@@ -179,21 +179,27 @@ static void log_record(Job *job, const char *message, bool failed, const char *o
                    text);
 }
 
+/* A sentence, or nothing if there was nothing of the kind. */
+static char *describe_partial(uint64_t n, const char *what) {
+        return n > 0 ? strdup_printf(" %llu %s, so the label state stays partial.", (unsigned long long) n, what)
+                     : strdup("");
+}
+
 /* What a walk did not touch. */
 static char *describe_left_alone(const Walk *w) {
         char **mounts = w->result.mounts_inside;
-        _cleanup_free_ char *skipped = NULL;
+        _cleanup_free_ char *skipped = NULL, *unsettled = NULL, *inside = NULL;
 
-        skipped = w->result.counts.skipped > 0
-                          ? strdup_printf(
-                                    " %llu hard links may lead out of the volume and were left alone, so the label "
-                                    "state stays partial.",
-                                    (unsigned long long) w->result.counts.skipped)
-                          : strdup("");
-        if (!skipped || !mounts)
-                return TAKE_PTR(skipped);
-        return strdup_printf("%s What is mounted inside was not entered: %s%s.", skipped, mounts[0],
-                             mounts[1] ? ", and others" : "");
+        skipped = describe_partial(w->result.counts.skipped,
+                                   "hard links may lead out of the volume and were left alone");
+        unsettled = describe_partial(w->result.counts.unsettled,
+                                     "directories changed to the last, and what was moved may have been missed");
+        inside = mounts ? strdup_printf(" What is mounted inside was not entered: %s%s.", mounts[0],
+                                        mounts[1] ? ", and others" : "")
+                        : strdup("");
+        if (!skipped || !unsettled || !inside)
+                return NULL;
+        return strdup_printf("%s%s%s", skipped, unsettled, inside);
 }
 
 static char *describe_relabel(const Job *job) {

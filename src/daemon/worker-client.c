@@ -168,18 +168,20 @@ int worker_read_outcome(sd_bus_message *m, MountOutcome *ret) {
 int worker_read_observed(sd_bus_message *m, Node *ret_node, Observed *ret) {
         _cleanup_(observed_done) Observed o = { 0 };
         _cleanup_(node_done) Node node = { 0 };
-        const char *fs_type;
+        const char *fs_type, *device;
         int read_only, r;
 
         r = worker_read_node(m, &node);
         if (r >= 0)
-                r = sd_bus_message_read(m, "sb", &fs_type, &read_only);
+                r = sd_bus_message_read(m, "sbs", &fs_type, &read_only, &device);
         if (r == 0)
                 r = -EBADMSG;
         if (r >= 0)
                 r = worker_read_facts(m, &o.mounts, &o.n_mounts);
         if (r >= 0)
                 r = free_and_strdup(&o.fs_type, isempty(fs_type) ? NULL : fs_type);
+        if (r >= 0)
+                r = free_and_strdup(&o.device, isempty(device) ? NULL : device);
         if (r < 0)
                 return r;
 
@@ -226,7 +228,8 @@ static int read_counts(sd_bus_message *m, WalkCounts *ret) {
         WalkCounts c = { 0 };
         int r;
 
-        r = sd_bus_message_read(m, TREE_COUNTS_SIGNATURE, &c.done, &c.changed, &c.mismatched, &c.failed, &c.skipped);
+        r = sd_bus_message_read(m, TREE_COUNTS_SIGNATURE, &c.done, &c.changed, &c.mismatched, &c.failed, &c.skipped,
+                                &c.unsettled);
         if (r <= 0)
                 return r < 0 ? r : -EBADMSG;
         *ret = c;

@@ -35,6 +35,7 @@ typedef struct WalkCounts {
         uint64_t mismatched;
         uint64_t failed;
         uint64_t skipped;
+        uint64_t unsettled; /* directories that changed to the last: only in the end */
 } WalkCounts;
 
 /* An entry with something wrong. Both are printable, one line each. */

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "basic/time-util.h"
 #include "basic/open-util.h"
 #include "basic/time-util.h"
 #include "core/failure.h"

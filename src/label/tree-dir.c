@@ -33,51 +33,68 @@ static void dir_free(Walk *w, Dir *d) {
         atomic_fetch_sub(&w->n_dirs, 1);
 }
 
-bool dir_is_settled(const Walk *w, int fd) {
+/* Whether a time stamp tells of a change since then. What changes gets the present time, so one in the future was set
+ * by somebody, or when the clock was ahead. */
+static bool is_since(const struct timespec *stamp, uint64_t since_nsec) {
+        uint64_t nsec = timespec_nsec(stamp);
+
+        return nsec >= since_nsec && nsec <= clock_nsec(CLOCK_REALTIME);
+}
+
+bool dir_has_changed(const Walk *w, int fd) {
         struct stat st;
 
-        return fstat(fd, &st) >= 0 && timespec_nsec(&st.st_mtim) < w->pass_since_nsec;
+        return fstat(fd, &st) < 0 || is_since(&st.st_mtim, w->pass_since_nsec);
 }
 
 /* What was created in it, or renamed into or out of it, since this pass began may not have been seen, wherever it is
- * now: there will be another pass. Times in the future look the same. Before we write its label, a directory's ctime
- * tells what nobody can take back; afterwards its mtime has to do. */
-static void check_settled(Walk *w, const Dir *d, bool written) {
+ * now. Before we write its label, a directory's ctime tells what nobody can take back; afterwards its mtime has to
+ * do. The root's record may have been written just before the walk, so its ctime has to be the same one. */
+static bool is_unsettled(Walk *w, const Dir *d, bool written) {
         struct stat st;
+        bool touched;
 
-        if (w->spec->mode != TREE_CHANGE)
-                return;
-        if (fstat(d->fd, &st) < 0 || timespec_nsec(&st.st_mtim) >= w->pass_since_nsec)
-                atomic_store(&w->unsettled, true);
-        else if (!written && timespec_nsec(&st.st_ctim) >= w->pass_since_nsec) {
-                atomic_store(&w->unsettled, true);
-                atomic_store(&w->mtime_set, true);
+        if (fstat(d->fd, &st) < 0 || is_since(&st.st_mtim, w->pass_since_nsec))
+                return true;
+        touched = d->parent ? is_since(&st.st_ctim, w->pass_since_nsec)
+                            : timespec_nsec(&st.st_ctim) != w->root_ctime_nsec;
+        if (written || !touched)
+                return false;
+        atomic_store(&w->times_set, true);
+        return true;
+}
+
+static void dir_finish(Thread *t, const Dir *d) {
+        Walk *w = t->walk;
+        bool change = w->spec->mode == TREE_CHANGE, unsettled = change && is_unsettled(w, d, false);
+
+        /* The root's label is not ours to write. */
+        if (d->parent) {
+                entry_visit(t, d, NULL);
+                unsettled = unsettled || (change && is_unsettled(w, d, true));
         }
+        if (unsettled)
+                atomic_fetch_add(&w->unsettled, 1);
 }
 
 /* Lets one of its pending ones go. With the last one the directory is finished, after all that is beneath it, and so,
- * perhaps, are those above it. The root's label is not ours to write. */
+ * perhaps, are those above it. */
 static void dir_release(Thread *t, Dir *d) {
         Walk *w = t->walk;
 
         while (d && atomic_fetch_sub(&d->pending, 1) == 1) {
                 Dir *parent = d->parent;
 
-                if (d->fd >= 0 && !walk_is_stopped(w)) {
-                        check_settled(w, d, false);
-                        if (parent) {
-                                entry_visit(t, d, NULL);
-                                check_settled(w, d, true);
-                        }
-                }
+                if (d->fd >= 0 && !walk_is_stopped(w))
+                        dir_finish(t, d);
                 dir_free(w, d);
                 d = parent;
         }
 }
 
-/* What is no directory any more was renamed or replaced meanwhile: that changed its parent, which is read again. */
+/* What is no directory any more was removed, renamed or replaced meanwhile. */
 static bool has_vanished(int error) {
-        return error == -ENOENT || error == -ENOTDIR || error == -ELOOP;
+        return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ESTALE;
 }
 
 static int dir_open(Walk *w, Dir *d) {
@@ -94,7 +111,9 @@ static int dir_open(Walk *w, Dir *d) {
         if (w->pass > 1) {
                 if (fstat(fd, &st) < 0)
                         return -errno;
-                d->settled = !atomic_load(&w->mtime_set) && timespec_nsec(&st.st_mtim) < w->since_nsec;
+                /* A directory that was moved has its old times, but those above it have not. */
+                d->settled = !atomic_load(&w->times_set) && (!d->parent || d->parent->settled) &&
+                             !is_since(&st.st_mtim, w->since_nsec);
         }
         return 0;
 }
@@ -156,34 +175,39 @@ static int add_subdir(Thread *t, Dir *d, const struct dirent64 *e, Found *f) {
         return 0;
 }
 
-/* Sorts a buffer of names into sub-directories and others. Returns 0 or -ENOMEM. */
-static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, Found *f) {
+static bool is_dot(const char *name) {
+        return name[0] == '.' && (name[1] == '\0' || streq(name, ".."));
+}
+
+/* Sorts a buffer of names into sub-directories and others; behind the first sub-directory it stops, if there is to be
+ * only one, and the rest will be read again. Returns 0 or a negative errno. */
+static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, bool only_one, Found *f) {
         while (c->used < end) {
                 const struct dirent64 *e = (const struct dirent64 *) (c->data + c->used);
-                int r = 0;
+                size_t at = c->used;
 
-                if (e->d_name[0] == '.' && (e->d_name[1] == '\0' || streq(e->d_name, ".."))) {
-                        c->used += e->d_reclen;
+                c->used += e->d_reclen;
+                if (is_dot(e->d_name))
                         continue;
-                }
-                if (is_directory(d, e))
-                        r = add_subdir(t, d, e, f);
-                else if (!d->settled)
+                if (is_directory(d, e)) {
+                        int r = add_subdir(t, d, e, f);
+
+                        if (r < 0)
+                                return r;
+                        if (only_one)
+                                return lseek(d->fd, e->d_off, SEEK_SET) < 0 ? -errno : 0;
+                } else if (!d->settled)
                         c->entries[c->n_entries++] = (Entry){
                                 .inode = e->d_ino,
-                                .offset = (uint32_t) (c->used + offsetof(struct dirent64, d_name)),
+                                .offset = (uint32_t) (at + offsetof(struct dirent64, d_name)),
                         };
-                if (r < 0)
-                        return r;
-                c->used += e->d_reclen;
         }
         return 0;
 }
 
 static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
-        bool many = atomic_load(&t->walk->n_dirs) > DIRS_MAX;
-
         for (;;) {
+                bool many = atomic_load(&t->walk->n_dirs) > DIRS_MAX;
                 ssize_t n;
                 int r;
 
@@ -196,7 +220,7 @@ static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
                         return 0; /* removed meanwhile */
                 if (n <= 0)
                         return n < 0 ? -errno : 0;
-                r = take_names(t, d, c, c->used + (size_t) n, f);
+                r = take_names(t, d, c, c->used + (size_t) n, many, f);
                 if (r < 0 || walk_is_stopped(t->walk))
                         return r;
                 if (f->n_subdirs >= SUBDIRS_PER_CHUNK || (many && f->n_subdirs > 0)) {
@@ -353,7 +377,9 @@ Work *dir_step(Thread *t, Dir *d) {
         if (d->fd < 0)
                 r = dir_open(w, d);
         if (r < 0) {
-                if (!has_vanished(r))
+                if (has_vanished(r))
+                        atomic_store(&w->missed, true);
+                else
                         issue_add(w, d, NULL, -r, NULL);
                 dir_release(t, d);
                 return NULL;

@@ -8,9 +8,14 @@
 
 enum {
         RATE_SLICE_NSEC = 50000000,
-        LOOK_FIRST = 8, /* of each LOOK_EVERY entries, where looking can be left out */
+        LOOK_FIRST = 8, /* of each LOOK_EVERY entries of a directory, where looking can be left out */
         LOOK_EVERY = 256,
+        LONG_ROW = 1024, /* of wrong labels: one look at a directory is enough then */
 };
+
+static bool is_gone(int error) {
+        return error == -ENOENT || error == -ESTALE;
+}
 
 static int thread_enter(Thread *t, const Dir *d) {
         if (t->cwd == d->serial)
@@ -18,9 +23,7 @@ static int thread_enter(Thread *t, const Dir *d) {
         if (fchdir(d->fd) < 0)
                 return -errno;
         t->cwd = d->serial;
-        /* Where the last directory was wrong, one look is enough to see that this one is too. */
-        if (t->wrong_in_row >= LOOK_FIRST)
-                t->wrong_in_row = LOOK_FIRST - 1;
+        t->wrong_here = t->wrong_in_row >= LONG_ROW ? LOOK_FIRST - 1 : 0;
         return 0;
 }
 
@@ -86,7 +89,7 @@ static int set_label(const Walk *w, const char *path, bool follow) {
 static int compare(Thread *t, const Dir *d, const char *name, const char *path, bool follow) {
         ssize_t n = get_label(path, follow, t->label);
 
-        if (n == -ENOENT || (n >= 0 && label_is_wanted(t->walk, t->label, n)))
+        if (is_gone((int) n) || (n >= 0 && label_is_wanted(t->walk, t->label, n)))
                 return 1;
         if (n < 0 && n != -ENODATA && n != -ERANGE) {
                 issue_add(t->walk, d, name, (int) -n, NULL);
@@ -108,7 +111,8 @@ static bool looks_first(Thread *t, const char *name) {
                 return true;
         if (w->spec->blind)
                 return false;
-        return !(name && w->ext4 && t->wrong_in_row++ % LOOK_EVERY >= LOOK_FIRST);
+        t->wrong_in_row++;
+        return !(name && w->ext4 && t->wrong_here++ % LOOK_EVERY >= LOOK_FIRST);
 }
 
 /* path is what name in d is called from where the thread is; "." is d itself. */
@@ -117,14 +121,14 @@ static void visit(Thread *t, const Dir *d, const char *name, const char *path, b
         int r;
 
         if (looked && compare(t, d, name, path, follow) > 0) {
-                t->wrong_in_row = 0;
+                t->wrong_in_row = t->wrong_here = 0;
                 return;
         }
         r = set_label(t->walk, path, follow);
         if (r >= 0)
                 count(&t->changed);
         /* What can't be written may be right. */
-        else if (r != -ENOENT && (looked || compare(t, d, name, path, follow) == 0))
+        else if (!is_gone(r) && (looked || compare(t, d, name, path, follow) == 0))
                 issue_add(t->walk, d, name, -r, NULL);
 }
 
@@ -136,7 +140,7 @@ static void visit_pinned(Thread *t, const Dir *d, const char *name) {
         struct stat st;
 
         if (fd < 0 || fstat(fd, &st) < 0) {
-                if (errno != ENOENT)
+                if (!is_gone(-errno))
                         issue_add(t->walk, d, name, errno, NULL);
                 return;
         }
@@ -159,7 +163,7 @@ static void visit_entry(Thread *t, const Dir *d, const char *name) {
         r = thread_enter(t, d);
         if (r < 0)
                 issue_add(t->walk, d, name, -r, NULL);
-        else if (t->walk->spec->part && name)
+        else if (t->walk->spec->part && name && t->walk->spec->mode == TREE_CHANGE)
                 visit_pinned(t, d, name);
         else
                 visit(t, d, name, name ? name : ".", false);

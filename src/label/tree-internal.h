@@ -22,9 +22,9 @@
 enum {
         LABEL_MAX = 4096, /* bytes of a label that is compared */
         BATCH_ENTRIES = 1024,
-        SUBDIRS_PER_CHUNK = 4096,
-        FEW_BYTES = 1024,            /* of names: a few, and any one */
-        DIRS_MAX = 32768,            /* known at a time; beyond that only a few names are read at once */
+        SUBDIRS_PER_CHUNK = 1024,
+        FEW_BYTES = 1280,            /* of names: a few, and any one; in user space they may have 1024 bytes */
+        DIRS_MAX = 16384,            /* known at a time; beyond that each directory gives one more */
         CHUNK_BYTES_MIN = 32 * 1024, /* of names, read at once; twice as many are always granted */
         CHUNK_BYTES_STEP = 256 * 1024,
         CHUNK_BYTES_MAX = 4 << 20,                /* of one chunk */
@@ -51,7 +51,7 @@ struct Dir {
         int fd;
         uint64_t serial;     /* of the descriptor, to tell whether a thread is there already */
         atomic_uint pending; /* being read, sub-directories, batches: finished with the last of them */
-        bool settled;        /* a later pass: nothing has come into it since the first began */
+        bool settled;        /* a later pass: nothing has come into it, or into any above it, since the first began */
         char name[];
 };
 
@@ -86,7 +86,8 @@ typedef struct Thread {
         _Atomic uint64_t done, changed, mismatched, skipped;
         _Atomic uint64_t steps; /* of any kind, in all passes: that it gets on */
         uint64_t cwd;           /* serial of the directory that it is in */
-        unsigned wrong_in_row;  /* labels, or taken to be */
+        unsigned wrong_in_row;  /* labels that are, or were taken to be */
+        unsigned wrong_here;    /* likewise, in this directory */
         uint64_t granted;       /* entries that it may visit before it asks for more, where their rate is limited */
         Chunk *spare;
         char label[LABEL_MAX];
@@ -98,10 +99,12 @@ struct Walk {
         size_t context_size; /* with the trailing NUL, as it is written */
         bool ext4;           /* see tree-entry.c for what that makes better */
         unsigned pass;
-        uint64_t since_nsec;      /* when the first pass began, less what a clock may lag behind */
-        uint64_t pass_since_nsec; /* the same of this pass */
-        atomic_bool mtime_set;    /* somebody sets the times of directories: they don't tell what has changed */
-        atomic_bool unsettled;    /* a directory changed while it was being walked */
+        uint64_t since_nsec;        /* when the first pass began, less what a clock may lag behind */
+        uint64_t pass_since_nsec;   /* the same of this pass */
+        uint64_t root_ctime_nsec;   /* when this pass began */
+        atomic_bool times_set;      /* somebody sets the times of directories: they don't tell what has changed */
+        atomic_bool missed;         /* a directory was gone before it was opened: it may be elsewhere now */
+        _Atomic uint64_t unsettled; /* directories that changed while they were being walked, in this pass */
         atomic_bool stop;
         atomic_int sync_error; /* a positive errno */
         atomic_int error;      /* a negative errno of ours, which ended the walk */
@@ -128,8 +131,8 @@ void walk_stop(Walk *w, int error);
  */
 Work *dir_step(Thread *t, Dir *d);
 Work *batch_step(Thread *t, Batch *b);
-/* Whether nothing has come into an open directory, or gone, since this pass began. */
-bool dir_is_settled(const Walk *w, int fd);
+/* Whether something has come into an open directory, or gone, since this pass began. */
+bool dir_has_changed(const Walk *w, int fd);
 /* A new directory, not open. NULL on lack of memory. */
 Dir *dir_new(Walk *w, Dir *parent, const char *name, uint64_t inode);
 /* Takes back what is left after a walk that was stopped. */

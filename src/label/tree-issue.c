@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "label/tree-internal.h"
 
-enum { PATH_HEAD = 512, PATH_TAIL = 1024 }; /* bytes that are kept of a long path */
+enum { PATH_TAIL = 1024 }; /* bytes that are kept of a long path: the last ones */
 
 const char *tree_error_text(int error) {
         switch (error) {
@@ -27,8 +27,8 @@ const char *tree_error_text(int error) {
                 return "something else is mounted there, which is not entered";
         case EMFILE:
         case ENFILE:
-                return "the tree is too deep for the limit of open files: raise LimitNOFILE= of "
-                       "selvol-worker.service";
+                return "the tree is too deep for the limit of open files: walk it with Threads=1, or raise "
+                       "LimitNOFILE= of selvol-worker.service";
         case EBUSY:
                 return "it changes faster than it can be walked: try again when less is going on";
         case EUCLEAN:
@@ -50,7 +50,7 @@ static void prepend(char **p, const char *start, const char *s) {
         memcpy(*p, s, n);
 }
 
-/* "…/" stands for what is left out of a very long path, between what is nearest to the root and the entry itself. */
+/* "…" stands for the beginning of a very long path. */
 static char *describe_path(const Dir *d, const char *name) {
         char buffer[PATH_TAIL + 1], *p = buffer + sizeof(buffer) - 1;
         const Dir *at = d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <linux/magic.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
@@ -127,10 +128,15 @@ static int start_threads(Walk *w, Thread *threads, unsigned n, unsigned *ret_sta
 
 /* One pass over everything beneath the root. */
 static int walk_pass(Walk *w, Thread *threads, unsigned n) {
-        Dir *root = dir_new(w, NULL, "", 0);
         unsigned started = 0;
+        struct stat st;
+        Dir *root;
         int r;
 
+        if (fstat(w->spec->fd, &st) < 0)
+                return -errno;
+        w->root_ctime_nsec = timespec_nsec(&st.st_ctim);
+        root = dir_new(w, NULL, "", 0);
         if (!root)
                 return -ENOMEM;
         w->pass_since_nsec = clock_nsec(CLOCK_REALTIME) - CLOCK_LAG_NSEC;
@@ -139,7 +145,8 @@ static int walk_pass(Walk *w, Thread *threads, unsigned n) {
         w->stack = &root->work;
         w->n_working = w->n_waiting = 0;
         w->ended = false;
-        atomic_store(&w->unsettled, false);
+        atomic_store(&w->unsettled, 0);
+        atomic_store(&w->missed, false);
 
         r = start_threads(w, threads, n, &started);
         if (r < 0)
@@ -157,19 +164,33 @@ static int walk_pass(Walk *w, Thread *threads, unsigned n) {
         return atomic_load(&w->error);
 }
 
+/* What was written just before a pass could be taken for what is written during it. */
+static void sleep_over_lag(void) {
+        const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };
+
+        (void) nanosleep(&lag, NULL);
+}
+
 /* Another pass follows as long as something moved: what moved may have been missed. A later pass that finds all as it
- * should be has missed nothing but what moves again and again. All of this rests on time stamps, so on a clock that
- * is not set back meanwhile, and the same one as the file system's. */
+ * should be is the last one, but if something moved even then, not all may have been seen. All of this rests on time
+ * stamps, so on a clock that is not set back meanwhile, and the same one as the file system's. */
 static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
         for (;;) {
                 uint64_t changed = sum_counts(w, threads, n).changed;
                 int r;
 
+                if (w->pass > 0)
+                        sleep_over_lag();
                 w->pass++;
                 r = walk_pass(w, threads, n);
                 *ret = sum_counts(w, threads, n);
-                if (r < 0 || ret->failed > 0 || !w->unsettled || (w->pass > 1 && ret->changed == changed))
+                if (r < 0 || w->spec->mode != TREE_CHANGE || ret->failed > 0)
                         return r;
+                if (!atomic_load(&w->missed) &&
+                    (atomic_load(&w->unsettled) == 0 || (w->pass > 1 && ret->changed == changed))) {
+                        ret->unsettled = atomic_load(&w->unsettled);
+                        return 0;
+                }
                 if (w->pass >= PASSES_MAX) {
                         issue_add(w, NULL, NULL, EBUSY, NULL);
                         ret->failed = atomic_load(&w->failed);
@@ -255,7 +276,7 @@ static int finish_change(Walk *w, TreeCounts *counts, bool *ret_again) {
                         return r;
                 counts->changed++;
         }
-        *ret_again = !right && !dir_is_settled(w, w->spec->fd);
+        *ret_again = !right && dir_has_changed(w, w->spec->fd);
         return 0;
 }
 

@@ -27,12 +27,15 @@ typedef struct TreeCounts {
         uint64_t changed;    /* of them, labels that were written */
         uint64_t mismatched; /* TREE_VERIFY: labels that differ */
         uint64_t failed;     /* errors, of whatever kind */
-        uint64_t skipped;    /* hard links that may lead out of the volume */
+        uint64_t skipped;    /* TREE_CHANGE: hard links that may lead out of the volume, left alone */
+        /* TREE_CHANGE, in the end: directories that were changing to the last, so that what was moved may have been
+         * missed. */
+        uint64_t unsettled;
 } TreeCounts;
 
 /* An entry that could not be changed, or whose label differs. */
 typedef struct TreeIssue {
-        char *path;  /* beneath the root, "." for the root; not escaped; the middle of a very long one is left out */
+        char *path;  /* beneath the root, "." for the root; not escaped; a very long one begins with an ellipsis */
         char *label; /* TREE_VERIFY: what it has, "" if none; otherwise NULL */
         int error;   /* positive errno; 0 for a label that differs */
 } TreeIssue;
@@ -60,14 +63,14 @@ typedef struct TreeResult {
 
 void tree_result_done(TreeResult *r);
 
-/* Walks. Entries that vanish meanwhile are no errors; a directory that changes while it is being walked is read
- * again, so that what appears meanwhile ends up right too; all other errors are counted and the first ones named.
+/* Walks. Entries that vanish meanwhile are no errors; while something changes another pass over that follows, so that
+ * what appears or moves meanwhile ends up right too; all other errors are counted and the first ones named.
  * TREE_CHANGE: an entry that has the label already is not written (its ctime stays); children come before their
  * directory; when all went well the file system is synced, syncfs(2), then the root is labelled, and synced. If
- * anything failed the root keeps its label. Must be called with CAP_DAC_READ_SEARCH, and for TREE_CHANGE CAP_FOWNER
- * and CAP_SYS_ADMIN. Returns 0, also if entries failed: see *ret; a negative errno: nothing is known of what was
- * done, or progress() wanted an end; NOT_SUPPORTED, with nothing touched, if the file system keeps no labels or is
- * read-only. */
+ * anything failed the root keeps its label, unless it failed in what appeared in the root while that was labelled.
+ * Must be called with CAP_DAC_READ_SEARCH, and for TREE_CHANGE CAP_FOWNER and CAP_SYS_ADMIN. Returns 0, also if
+ * entries failed: see *ret; a negative errno: nothing is known of what was done, or progress() wanted an end;
+ * NOT_SUPPORTED, with nothing touched, if the file system keeps no labels or is read-only. */
 int tree_walk(const TreeSpec *spec, TreeResult *ret, Failure *f) _warn_unused_;
 
 /* What to tell a user of an errno that an entry gave: what it means here and what to do, in half a sentence. */

@@ -89,8 +89,8 @@ int marshal_mounted(sd_bus_message *m, const Mounted *mounted) {
 int marshal_counts(sd_bus_message *m, const TreeCounts *c) {
         int r;
 
-        r = sd_bus_message_append(m, TREE_COUNTS_SIGNATURE, c->done, c->changed, c->mismatched, c->failed,
-                                  c->skipped);
+        r = sd_bus_message_append(m, TREE_COUNTS_SIGNATURE, c->done, c->changed, c->mismatched, c->failed, c->skipped,
+                                  c->unsettled);
         return r < 0 ? r : 0;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/sysmacros.h>
+
 #include "core/request.h"
 #include "core/worker-protocol.h"
 #include "label/selinux.h"
@@ -71,6 +73,11 @@ static int observe_source(const Settings *settings, const char *path, const char
         if (!o->fs_type)
                 return -ENOMEM;
         o->device_read_only = source.read_only;
+        if (source.device != 0) {
+                o->device = strdup_printf("%u:%u", major(source.device), minor(source.device));
+                if (!o->device)
+                        return -ENOMEM;
+        }
         return source_find_mounts(&source, &o->mounts, &o->n_mounts);
 }
 
@@ -82,7 +89,7 @@ static int reply(sd_bus_message *m, const Node *node, const Observed *o) {
         if (r >= 0)
                 r = marshal_node(answer, node);
         if (r >= 0)
-                r = sd_bus_message_append(answer, "sb", o->fs_type, o->device_read_only);
+                r = sd_bus_message_append(answer, "sbs", o->fs_type, o->device_read_only, strempty(o->device));
         if (r >= 0)
                 r = marshal_facts(answer, o->mounts, o->n_mounts);
         if (r >= 0)

@@ -106,8 +106,9 @@ static int walk(Child *child, const RelabelCall *c, const Subject *s, TreeResult
                 r = record_xattr_begin(s->root, c->context, c->generation, &begun, f);
         if (r == 0)
                 r = walk_tree(child, &spec, &c->limits, total, ret, f);
-        /* What was skipped has whatever label it has, and is the volume's alone once its other name is gone. */
-        if (r == 0 && ret->counts.failed == 0 && ret->counts.skipped == 0)
+        /* What was skipped has whatever label it has, and is the volume's alone once its other name is gone; and what
+         * moved to the last may not have been seen. */
+        if (r == 0 && ret->counts.failed == 0 && ret->counts.skipped == 0 && ret->counts.unsettled == 0)
                 r = record_xattr_finish(s->root, &begun, c->effect, f);
         return r;
 }

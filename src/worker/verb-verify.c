@@ -62,15 +62,10 @@ static int verify_root(const char *expected, Verified *v) {
         return tree->issues[0].path && tree->issues[0].label ? 0 : -ENOMEM;
 }
 
-static int verify_full(Child *child, const VerifyCall *c, const Target *target, const char *expected, int root,
-                       TreeResult *ret, Failure *f) {
+static int verify_full(Child *child, const VerifyCall *c, const char *expected, int root, TreeResult *ret,
+                       Failure *f) {
         TreeSpec spec = { .mode = TREE_VERIFY, .fd = root, .context = expected };
-        int r;
 
-        r = clone_is_part(target->fd);
-        if (r < 0)
-                return r;
-        spec.part = r > 0;
         return walk_tree(child, &spec, &c->limits, 0, ret, f);
 }
 
@@ -97,7 +92,7 @@ static int verify_beneath(Child *child, const VerifyCall *c, const Target *targe
         if (r != 0)
                 return r;
         if (c->depth == DEPTH_FULL)
-                return verify_full(child, c, target, expected, clone.root, &v->result.tree, f);
+                return verify_full(child, c, expected, clone.root, &v->result.tree, f);
 
         SampleSpec spec = {
                 .fd = clone.root,

@@ -188,6 +188,7 @@ static int verb_observe(sd_bus_message *call, void *userdata, sd_bus_error *erro
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const char *source, *type, *target;
         Mount mounts[64], here;
+        char device[16] = "";
         size_t n;
         FILE *f;
         int r;
@@ -211,8 +212,10 @@ static int verb_observe(sd_bus_message *call, void *userdata, sd_bus_error *erro
         if (r >= 0)
                 r = behaves(source, "nonsense") ? sd_bus_message_append(reply, NODE_SIGNATURE, 1, 1, 1, "rubbish")
                                                 : append_node(reply);
+        if (r >= 0 && source[0] == '/')
+                (void) snprintf(device, sizeof(device), "8:%u", device_of(source));
         if (r >= 0)
-                r = sd_bus_message_append(reply, "sb", isempty(source) ? here.fs_type : type_of(source), 0);
+                r = sd_bus_message_append(reply, "sbs", isempty(source) ? here.fs_type : type_of(source), 0, device);
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', MOUNT_FACT_SIGNATURE);
         for (size_t i = 0; i < n && r >= 0; i++)
@@ -460,7 +463,7 @@ static int verb_mark(sd_bus_message *call, void *userdata, sd_bus_error *error) 
 
 static void send_progress(sd_bus *bus, uint64_t done, uint64_t changed, uint64_t total) {
         if (sd_bus_emit_signal(bus, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS, WORKER_PROGRESS_SIGNATURE, done,
-                               changed, UINT64_C(0), UINT64_C(0), UINT64_C(0), total) < 0 ||
+                               changed, UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0), total) < 0 ||
             sd_bus_flush(bus) < 0)
                 _exit(1);
 }
@@ -510,7 +513,8 @@ static int reply_relabelled(sd_bus_message *call, const char *source) {
         if (r >= 0)
                 r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0),
                                           fails ? UINT64_C(20) : UINT64_C(0),
-                                          behaves(source, "links") ? UINT64_C(7) : UINT64_C(0));
+                                          behaves(source, "links") ? UINT64_C(7) : UINT64_C(0),
+                                          behaves(source, "restless") ? UINT64_C(3) : UINT64_C(0));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ss)");
         for (unsigned i = 0; i < 16 && fails && r >= 0; i++) {
@@ -575,7 +579,7 @@ static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *erro
         write_record(m.source, &record);
         walk(sd_bus_message_get_bus(call), m.source, true);
         if (!behaves(m.source, "walk-fails")) {
-                if (!behaves(m.source, "links"))
+                if (!behaves(m.source, "links") && !behaves(m.source, "restless"))
                         finish_record(m.source, context, generation + 2, effect);
                 volume_path(path, "root", m.source);
                 write_text(path, context);
@@ -599,7 +603,7 @@ static int reply_verified(sd_bus_message *call, const Mount *m, const char *expe
                                           matches    ? UINT64_C(0)
                                           : done > 1 ? UINT64_C(2)
                                                      : UINT64_C(1),
-                                          UINT64_C(0), behaves(m->source, "links") ? UINT64_C(7) : UINT64_C(0));
+                                          UINT64_C(0), UINT64_C(0), UINT64_C(0));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ss)");
         if (r >= 0 && !matches)

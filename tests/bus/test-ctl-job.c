@@ -27,7 +27,8 @@ enum { WAIT_USEC = 10 * G_USEC_PER_SEC };
 #define DONE "('done', {" DETAILS ", 'EntriesFailed': <uint64 0>, 'Failures': <@a(ss) []>})"
 #define FAILED                                                                                                      \
         "('EntriesFailed', {'Error': <'pvc-1: 1 of 300 entries could not be relabelled: a\\\\x0ab: no.'>, " DETAILS \
-        ", 'EntriesFailed': <uint64 1>, 'EntriesSkipped': <uint64 2>, 'Failures': <[('a\\\\x0ab', 'no')]>, "        \
+        ", 'EntriesFailed': <uint64 1>, 'EntriesSkipped': <uint64 2>, 'DirectoriesUnsettled': <uint64 0>, "         \
+        "'Failures': <[('a\\\\x0ab', 'no')]>, "                                                                     \
         "'MountsInside': <['m', 'n']>})"
 
 #define JOBS                                                                                                      \
@@ -85,7 +86,8 @@ static const Case cases[] = {
           { RELABEL, WAIT(FAILED) },
           1,
           .json = "{\"failures\":[{\"message\":\"no\",\"path\":\"a\\\\x0ab\",\"volume\":\"pvc-1\"}],\"relabel\":[{"
-                  "\"duration_usec\":402113,\"entries_changed\":250,\"entries_done\":300,\"entries_failed\":1,"
+                  "\"directories_unsettled\":0,\"duration_usec\":402113,\"entries_changed\":250,\"entries_done\":300,"
+                  "\"entries_failed\":1,"
                   "\"entries_skipped\":2,\"error\":\"pvc-1: 1 of 300 entries could not be relabelled: a\\\\x0ab: "
                   "no.\",\"job\":7,\"mounts_inside\":[\"m\",\"n\"],\"relabel\":\"walked\",\"relabel_reason\":"
                   "\"unknown\",\"relabel_text\":\"" UNKNOWN

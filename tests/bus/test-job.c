@@ -208,6 +208,9 @@ static void test_one_device(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "Busy", "volume v is on the same file system");
         g_assert_null(call_mount(f, "x", "/dev/a/walk-crawl", T1, ALWAYS_A, &error));
         assert_error(g_steal_pointer(&error), "Busy", "volume v is on the same file system");
+        /* whatever the device is called */
+        g_assert_null(call_mount(f, "x", "/dev/b/walk-crawl", T1, ALWAYS_A, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "volume v is on the same file system");
         mounted = call_mount(f, "x", "/dev/a/vdc", T1, ALWAYS_A, &error);
         g_assert_no_error(error);
         assert_label(f, "partial", CONTEXT_A);

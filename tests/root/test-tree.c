@@ -32,6 +32,23 @@ int syncfs(int fd) {
         return syncfs_error ? -1 : (int) syscall(SYS_syncfs, fd);
 }
 
+static void (*after_getdents)(void);
+
+ssize_t getdents64(int fd, void *buffer, size_t size) {
+        ssize_t n = syscall(SYS_getdents64, fd, buffer, size);
+
+        if (n > 0 && after_getdents)
+                after_getdents();
+        return n;
+}
+
+static atomic_uint n_looks;
+
+ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size) {
+        n_looks++;
+        return syscall(SYS_lgetxattr, path, name, value, size);
+}
+
 int fsync(int fd) {
         errno = fsync_error;
         return fsync_error ? -1 : (int) syscall(SYS_fsync, fd);
@@ -204,7 +221,7 @@ static void test_kinds(gconstpointer fs_type) {
  */
 static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
         g_auto(Scene) s = { .fd = -1 };
-        uint64_t ctimes[3000];
+        uint64_t ctimes[3000], right = 0;
         char name[16];
 
         if (!scene_enter(&s, fs_type, NULL))
@@ -212,18 +229,25 @@ static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
                 (void) snprintf(name, sizeof(name), "%u", i);
                 write_file(name);
-                set_label(name, i % 7 == 3 ? WANTED : OTHER);
+                right += i % 100 == 50;
+                set_label(name, i % 100 == 50 ? WANTED : OTHER);
                 ctimes[i] = ctime_of(name);
         }
         let_clock_tick();
         {
-                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+                /* one thread, so that what comes in a row is known */
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .threads = 1 });
+                uint64_t wrong = G_N_ELEMENTS(ctimes) - right + 1;
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
+                if (strcmp(fs_type, "ext4") == 0)
+                        g_assert_cmpuint(r.counts.changed, >, wrong);
+                else
+                        g_assert_cmpuint(r.counts.changed, ==, wrong);
         }
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
                 (void) snprintf(name, sizeof(name), "%u", i);
-                if (i % 7 == 3)
+                if (i % 100 == 50)
                         g_assert_cmpuint(ctime_of(name), ==, ctimes[i]);
                 else
                         g_assert_cmpuint(ctime_of(name), >, ctimes[i]);
@@ -607,12 +631,20 @@ static void exchange(unsigned i) {
         (void) renameat2(AT_FDCWD, "d/dir", AT_FDCWD, "d/link", RENAME_EXCHANGE);
 }
 
+static void assert_labels_inside(int fd, unsigned n, const char *label) {
+        for (unsigned i = 0; i < n; i++) {
+                g_autofree char *path = g_strdup_printf("/proc/self/fd/%i/%u", fd, i);
+
+                assert_label(path, label);
+        }
+}
+
 static void test_exchange(void) {
         g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = exchange };
         char name[64];
         pthread_t thread;
-        int fd;
+        int fd, inside;
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("outside", 0755));
@@ -625,24 +657,38 @@ static void test_exchange(void) {
                 (void) snprintf(name, sizeof(name), "volume/d/dir/%u", i);
                 write_file(name);
         }
+        inside = open("volume/d/dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(inside);
         must(symlink("../../outside", "volume/d/link"));
         fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         must(fd);
         must(fchdir(fd));
         g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
         for (unsigned i = 0; i < 300; i++) {
-                g_auto(TreeResult) r = walk(
-                        (TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .context = i % 2 ? WANTED : OTHER, .threads = 2 });
+                const char *label = i % 2 ? WANTED : OTHER;
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .context = label, .threads = 2 });
 
                 /* it may be found to change too fast, but in no other way wrong */
                 g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
+                if (r.counts.failed == 0 && r.counts.unsettled == 0)
+                        assert_labels_inside(inside, 50, label);
         }
         atomic_store(&m.stop, true);
         pthread_join(thread, NULL);
         g_assert_cmpuint(m.rounds, >, 1000);
+        g_usleep(100000);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, ==, 0);
+                assert_labels_inside(inside, 50, WANTED);
+        }
         assert_label("../outside", "");
         assert_label("../outside/file", "");
         assert_label("../outside/dir", "");
+        close(inside);
         close(fd);
         must(fchdir(s.fd));
 }
@@ -772,10 +818,45 @@ static void move_back(unsigned i) {
         (void) rename("19/wrong", "00/wrong");
 }
 
+static void write_wrong_file(const char *path) {
+        write_file(path);
+}
+
+/* Its times say that nothing has happened to it for long. */
+static void write_wrong_dir(const char *path) {
+        must(mkdir(path, 0755));
+        for (unsigned i = 0; i < 50; i++) {
+                g_autofree char *file = g_strdup_printf("%s/%u", path, i);
+
+                write_file(file);
+        }
+}
+
+static void spoil_file(const char *path) {
+        set_label(path, OTHER);
+}
+
+static void spoil_dir(const char *path) {
+        for (unsigned i = 0; i < 50; i++) {
+                g_autofree char *file = g_strdup_printf("%s/%u", path, i);
+
+                set_label(file, OTHER);
+        }
+}
+
+typedef struct Moved {
+        void (*write)(const char *path);
+        void (*spoil)(const char *path);
+        uint64_t wrong;
+} Moved;
+
+static const Moved moved_file = { write_wrong_file, spoil_file, 1 }, moved_dir = { write_wrong_dir, spoil_dir, 50 };
+
 /* One of the two directories is walked before the move and the other one after it, so in one direction the first pass
  * finds nothing to write. */
-static void test_one_moved_meanwhile(void) {
+static void test_one_moved_meanwhile(gconstpointer data) {
         g_auto(Scene) s = { .fd = -1 };
+        const Moved *moved = data;
         char name[64];
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
@@ -787,7 +868,7 @@ static void test_one_moved_meanwhile(void) {
                 (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
                 write_file(name);
         }
-        write_file("00/wrong");
+        moved->write("00/wrong");
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
 
@@ -797,7 +878,7 @@ static void test_one_moved_meanwhile(void) {
                 Meddler m = { .meddle = back ? move_back : move_there };
                 pthread_t thread;
 
-                set_label(back ? "19/wrong" : "00/wrong", OTHER);
+                moved->spoil(back ? "19/wrong" : "00/wrong");
                 g_usleep(100000);
                 g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
                 {
@@ -805,12 +886,92 @@ static void test_one_moved_meanwhile(void) {
                                 (TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000, .threads = 1 });
 
                         g_assert_cmpuint(r.counts.failed, ==, 0);
-                        g_assert_cmpuint(r.counts.changed, ==, 1);
+                        g_assert_cmpuint(r.counts.changed, ==, moved->wrong);
+                        g_assert_cmpuint(r.counts.unsettled, ==, 0);
                 }
                 atomic_store(&m.stop, true);
                 pthread_join(thread, NULL);
                 assert_all_right(s.fd, 0);
         }
+}
+
+/* What is at rest is walked once, also if the root was written to just before, as its record is; times in the future
+ * or long ago are no sign of anything. */
+static void test_at_rest(void) {
+        const struct timespec future[2] = { { .tv_sec = 4000000000 }, { .tv_sec = 4000000000 } },
+                              past[2] = { { .tv_sec = -1000 }, { .tv_sec = -1000 } };
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("future", 0755));
+        must(mkdir("past", 0755));
+        write_file("future/file");
+        write_file("past/file");
+        must(utimensat(AT_FDCWD, "future", future, 0));
+        must(utimensat(AT_FDCWD, "past", past, 0));
+        g_usleep(100000);
+        must(setxattr(".", "trusted.selvol", "x", 1, 0));
+        n_looks = 0;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, 5);
+                g_assert_cmpuint(r.counts.unsettled, ==, 0);
+        }
+        g_assert_cmpuint(n_looks, ==, 4); /* the root is looked at by its descriptor */
+        assert_all_right(s.fd, 5);
+}
+
+static void rename_dir(void) {
+        static bool there;
+
+        must(rename(there ? "d/there" : "d/here", there ? "d/here" : "d/there"));
+        there = !there;
+}
+
+/* A directory that is never where it was read to be is not given up as removed. */
+static void test_never_there(void) {
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("d", 0755));
+        must(mkdir("d/here", 0755));
+        write_file("d/here/file");
+        after_getdents = rename_dir;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .threads = 1 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                assert_issue(&r, ".", EBUSY);
+        }
+        after_getdents = NULL;
+        assert_label(".", "");
+}
+
+static void swap_files(unsigned i) {
+        (void) rename(i % 2 ? "00/a" : "00/b", i % 2 ? "00/b" : "00/a");
+}
+
+/* Nothing is left to do, but as files move all the time one might have been missed. */
+static void test_restless(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = swap_files };
+        pthread_t thread;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("00", 0755));
+        write_file("00/a");
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, >, 0);
+        }
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        assert_all_right(s.fd, 3);
 }
 
 static void create_files(unsigned i) {
@@ -995,7 +1156,11 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree/hard-links", test_hard_links);
         g_test_add_func("/tree/exchange", test_exchange);
         g_test_add_func("/tree/moved-meanwhile", test_moved_meanwhile);
-        g_test_add_func("/tree/one-moved-meanwhile", test_one_moved_meanwhile);
+        g_test_add_data_func("/tree/one-moved-meanwhile/file", &moved_file, test_one_moved_meanwhile);
+        g_test_add_data_func("/tree/one-moved-meanwhile/directory", &moved_dir, test_one_moved_meanwhile);
+        g_test_add_func("/tree/at-rest", test_at_rest);
+        g_test_add_func("/tree/never-there", test_never_there);
+        g_test_add_func("/tree/restless", test_restless);
         g_test_add_func("/tree/never-at-rest", test_never_at_rest);
         g_test_add_func("/tree/sync-fails", test_sync_fails);
         g_test_add_func("/tree/right-but-immutable", test_right_but_immutable);

@@ -93,6 +93,12 @@ def judge(text):
     return wrong
 
 
+def is_a_good_neighbour(text):
+    """A walk gives way to others: less than the default of 100."""
+    weights = {key: value for key, value in settings(text) if key in {"CPUWeight", "IOWeight"}}
+    return len(weights) == 2 and all(value.isdecimal() and 1 <= int(value) < 100 for value in weights.values())
+
+
 def self_test():
     """Every entry of the list is noticed, and nothing else."""
     tests = []
@@ -115,6 +121,9 @@ def self_test():
         ("LimitNOFILE=524288 is noticed", bool(judge("[Service]\nLimitNOFILE=524288\n"))),
         ("LimitNOFILE=1024:524288 is noticed", bool(judge("[Service]\nLimitNOFILE=1024:524288\n"))),
         ("LimitNOFILE=1024:65536 is harmless", not judge("[Service]\nLimitNOFILE=1024:65536\n")),
+        ("weights are noticed", is_a_good_neighbour("[Service]\nCPUWeight=50\nIOWeight=50\n")),
+        ("missing weights are noticed", not is_a_good_neighbour("[Service]\nCPUWeight=50\n")),
+        ("high weights are noticed", not is_a_good_neighbour("[Service]\nCPUWeight=50\nIOWeight=100\n")),
         ("safe hardening is harmless", not judge("[Service]\nNoNewPrivileges=yes\nSystemCallFilter=@mount\n"
                                                  "ProtectClock=yes\nDevicePolicy=closed\nMemoryDenyWriteExecute=yes\n")),
     ]
@@ -128,6 +137,8 @@ def main():
              + sorted(units.glob("selvol-worker.service.d/*.conf")) if p.is_file()]
     for path in found:
         wrong = judge(path.read_text(encoding="utf-8"))
+        if path.parent == units and not is_a_good_neighbour(path.read_text(encoding="utf-8")):
+            wrong.append("CPUWeight= and IOWeight= are not below 100")
         tests.append((path.relative_to(units.parent).as_posix(), not wrong, wrong))
 
     print(f"1..{len(tests) + (not found)}")
