@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "scene.h"
+
+bool scene_enter(Scene *s, const char *fs_type, const char *options) {
+        static unsigned n;
+        g_autofree char *name = path_printf("tree-%u", n++), *image = NULL;
+
+        *s = (Scene){ .path = path_printf(TEST_TARGETS "/%s", name), .fd = -1 };
+        must(mkdir(s->path, 0755));
+        if (strcmp(fs_type, "tmpfs") == 0)
+                must(mount("tmpfs", s->path, "tmpfs", 0, options));
+        else {
+                image = make_image(name, fs_type);
+                if (!image)
+                        return false;
+                g_assert_true(run("mount", "-o", options ? options : "loop", image, s->path, NULL));
+        }
+        s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(s->fd);
+        must(fchdir(s->fd));
+        return true;
+}
+
+void scene_leave(Scene *s) {
+        must(chdir("/"));
+        if (s->fd >= 0)
+                close(s->fd);
+        if (s->path)
+                (void) umount2(s->path, MNT_DETACH);
+        g_free(s->path);
+}
+void write_file(const char *path) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+        must(fd);
+        close(fd);
+}
+
+void set_label(const char *path, const char *label) {
+        must(lsetxattr(path, LABEL, label, strlen(label) + 1, 0));
+}
+
+char *get_label(const char *path) {
+        char buffer[256] = "";
+        ssize_t n = lgetxattr(path, LABEL, buffer, sizeof(buffer) - 1);
+
+        g_assert_true(n >= 0 || errno == ENODATA);
+        return g_strdup(n < 0 ? "" : buffer);
+}
+
+TreeResult walk(TreeSpec spec) {
+        TreeResult result = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        if (spec.mode != TREE_COUNT && !spec.context)
+                spec.context = WANTED;
+        r = tree_walk(&spec, &result, &f);
+        if (r != 0)
+                g_error("tree_walk: %i %s", r, f.message ? f.message : "");
+        return result;
+}
+void assert_issue(const TreeResult *r, const char *path, int error) {
+        for (size_t i = 0; i < r->n_issues; i++)
+                if (g_strcmp0(r->issues[i].path, path) == 0) {
+                        g_assert_cmpint(r->issues[i].error, ==, error);
+                        return;
+                }
+        g_error("no issue names %s", path);
+}
+
+void assert_all_right(int fd, uint64_t entries) {
+        g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = fd });
+
+        for (size_t i = 0; i < r.n_issues; i++)
+                g_test_message("%s: '%s' %i", r.issues[i].path, r.issues[i].label, r.issues[i].error);
+        g_assert_cmpuint(r.counts.mismatched, ==, 0);
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        if (entries > 0)
+                g_assert_cmpuint(r.counts.done, ==, entries);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+#include "scene.h"
+
+/* Trees that others change while they are walked. */
+
+/* In the place of the C library's, for the code that is tested too. */
+static void (*after_getdents)(void);
+
+ssize_t getdents64(int fd, void *buffer, size_t size) {
+        ssize_t n = syscall(SYS_getdents64, fd, buffer, size);
+
+        if (n > 0 && after_getdents)
+                after_getdents();
+        return n;
+}
+
+static atomic_uint n_looks;
+
+ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size) {
+        n_looks++;
+        return syscall(SYS_lgetxattr, path, name, value, size);
+}
+
+typedef struct Meddler {
+        void (*meddle)(unsigned i);
+        atomic_bool stop;
+        unsigned long rounds;
+} Meddler;
+
+static void *run_meddler(void *userdata) {
+        Meddler *m = userdata;
+
+        for (unsigned i = 0; !atomic_load(&m->stop); i++) {
+                m->meddle(i);
+                m->rounds++;
+        }
+        return NULL;
+}
+
+/* A directory and a symbolic link that leads outside, exchanged as fast as can be. */
+static void exchange(unsigned i) {
+        (void) renameat2(AT_FDCWD, "d/dir", AT_FDCWD, "d/link", RENAME_EXCHANGE);
+}
+
+static void assert_labels_inside(int fd, unsigned n, const char *label) {
+        for (unsigned i = 0; i < n; i++) {
+                g_autofree char *path = g_strdup_printf("/proc/self/fd/%i/%u", fd, i);
+
+                assert_label(path, label);
+        }
+}
+
+static void test_exchange(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = exchange };
+        char name[64];
+        pthread_t thread;
+        int fd, inside;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("outside", 0755));
+        write_file("outside/file");
+        must(mkdir("outside/dir", 0755));
+        must(mkdir("volume", 0755));
+        must(mkdir("volume/d", 0755));
+        must(mkdir("volume/d/dir", 0755));
+        for (unsigned i = 0; i < 50; i++) {
+                (void) snprintf(name, sizeof(name), "volume/d/dir/%u", i);
+                write_file(name);
+        }
+        inside = open("volume/d/dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(inside);
+        must(symlink("../../outside", "volume/d/link"));
+        fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        must(fchdir(fd));
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        for (unsigned i = 0; i < 300; i++) {
+                const char *label = i % 2 ? WANTED : OTHER;
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .context = label, .threads = 2 });
+
+                /* it may be found to change too fast, but in no other way wrong */
+                g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
+                if (r.counts.failed == 0 && r.counts.unsettled == 0)
+                        assert_labels_inside(inside, 50, label);
+        }
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        g_assert_cmpuint(m.rounds, >, 1000);
+        g_usleep(100000);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, ==, 0);
+                assert_labels_inside(inside, 50, WANTED);
+        }
+        assert_label("../outside", "");
+        assert_label("../outside/file", "");
+        assert_label("../outside/dir", "");
+        close(inside);
+        close(fd);
+        must(fchdir(s.fd));
+}
+
+enum { MEDDLE_DIRS = 20, MEDDLE_MOVES = 400 };
+
+/* Files appear, vanish, and move to directories that may have been walked already, or not yet. */
+static void move_about(unsigned i) {
+        char from[64], to[64];
+
+        if (i >= MEDDLE_MOVES) {
+                g_usleep(1000);
+                return;
+        }
+        (void) snprintf(from, sizeof(from), "%02u/%u", i % MEDDLE_DIRS, i);
+        (void) snprintf(to, sizeof(to), "%02u/moved-%u", (i * 7 + 3) % MEDDLE_DIRS, i);
+        if (i % 3 == 0)
+                must(unlink(from));
+        else
+                must(rename(from, to));
+        (void) snprintf(to, sizeof(to), "%02u/new-%u", (i * 11 + 5) % MEDDLE_DIRS, i);
+        write_file(to);
+        if (i % 10 == 0) {
+                (void) snprintf(from, sizeof(from), "%02u/sub-%u", i % MEDDLE_DIRS, i);
+                must(mkdir(from, 0755));
+                (void) snprintf(to, sizeof(to), "%02u/sub-%u/file", i % MEDDLE_DIRS, i);
+                write_file(to);
+        }
+        g_usleep(1000);
+}
+
+static void test_changes_meanwhile(gconstpointer fs_type) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = move_about };
+        char name[64];
+        pthread_t thread;
+
+        if (!scene_enter(&s, fs_type, NULL))
+                return;
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned i = 0; i < 2000; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
+                write_file(name);
+        }
+        g_usleep(100000); /* all of that is long ago */
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                /* slow enough for everything to happen during the first pass */
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1500 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        g_assert_cmpuint(m.rounds, >, MEDDLE_MOVES);
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        assert_all_right(s.fd, 0);
+}
+
+/* Wrong files move, once each, between directories that are all right otherwise, and the times of these are set back
+ * as rsync(1) and tar(1) do. */
+static void move_wrong(unsigned i) {
+        const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+        char from[64], to[64], d[8];
+
+        if (i >= MEDDLE_DIRS) {
+                g_usleep(1000);
+                return;
+        }
+        (void) snprintf(from, sizeof(from), "%02u/wrong-%u", i, i);
+        (void) snprintf(to, sizeof(to), "%02u/moved-%u", (i + 7) % MEDDLE_DIRS, i);
+        must(rename(from, to));
+        (void) snprintf(d, sizeof(d), "%02u", i);
+        must(utimensat(AT_FDCWD, d, old, 0));
+        (void) snprintf(d, sizeof(d), "%02u", (i + 7) % MEDDLE_DIRS);
+        must(utimensat(AT_FDCWD, d, old, 0));
+        g_usleep(40000);
+}
+
+static void test_moved_meanwhile(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = move_wrong };
+        char name[64];
+        pthread_t thread;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned i = 0; i < 2000; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
+                write_file(name);
+        }
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/wrong-%u", i, i);
+                write_file(name);
+        }
+        g_usleep(100000);
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1500 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, MEDDLE_DIRS);
+        }
+        g_assert_cmpuint(m.rounds, >, MEDDLE_DIRS);
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        assert_all_right(s.fd, 0);
+}
+
+static void move_there(unsigned i) {
+        g_usleep(500000);
+        (void) rename("00/wrong", "19/wrong");
+}
+
+static void move_back(unsigned i) {
+        g_usleep(500000);
+        (void) rename("19/wrong", "00/wrong");
+}
+
+static void write_wrong_file(const char *path) {
+        write_file(path);
+}
+
+/* Its times say that nothing has happened to it for long. */
+static void write_wrong_dir(const char *path) {
+        must(mkdir(path, 0755));
+        for (unsigned i = 0; i < 50; i++) {
+                g_autofree char *file = g_strdup_printf("%s/%u", path, i);
+
+                write_file(file);
+        }
+}
+
+static void spoil_file(const char *path) {
+        set_label(path, OTHER);
+}
+
+static void spoil_dir(const char *path) {
+        for (unsigned i = 0; i < 50; i++) {
+                g_autofree char *file = g_strdup_printf("%s/%u", path, i);
+
+                set_label(file, OTHER);
+        }
+}
+
+typedef struct Moved {
+        void (*write)(const char *path);
+        void (*spoil)(const char *path);
+        uint64_t wrong;
+} Moved;
+
+static const Moved moved_file = { write_wrong_file, spoil_file, 1 }, moved_dir = { write_wrong_dir, spoil_dir, 50 };
+
+/* One of the two directories is walked before the move and the other one after it, so in one direction the first pass
+ * finds nothing to write. */
+static void test_one_moved_meanwhile(gconstpointer data) {
+        g_auto(Scene) s = { .fd = -1 };
+        const Moved *moved = data;
+        char name[64];
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned i = 0; i < 1000; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
+                write_file(name);
+        }
+        moved->write("00/wrong");
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        for (unsigned back = 0; back < 2; back++) {
+                Meddler m = { .meddle = back ? move_back : move_there };
+                pthread_t thread;
+
+                moved->spoil(back ? "19/wrong" : "00/wrong");
+                g_usleep(100000);
+                g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+                {
+                        g_auto(TreeResult) r = walk(
+                                (TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000, .threads = 1 });
+
+                        g_assert_cmpuint(r.counts.failed, ==, 0);
+                        g_assert_cmpuint(r.counts.changed, ==, moved->wrong);
+                        g_assert_cmpuint(r.counts.unsettled, ==, 0);
+                }
+                atomic_store(&m.stop, true);
+                pthread_join(thread, NULL);
+                assert_all_right(s.fd, 0);
+        }
+}
+
+/* What is at rest is walked once, also if the root was written to just before, as its record is; times in the future
+ * or long ago are no sign of anything. */
+static void test_at_rest(void) {
+        const struct timespec future[2] = { { .tv_sec = 4000000000 }, { .tv_sec = 4000000000 } },
+                              past[2] = { { .tv_sec = -1000 }, { .tv_sec = -1000 } };
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("future", 0755));
+        must(mkdir("past", 0755));
+        write_file("future/file");
+        write_file("past/file");
+        must(utimensat(AT_FDCWD, "future", future, 0));
+        must(utimensat(AT_FDCWD, "past", past, 0));
+        g_usleep(100000);
+        must(setxattr(".", "trusted.selvol", "x", 1, 0));
+        n_looks = 0;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, 5);
+                g_assert_cmpuint(r.counts.unsettled, ==, 0);
+        }
+        g_assert_cmpuint(n_looks, ==, 4); /* the root is looked at by its descriptor */
+        assert_all_right(s.fd, 5);
+}
+
+static void rename_dir(void) {
+        static bool there;
+
+        must(rename(there ? "d/there" : "d/here", there ? "d/here" : "d/there"));
+        there = !there;
+}
+
+/* A directory that is never where it was read to be is not given up as removed. */
+static void test_never_there(void) {
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("d", 0755));
+        must(mkdir("d/here", 0755));
+        write_file("d/here/file");
+        after_getdents = rename_dir;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .threads = 1 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                assert_issue(&r, ".", EBUSY);
+        }
+        after_getdents = NULL;
+        assert_label(".", "");
+}
+
+static void swap_files(unsigned i) {
+        (void) rename(i % 2 ? "00/a" : "00/b", i % 2 ? "00/b" : "00/a");
+}
+
+/* Nothing is left to do, but as files move all the time one might have been missed. */
+static void test_restless(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = swap_files };
+        pthread_t thread;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("00", 0755));
+        write_file("00/a");
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, >, 0);
+        }
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        assert_all_right(s.fd, 3);
+}
+
+static void create_files(unsigned i) {
+        char name[32];
+
+        (void) snprintf(name, sizeof(name), "00/new-%u", i);
+        write_file(name);
+        g_usleep(5000);
+}
+
+/* A tree that nobody leaves alone is not called done. */
+static void test_never_at_rest(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        Meddler m = { .meddle = create_files };
+        pthread_t thread;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        must(mkdir("00", 0755));
+        for (unsigned i = 0; i < 50; i++) {
+                g_autofree char *name = g_strdup_printf("00/%u", i);
+
+                write_file(name);
+        }
+        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                assert_issue(&r, ".", EBUSY);
+        }
+        assert_label(".", "");
+        atomic_store(&m.stop, true);
+        pthread_join(thread, NULL);
+        g_usleep(100000);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        assert_all_right(s.fd, 0);
+}
+
+int main(int argc, char **argv) {
+        static const char *const fs_types[] = { "tmpfs", "ext4", "xfs", "btrfs" };
+
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
+                g_autofree char *path = g_strdup_printf("/tree-moves/changes-meanwhile/%s", fs_types[i]);
+
+                g_test_add_data_func(path, fs_types[i], test_changes_meanwhile);
+        }
+        g_test_add_func("/tree-moves/exchange", test_exchange);
+        g_test_add_func("/tree-moves/moved-meanwhile", test_moved_meanwhile);
+        g_test_add_data_func("/tree-moves/one-moved-meanwhile/file", &moved_file, test_one_moved_meanwhile);
+        g_test_add_data_func("/tree-moves/one-moved-meanwhile/directory", &moved_dir, test_one_moved_meanwhile);
+        g_test_add_func("/tree-moves/at-rest", test_at_rest);
+        g_test_add_func("/tree-moves/never-there", test_never_there);
+        g_test_add_func("/tree-moves/restless", test_restless);
+        g_test_add_func("/tree-moves/never-at-rest", test_never_at_rest);
+        return g_test_run();
+}
