@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 
 #include "basic/time-util.h"
@@ -112,7 +113,7 @@ static bool looks_first(Thread *t, const char *name) {
         if (w->spec->blind)
                 return false;
         t->wrong_in_row++;
-        return !(name && w->ext4 && t->wrong_here++ % LOOK_EVERY >= LOOK_FIRST);
+        return !(name && w->fs_magic == EXT4_SUPER_MAGIC && t->wrong_here++ % LOOK_EVERY >= LOOK_FIRST);
 }
 
 /* path is what name in d is called from where the thread is; "." is d itself. */

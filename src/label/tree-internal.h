@@ -97,7 +97,7 @@ typedef struct Thread {
 struct Walk {
         const TreeSpec *spec;
         size_t context_size; /* with the trailing NUL, as it is written */
-        bool ext4;           /* see tree-entry.c for what that makes better */
+        long fs_magic;       /* statfs(2)'s; see tree-entry.c for ext4, tree-dir.c for xfs */
         unsigned pass;
         uint64_t since_nsec;        /* when the first pass began, less what a clock may lag behind */
         uint64_t pass_since_nsec;   /* the same of this pass */

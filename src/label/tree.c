@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <linux/magic.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -217,10 +217,10 @@ static int check_file_system(const TreeSpec *spec, Failure *f) {
         return 0;
 }
 
-static bool is_ext4(int fd) {
+static long find_magic(int fd) {
         struct statfs sfs;
 
-        return fstatfs(fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
+        return fstatfs(fd, &sfs) < 0 ? 0 : (long) sfs.f_type;
 }
 
 static void *run_sync(void *userdata) {
@@ -308,7 +308,7 @@ static int walk_prepare(Walk *w, const TreeSpec *spec) {
         *w = (Walk){
                 .spec = spec,
                 .context_size = spec->context ? strlen(spec->context) + 1 : 0,
-                .ext4 = is_ext4(spec->fd),
+                .fs_magic = find_magic(spec->fd),
         };
         r = pthread_condattr_init(&monotonic);
         if (r == 0)
@@ -336,6 +336,14 @@ void tree_result_done(TreeResult *r) {
         *r = (TreeResult){ 0 };
 }
 
+/* Where threads share the table of descriptors the kernel waits for an RCU grace period, some milliseconds, each time
+ * that it grows (expand_fdtable()); now they don't yet. It never shrinks. */
+static void make_room_for_descriptors(int fd) {
+        enum { DESCRIPTORS = 8191 };
+
+        fd_close(fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
+}
+
 static int walk(Walk *w, TreeResult *ret) {
         unsigned n = choose_threads(w->spec->threads);
         _cleanup_free_ char *label = NULL;
@@ -349,6 +357,7 @@ static int walk(Walk *w, TreeResult *ret) {
         memset(threads, 0, n * sizeof(Thread));
         for (unsigned i = 0; i < n; i++)
                 threads[i].walk = w;
+        make_room_for_descriptors(w->spec->fd);
         if (w->spec->mode != TREE_COUNT) {
                 r = selinux_read_label(w->spec->fd, &label);
                 if (r < 0)

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "volumes.h"
@@ -57,6 +58,40 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(rest.walk.counts.changed, ==, n - labelled);
         assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 3);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
+}
+
+/* So it does in a directory of very many files. It takes some milliseconds; here the machine may have other things to
+ * do. */
+static void test_hang_up_in_large_directory(void) {
+        enum { FILES = 100000 };
+        g_autoptr(TestVolume) v = volume_mount("large", "tmpfs", 0);
+        g_autoptr(sd_bus) bus = worker_dial(worker);
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        RelabelArguments a = live(v, LABEL_1);
+        Progress progress = { 0 };
+        gint64 start, usec;
+        unsigned labelled;
+
+        for (unsigned i = 0; i < FILES; i++) {
+                g_autofree char *path = path_printf("%s/%u", v->target, i);
+
+                must(mknod(path, S_IFREG | 0600, 0));
+        }
+        a.entries_per_sec = FILES / 10;
+        watch_progress(bus, &progress);
+        send_relabel(bus, &a, &reply);
+        wait_for_progress(bus, &progress, 2, &reply);
+
+        start = g_get_monotonic_time();
+        must(shutdown(sd_bus_get_fd(bus), SHUT_WR));
+        wait_for_end(bus);
+        usec = g_get_monotonic_time() - start;
+        g_test_message("gone after %i µs", (int) usec);
+        g_assert_cmpint(usec, <, G_USEC_PER_SEC);
+        labelled = count_labelled(v->target, LABEL_1);
+        g_assert_cmpint(labelled, >, 0);
+        g_assert_cmpint(labelled, <, FILES);
+        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
 }
 
 /* Killed anywhere, the volume says that it is not done, and the next relabel does it. */
@@ -218,6 +253,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(hang_up, fs_type, test_hang_up);
                 g_test_add_data_func(killed, fs_type, test_killed_anytime);
         }
+        g_test_add_func("/interrupted/hang-up/large-directory", test_hang_up_in_large_directory);
         for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
                 g_autofree char *path = path_printf("/interrupted/killed/%s", kills[i].name);
                 g_test_add_data_func(path, &kills[i], test_killed_at);
