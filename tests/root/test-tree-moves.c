@@ -30,6 +30,7 @@ ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size) 
 }
 
 typedef struct Meddler {
+        pthread_t thread;
         void (*meddle)(unsigned i);
         atomic_bool stop;
         unsigned long rounds;
@@ -43,6 +44,15 @@ static void *run_meddler(void *userdata) {
                 m->rounds++;
         }
         return NULL;
+}
+
+static void meddler_start(Meddler *m) {
+        g_assert_cmpint(pthread_create(&m->thread, NULL, run_meddler, m), ==, 0);
+}
+
+static void meddler_stop(Meddler *m) {
+        atomic_store(&m->stop, true);
+        g_assert_cmpint(pthread_join(m->thread, NULL), ==, 0);
 }
 
 /* A directory and a symbolic link that leads outside, exchanged as fast as can be. */
@@ -62,7 +72,6 @@ static void test_exchange(void) {
         g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = exchange };
         char name[64];
-        pthread_t thread;
         int fd, inside;
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
@@ -82,7 +91,7 @@ static void test_exchange(void) {
         fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         must(fd);
         must(fchdir(fd));
-        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        meddler_start(&m);
         for (unsigned i = 0; i < 300; i++) {
                 const char *label = i % 2 ? WANTED : OTHER;
                 g_auto(TreeResult) r =
@@ -93,8 +102,7 @@ static void test_exchange(void) {
                 if (r.counts.failed == 0 && r.counts.unsettled == 0)
                         assert_labels_inside(inside, 50, label);
         }
-        atomic_store(&m.stop, true);
-        pthread_join(thread, NULL);
+        meddler_stop(&m);
         g_assert_cmpuint(m.rounds, >, 1000);
         g_usleep(100000);
         {
@@ -113,6 +121,20 @@ static void test_exchange(void) {
 }
 
 enum { MEDDLE_DIRS = 20, MEDDLE_MOVES = 400 };
+
+/* Directories 00 to 19, and so many files in them by turns. */
+static void write_dirs(unsigned n_files) {
+        char name[64];
+
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
+                (void) snprintf(name, sizeof(name), "%02u", i);
+                must(mkdir(name, 0755));
+        }
+        for (unsigned i = 0; i < n_files; i++) {
+                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
+                write_file(name);
+        }
+}
 
 /* Files appear, vanish, and move to directories that may have been walked already, or not yet. */
 static void move_about(unsigned i) {
@@ -142,21 +164,12 @@ static void move_about(unsigned i) {
 static void test_changes_meanwhile(gconstpointer fs_type) {
         g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = move_about };
-        char name[64];
-        pthread_t thread;
 
         if (!scene_enter(&s, fs_type, NULL))
                 return;
-        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
-                (void) snprintf(name, sizeof(name), "%02u", i);
-                must(mkdir(name, 0755));
-        }
-        for (unsigned i = 0; i < 2000; i++) {
-                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
-                write_file(name);
-        }
+        write_dirs(2000);
         g_usleep(100000); /* all of that is long ago */
-        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        meddler_start(&m);
         {
                 /* slow enough for everything to happen during the first pass */
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1500 });
@@ -164,8 +177,7 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
                 g_assert_cmpuint(r.counts.failed, ==, 0);
         }
         g_assert_cmpuint(m.rounds, >, MEDDLE_MOVES);
-        atomic_store(&m.stop, true);
-        pthread_join(thread, NULL);
+        meddler_stop(&m);
         assert_all_right(s.fd, 0);
 }
 
@@ -193,17 +205,9 @@ static void test_moved_meanwhile(void) {
         g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = move_wrong };
         char name[64];
-        pthread_t thread;
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
-        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
-                (void) snprintf(name, sizeof(name), "%02u", i);
-                must(mkdir(name, 0755));
-        }
-        for (unsigned i = 0; i < 2000; i++) {
-                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
-                write_file(name);
-        }
+        write_dirs(2000);
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
 
@@ -214,7 +218,7 @@ static void test_moved_meanwhile(void) {
                 write_file(name);
         }
         g_usleep(100000);
-        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        meddler_start(&m);
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1500 });
 
@@ -222,8 +226,7 @@ static void test_moved_meanwhile(void) {
                 g_assert_cmpuint(r.counts.changed, ==, MEDDLE_DIRS);
         }
         g_assert_cmpuint(m.rounds, >, MEDDLE_DIRS);
-        atomic_store(&m.stop, true);
-        pthread_join(thread, NULL);
+        meddler_stop(&m);
         assert_all_right(s.fd, 0);
 }
 
@@ -276,17 +279,9 @@ static const Moved moved_file = { write_wrong_file, spoil_file, 1 }, moved_dir =
 static void test_one_moved_meanwhile(gconstpointer data) {
         g_auto(Scene) s = { .fd = -1 };
         const Moved *moved = data;
-        char name[64];
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
-        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
-                (void) snprintf(name, sizeof(name), "%02u", i);
-                must(mkdir(name, 0755));
-        }
-        for (unsigned i = 0; i < 1000; i++) {
-                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
-                write_file(name);
-        }
+        write_dirs(1000);
         moved->write("00/wrong");
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
@@ -295,11 +290,10 @@ static void test_one_moved_meanwhile(gconstpointer data) {
         }
         for (unsigned back = 0; back < 2; back++) {
                 Meddler m = { .meddle = back ? move_back : move_there };
-                pthread_t thread;
 
                 moved->spoil(back ? "19/wrong" : "00/wrong");
                 g_usleep(100000);
-                g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+                meddler_start(&m);
                 {
                         g_auto(TreeResult) r = walk(
                                 (TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000, .threads = 1 });
@@ -308,8 +302,7 @@ static void test_one_moved_meanwhile(gconstpointer data) {
                         g_assert_cmpuint(r.counts.changed, ==, moved->wrong);
                         g_assert_cmpuint(r.counts.unsettled, ==, 0);
                 }
-                atomic_store(&m.stop, true);
-                pthread_join(thread, NULL);
+                meddler_stop(&m);
                 assert_all_right(s.fd, 0);
         }
 }
@@ -376,20 +369,18 @@ static void swap_files(unsigned i) {
 static void test_restless(void) {
         g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = swap_files };
-        pthread_t thread;
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("00", 0755));
         write_file("00/a");
-        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        meddler_start(&m);
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 g_assert_cmpuint(r.counts.unsettled, >, 0);
         }
-        atomic_store(&m.stop, true);
-        pthread_join(thread, NULL);
+        meddler_stop(&m);
         assert_all_right(s.fd, 3);
 }
 
@@ -405,7 +396,6 @@ static void create_files(unsigned i) {
 static void test_never_at_rest(void) {
         g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = create_files };
-        pthread_t thread;
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("00", 0755));
@@ -414,7 +404,7 @@ static void test_never_at_rest(void) {
 
                 write_file(name);
         }
-        g_assert_cmpint(pthread_create(&thread, NULL, run_meddler, &m), ==, 0);
+        meddler_start(&m);
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000 });
 
@@ -422,8 +412,7 @@ static void test_never_at_rest(void) {
                 assert_issue(&r, ".", EBUSY);
         }
         assert_label(".", "");
-        atomic_store(&m.stop, true);
-        pthread_join(thread, NULL);
+        meddler_stop(&m);
         g_usleep(100000);
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
