@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 
 #include "basic/cleanup.h"
+
+/* Reading a directory is no use of it, so its atime stays. */
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME)
 
 /* Opens what is beneath a directory without following any symbolic or magic link (openat2(2), Linux 5.6). Interrupted
  * lookups and those beside a rename are tried again; O_NOATIME is left out where the caller may not have it.

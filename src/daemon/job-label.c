@@ -18,10 +18,14 @@ static const char *const relabelled_table[RELABELLED_VALUES] = {
 };
 DEFINE_STRING_TABLE(relabelled, Relabelled);
 
+RecordEffect job_effect(const Job *job) {
+        return job->walk.relabelled == RELABELLED_WALKED ? EFFECT_KEEP : job->plan.effect;
+}
+
 void job_apply_effect(Job *job) {
         Volume *v = job_volume(job);
 
-        if (volume_record_apply(&v->record, job->plan.effect))
+        if (volume_record_apply(&v->record, job_effect(job)))
                 commit_volume(job->manager, v);
 }
 
@@ -109,28 +113,20 @@ static int set_entries_failed(Job *job) {
                 isempty(issues) ? "none of them is named" : issues);
 }
 
-/* What may be claimed at most: entries that were left alone, or missed as they moved, may have any label, and who has
- * the volume besides may go on to change labels. */
-static void limit_record(const Job *job, VolumeRecord *known) {
-        const WalkCounts *c = &job->walk.result.counts;
-
-        if (known->label_state == LABEL_COMPLETE && (c->skipped > 0 || c->unsettled > 0)) {
-                known->label_state = LABEL_PARTIAL;
-                known->generation = volume_record_next_generation(known->generation);
-        }
-        if (known->label_state == LABEL_COMPLETE)
-                (void) volume_record_apply(known, job->plan.effect);
+/* Entries that were left alone, or missed as they moved, may have any label. */
+static bool saw_all(const WalkCounts *c) {
+        return c->skipped == 0 && c->unsettled == 0;
 }
 
 /* After the walk the volume's record is as far as the worker could take it, and newer than ours, or ours still: it is
- * taken over. A volume that keeps none has ours only. */
+ * taken over. A volume that keeps none has ours only. Who has the volume besides may go on to change labels. */
 static int finish_record(Job *job, RecordFound found, const char *text) {
         Volume *v = job_volume(job);
         VolumeRecord known;
         RecordVerdict verdict;
         int r;
 
-        if (found == RECORD_UNSUPPORTED) {
+        if (found == RECORD_UNSUPPORTED && saw_all(&job->walk.result.counts)) {
                 r = set_record(job, LABEL_COMPLETE);
                 if (r < 0)
                         return r;
@@ -138,11 +134,16 @@ static int finish_record(Job *job, RecordFound found, const char *text) {
         r = volume_record_reconcile(&v->record, found, text, &known, &verdict);
         if (r < 0)
                 return r;
+        if (known.label_state == LABEL_COMPLETE && !saw_all(&job->walk.result.counts)) {
+                volume_record_done(&known);
+                return -EBADMSG;
+        }
         if (verdict != VERDICT_VOLUME && is_notable(&v->record, verdict))
                 record_verdict(job->manager, v, verdict, text);
         volume_record_done(&v->record);
         v->record = known;
-        limit_record(job, &v->record);
+        if (known.label_state == LABEL_COMPLETE)
+                (void) volume_record_apply(&v->record, job->plan.effect);
         commit_volume(job->manager, v);
         return 0;
 }

@@ -119,7 +119,7 @@ static void publish(Job *job) {
                 return;
         }
         job->acting = true;
-        job_call_worker(job, mounted, WORKER_PUBLISH, WORKER_PUBLISH_IN, record_effect_to_string(job->plan.effect));
+        job_call_worker(job, mounted, WORKER_PUBLISH, WORKER_PUBLISH_IN, record_effect_to_string(job_effect(job)));
 }
 
 static void prepared(Job *job) {

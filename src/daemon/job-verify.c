@@ -174,6 +174,10 @@ static int resolve(Job *job) {
         if (r < 0)
                 return r;
 
+        /* An unmount may be waiting for those that look at it already. */
+        if (h && h->state != HOLDER_MOUNTED)
+                return failure_set(&job->failure, FAILURE_BUSY,
+                                   "%s: it is being mounted or unmounted; call again later.", q->target);
         if (isempty(q->context) && (!h || isempty(v->context)))
                 return failure_set(&job->failure, FAILURE_INVALID_CONTEXT,
                                    "No context is recorded for it: pass the one that is expected.");

@@ -188,7 +188,9 @@ void job_record_outcome(Job *job, Holder *h);
 
 /* job-label.c: what is known of a volume's labels. */
 
-/* Notes what the plan does to it, if that has not been noted. */
+/* What the mount still does to it: a walk has taken the plan's effect into account. */
+RecordEffect job_effect(const Job *job);
+/* Notes that, if it has not been noted. */
 void job_apply_effect(Job *job);
 /* Reads what the volume carries and brings the store in line with it. Returns 0, a negative errno. */
 int job_take_record(Job *job, sd_bus_message *reply);

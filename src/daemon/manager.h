@@ -86,5 +86,3 @@ const char *manager_selinux_mode(const Manager *m);
 void manager_drop_holder(Manager *m, Volume *v, Holder *h);
 /* The same for a mount that went away behind our back. */
 void manager_release_holder(Manager *m, Volume *v, Holder *h);
-
-/* µs: since the epoch, and on a clock that only goes forward. */

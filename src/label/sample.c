@@ -24,9 +24,6 @@ enum {
 
 #define PATH_LEFT_OUT "/…/"
 
-/* Reading a directory is no use of it, so its atime stays. */
-#define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME)
-
 typedef struct Sampler {
         const SampleSpec *spec;
         TreeResult *result;
@@ -115,7 +112,7 @@ static int open_entry(int fd, const DrawnEntry *entry, int *ret, bool *ret_direc
                         return -errno;
                 type = S_ISDIR(st.st_mode) ? DT_DIR : DT_REG;
         }
-        r = open_beneath(fd, entry->name, type == DT_DIR ? DIRECTORY_FLAGS : O_PATH | O_NOFOLLOW, RESOLVE_NO_XDEV);
+        r = open_beneath(fd, entry->name, type == DT_DIR ? OPEN_DIRECTORY : O_PATH | O_NOFOLLOW, RESOLVE_NO_XDEV);
         /* It was one a moment ago. */
         if (type == DT_DIR && (r == -ENOTDIR || r == -ELOOP))
                 return -ENOENT;
@@ -133,7 +130,7 @@ static int descend(Sampler *s) {
         int r;
 
         s->path[0] = '\0';
-        fd = open_beneath(s->spec->fd, ".", DIRECTORY_FLAGS, RESOLVE_NO_XDEV);
+        fd = open_beneath(s->spec->fd, ".", OPEN_DIRECTORY, RESOLVE_NO_XDEV);
         if (fd < 0)
                 return fd;
         for (;;) {

@@ -102,9 +102,8 @@ static int dir_open(Walk *w, Dir *d) {
         struct stat st;
         int fd;
 
-        /* Reading a directory is no use of it, so its atime stays. */
-        fd = open_beneath(d->parent ? d->parent->fd : w->spec->fd, d->parent ? d->name : ".",
-                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME, RESOLVE_NO_XDEV);
+        fd = open_beneath(d->parent ? d->parent->fd : w->spec->fd, d->parent ? d->name : ".", OPEN_DIRECTORY,
+                          RESOLVE_NO_XDEV);
         if (fd < 0)
                 return fd;
         d->fd = fd;

@@ -146,8 +146,7 @@ static void visit_pinned(Thread *t, const Dir *d, const char *name) {
                 return;
         }
         if (st.st_nlink > 1 && !S_ISDIR(st.st_mode)) {
-                if (t->walk->pass == 1)
-                        count(&t->skipped);
+                count(t->walk->pass == 1 ? &t->skipped : &t->skipped_later);
                 return;
         }
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", fd);

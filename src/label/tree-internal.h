@@ -84,11 +84,12 @@ typedef struct Thread {
         _Alignas(64) Walk *walk;
         pthread_t id;
         _Atomic uint64_t done, changed, mismatched, skipped;
-        _Atomic uint64_t steps; /* of any kind, in all passes: that it gets on */
-        uint64_t cwd;           /* serial of the directory that it is in */
-        unsigned wrong_in_row;  /* labels that are, or were taken to be */
-        unsigned wrong_here;    /* likewise, in this directory */
-        uint64_t granted;       /* entries that it may visit before it asks for more, where their rate is limited */
+        _Atomic uint64_t skipped_later; /* in later passes, where what was counted may come again */
+        _Atomic uint64_t steps;         /* of any kind, in all passes: that it gets on */
+        uint64_t cwd;                   /* serial of the directory that it is in */
+        unsigned wrong_in_row;          /* labels that are, or were taken to be */
+        unsigned wrong_here;            /* likewise, in this directory */
+        uint64_t granted; /* entries that it may visit before it asks for more, where their rate is limited */
         Chunk *spare;
         char label[LABEL_MAX];
         char other[LABEL_MAX]; /* a label that was found to be another one than wanted; "" for none yet */

@@ -30,6 +30,7 @@ const char *tree_error_text(int error) {
                 return "the tree is too deep for the limit of open files: walk it with Threads=1, or raise "
                        "LimitNOFILE= of selvol-worker.service";
         case EBUSY:
+        case EAGAIN:
                 return "it changes faster than it can be walked: try again when less is going on";
         case EUCLEAN:
                 return "the file system is damaged here: check it";

@@ -55,13 +55,18 @@ static void *run_thread(void *userdata) {
 
 static TreeCounts sum_counts(Walk *w, const Thread *threads, unsigned n) {
         TreeCounts c = { .done = 1, .failed = atomic_load(&w->failed) };
+        uint64_t skipped_later = 0;
 
         for (unsigned i = 0; i < n; i++) {
                 c.done += atomic_load_explicit(&threads[i].done, memory_order_relaxed);
                 c.changed += atomic_load_explicit(&threads[i].changed, memory_order_relaxed);
                 c.mismatched += atomic_load_explicit(&threads[i].mismatched, memory_order_relaxed);
                 c.skipped += atomic_load_explicit(&threads[i].skipped, memory_order_relaxed);
+                skipped_later += atomic_load_explicit(&threads[i].skipped_later, memory_order_relaxed);
         }
+        /* At least one must not go unsaid. */
+        if (c.skipped == 0 && skipped_later > 0)
+                c.skipped = 1;
         return c;
 }
 
@@ -287,9 +292,9 @@ static int walk_and_finish(Walk *w, Thread *threads, unsigned n, TreeCounts *cou
 
         while (again) {
                 r = walk_passes(w, threads, n, counts);
+                counts->changed += root;
                 if (r < 0 || w->spec->mode != TREE_CHANGE || counts->failed > 0)
                         return r;
-                counts->changed += root;
                 r = finish_change(w, counts, &again);
                 if (r < 0) {
                         issue_add(w, NULL, NULL, -r, NULL);

@@ -27,7 +27,8 @@ typedef struct TreeCounts {
         uint64_t changed;    /* of them, labels that were written */
         uint64_t mismatched; /* TREE_VERIFY: labels that differ */
         uint64_t failed;     /* errors, of whatever kind */
-        uint64_t skipped;    /* TREE_CHANGE: hard links that may lead out of the volume, left alone */
+        uint64_t skipped;    /* TREE_CHANGE: hard links that may lead out of the volume, left alone; those
+                              * that became links meanwhile count as one */
         /* TREE_CHANGE, in the end: directories that were changing to the last, so that what was moved may have been
          * missed. */
         uint64_t unsettled;
@@ -63,11 +64,12 @@ typedef struct TreeResult {
 
 void tree_result_done(TreeResult *r);
 
-/* Walks. Entries that vanish meanwhile are no errors; while something changes another pass over that follows, so that
- * what appears or moves meanwhile ends up right too; all other errors are counted and the first ones named.
- * TREE_CHANGE: an entry that has the label already is not written (its ctime stays); children come before their
+/* Walks. Entries that vanish meanwhile are no errors; all other errors are counted and the first ones named.
+ * TREE_CHANGE: while something changes another pass over that follows, so that what appears or moves meanwhile ends
+ * up right too; an entry that has the label already is not written (its ctime stays); children come before their
  * directory; when all went well the file system is synced, syncfs(2), then the root is labelled, and synced. If
- * anything failed the root keeps its label, unless it failed in what appeared in the root while that was labelled.
+ * anything failed the root keeps its label, unless it failed in what appeared in the root while that was labelled, or
+ * in bringing that label to disk.
  * Must be called with CAP_DAC_READ_SEARCH, and for TREE_CHANGE CAP_FOWNER and CAP_SYS_ADMIN. Returns 0, also if
  * entries failed: see *ret; a negative errno: nothing is known of what was done, or progress() wanted an end;
  * NOT_SUPPORTED, with nothing touched, if the file system keeps no labels or is read-only. */

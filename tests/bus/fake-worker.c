@@ -17,7 +17,8 @@
  *   walk-fails                             can't relabel some entries
  *   walk-nonsense, walk-back, walk-rubbish says what can't be of a walk: while it walks, or in the end
  *   mismatch, mismatch-stays               has wrong labels further down; and then can't be marked
- *   links                                  has hard links that are left alone
+ *   links, links-norecord                  has hard links that are left alone; and keeps no record
+ *   restless                               has directories that change to the last
  *
  * What was staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/record-NAME and
  * DIRECTORY/root-NAME, NAME being that last part. Relabel notes its arguments in DIRECTORY/relabels, and keeps a copy
@@ -167,6 +168,14 @@ static bool behaves(const char *source, const char *how) {
         return name && streq(name + 1, how);
 }
 
+static bool has_links(const char *source) {
+        return behaves(source, "links") || behaves(source, "links-norecord");
+}
+
+static bool keeps_no_record(const char *source) {
+        return behaves(source, "norecord") || behaves(source, "links-norecord");
+}
+
 static _Noreturn void hang(void) {
         for (;;)
                 pause();
@@ -266,7 +275,7 @@ static RecordFound read_record(const char *source, char text[static VOLUME_RECOR
         char path[512];
 
         text[0] = '\0';
-        if (behaves(source, "norecord"))
+        if (keeps_no_record(source))
                 return RECORD_UNSUPPORTED;
         volume_path(path, "record", source);
         return read_text(path, text) ? RECORD_PRESENT : RECORD_ABSENT;
@@ -278,7 +287,7 @@ static void write_record(const char *source, const VolumeRecord *r) {
 
         if (!text)
                 abort();
-        if (behaves(source, "norecord"))
+        if (keeps_no_record(source))
                 return;
         volume_path(path, "record", source);
         write_text(path, text);
@@ -513,7 +522,7 @@ static int reply_relabelled(sd_bus_message *call, const char *source) {
         if (r >= 0)
                 r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0),
                                           fails ? UINT64_C(20) : UINT64_C(0),
-                                          behaves(source, "links") ? UINT64_C(7) : UINT64_C(0),
+                                          has_links(source) ? UINT64_C(7) : UINT64_C(0),
                                           behaves(source, "restless") ? UINT64_C(3) : UINT64_C(0));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ss)");
@@ -579,7 +588,7 @@ static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *erro
         write_record(m.source, &record);
         walk(sd_bus_message_get_bus(call), m.source, true);
         if (!behaves(m.source, "walk-fails")) {
-                if (!behaves(m.source, "links") && !behaves(m.source, "restless"))
+                if (!has_links(m.source) && !behaves(m.source, "restless"))
                         finish_record(m.source, context, generation + 2, effect);
                 volume_path(path, "root", m.source);
                 write_text(path, context);

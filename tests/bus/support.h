@@ -68,7 +68,6 @@ char *mount_table(Fixture *f);
 void write_file(Fixture *f, const char *name, const char *text);
 /* "" if it isn't there. */
 char *read_file(Fixture *f, const char *name);
-/* Asserts that GetMetrics has the text. */
 /* The metrics have, or have not, such a line, or the beginning of one. */
 void assert_no_metric(Fixture *f, const char *line);
 void assert_metric(Fixture *f, const char *line);

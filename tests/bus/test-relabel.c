@@ -533,6 +533,18 @@ static void test_links(Fixture *f, gconstpointer data) {
         assert_relabel(f, "/dev/links", T1, SERVICE_A, CONTEXT_A, "walked", "partial");
 }
 
+/* Only a relabel of everything clears a taint, also where the store alone knows of it. */
+static void test_links_tainted(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) tainted = NULL, mounted = NULL;
+
+        tainted = mount(f, "/dev/links-norecord", T1, ON_MOUNT_A, CONTEXT_A, "");
+        assert_label(f, "unknown", "", "true");
+        unmount(f, T1);
+        mounted = mount(f, "/dev/links-norecord", T1, SERVICE_A, CONTEXT_A, "");
+        g_assert_cmpuint(get_number(mounted, "EntriesSkipped"), ==, 7);
+        assert_label(f, "partial", CONTEXT_A, "true");
+}
+
 /* What moved to the last may have been missed: the mount is there, but no later relabel is skipped. */
 static void test_restless(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) mounted = mount(f, "/dev/restless", T1, SERVICE_A, CONTEXT_A, "");
@@ -749,6 +761,7 @@ int main(int argc, char *argv[]) {
         ADD("adopt/claims-stay", "busy", test_adopt_claims);
         ADD("unmanaged-holder", NULL, test_unmanaged_holder);
         ADD("links", NULL, test_links);
+        ADD("links-tainted", NULL, test_links_tainted);
         ADD("restless", NULL, test_restless);
         ADD("verify-beneath/root", "{}", test_verify_beneath);
         ADD("verify-beneath/full", "{'Depth': <'full'>}", test_verify_beneath);

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 #include "scene.h"
 
@@ -35,23 +34,12 @@ void scene_leave(Scene *s) {
                 (void) umount2(s->path, MNT_DETACH);
         g_free(s->path);
 }
+
 void write_file(const char *path) {
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
         must(fd);
         close(fd);
-}
-
-void set_label(const char *path, const char *label) {
-        must(lsetxattr(path, LABEL, label, strlen(label) + 1, 0));
-}
-
-char *get_label(const char *path) {
-        char buffer[256] = "";
-        ssize_t n = lgetxattr(path, LABEL, buffer, sizeof(buffer) - 1);
-
-        g_assert_true(n >= 0 || errno == ENODATA);
-        return g_strdup(n < 0 ? "" : buffer);
 }
 
 TreeResult walk(TreeSpec spec) {

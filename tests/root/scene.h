@@ -2,7 +2,7 @@
 #pragma once
 
 #include "label/tree.h"
-#include "support.h"
+#include "volumes.h"
 
 /* What the tests of the tree engine share: file systems to walk over. SELinux is off, so labels are xattrs like any
  * other. */
@@ -23,9 +23,6 @@ void scene_leave(Scene *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Scene, scene_leave)
 
 void write_file(const char *path);
-void set_label(const char *path, const char *label);
-/* "" if there is none. */
-char *get_label(const char *path);
 
 #define assert_label(path, expected)                        \
         G_STMT_START {                                      \

@@ -11,10 +11,6 @@
 
 static Worker *worker;
 
-static RelabelArguments live(const TestVolume *v, const char *context) {
-        return (RelabelArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
-}
-
 /* Progress comes while the walk is under way, and hanging up ends it. */
 static void test_hang_up(gconstpointer data) {
         const char *fs_type = data;

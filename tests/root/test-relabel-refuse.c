@@ -12,14 +12,6 @@
 
 static Worker *worker;
 
-static RelabelArguments staged(const char *context) {
-        return (RelabelArguments){ .context = context };
-}
-
-static RelabelArguments live(const TestVolume *v, const char *context) {
-        return (RelabelArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
-}
-
 static void test_refused(void) {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", 0);
         g_autofree char *empty = make_target("refused-empty"), *file = path_printf("%s/file", v->target);

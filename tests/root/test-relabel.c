@@ -12,14 +12,6 @@
 
 static Worker *worker;
 
-static RelabelArguments staged(const char *context) {
-        return (RelabelArguments){ .context = context };
-}
-
-static RelabelArguments live(const TestVolume *v, const char *context) {
-        return (RelabelArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
-}
-
 static void test_staged(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) prepared = volume_mount("staged", fs_type, 0);

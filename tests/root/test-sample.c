@@ -13,7 +13,7 @@
 
 #include "label/draw.h"
 #include "label/tree.h"
-#include "support.h"
+#include "volumes.h"
 
 #define RIGHT "system_u:object_r:container_file_t:s0:c1,c2"
 #define WRONG "system_u:object_r:container_file_t:s0:c3"
@@ -33,10 +33,6 @@ static char *make_root(const char *fs, const char *name) {
 
         must(mkdir(path, 0755));
         return path;
-}
-
-static void set_label(const char *path, const char *label) {
-        must(lsetxattr(path, "security.selinux", label, strlen(label) + 1, 0));
 }
 
 G_GNUC_PRINTF(2, 3) static void make_file(const char *label, const char *format, ...) {

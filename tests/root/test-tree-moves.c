@@ -29,6 +29,23 @@ ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size) 
         return syscall(SYS_lgetxattr, path, name, value, size);
 }
 
+static void (*before_root_write)(void);
+static bool late_fails; /* the label of "late" can't be written */
+
+int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags) {
+        if (before_root_write)
+                before_root_write();
+        return (int) syscall(SYS_fsetxattr, fd, name, value, size, flags);
+}
+
+int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags) {
+        if (late_fails && strcmp(path, "late") == 0) {
+                errno = EIO;
+                return -1;
+        }
+        return (int) syscall(SYS_lsetxattr, path, name, value, size, flags);
+}
+
 typedef struct Meddler {
         pthread_t thread;
         void (*meddle)(unsigned i);
@@ -361,6 +378,66 @@ static void test_never_there(void) {
         assert_label(".", "");
 }
 
+static void link_out(void) {
+        if (access("d/file", F_OK) == 0 && access("d/link", F_OK) < 0)
+                must(link("../outside", "d/link"));
+}
+
+/* A name that becomes a hard link to a file outside after its directory was read is left alone too, and told. */
+static void test_linked_meanwhile(void) {
+        g_auto(Scene) s = { .fd = -1 };
+        int fd;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        write_file("outside");
+        must(mkdir("part", 0755));
+        must(mkdir("part/d", 0755));
+        write_file("part/d/file");
+        fd = open("part", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        must(fchdir(fd));
+        g_usleep(100000);
+        after_getdents = link_out;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .part = true, .threads = 1 });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.skipped, >, 0);
+        }
+        after_getdents = NULL;
+        assert_label("../outside", "");
+        close(fd);
+        must(fchdir(s.fd));
+}
+
+static void write_late(void) {
+        before_root_write = NULL;
+        write_file("late");
+}
+
+/* What is created in the root before its label is written gets the old one from it. */
+static void test_late(gconstpointer fails) {
+        g_auto(Scene) s = { .fd = -1 };
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        write_file("file");
+        g_usleep(100000);
+        before_root_write = write_late;
+        late_fails = fails;
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
+
+                g_assert_null(before_root_write);
+                g_assert_cmpuint(r.counts.failed, ==, fails ? 1 : 0);
+                g_assert_cmpuint(r.counts.changed, ==, fails ? 2 : 3);
+                if (fails)
+                        assert_issue(&r, "late", EIO);
+        }
+        late_fails = false;
+        assert_label(".", WANTED);
+        assert_label("late", fails ? "" : WANTED);
+}
+
 static void swap_files(unsigned i) {
         (void) rename(i % 2 ? "00/a" : "00/b", i % 2 ? "00/b" : "00/a");
 }
@@ -440,6 +517,9 @@ int main(int argc, char **argv) {
         g_test_add_data_func("/tree-moves/one-moved-meanwhile/directory", &moved_dir, test_one_moved_meanwhile);
         g_test_add_func("/tree-moves/at-rest", test_at_rest);
         g_test_add_func("/tree-moves/never-there", test_never_there);
+        g_test_add_func("/tree-moves/linked-meanwhile", test_linked_meanwhile);
+        g_test_add_data_func("/tree-moves/late/done", NULL, test_late);
+        g_test_add_data_func("/tree-moves/late/fails", "EIO", test_late);
         g_test_add_func("/tree-moves/restless", test_restless);
         g_test_add_func("/tree-moves/never-at-rest", test_never_at_rest);
         return g_test_run();

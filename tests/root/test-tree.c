@@ -512,6 +512,7 @@ static void test_sync_fails(void) {
                 assert_issue(&r, ".", EIO);
         }
         fsync_error = 0;
+        assert_label(".", WANTED);
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
 

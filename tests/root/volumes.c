@@ -70,6 +70,14 @@ void set_label(const char *path, const char *label) {
         must(lsetxattr(path, "security.selinux", label, strlen(label) + 1, 0));
 }
 
+RelabelArguments live(const TestVolume *v, const char *context) {
+        return (RelabelArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
+}
+
+RelabelArguments staged(const char *context) {
+        return (RelabelArguments){ .context = context };
+}
+
 static const char *wanted;
 static unsigned n_wanted;
 
