@@ -2,7 +2,9 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "basic/gid-util.h"
 #include "core/mount-options.h"
 #include "core/settings.h"
 
@@ -45,12 +47,21 @@ typedef struct Request {
         int policy; /* RelabelPolicy, or -1 */
         int selinux_mount_supported;
         bool read_only;
+        gid_t fs_group;             /* FSGroup; GID_NONE: the group is not to be changed */
+        int fs_group_policy;        /* FSGroupPolicy, or -1 */
+        int fs_group_change_policy; /* FSGroupChangePolicy, or -1 */
+        bool user_namespace;        /* the runtime is going to idmap the mount */
         RelabelBy relabel_by;
         WalkOptions walk;
         uint64_t timeout_usec; /* 0: the configured one */
 } Request;
 
-#define REQUEST_INIT ((Request){ .policy = -1, .selinux_mount_supported = -1 })
+#define REQUEST_INIT                               \
+        ((Request){ .policy = -1,                  \
+                    .selinux_mount_supported = -1, \
+                    .fs_group = GID_NONE,          \
+                    .fs_group_policy = -1,         \
+                    .fs_group_change_policy = -1 })
 
 void request_done(Request *q);
 

@@ -27,6 +27,12 @@ static const char *const fs_group_policy_table[FS_GROUP_POLICIES] = {
 };
 DEFINE_STRING_TABLE(fs_group_policy, FSGroupPolicy);
 
+static const char *const fs_group_change_policy_table[FS_GROUP_CHANGE_POLICIES] = {
+        [FS_GROUP_CHANGE_ON_ROOT_MISMATCH] = "OnRootMismatch",
+        [FS_GROUP_CHANGE_ALWAYS] = "Always",
+};
+DEFINE_STRING_TABLE(fs_group_change_policy, FSGroupChangePolicy);
+
 static const char *const source_kind_table[SOURCE_KINDS] = {
         [SOURCE_BLOCK] = "block",
         [SOURCE_NONE] = "none",
@@ -74,6 +80,14 @@ static int read_fs_group_policy(const char *value, void *target) {
 
         if (r >= 0)
                 *(int *) target = r;
+        return r;
+}
+
+static int read_fs_group_change_policy(const char *value, void *target) {
+        int r = fs_group_change_policy_from_string(value);
+
+        if (r >= 0)
+                *(FSGroupChangePolicy *) target = (FSGroupChangePolicy) r;
         return r;
 }
 
@@ -249,6 +263,7 @@ static int read_file_system(const Config *config, const char *section, const cha
                 { "Labels", read_bool, &fs->labels },
                 { "MountOptions", read_words, &fs->options },
                 { "ContextOptions", read_words, &fs->context_options },
+                { "GroupOptions", read_words, &fs->group_options },
         };
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }
@@ -260,7 +275,10 @@ static int read_any_section(const Config *config, const char *section, Settings 
                 const Key keys[] = {
                         { "SELinuxRelabelPolicy", read_bool, &s->gate_relabel_policy },
                         { "SELinuxMount", read_bool, &s->gate_mount },
+                        { "SkipFSGroupChange", read_bool, &s->gate_skip_fs_group },
                         { "DefaultRelabelPolicy", read_relabel_policy, &s->default_policy },
+                        { "DefaultFSGroupChangePolicy", read_fs_group_change_policy,
+                          &s->default_fs_group_change_policy },
                         { "JobTimeoutSec", read_seconds, &s->job_timeout_usec },
                         { "MetricsTextfile", read_path, &s->metrics_textfile },
                 };
@@ -293,6 +311,7 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
         _cleanup_(settings_done) Settings s = {
                 .gate_relabel_policy = true,
                 .gate_mount = true,
+                .gate_skip_fs_group = true,
                 .default_policy = RELABEL_ALWAYS,
                 .job_timeout_usec = JOB_TIMEOUT_SEC_DEFAULT * USEC_PER_SEC,
         };
@@ -349,6 +368,7 @@ void settings_done(Settings *s) {
                 free(s->file_systems[i].name);
                 strv_free(s->file_systems[i].options);
                 strv_free(s->file_systems[i].context_options);
+                strv_free(s->file_systems[i].group_options);
         }
         free(s->file_systems);
         traits_free(s->volume_types, s->n_volume_types);

@@ -31,6 +31,14 @@ typedef enum FSGroupPolicy {
 } FSGroupPolicy;
 DECLARE_STRING_TABLE(fs_group_policy, FSGroupPolicy);
 
+/* Whether all files are visited although it is known that they have the group (KEP-695). */
+typedef enum FSGroupChangePolicy {
+        FS_GROUP_CHANGE_ON_ROOT_MISMATCH,
+        FS_GROUP_CHANGE_ALWAYS,
+        FS_GROUP_CHANGE_POLICIES,
+} FSGroupChangePolicy;
+DECLARE_STRING_TABLE(fs_group_change_policy, FSGroupChangePolicy);
+
 /* Where a file system's data comes from, which decides what a source may be. */
 typedef enum SourceKind { SOURCE_BLOCK, SOURCE_NONE, SOURCE_NETWORK, SOURCE_KINDS } SourceKind;
 DECLARE_STRING_TABLE(source_kind, SourceKind);
@@ -41,6 +49,7 @@ typedef struct FileSystem {
         bool labels;            /* keeps security.selinux xattrs of its own: mounted plainly it shows seclabel */
         char **options;         /* what a caller may pass; "key=" takes a value */
         char **context_options; /* what a context mount needs besides, such as nosharecache */
+        char **group_options;   /* what gives all files to a group, "gid=" without its value among them; or empty */
 } FileSystem;
 
 /* What is known of a volume type or a driver; -1 is "not said". */
@@ -55,9 +64,11 @@ typedef struct Settings {
         /* [Service] */
         bool gate_relabel_policy;     /* SELinuxRelabelPolicy=: context mounts at all (KEP-1710's first gate) */
         bool gate_mount;              /* SELinuxMount=: for all access modes, not only ReadWriteOncePod */
+        bool gate_skip_fs_group;      /* SkipFSGroupChange=: believe the record of a volume's group at all */
         RelabelPolicy default_policy; /* DefaultRelabelPolicy= */
-        uint64_t job_timeout_usec;    /* JobTimeoutSec= */
-        char *metrics_textfile;       /* MetricsTextfile=, NULL: none */
+        FSGroupChangePolicy default_fs_group_change_policy; /* DefaultFSGroupChangePolicy= */
+        uint64_t job_timeout_usec;                          /* JobTimeoutSec= */
+        char *metrics_textfile;                             /* MetricsTextfile=, NULL: none */
         /* [Worker] */
         char **target_roots; /* TargetRoots= */
         char **source_roots; /* SourceRoots= */

@@ -10,9 +10,8 @@ static const char *const label_state_table[LABEL_STATES] = {
 DEFINE_STRING_TABLE(label_state, LabelState);
 
 static const char *const record_effect_table[EFFECTS] = {
-        [EFFECT_KEEP] = "keep",
-        [EFFECT_TAINT] = "taint",
-        [EFFECT_FORGET] = "forget",
+        [EFFECT_KEEP] = "keep",     [EFFECT_TAINT] = "taint",       [EFFECT_FORGET] = "forget",
+        [EFFECT_DISOWN] = "disown", [EFFECT_DISTRUST] = "distrust",
 };
 DEFINE_STRING_TABLE(record_effect, RecordEffect);
 
@@ -190,16 +189,71 @@ uint64_t volume_record_next_generation(uint64_t generation) {
         return generation < VOLUME_RECORD_GENERATION_MAX ? generation + 1 : VOLUME_RECORD_GENERATION_MAX;
 }
 
-bool volume_record_apply(VolumeRecord *r, RecordEffect effect) {
-        if (effect == EFFECT_TAINT && !r->tainted)
-                r->tainted = true;
-        else if (effect == EFFECT_FORGET && r->label_state != LABEL_UNKNOWN) {
-                r->label_state = LABEL_UNKNOWN;
-                r->context = (free(r->context), NULL);
-        } else
-                return false;
+static void next_generation(VolumeRecord *r) {
         r->generation = volume_record_next_generation(r->generation);
+}
+
+static bool forget_label(VolumeRecord *r) {
+        if (r->label_state == LABEL_UNKNOWN)
+                return false;
+        r->label_state = LABEL_UNKNOWN;
+        r->context = (free(r->context), NULL);
         return true;
+}
+
+static bool forget_ownership(VolumeRecord *r) {
+        if (r->ownership_state == LABEL_UNKNOWN)
+                return false;
+        r->ownership_state = LABEL_UNKNOWN;
+        r->gid = 0;
+        return true;
+}
+
+bool volume_record_apply(VolumeRecord *r, RecordEffect effect) {
+        bool changed = false;
+
+        if (effect == EFFECT_TAINT && !r->tainted)
+                changed = r->tainted = true;
+        if (effect == EFFECT_FORGET || effect == EFFECT_DISTRUST)
+                changed = forget_label(r);
+        if (effect == EFFECT_DISOWN || effect == EFFECT_DISTRUST)
+                changed = forget_ownership(r) || changed;
+        if (changed)
+                next_generation(r);
+        return changed;
+}
+
+/* Readers get no bit that a writer hasn't. */
+static bool stays_owned(const VolumeRecord *r, const RecordWork *work) {
+        return work->read_only && r->ownership_state == LABEL_COMPLETE && r->gid == work->gid;
+}
+
+int volume_record_begin(VolumeRecord *r, const RecordWork *work) {
+        if (work->context) {
+                char *context = strdup(work->context);
+
+                if (!context)
+                        return -ENOMEM;
+                free(r->context);
+                r->context = context;
+                r->label_state = LABEL_PARTIAL;
+        }
+        if (work->gid != GID_NONE && !stays_owned(r, work)) {
+                r->ownership_state = LABEL_PARTIAL;
+                r->gid = work->gid;
+        }
+        next_generation(r);
+        return 0;
+}
+
+void volume_record_finish(VolumeRecord *r, const RecordWork *work) {
+        if (work->context) {
+                r->label_state = LABEL_COMPLETE;
+                r->tainted = false;
+        }
+        if (work->gid != GID_NONE && !work->read_only)
+                r->ownership_state = LABEL_COMPLETE;
+        next_generation(r);
 }
 
 /* The accounts contradict each other: neither is believed, and the next record is newer than both. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "basic/gid-util.h"
 #include "core/failure.h"
 
 /* What is known of the labels on a volume's disk. The store remembers it, and the volume carries a copy of its own in
@@ -47,11 +48,27 @@ char *volume_record_format(const VolumeRecord *r) _warn_unused_;
  * sense; -EOPNOTSUPP for another version. */
 int volume_record_parse(const char *text, size_t n, VolumeRecord *ret) _warn_unused_;
 
+/* What a walk over all files does. */
+typedef struct RecordWork {
+        const char *context; /* the label that all get, canonical; NULL: labels are left alone */
+        gid_t gid;           /* the group on disk that all get; GID_NONE: likewise */
+        bool read_only;      /* but only the mode that readers need: enough for nobody who writes */
+} RecordWork;
+
+/* Before the first file is touched: what is worked on is partial, unless it is certain that it stays complete.
+ * Returns 0 or -ENOMEM. */
+int volume_record_begin(VolumeRecord *r, const RecordWork *work) _warn_unused_;
+/* When all went well and is on disk: what was worked on is complete. Of a group only if the mode is one for writers.
+ */
+void volume_record_finish(VolumeRecord *r, const RecordWork *work);
+
 /* What a mount does to what is known, once somebody may write to it. */
 typedef enum RecordEffect {
-        EFFECT_KEEP,   /* read-only, or files get the label that all others have */
-        EFFECT_TAINT,  /* new files get no label on disk */
-        EFFECT_FORGET, /* labels may become anything */
+        EFFECT_KEEP,     /* read-only, or files get the label that all others have */
+        EFFECT_TAINT,    /* new files get no label on disk */
+        EFFECT_FORGET,   /* labels may become anything */
+        EFFECT_DISOWN,   /* files were found to have another group or mode; labels are as they were */
+        EFFECT_DISTRUST, /* labels and groups may be anything */
         EFFECTS,
 } RecordEffect;
 DECLARE_STRING_TABLE(record_effect, RecordEffect);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "core/failure.h"
+#include "core/ownership.h"
 
 /* The tree engine: visits every entry beneath a directory, to count, to compare or to set labels. Directories are
  * read and entries named by descriptors, never by a path, so that nothing that is renamed or exchanged for a symbolic
@@ -24,8 +25,9 @@ typedef enum TreeMode {
 
 typedef struct TreeCounts {
         uint64_t done;       /* entries visited, the root among them */
-        uint64_t changed;    /* of them, labels that were written */
+        uint64_t changed;    /* of them, those whose label, group or mode was written */
         uint64_t mismatched; /* TREE_VERIFY: labels that differ */
+        uint64_t misowned;   /* TREE_VERIFY: entries whose group or mode differs */
         uint64_t failed;     /* errors, of whatever kind */
         uint64_t skipped;    /* TREE_CHANGE: hard links that may lead out of the volume, left alone; those
                               * that became links meanwhile count as one */
@@ -34,20 +36,24 @@ typedef struct TreeCounts {
         uint64_t unsettled;
 } TreeCounts;
 
-/* An entry that could not be changed, or whose label differs. */
+/* An entry that could not be changed, or that differs. */
 typedef struct TreeIssue {
-        char *path;  /* beneath the root, "." for the root; not escaped; a very long one begins with an ellipsis */
-        char *label; /* TREE_VERIFY: what it has, "" if none; otherwise NULL */
-        int error;   /* positive errno; 0 for a label that differs */
+        char *path;    /* beneath the root, "." for the root; not escaped; a very long one begins with an ellipsis */
+        char *label;   /* TREE_VERIFY, a label that differs: what it is, "" if none; otherwise NULL */
+        bool misowned; /* TREE_VERIFY, a group or mode that differs: what they are */
+        gid_t gid;
+        mode_t mode;
+        int error; /* positive errno; 0 for what differs */
 } TreeIssue;
 
 typedef struct TreeSpec {
         TreeMode mode;
-        int fd;              /* the root, open for reading, on a mount in which nothing else is mounted */
-        const char *context; /* wanted, canonical; NULL for TREE_COUNT */
-        bool blind;          /* TREE_CHANGE: every label is known to be another, so write without a look */
-        bool part;           /* the root is a directory of a larger file system: skip what has several hard links */
-        unsigned threads;    /* 0: chosen to suit the machine */
+        int fd;                     /* the root, open for reading, on a mount in which nothing else is mounted */
+        const char *context;        /* wanted, canonical; NULL: labels don't matter */
+        const Ownership *ownership; /* wanted; NULL: groups and modes don't matter */
+        bool blind;                 /* TREE_CHANGE: every label is known to be another, so write without a look */
+        bool part;        /* the root is a directory of a larger file system: skip what has several hard links */
+        unsigned threads; /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */
         /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while while it
          * waits for the disk in the end; may be NULL. A negative errno ends the walk. */
@@ -59,7 +65,7 @@ typedef struct TreeResult {
         TreeCounts counts;
         TreeIssue issues[TREE_ISSUES_MAX];
         size_t n_issues;
-        char *root_label; /* found on the root, canonical; "" if none; not for TREE_COUNT */
+        char *root_label; /* found on the root, canonical; "" if none; NULL if labels don't matter */
 } TreeResult;
 
 void tree_result_done(TreeResult *r);
@@ -80,10 +86,11 @@ const char *tree_error_text(int error);
 
 typedef struct SampleSpec {
         int fd;              /* as in TreeSpec */
-        const char *context; /* wanted, canonical */
-        double confidence;   /* in (0, 1); with share it makes at most a million draws, otherwise INVALID_OPTION */
-        double share;        /* of draws that end at a wrong label, in (0, 1): no larger one goes unseen */
-        uint64_t seed;       /* of the random choices; 0: a random one */
+        const char *context; /* as in TreeSpec, but something has to matter */
+        const Ownership *ownership;
+        double confidence; /* in (0, 1); with share it makes at most a million draws, otherwise INVALID_OPTION */
+        double share;      /* of draws that end at a wrong label, in (0, 1): no larger one goes unseen */
+        uint64_t seed;     /* of the random choices; 0: a random one */
         /* Called every TREE_PROGRESS_USEC in which draws came to their end; may be NULL. A negative errno ends it. */
         int (*progress)(const TreeCounts *counts, void *userdata);
         void *userdata;
