@@ -26,6 +26,7 @@ static const char *const ownership_reason_table[OWNERSHIP_REASONS] = {
         [OWNERSHIP_UNKNOWN] = "unknown",
         [OWNERSHIP_ROOT_DIFFERS] = "root-differs",
         [OWNERSHIP_FILES_DIFFER] = "files-differ",
+        [OWNERSHIP_REQUESTED] = "requested",
         [OWNERSHIP_USER_NAMESPACE] = "user-namespace",
         [OWNERSHIP_MOUNTED] = "mounted",
         [OWNERSHIP_NO_IDMAP] = "no-idmap",
@@ -54,6 +55,7 @@ static const char *const reason_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_ROOT_DIFFERS] =
                 "The root has another group or mode than the record says: all files are looked at.",
         [OWNERSHIP_FILES_DIFFER] = "Files have another group or mode than the record says: all are looked at.",
+        [OWNERSHIP_REQUESTED] = "All files are given to the group, as asked for.",
         [OWNERSHIP_USER_NAMESPACE] =
                 "The files have another group, and the runtime is going to idmap the mount for a user namespace, "
                 "which can be done once: all files are given to the group.",
