@@ -443,3 +443,11 @@ int device_parse(const char *s, dev_t *ret) {
         *ret = makedev((unsigned) maj, (unsigned) min);
         return 0;
 }
+
+int mount_table_is_idmapped(const MountTable *table, uint64_t id) {
+        struct libmnt_fs *fs;
+        int r;
+
+        r = find_fs(table, id, &fs);
+        return r < 0 ? r : has_option(mnt_fs_get_vfs_options(fs), "idmapped");
+}

@@ -78,6 +78,10 @@ int stage_read_back(int fd, const char *target, MountOutcome *ret) {
         if (r < 0)
                 return r;
         o.overrides_labels = r > 0;
+        r = mount_table_is_idmapped(table, id);
+        if (r < 0)
+                return r;
+        o.idmapped = r > 0;
         r = free_and_strdup(&o.fact.target, target);
         if (r < 0)
                 return r;

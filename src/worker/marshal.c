@@ -60,13 +60,14 @@ int marshal_facts(sd_bus_message *m, const MountFact *facts, size_t n) {
 static int marshal_outcome(sd_bus_message *m, const MountOutcome *outcome) {
         int r;
 
-        r = sd_bus_message_open_container(m, 'r', MOUNT_FACT_SIGNATURE "sbt");
+        r = sd_bus_message_open_container(m, 'r', MOUNT_FACT_SIGNATURE OUTCOME_FIELDS);
         if (r >= 0)
                 r = marshal_fact(m, &outcome->fact);
         if (r >= 0)
                 r = append_string(m, outcome->root_context);
         if (r >= 0)
-                r = sd_bus_message_append(m, "bt", outcome->superblock_read_only, outcome->inodes_used);
+                r = sd_bus_message_append(m, "uubt", outcome->root_gid, outcome->root_mode,
+                                          outcome->superblock_read_only, outcome->inodes_used);
         if (r >= 0)
                 r = sd_bus_message_close_container(m);
         return r < 0 ? r : 0;
@@ -152,13 +153,9 @@ int reply_mounted(sd_bus_message *m, const Mounted *mounted) {
         return r < 0 ? r : 0;
 }
 
-int unmarshal_effect(sd_bus_message *m, RecordEffect *ret) {
-        const char *word;
-        int r;
+int unmarshal_effect(const char *word, RecordEffect *ret) {
+        int r = record_effect_from_string(word);
 
-        r = sd_bus_message_read(m, "s", &word);
-        if (r >= 0)
-                r = record_effect_from_string(word);
         if (r < 0)
                 return r;
         *ret = (RecordEffect) r;

@@ -43,6 +43,7 @@ static int open_staged(const Staged *staged, Subject *s) {
         s->outcome.inodes_used = o->inodes_used;
         s->outcome.superblock_read_only = o->superblock_read_only;
         s->outcome.overrides_labels = o->overrides_labels;
+        s->outcome.idmapped = o->idmapped;
         s->outcome.fact.seclabel = o->fact.seclabel;
         s->outcome.fact.read_only = o->fact.read_only;
         r = free_and_strdup(&s->outcome.fact.context, o->fact.context);
