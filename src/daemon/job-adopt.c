@@ -8,10 +8,10 @@
 
 /* AdoptVolume:
  *
- *   observe the superblock → inspect the mount → plan → record intent → relabel the files, or mark the volume →
+ *   observe the superblock → inspect the mount → plan → record intent → change the files, mark the volume →
  * record → conclude
  *
- * The files are relabelled where they are, as the mount is there already. */
+ * The files are changed where they are, as the mount is there already. */
 
 static int check_root(Job *job) {
         const char *wanted = job->plan.context, *actual = job->outcome.root_context;
@@ -88,9 +88,9 @@ static void mark(Job *job) {
                                 job->outcome.fact.mount_id, record_effect_to_string(job->plan.effect));
 }
 
-/* A walk ends with the effect on both records. */
+/* A walk over labels ends with the effect on both records. */
 static void prepared(Job *job) {
-        if (job->failure.kind != FAILURE_NONE || job->walk.relabelled == RELABELLED_WALKED) {
+        if (job->failure.kind != FAILURE_NONE || job->walk.labels) {
                 finish(job);
                 return;
         }
@@ -98,9 +98,13 @@ static void prepared(Job *job) {
         job_then(job, mark);
 }
 
+static bool changes_files(const Job *job) {
+        return job->plan.relabel_here || job->plan.ownership == OWNERSHIP_WALK;
+}
+
 static void act(Job *job) {
-        if (job->failure.kind == FAILURE_NONE && job->plan.relabel_here)
-                job_relabel_files(job, job->request.target, prepared);
+        if (job->failure.kind == FAILURE_NONE && changes_files(job))
+                job_change_files(job, job->request.target, prepared);
         else
                 mark(job);
 }
@@ -110,7 +114,7 @@ static void act(Job *job) {
 static void begin(Job *job) {
         int r;
 
-        if (!job->plan.relabel_here && job->plan.effect == EFFECT_KEEP) {
+        if (!changes_files(job) && job->plan.effect == EFFECT_KEEP) {
                 finish(job);
                 return;
         }
@@ -127,7 +131,7 @@ static void begin(Job *job) {
                 finish(job);
                 return;
         }
-        if (!job->plan.relabel_here)
+        if (!changes_files(job))
                 job_apply_effect(job);
         job_then(job, act);
 }

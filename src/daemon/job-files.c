@@ -8,8 +8,11 @@
 #include "daemon/notify.h"
 #include "daemon/record.h"
 
-/* What is known of a volume's labels: the store's account and the volume's own are brought in line, the decision what
- * has to be done is taken on that, and the record follows what was done. */
+/* What is done to a volume's files, once its record has been taken over (job-record.c):
+ *
+ *   decide → (idmap what is staged) → record intent → walk → record outcome
+ *
+ * Labels and groups are decided on apart, and changed in one walk. */
 
 static const char *const relabelled_table[RELABELLED_VALUES] = {
         [RELABELLED_NOT] = "",
@@ -17,68 +20,6 @@ static const char *const relabelled_table[RELABELLED_VALUES] = {
         [RELABELLED_SKIPPED] = "skipped",
 };
 DEFINE_STRING_TABLE(relabelled, Relabelled);
-
-RecordEffect job_effect(const Job *job) {
-        return job->walk.relabelled == RELABELLED_WALKED ? EFFECT_KEEP : job->plan.effect;
-}
-
-void job_apply_effect(Job *job) {
-        Volume *v = job_volume(job);
-
-        if (volume_record_apply(&v->record, job_effect(job)))
-                commit_volume(job->manager, v);
-}
-
-/* What was lost is worth a word, but where nothing was known nothing was lost. */
-static bool is_notable(const VolumeRecord *stored, RecordVerdict verdict) {
-        return verdict != VERDICT_STORE && verdict != VERDICT_AGREED &&
-               (verdict != VERDICT_MISSING || stored->label_state != LABEL_UNKNOWN);
-}
-
-int job_take_record_text(Job *job, RecordFound found, const char *text) {
-        Volume *v = job_volume(job);
-        VolumeRecord known;
-        RecordVerdict verdict;
-        int r;
-
-        r = volume_record_reconcile(&v->record, found, text, &known, &verdict);
-        if (r < 0)
-                return r;
-        if (is_notable(&v->record, verdict))
-                record_verdict(job->manager, v, verdict, text);
-        job->looked = true;
-        if (!volume_record_equal(&v->record, &known)) {
-                volume_record_done(&v->record);
-                v->record = known;
-                commit_volume(job->manager, v);
-        } else
-                volume_record_done(&known);
-        return 0;
-}
-
-int job_take_record(Job *job, sd_bus_message *reply) {
-        _cleanup_free_ char *text = NULL;
-        RecordFound found;
-        int r;
-
-        r = worker_read_volume_record(reply, &found, &text);
-        return r < 0 ? r : job_take_record_text(job, found, text);
-}
-
-/* The next record of the volume: all files have the context, or some of them. */
-static int set_record(Job *job, LabelState state) {
-        Volume *v = job_volume(job);
-        int r;
-
-        r = free_and_strdup(&v->record.context, job->plan.context);
-        if (r < 0)
-                return r;
-        v->record.label_state = state;
-        v->record.tainted = v->record.tainted && state != LABEL_COMPLETE;
-        v->record.generation = volume_record_next_generation(v->record.generation);
-        commit_volume(job->manager, v);
-        return 0;
-}
 
 /* The first ones, as many as are pleasant to read. The worker has escaped them. */
 static char *name_issues(const WalkResult *result) {
@@ -107,55 +48,20 @@ static int set_entries_failed(Job *job) {
                 return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_ENTRIES_FAILED,
-                "%s: %llu of %llu entries could not be relabelled: %s. The label state stays partial; call "
+                "%s: %llu of %llu entries could not be changed: %s. What is known of the files stays partial; call "
                 "again when that is remedied.",
                 job->request.volume, (unsigned long long) c->failed, (unsigned long long) c->done,
                 isempty(issues) ? "none of them is named" : issues);
 }
 
-/* Entries that were left alone, or missed as they moved, may have any label. */
-static bool saw_all(const WalkCounts *c) {
-        return c->skipped == 0 && c->unsettled == 0;
-}
-
-/* After the walk the volume's record is as far as the worker could take it, and newer than ours, or ours still: it is
- * taken over. A volume that keeps none has ours only. Who has the volume besides may go on to change labels. */
-static int finish_record(Job *job, RecordFound found, const char *text) {
-        Volume *v = job_volume(job);
-        VolumeRecord known;
-        RecordVerdict verdict;
-        int r;
-
-        if (found == RECORD_UNSUPPORTED && saw_all(&job->walk.result.counts)) {
-                r = set_record(job, LABEL_COMPLETE);
-                if (r < 0)
-                        return r;
-        }
-        r = volume_record_reconcile(&v->record, found, text, &known, &verdict);
-        if (r < 0)
-                return r;
-        if (known.label_state == LABEL_COMPLETE && !saw_all(&job->walk.result.counts)) {
-                volume_record_done(&known);
-                return -EBADMSG;
-        }
-        if (verdict != VERDICT_VOLUME && is_notable(&v->record, verdict))
-                record_verdict(job->manager, v, verdict, text);
-        volume_record_done(&v->record);
-        v->record = known;
-        if (known.label_state == LABEL_COMPLETE)
-                (void) volume_record_apply(&v->record, job->plan.effect);
-        commit_volume(job->manager, v);
-        return 0;
-}
-
-static int take_relabelled(Job *job, sd_bus_message *reply) {
+static int take_changed(Job *job, sd_bus_message *reply) {
         _cleanup_(walk_result_done) WalkResult result = { 0 };
         _cleanup_free_ char *text = NULL;
         Volume *v = job_volume(job);
         RecordFound found;
         int r;
 
-        r = worker_read_relabelled(reply, &result, &found, &text);
+        r = worker_read_changed(reply, &result, &found, &text);
         if (r >= 0)
                 r = walk_take_result(&job->walk, &result);
         if (r < 0)
@@ -163,42 +69,49 @@ static int take_relabelled(Job *job, sd_bus_message *reply) {
         if (job->walk.result.counts.failed > 0)
                 return set_entries_failed(job);
 
-        r = finish_record(job, found, text);
+        r = job_finish_record(job, found, text);
         if (r < 0)
                 return r;
         job->walk.complete = true;
-        if (v->record.label_state == LABEL_COMPLETE)
+        if (job->walk.labels && v->record.label_state == LABEL_COMPLETE)
                 v->last_verified_usec = now_realtime_usec();
         v->inodes_used = job->walk.result.counts.done;
         return 0;
 }
 
-static void relabelled(Job *job, sd_bus_message *reply) {
+static void changed(Job *job, sd_bus_message *reply) {
         int r = 0;
 
         job->walk.duration_usec = now_monotonic_usec() - job->walk.started_usec;
         if (reply)
-                r = take_relabelled(job, reply);
+                r = take_changed(job, reply);
         if (r < 0)
                 job_fail(job, r);
         job->walk.done(job);
 }
 
+static int append_change(const Job *job, sd_bus_message *call) {
+        const WalkOptions *o = &job->request.walk;
+        const Walk *w = &job->walk;
+
+        return sd_bus_message_append(call, WORKER_CHANGE_IN, w->target, job->outcome.fact.mount_id,
+                                     w->labels ? job->plan.context : "", w->groups ? job->plan.fs_group : GID_NONE,
+                                     w->groups ? w->disk_gid : GID_NONE, (int) job->request.read_only, (int) w->blind,
+                                     w->generation, o->threads, o->entries_per_sec, (int) o->idle,
+                                     record_effect_to_string(w->labels ? job->plan.effect : EFFECT_KEEP));
+}
+
 static void begin_walk(Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        const WalkOptions *o = &job->request.walk;
         int r;
 
         if (job->failure.kind != FAILURE_NONE) {
                 job->walk.done(job);
                 return;
         }
-        r = job_new_worker_call(job, WORKER_RELABEL, &call);
+        r = job_new_worker_call(job, WORKER_CHANGE, &call);
         if (r >= 0)
-                r = sd_bus_message_append(call, WORKER_RELABEL_IN, job->walk.target, job->outcome.fact.mount_id,
-                                          job->plan.context, (int) job->walk.blind, job->walk.generation, o->threads,
-                                          o->entries_per_sec, (int) o->idle,
-                                          record_effect_to_string(job->plan.effect));
+                r = append_change(job, call);
         if (r < 0) {
                 job_fail(job, r);
                 job->walk.done(job);
@@ -206,11 +119,11 @@ static void begin_walk(Job *job) {
         }
         job_object_announce(job->object);
         /* From here on the answer is the job itself. */
-        if (job->operation == OPERATION_RELABEL) {
+        if (job->operation == OPERATION_RELABEL || job->operation == OPERATION_CHGRP) {
                 job->acting = true;
                 job_answer(job);
         }
-        job_send_walk_call(job, relabelled, call);
+        job_send_walk_call(job, changed, call);
 }
 
 /* What is staged is in no mount table that others see, so who relabels it is no conflict. */
@@ -238,8 +151,8 @@ static const Job *find_walk_of_source(const Job *job) {
         if (isempty(job->request.source) || (fs && fs->source == SOURCE_NONE))
                 return NULL;
         DL_FOREACH (job->manager->jobs, other)
-                if (other != job && !other->concluded && other->walk.relabelled == RELABELLED_WALKED &&
-                    other->operation != OPERATION_PLAN && is_same_source(other, job))
+                if (other != job && !other->concluded && (other->walk.labels || other->walk.groups) &&
+                    is_same_source(other, job))
                         return other;
         return NULL;
 }
@@ -257,46 +170,183 @@ int job_check_walks(Job *job) {
         return rival_failure(job, find_walk_of_source(job));
 }
 
-void job_relabel_files(Job *job, const char *target, JobCallback done) {
+/* The walk itself, or none. */
+static void change(Job *job) {
+        const Volume *v = job_volume(job);
+        Walk *w = &job->walk;
+        int r = 0;
+
+        if (!w->labels && !w->groups) {
+                w->done(job);
+                return;
+        }
+        if (w->groups)
+                r = plan_check_group(&job->manager->volumes, v->id, job->request.target, &job->observed, w->disk_gid,
+                                     &job->plan, &job->failure);
+        if (r == 0) {
+                w->generation = v->record.generation;
+                w->total = job->outcome.inodes_used;
+                r = job_begin_record(job);
+        }
+        if (r == 0) {
+                job_then(job, begin_walk);
+                return;
+        }
+        w->labels = w->groups = false;
+        w->relabelled = RELABELLED_NOT;
+        if (r < 0)
+                job_fail(job, r);
+        w->done(job);
+}
+
+/* What was to be swapped has to be walked over after all. */
+static void walk_instead(Job *job, OwnershipReason reason, const char *why) {
+        Walk *w = &job->walk;
+
+        w->ownership = (OwnershipDecision){ OWNERSHIP_WALK, reason };
+        w->groups = true;
+        w->why = strdup(why);
+        if (!w->why)
+                job_fail(job, -ENOMEM);
+}
+
+static void take_mapped(Job *job, MapResult result, const char *text) {
+        Volume *v = job_volume(job);
+
+        switch (result) {
+        case MAP_MAPPED:
+                job->walk.disk_gid = v->record.gid;
+                return;
+        case MAP_DIFFERS:
+                record_promise_broken(job->manager, v, EFFECT_DISOWN, text);
+                walk_instead(job, OWNERSHIP_FILES_DIFFER, text);
+                return;
+        default:
+                walk_instead(job, OWNERSHIP_NO_IDMAP, text);
+        }
+}
+
+static void mapped(Job *job, sd_bus_message *reply) {
+        _cleanup_free_ char *text = NULL;
+        MapResult result;
+        int r;
+
+        if (reply) {
+                r = worker_read_mapped(reply, &result, &text);
+                if (r < 0)
+                        job_fail(job, r);
+                else
+                        take_mapped(job, result, text);
+        }
+        if (job->failure.kind != FAILURE_NONE)
+                job->walk.done(job);
+        else
+                change(job);
+}
+
+static void decide_labels(Job *job) {
         const Volume *v = job_volume(job);
         RelabelDecision d =
                 relabel_decide(&v->record, job->outcome.root_context, job->plan.context, job->request.walk.force);
-        Walk *w = &job->walk;
-        int r;
 
-        r = rival_failure(job, find_with_device(job));
+        job->walk.reason = d.reason;
+        job->walk.relabelled = d.walk ? RELABELLED_WALKED : RELABELLED_SKIPPED;
+        job->walk.labels = d.walk;
+        job->walk.blind = d.blind;
+}
+
+static OwnershipDecision decide_ownership(const Job *job, const VolumeRecord *known, gid_t root_gid,
+                                          mode_t root_mode) {
+        const Settings *settings = &job->manager->settings;
+        const Request *q = &job->request;
+        const OwnershipInput in = {
+                .known = known,
+                .wanted = { .gid = job->plan.fs_group, .read_only = q->read_only },
+                .root_gid = root_gid,
+                .root_mode = root_mode,
+                .gate = settings->gate_skip_fs_group,
+                .policy = q->fs_group_change_policy >= 0      ? (FSGroupChangePolicy) q->fs_group_change_policy
+                          : job->operation == OPERATION_CHGRP ? FS_GROUP_CHANGE_ON_ROOT_MISMATCH
+                                                              : settings->default_fs_group_change_policy,
+                .force = q->walk.force,
+                .on_disk = job->operation == OPERATION_CHGRP,
+                .user_namespace = q->user_namespace,
+                .mounted = job->operation == OPERATION_ADOPT,
+        };
+
+        return ownership_decide(&in);
+}
+
+/* What the root has on disk. */
+static gid_t unmap(const Job *job, gid_t gid) {
+        gid_t shown = job->plan.fs_group, on_disk = job->share_disk_gid;
+
+        if (on_disk == GID_NONE)
+                return gid;
+        return gid == shown ? on_disk : gid == on_disk ? shown : gid;
+}
+
+static void decide_groups(Job *job) {
+        const Volume *v = job_volume(job);
+        Walk *w = &job->walk;
+
+        w->disk_gid = unmap(job, job->plan.fs_group);
+        w->ownership = decide_ownership(job, &v->record, unmap(job, job->outcome.root_gid), job->outcome.root_mode);
+        w->groups = w->ownership.action == OWNERSHIP_WALK;
+}
+
+/* The clone of a mount that swaps the same groups does so too. */
+static bool must_be_mapped(const Job *job) {
+        return job->walk.ownership.action == OWNERSHIP_MAP && job->share_disk_gid == GID_NONE;
+}
+
+void job_change_files(Job *job, const char *target, JobCallback done) {
+        const Volume *v = job_volume(job);
+        Walk *w = &job->walk;
+        int r = 0;
+
+        w->done = done;
+        w->target = target;
+        if (job->plan.relabel_here || job->plan.ownership == OWNERSHIP_WALK)
+                r = rival_failure(job, find_with_device(job));
         if (r != 0) {
                 if (r < 0)
                         job_fail(job, r);
                 done(job);
                 return;
         }
-        w->reason = d.reason;
-        w->done = done;
-        if (!d.walk) {
-                w->relabelled = RELABELLED_SKIPPED;
-                done(job);
-                return;
-        }
-        w->relabelled = RELABELLED_WALKED;
-        w->blind = d.blind;
-        w->target = target;
-        w->generation = v->record.generation;
-        w->total = job->outcome.inodes_used;
-        r = set_record(job, LABEL_PARTIAL);
-        if (r < 0) {
-                job_fail(job, r);
-                done(job);
-        } else
-                job_then(job, begin_walk);
+        if (job->plan.relabel_here)
+                decide_labels(job);
+        if (job->plan.ownership == OWNERSHIP_WALK)
+                decide_groups(job);
+        else
+                w->ownership = (OwnershipDecision){ job->plan.ownership, job->plan.ownership_reason };
+        if (must_be_mapped(job))
+                job_call_worker(job, mapped, WORKER_MAP, WORKER_MAP_IN, v->record.gid, job->plan.fs_group);
+        else
+                change(job);
 }
 
-void job_foretell_relabel(Job *job) {
+int job_foretell_change(Job *job) {
         const Volume *v = job_volume(job);
         const VolumeRecord nothing = { 0 }, *known = v ? &v->record : &nothing;
-        /* The root is seen when it is mounted. */
-        RelabelDecision d = relabel_decide(known, known->context, job->plan.context, job->request.walk.force);
+        bool relabel = job->plan.relabel_here, owned = job->plan.ownership == OWNERSHIP_WALK;
+        Walk *w = &job->walk;
 
-        job->walk.relabelled = d.walk ? RELABELLED_WALKED : RELABELLED_SKIPPED;
-        job->walk.reason = d.reason;
+        /* The root is seen when it is mounted. */
+        if (relabel) {
+                RelabelDecision d = relabel_decide(known, known->context, job->plan.context, job->request.walk.force);
+
+                w->relabelled = d.walk ? RELABELLED_WALKED : RELABELLED_SKIPPED;
+                w->reason = d.reason;
+        }
+        w->ownership = (OwnershipDecision){ job->plan.ownership, job->plan.ownership_reason };
+        if (owned)
+                w->ownership = decide_ownership(job, known, known->gid, S_IFDIR | S_ISGID | 0777);
+        if (job->plan.strategy != STRATEGY_RELABEL && w->ownership.action != OWNERSHIP_WALK)
+                job->plan.entries = job->plan.usec = 0;
+        if (!owned || w->ownership.action != OWNERSHIP_WALK)
+                return 0;
+        return plan_check_group(&job->manager->volumes, job->request.volume, job->request.target, &job->observed,
+                                job->plan.fs_group, &job->plan, &job->failure);
 }

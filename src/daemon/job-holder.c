@@ -46,6 +46,7 @@ int job_keep_share(Job *job) {
 
         job->plan.share = NULL;
         job->share_mount_id = share ? share->mount_id : 0;
+        job->share_disk_gid = share && holder_is_mapped(share) ? share->disk_gid : GID_NONE;
         return free_and_strdup(&job->share_target, share ? share->target : NULL);
 }
 
@@ -64,7 +65,10 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
 
         plan_done(&job->plan);
         r = plan_make(&in, &job->plan, &job->failure);
-        if (r == 0)
+        /* What is staged is a clone of what it is a clone of. */
+        if (r == 0 && job->staged && seclabel >= 0)
+                job->plan.share = NULL;
+        else if (r == 0)
                 r = job_keep_share(job);
         if (r < 0)
                 job_fail(job, r);
@@ -200,6 +204,8 @@ static Holder *new_holder(Job *job, HolderState state, bool adopted) {
                 .reason = job->plan.reason,
                 .read_only = job->plan.read_only,
                 .relabelled_here = job->plan.relabel_here,
+                .fs_group = job->plan.fs_group,
+                .disk_gid = job->plan.fs_group,
                 .adopted = adopted,
                 .since_usec = now_realtime_usec(),
         };
@@ -243,9 +249,9 @@ void job_revert_holder(Job *job) {
                 return;
         if (h)
                 volume_remove_holder(v, h);
-        /* After a walk it is known that some labels are not what they were, and a mount that was to be adopted stays
+        /* After a walk it is known that some files are not what they were, and a mount that was to be adopted stays
          * and does to them what it does. */
-        if (!job->saved.existed && job->walk.relabelled != RELABELLED_WALKED &&
+        if (!job->saved.existed && !job->walk.labels && !job->walk.groups &&
             (job->operation != OPERATION_ADOPT || job->plan.effect == EFFECT_KEEP)) {
                 commit_removal(m, v);
                 return;
@@ -262,6 +268,9 @@ void job_record_outcome(Job *job, Holder *h) {
         h->strategy = job->plan.strategy;
         h->reason = job->plan.reason;
         h->relabelled_here = job->plan.relabel_here;
+        h->fs_group = job->plan.fs_group;
+        h->disk_gid = job->walk.ownership.action == OWNERSHIP_MAP || job->walk.groups ? job->walk.disk_gid
+                                                                                      : job->plan.fs_group;
         h->mount_id = job->outcome.fact.mount_id;
         v->inodes_used = job->outcome.inodes_used;
         if (job->plan.strategy == STRATEGY_CONTEXT_MOUNT || job->plan.relabel_here)

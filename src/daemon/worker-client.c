@@ -144,11 +144,12 @@ int worker_read_outcome(sd_bus_message *m, MountOutcome *ret) {
         const char *root_context;
         int read_only, r;
 
-        r = sd_bus_message_enter_container(m, 'r', MOUNT_FACT_SIGNATURE "sbt");
+        r = sd_bus_message_enter_container(m, 'r', MOUNT_FACT_SIGNATURE OUTCOME_FIELDS);
         if (r > 0)
                 r = read_fact(m, &o.fact);
         if (r > 0)
-                r = sd_bus_message_read(m, "sbt", &root_context, &read_only, &o.inodes_used);
+                r = sd_bus_message_read(m, OUTCOME_FIELDS, &root_context, &o.root_gid, &o.root_mode, &read_only,
+                                        &o.inodes_used);
         if (r > 0)
                 r = sd_bus_message_exit_container(m);
         if (r < 0)
@@ -283,7 +284,7 @@ static int read_mounts_inside(sd_bus_message *m, char ***ret) {
         return 0;
 }
 
-int worker_read_relabelled(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text) {
+int worker_read_changed(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text) {
         _cleanup_(walk_result_done) WalkResult result = { 0 };
         int r;
 
@@ -299,6 +300,32 @@ int worker_read_relabelled(sd_bus_message *m, WalkResult *ret, RecordFound *ret_
 
         *ret = result;
         result = (WalkResult){ 0 };
+        return 0;
+}
+
+static const char *const map_result_table[MAP_RESULTS] = {
+        [MAP_MAPPED] = "mapped",
+        [MAP_DIFFERS] = "differs",
+        [MAP_UNSUPPORTED] = "unsupported",
+};
+DEFINE_STRING_TABLE(map_result, MapResult);
+
+int worker_read_mapped(sd_bus_message *m, MapResult *ret, char **ret_text) {
+        const char *word, *text;
+        char *copy;
+        int result, r;
+
+        r = sd_bus_message_read(m, WORKER_MAP_OUT, &word, &text);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        result = map_result_from_string(word);
+        if (result < 0 || !line_is_good(text))
+                return -EBADMSG;
+        copy = strdup(text);
+        if (!copy)
+                return -ENOMEM;
+        *ret = (MapResult) result;
+        *ret_text = copy;
         return 0;
 }
 
