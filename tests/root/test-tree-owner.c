@@ -617,9 +617,10 @@ static void test_storm(void) {
         plain = open("d/plain", O_RDWR | O_CLOEXEC);
         must(plain);
         thread = g_thread_new("storm", exchange_all, &storm);
-        for (unsigned i = 0; i < 600; i++) {
+        for (unsigned i = 0; i < 150; i++) {
                 const Ownership o = { .gid = i % 2 ? OLD : GID, .read_only = i % 3 == 0 };
-                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = &o });
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = &o, .threads = 2 });
                 struct stat st;
 
                 g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
