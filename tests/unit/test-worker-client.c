@@ -93,7 +93,7 @@ static void assert_counts(const WalkCounts *c) {
         g_assert_cmpint(c->unsettled, ==, 6);
 }
 
-static void test_relabelled(void) {
+static void test_changed(void) {
         static const struct {
                 unsigned issues, mounts;
                 const char *path, *text, *mount;
@@ -123,7 +123,7 @@ static void test_relabelled(void) {
                 g_assert_cmpint(sd_bus_message_close_container(m), >=, 0);
                 append(m, VOLUME_RECORD_SIGNATURE, "absent", "");
 
-                g_assert_cmpint(worker_read_relabelled(finish(m), &result, &found, &text), ==, rows[i].r);
+                g_assert_cmpint(worker_read_changed(finish(m), &result, &found, &text), ==, rows[i].r);
                 if (rows[i].r < 0)
                         continue;
                 assert_counts(&result.counts);
@@ -175,6 +175,35 @@ static void test_verified(void) {
         }
 }
 
+static void test_mapped(void) {
+        static const struct {
+                const char *word, *text;
+                int r;
+                MapResult result;
+        } rows[] = {
+                { "mapped", "", 0, MAP_MAPPED },
+                { "differs", "a has group 5 and mode 0600", 0, MAP_DIFFERS },
+                { "unsupported", "the kernel says EPERM", 0, MAP_UNSUPPORTED },
+                { "Mapped", "", -EBADMSG, 0 },
+                { "", "", -EBADMSG, 0 },
+                { "differs", "a\033[31m", -EBADMSG, 0 },
+                { "differs", "a\nb", -EBADMSG, 0 },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+                _cleanup_free_ char *text = NULL;
+                MapResult result = MAP_RESULTS;
+
+                append(m, WORKER_MAP_OUT, rows[i].word, rows[i].text);
+                g_assert_cmpint(worker_read_mapped(finish(m), &result, &text), ==, rows[i].r);
+                if (rows[i].r < 0)
+                        continue;
+                g_assert_cmpint(result, ==, rows[i].result);
+                g_assert_cmpstr(text, ==, rows[i].text);
+        }
+}
+
 static void test_progress(void) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new(), *short_one = message_new(),
                                                         *other = message_new();
@@ -197,8 +226,9 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         open_bus();
         g_test_add_func("/worker-client/record", test_record);
-        g_test_add_func("/worker-client/relabelled", test_relabelled);
+        g_test_add_func("/worker-client/changed", test_changed);
         g_test_add_func("/worker-client/verified", test_verified);
+        g_test_add_func("/worker-client/mapped", test_mapped);
         g_test_add_func("/worker-client/progress", test_progress);
 
         int r = g_test_run();
