@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -28,7 +29,7 @@ static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .read_only = true
 static void (*after_look)(const char *name), (*before_group)(const char *name), (*after_group)(const char *name);
 static void (*before_sync)(void);
 static int group_error, sync_error; /* errno, 0 for the real call */
-static unsigned n_looks, n_groups, n_pins;
+static atomic_uint n_looks, n_groups, n_pins;
 
 int fstatat(int fd, const char *path, struct stat *st, int flags) {
         int r = (int) syscall(SYS_newfstatat, fd, path, st, flags);
@@ -288,6 +289,18 @@ static void refuse_fchmodat2(int error) {
         g_assert_cmpint(errno, ==, error);
 }
 
+/* How many are given a mode by their name. */
+static unsigned count_modes(const Ownership *o, gid_t gid) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+                if (kinds[i].type != S_IFDIR)
+                        n += kinds[i].before != (o->read_only ? kinds[i].ro : kinds[i].rw) ||
+                             (gid != GID && kinds[i].before & (S_ISUID | S_ISGID));
+        return n;
+}
+
+/* The other way is used for no more than has to be. */
 static void test_without_fchmodat2(gconstpointer error) {
         g_auto(Volume) v;
 
@@ -302,10 +315,12 @@ static void test_without_fchmodat2(gconstpointer error) {
                 must(pid);
                 if (pid == 0) {
                         refuse_fchmodat2(GPOINTER_TO_INT(error));
+                        n_pins = 0;
                         {
                                 g_auto(TreeResult) r = change(v.fd, o);
 
                                 g_assert_cmpuint(r.counts.failed, ==, 0);
+                                g_assert_cmpuint(n_pins, ==, count_modes(o, i < 2 ? OLD : GID));
                         }
                         _exit(0);
                 }
