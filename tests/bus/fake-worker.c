@@ -50,7 +50,7 @@ typedef struct Mount {
         unsigned long long id;
         char target[512], source[512], fs_type[32], context[256];
         int read_only;
-        unsigned from, to; /* groups that it swaps */
+        unsigned from, to; /* groups that it swaps; DIRECTORY/swap-ID has them */
 } Mount;
 
 static const char *directory;
@@ -71,16 +71,10 @@ static size_t read_table(FILE *f, Mount mounts[static 64]) {
         size_t n = 0;
 
         rewind(f);
-        while (n < 64 && fscanf(f, "%llu %511s %511s %31s %255s %d %u %u\n", &mounts[n].id, mounts[n].target,
-                                mounts[n].source, mounts[n].fs_type, mounts[n].context, &mounts[n].read_only,
-                                &mounts[n].from, &mounts[n].to) == 8)
+        while (n < 64 && fscanf(f, "%llu %511s %511s %31s %255s %d\n", &mounts[n].id, mounts[n].target,
+                                mounts[n].source, mounts[n].fs_type, mounts[n].context, &mounts[n].read_only) == 6)
                 n++;
         return n;
-}
-
-static void write_mount(FILE *f, unsigned long long id, const Mount *m) {
-        fprintf(f, "%llu %s %s %s %s %d %u %u\n", id, m->target, m->source, m->fs_type, m->context, m->read_only,
-                m->from, m->to);
 }
 
 static void add_mount(const Mount *m, unsigned long long *ret_id) {
@@ -93,7 +87,7 @@ static void add_mount(const Mount *m, unsigned long long *ret_id) {
                 if (mounts[i].id >= *ret_id)
                         *ret_id = mounts[i].id + 1;
         (void) fseek(f, 0, SEEK_END);
-        write_mount(f, *ret_id, m);
+        fprintf(f, "%llu %s %s %s %s %d\n", *ret_id, m->target, m->source, m->fs_type, m->context, m->read_only);
         (void) fclose(f);
 }
 
@@ -111,7 +105,8 @@ static bool remove_mount(const char *target, unsigned long long id) {
                         found = true;
                         continue;
                 }
-                write_mount(f, mounts[i].id, &mounts[i]);
+                fprintf(f, "%llu %s %s %s %s %d\n", mounts[i].id, mounts[i].target, mounts[i].source,
+                        mounts[i].fs_type, mounts[i].context, mounts[i].read_only);
         }
         (void) fclose(f);
         return found;
@@ -324,6 +319,30 @@ static int append_record(sd_bus_message *reply, const char *source) {
         return sd_bus_message_append(reply, VOLUME_RECORD_SIGNATURE, record_found_to_string(found), text);
 }
 
+static void swap_path(char path[static 512], unsigned long long id) {
+        (void) snprintf(path, 512, "%s/swap-%llu", directory, id);
+}
+
+static void write_swap(const Mount *m) {
+        char path[512], text[64];
+
+        swap_path(path, m->id);
+        (void) unlink(path);
+        if (m->from == m->to)
+                return;
+        (void) snprintf(text, sizeof(text), "%u %u", m->from, m->to);
+        write_text(path, text);
+}
+
+static void read_swap(Mount *m) {
+        char path[512], text[VOLUME_RECORD_MAX];
+
+        swap_path(path, m->id);
+        m->from = m->to = 0;
+        if (read_text(path, text) && sscanf(text, "%u %u", &m->from, &m->to) != 2)
+                abort();
+}
+
 /* "GID MODE"; root's, if nobody was there yet. An option gid= is what all files have. */
 static void read_group(const Mount *m, gid_t *ret_gid, mode_t *ret_mode) {
         char path[512], text[VOLUME_RECORD_MAX];
@@ -401,6 +420,7 @@ static int read_mount(sd_bus_message *call, Mount *m) {
                 if (startswith(*option, "gid="))
                         write_group(source, (gid_t) strtoul(*option + 4, NULL, 10), 040775);
         if (!isempty(share) && find_mount(share, &shared)) {
+                read_swap(&shared);
                 m->from = shared.from;
                 m->to = shared.to;
         }
@@ -415,6 +435,7 @@ static int read_mount(sd_bus_message *call, Mount *m) {
 static int make_mount(sd_bus_message *call, Mount *m, const char *effect) {
         mark(m->source, effect);
         add_mount(m, &m->id);
+        write_swap(m);
         if (behaves(m->source, "die-after"))
                 _exit(1);
         if (behaves(m->source, "hang-after"))
@@ -482,6 +503,7 @@ static int verb_inspect(sd_bus_message *call, void *userdata, sd_bus_error *erro
                 return r;
         if (!find_mount(target, &m))
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is mounted there.");
+        read_swap(&m);
         r = sd_bus_message_new_method_return(call, &reply);
         if (r >= 0)
                 r = append_node(reply);
@@ -662,6 +684,8 @@ static int verb_change(sd_bus_message *call, void *userdata, sd_bus_error *error
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is staged.");
         if (isempty(c.target))
                 m = staged;
+        else
+                read_swap(&m);
         if (behaves(m.source, "walk-unsupported"))
                 return sd_bus_error_set(error, ERROR_PREFIX "NotSupported", "It keeps no labels.");
         if ((c.gid != c.disk_gid) != (m.from != m.to))

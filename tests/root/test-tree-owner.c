@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -28,7 +29,7 @@ static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .read_only = true
 static void (*after_look)(const char *name), (*before_group)(const char *name), (*after_group)(const char *name);
 static void (*before_sync)(void);
 static int group_error, sync_error; /* errno, 0 for the real call */
-static unsigned n_looks, n_pins;
+static atomic_uint n_looks, n_groups, n_pins;
 
 int fstatat(int fd, const char *path, struct stat *st, int flags) {
         int r = (int) syscall(SYS_newfstatat, fd, path, st, flags);
@@ -39,10 +40,16 @@ int fstatat(int fd, const char *path, struct stat *st, int flags) {
         return r;
 }
 
+int openat(int fd, const char *path, int flags, ...) {
+        n_pins += flags & O_PATH ? 1 : 0;
+        g_assert_false(flags & O_CREAT);
+        return (int) syscall(SYS_openat, fd, path, flags);
+}
+
 int fchownat(int fd, const char *path, uid_t uid, gid_t gid, int flags) {
         int r;
 
-        n_pins += flags & AT_EMPTY_PATH ? 1 : 0;
+        n_groups++;
         if (before_group)
                 before_group(path);
         if (group_error) {
@@ -218,7 +225,9 @@ static void test_kinds(gconstpointer fs_type) {
                         ctimes[k] = ctime_of(kinds[k].name);
                 }
                 let_clock_tick();
+                n_groups = 0;
                 assert_changed(v.fd, o, wrong);
+                g_assert_cmpuint(n_groups, ==, gid == GID ? 0 : G_N_ELEMENTS(kinds) + 2);
                 assert_kinds(o);
                 for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
                         if (gid == GID && kinds[k].before == (o->read_only ? kinds[k].ro : kinds[k].rw))
@@ -280,6 +289,18 @@ static void refuse_fchmodat2(int error) {
         g_assert_cmpint(errno, ==, error);
 }
 
+/* How many are given a mode by their name. */
+static unsigned count_modes(const Ownership *o, gid_t gid) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+                if (kinds[i].type != S_IFDIR)
+                        n += kinds[i].before != (o->read_only ? kinds[i].ro : kinds[i].rw) ||
+                             (gid != GID && kinds[i].before & (S_ISUID | S_ISGID));
+        return n;
+}
+
+/* The other way is used for no more than has to be. */
 static void test_without_fchmodat2(gconstpointer error) {
         g_auto(Volume) v;
 
@@ -294,10 +315,12 @@ static void test_without_fchmodat2(gconstpointer error) {
                 must(pid);
                 if (pid == 0) {
                         refuse_fchmodat2(GPOINTER_TO_INT(error));
+                        n_pins = 0;
                         {
                                 g_auto(TreeResult) r = change(v.fd, o);
 
                                 g_assert_cmpuint(r.counts.failed, ==, 0);
+                                g_assert_cmpuint(n_pins, ==, count_modes(o, i < 2 ? OLD : GID));
                         }
                         _exit(0);
                 }
@@ -318,14 +341,15 @@ static void test_cost(void) {
         make("dir", S_IFDIR | 02770, GID);
         for (unsigned i = 0; i < 500; i++) {
                 (void) snprintf(name, sizeof(name), "%s%u", i % 2 ? "dir/" : "", i);
-                make(name, S_IFREG | 0660, GID);
+                make(name, S_IFREG | (i % 3 ? 0660 : 06660), GID);
         }
         let_clock_tick();
         g_usleep(100000);
-        n_looks = n_pins = 0;
+        n_looks = n_groups = n_pins = 0;
         assert_changed(v.fd, &rw, 1); /* the root */
         g_assert_cmpuint(n_looks, ==, 500);
-        g_assert_cmpuint(n_pins, ==, 1);
+        g_assert_cmpuint(n_groups, ==, 1);
+        g_assert_cmpuint(n_pins, ==, 0);
 }
 
 /* Label, group and mode in one pass; each entry counts once. */

@@ -70,12 +70,12 @@ void set_label(const char *path, const char *label) {
         must(lsetxattr(path, "security.selinux", label, strlen(label) + 1, 0));
 }
 
-RelabelArguments live(const TestVolume *v, const char *context) {
-        return (RelabelArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
+ChangeArguments live(const TestVolume *v, const char *context) {
+        return (ChangeArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
 }
 
-RelabelArguments staged(const char *context) {
-        return (RelabelArguments){ .context = context };
+ChangeArguments staged(const char *context) {
+        return (ChangeArguments){ .context = context };
 }
 
 static const char *wanted;

@@ -24,8 +24,8 @@ void volume_unmount(TestVolume *v);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestVolume, volume_unmount)
 
 /* Relabels what is mounted, or what is staged. */
-RelabelArguments live(const TestVolume *v, const char *context);
-RelabelArguments staged(const char *context);
+ChangeArguments live(const TestVolume *v, const char *context);
+ChangeArguments staged(const char *context);
 
 /* Makes directories with files, a symbolic link and a FIFO beneath path. */
 void fill_tree(const char *path, unsigned n_dirs, unsigned n_files);

@@ -71,6 +71,8 @@ static Volume *sample(const char *id, const char *target) {
                        .reason = REASON_CONTEXT_SHARED,
                        .read_only = true,
                        .relabelled_here = true,
+                       .fs_group = (gid_t) -2,
+                       .disk_gid = 1000,
                        .since_usec = 17,
                        .mount_id = UINT64_MAX };
         volume_add_holder(v, h);
@@ -117,6 +119,8 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_true(h->read_only);
         g_assert_false(h->adopted);
         g_assert_true(h->relabelled_here);
+        g_assert_cmpuint(h->fs_group, ==, (gid_t) -2);
+        g_assert_cmpuint(h->disk_gid, ==, 1000);
         g_assert_cmpuint(h->mount_id, ==, UINT64_MAX);
 }
 
@@ -240,7 +244,7 @@ static void execute(Fixture *f, const char *sql) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=3");
+        execute(f, "PRAGMA user_version=4");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
 }
 
@@ -335,6 +339,8 @@ static void test_version_1(Fixture *f, gconstpointer data) {
                 h = volume_find_holder(v, "/var/lib/kubelet/a");
                 g_assert_true(h->adopted);
                 g_assert_false(h->relabelled_here);
+                g_assert_cmpuint(h->fs_group, ==, GID_NONE);
+                g_assert_cmpuint(h->disk_gid, ==, GID_NONE);
                 g_assert_cmpuint(h->mount_id, ==, 99);
                 g_assert_cmpstr(h->spec, ==, "spec");
                 plain = volumes_find(&all, "plain");
