@@ -81,14 +81,18 @@ static void print_count(const Change *c, const char *text, const char *key) {
 }
 
 static void print_sentence(const Change *c, const char *volume) {
-        bool skipped = streq(table_get(c->result, c->verb->what), "skipped");
+        const char *what = table_get(c->result, c->verb->what);
+        bool walked = streq(what, "walked");
 
-        if (c->verb == &chgrp)
+        /* It is not said of files that have another group on disk. */
+        if (c->verb == &relabel)
+                printf("Volume %s %s", volume, walked ? "is relabelled" : "needs no relabel");
+        else if (walked || streq(what, "skipped"))
                 printf("Volume %s belongs to group %s%s", volume, table_get(c->result, "FSGroup"),
-                       skipped ? " already" : "");
+                       walked ? "" : " already");
         else
-                printf("Volume %s %s", volume, skipped ? "needs no relabel" : "is relabelled");
-        if (!skipped)
+                printf("Volume %s is not given to the group", volume);
+        if (walked)
                 printf(": %s entries, %s changed, in %s", table_get(c->result, "EntriesDone"),
                        table_get(c->result, "EntriesChanged"), table_get(c->result, "DurationUSec"));
         printf(". %s\n", table_get(c->result, c->verb->text));

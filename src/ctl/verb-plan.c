@@ -12,7 +12,7 @@ static const Column plan_columns[] = {
         { "MOUNT_OPTIONS", "Mount options", "MountOptions", CELL_LIST },
         { "READ_ONLY", "Read-only", "ReadOnly", CELL_BOOLEAN },
         { "SHARED", "Shared", "Shared", CELL_BOOLEAN },
-        { "ENTRIES", "Files to relabel", "Entries", CELL_NUMBER },
+        { "ENTRIES", "Files to look at", "Entries", CELL_NUMBER },
         { "USEC", "Estimated time", "USec", CELL_DURATION },
         { "RELABEL", "Relabel", "Relabel" },
         { "RELABEL_REASON", "Relabel reason", "RelabelReason" },

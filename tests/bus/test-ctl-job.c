@@ -149,6 +149,12 @@ static const Case cases[] = {
                  "0>})") },
           0,
           .out = "Volume pvc-1 belongs to group 0 already. The record says so.\n" },
+        { "chgrp/not-given",
+          "chgrp pvc-1 1000",
+          { CHGRP, WAIT("('done', {'Ownership': <'none'>, 'OwnershipText': <'It is read-only.'>, 'FSGroup': <uint32 "
+                        "4294967295>})") },
+          0,
+          .out = "Volume pvc-1 is not given to the group. It is read-only.\n" },
         { "chgrp/left-alone",
           "chgrp pvc-1 1000",
           { CHGRP, WAIT("('done', {" GIVEN ", 'EntriesSkipped': <uint64 4>, 'MountsInside': <['m']>})") },

@@ -359,7 +359,7 @@ static const Case cases[] = {
           0,
           .out = "Volume pvc-1 would be mounted without a context; the runtime has to relabel it (flag "
                  "Z).\n\n"
-                 "        Strategy: relabel\n    Runtime flag: Z\nFiles to relabel: 300000\n  Estimated "
+                 "        Strategy: relabel\n    Runtime flag: Z\nFiles to look at: 300000\n  Estimated "
                  "time: "
                  "2.0s\n" },
         { "plan/relabel-here",
