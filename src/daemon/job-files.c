@@ -194,6 +194,7 @@ static void change(Job *job) {
         }
         w->labels = w->groups = false;
         w->relabelled = RELABELLED_NOT;
+        w->ownership = (OwnershipDecision){ 0 };
         if (r < 0)
                 job_fail(job, r);
         w->done(job);

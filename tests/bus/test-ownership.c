@@ -111,6 +111,36 @@ static void test_story(Fixture *f, gconstpointer data) {
                             "operation_name=\"volume_apply_access_control\"");
 }
 
+/* K4: kubelet writes an event when it takes long; here there is a job, which tells how far it is, and of how much. */
+static void test_progress(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending =
+                call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, "{'FSGroup': <@u 1000>}"));
+        g_autofree char *path = NULL, *operation = NULL;
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+        guint64 before = 0;
+
+        do {
+                g_free(path);
+                run_for(20);
+                path = get_volume_text(f, "v", "Job");
+        } while (g_str_equal(path, "/"));
+        operation = get_text(f, path, "org.selvol1.Job", "Operation");
+        g_assert_cmpstr(operation, ==, "mount");
+        for (int i = 0; i < 3;) {
+                g_autofree char *done = get_text(f, path, "org.selvol1.Job", "EntriesDone"),
+                                *total = get_text(f, path, "org.selvol1.Job", "EntriesTotal");
+                guint64 n = g_ascii_strtoull(done, NULL, 10);
+
+                g_assert_cmpstr(total, ==, "300");
+                i += n > before;
+                before = n;
+                run_for(20);
+        }
+        reply = call_end(f, pending, &error);
+        g_assert_no_error(error);
+}
+
 static void test_metrics(Fixture *f, gconstpointer data) {
         assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
         assert_mounted(f, "/dev/vdb", T2, GROUP(2000), "mapped", "other-group", 2000, 1000);
@@ -546,6 +576,7 @@ int main(int argc, char **argv) {
                 void (*test)(Fixture *f, gconstpointer data);
         } tests[] = {
                 { "story", test_story },
+                { "progress", test_progress },
                 { "metrics", test_metrics },
                 { "always", test_always },
                 { "gate", test_gate },
