@@ -4,7 +4,8 @@
 # needs $top and $SELVOL_BUILD. Times are in microseconds, without a fraction, until they are printed.
 #
 # A benchmark sets file_systems, trees, caches, phases (all that it has unless told otherwise), only=(), and for trees
-# that not everybody can do peers and whole_phase; and it has these functions:
+# that not everybody can do peers and whole_phase; main_peer, if each row is to be compared with that one too; and it
+# has these functions:
 #   usage
 #   own_flag OPTION; own_option OPTION VALUE    takes an option of its own, or fails
 #   phase_text PHASE                            what it is called in a table
@@ -27,7 +28,7 @@ say() { echo "bench: $*" >&2; }
 
 # ---- the beginning ----
 
-files=1000000 rounds=3 json=''
+files=1000000 rounds=3 json='' main_peer=''
 parse_options() { # ARGUMENT...
     local o
     while (($#)); do
@@ -317,34 +318,39 @@ print_json() { # KEY VALUE ...
 # ---- printing ----
 
 print_phase() { # FS TREE CACHE PHASE
-    local s key=$1:$2:$3:$4 selvol=0 selvol_durable=0
+    local s key=$1:$2:$3:$4 selvol=0 selvol_durable=0 peer=0
     if has_values "$key:selvol:time"; then
         selvol=$(median "$key:selvol:time") selvol_durable=$(median "$key:selvol:durable")
     fi
+    if [[ -n $main_peer ]] && has_values "$key:$main_peer:time"; then
+        peer=$(median "$key:$main_peer:time")
+    fi
     [[ -n $json ]] ||
-        printf '\n%s\n%-16s %9s %9s %7s %9s %7s %9s %9s\n' "$1 $2 ($entries entries), $3, $(phase_text "$4")" \
-            '' time min ratio synced ratio cpu 'rss MiB'
+        printf '\n%s\n%-16s %9s %9s %7s %9s %7s %9s %9s%s\n' "$1 $2 ($entries entries), $3, $(phase_text "$4")" \
+            '' time min ratio synced ratio cpu 'rss MiB' "${main_peer:+   $main_peer/}"
     for s in $(subjects_of "$2" "$3" "$4"); do
         print_row "$@"
     done
 }
 
 print_row() { # FS TREE CACHE PHASE; of print_phase()
-    local time durable min cpu rss ratios=(- -)
+    local time durable min cpu rss ratios=(- -) times=''
     time=$(median "$key:$s:time") min=$(pick_value "$key:$s:time" min)
     durable=$(median "$key:$s:durable") cpu=$(median "$key:$s:cpu") rss=$(pick_value "$key:$s:rss" max)
+    ((peer == 0)) || times=$(format_ratio "$(ratio "$peer" "$time")")
     if [[ -n $json ]]; then
         print_json fs "$1" tree "$2" entries "$entries" cache "$3" phase "$4" subject "$s" rounds "$rounds" \
-            usec "$time" min_usec "$min" durable_usec "$durable" cpu_usec "$cpu" rss_kib "$rss"
+            usec "$time" min_usec "$min" durable_usec "$durable" cpu_usec "$cpu" rss_kib "$rss" \
+            ${times:+"${main_peer}_ratio" "$times"}
         return
     fi
     if ((selvol > 0)); then
         ratios=("$(format_ratio "$(ratio "$time" "$selvol")")")
         ratios+=("$(format_ratio "$(ratio "$durable" "$selvol_durable")")")
     fi
-    printf '%-16s %9s %9s %7s %9s %7s %9s %9s\n' "$s" "$(format_seconds "$time")" "$(format_seconds "$min")" \
+    printf '%-16s %9s %9s %7s %9s %7s %9s %9s%s\n' "$s" "$(format_seconds "$time")" "$(format_seconds "$min")" \
         "${ratios[0]}" "$(format_seconds "$durable")" "${ratios[1]}" "$(format_seconds "$cpu")" \
-        "$(format_ratio $((rss * 1000 / 1024)))"
+        "$(format_ratio $((rss * 1000 / 1024)))" "${times:+$(printf '%*s' $((4 + ${#main_peer})) "$times")}"
 }
 
 # ---- the targets ----
