@@ -76,8 +76,9 @@
 #define WORKER_RELABEL_IN  "stsbtutbs"
 #define WORKER_RELABEL_OUT TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "as" VOLUME_RECORD_SIGNATURE
 
-/* (done, changed, mismatched, failed, skipped, directories that changed to the last) */
-#define TREE_COUNTS_SIGNATURE "(tttttt)"
+/* (done, changed, labels that differ, groups or modes that differ, failed, skipped, directories that changed to the
+ * last) */
+#define TREE_COUNTS_SIGNATURE "(ttttttt)"
 /* path beneath the root, escaped; what is wrong with it, and what to do */
 #define TREE_ISSUES_SIGNATURE "a(ss)"
 

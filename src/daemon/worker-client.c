@@ -228,8 +228,8 @@ static int read_counts(sd_bus_message *m, WalkCounts *ret) {
         WalkCounts c = { 0 };
         int r;
 
-        r = sd_bus_message_read(m, TREE_COUNTS_SIGNATURE, &c.done, &c.changed, &c.mismatched, &c.failed, &c.skipped,
-                                &c.unsettled);
+        r = sd_bus_message_read(m, TREE_COUNTS_SIGNATURE, &c.done, &c.changed, &c.mismatched, &c.misowned, &c.failed,
+                                &c.skipped, &c.unsettled);
         if (r <= 0)
                 return r < 0 ? r : -EBADMSG;
         *ret = c;

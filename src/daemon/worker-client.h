@@ -32,7 +32,8 @@ int worker_read_volume_record(sd_bus_message *m, RecordFound *ret_found, char **
 typedef struct WalkCounts {
         uint64_t done;
         uint64_t changed;
-        uint64_t mismatched;
+        uint64_t mismatched; /* labels */
+        uint64_t misowned;   /* groups or modes */
         uint64_t failed;
         uint64_t skipped;
         uint64_t unsettled; /* directories that changed to the last: only in the end */

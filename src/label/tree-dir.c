@@ -389,7 +389,7 @@ Work *dir_step(Thread *t, Dir *d) {
                 if (has_vanished(r))
                         atomic_store(&w->missed, true);
                 else
-                        issue_add(w, d, NULL, -r, NULL);
+                        issue_add_error(w, d, NULL, -r);
                 dir_release(t, d);
                 return NULL;
         }
@@ -406,7 +406,7 @@ Work *dir_step(Thread *t, Dir *d) {
         if (r == -ENOMEM)
                 walk_stop(w, r);
         else if (r < 0)
-                issue_add(w, d, NULL, -r, NULL);
+                issue_add_error(w, d, NULL, -r);
         return process_chunk(t, d, c, &f);
 }
 

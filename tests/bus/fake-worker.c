@@ -472,7 +472,7 @@ static int verb_mark(sd_bus_message *call, void *userdata, sd_bus_error *error) 
 
 static void send_progress(sd_bus *bus, uint64_t done, uint64_t changed, uint64_t total) {
         if (sd_bus_emit_signal(bus, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS, WORKER_PROGRESS_SIGNATURE, done,
-                               changed, UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0), total) < 0 ||
+                               changed, UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0), total) < 0 ||
             sd_bus_flush(bus) < 0)
                 _exit(1);
 }
@@ -520,7 +520,7 @@ static int reply_relabelled(sd_bus_message *call, const char *source) {
 
         r = sd_bus_message_new_method_return(call, &reply);
         if (r >= 0)
-                r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0),
+                r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0), UINT64_C(0),
                                           fails ? UINT64_C(20) : UINT64_C(0),
                                           has_links(source) ? UINT64_C(7) : UINT64_C(0),
                                           behaves(source, "restless") ? UINT64_C(3) : UINT64_C(0));
@@ -612,7 +612,7 @@ static int reply_verified(sd_bus_message *call, const Mount *m, const char *expe
                                           matches    ? UINT64_C(0)
                                           : done > 1 ? UINT64_C(2)
                                                      : UINT64_C(1),
-                                          UINT64_C(0), UINT64_C(0), UINT64_C(0));
+                                          UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ss)");
         if (r >= 0 && !matches)

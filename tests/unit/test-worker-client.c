@@ -79,7 +79,7 @@ static void append_issues(sd_bus_message *m, unsigned n, const char *path, const
 }
 
 static void append_counts(sd_bus_message *m) {
-        append(m, TREE_COUNTS_SIGNATURE, UINT64_C(5), UINT64_C(4), UINT64_C(3), UINT64_C(2), UINT64_C(1),
+        append(m, TREE_COUNTS_SIGNATURE, UINT64_C(5), UINT64_C(4), UINT64_C(3), UINT64_C(7), UINT64_C(2), UINT64_C(1),
                UINT64_C(6));
 }
 
@@ -87,6 +87,7 @@ static void assert_counts(const WalkCounts *c) {
         g_assert_cmpint(c->done, ==, 5);
         g_assert_cmpint(c->changed, ==, 4);
         g_assert_cmpint(c->mismatched, ==, 3);
+        g_assert_cmpint(c->misowned, ==, 7);
         g_assert_cmpint(c->failed, ==, 2);
         g_assert_cmpint(c->skipped, ==, 1);
         g_assert_cmpint(c->unsettled, ==, 6);
