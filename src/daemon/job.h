@@ -221,7 +221,7 @@ int job_finish_record(Job *job, RecordFound found, const char *text);
  * worker is called, and when done is, not yet durably, what the volume says: complete, with the plan's effect applied
  * to labels that were walked over, or partial still if entries had to be left alone. */
 void job_change_files(Job *job, const char *target, JobCallback done);
-/* Whether another job walks over what has the same source: BUSY; 0; -ENOMEM. */
+/* Whether another job walks over the same file system: BUSY; 0; -ENOMEM. */
 int job_check_walks(Job *job);
 /* As job_change_files(), decided from the record alone, for a plan. Returns 0, -ENOMEM, GROUP_CONFLICT. */
 int job_foretell_change(Job *job);
