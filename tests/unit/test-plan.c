@@ -281,6 +281,8 @@ static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
                 .since_usec = since_usec,
                 .mount_id = 1,
                 .read_only = p->read_only,
+                .fs_group = p->fs_group,
+                .disk_gid = p->fs_group,
         };
         volume_add_holder(v, h);
         volumes_add(volumes, v);
@@ -557,6 +559,8 @@ static Holder *fixture_hold(Fixture *x, const char *volume, const char *target, 
                 .state = HOLDER_MOUNTED,
                 .strategy = strategy,
                 .since_usec = since_usec,
+                .fs_group = GID_NONE,
+                .disk_gid = GID_NONE,
         };
         volume_add_holder(v, h);
         return h;
