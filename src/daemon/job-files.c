@@ -351,5 +351,5 @@ int job_foretell_change(Job *job) {
         if (!owned || w->ownership.action != OWNERSHIP_WALK)
                 return 0;
         return plan_check_group(&job->manager->volumes, job->request.volume, job->request.target, &job->observed,
-                                job->plan.fs_group, &job->plan, &job->failure);
+                                unmap(job, job->plan.fs_group), &job->plan, &job->failure);
 }

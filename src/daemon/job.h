@@ -194,6 +194,10 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted);
 Holder *job_record_holder(Job *job, HolderState state, bool adopted);
 /* Takes the recorded holder back, and the volume too if the job made it and nothing was learnt of it. */
 void job_revert_holder(Job *job);
+/* The group that files have, or get, on disk where they have the plan's to the holder. */
+gid_t job_disk_gid(const Job *job);
+/* Notes both: before anyone sees the mount, as it would be taken for one that swaps nothing otherwise. */
+void job_note_group(const Job *job, Holder *h);
 /* Notes the outcome of a mount in the record. */
 void job_record_outcome(Job *job, Holder *h);
 
