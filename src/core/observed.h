@@ -22,6 +22,7 @@ typedef struct MountFact {
         char *source;
         char *fs_type;
         char *device;  /* "major:minor" */
+        char *root;    /* the directory of the file system that is mounted: "/" for all of it */
         char *context; /* of context=, canonical; "" if mounted without */
         bool seclabel;
         bool read_only;

@@ -48,6 +48,7 @@ typedef enum OwnershipReason {
         OWNERSHIP_COMPLETE,
         /* map: */
         OWNERSHIP_OTHER_GROUP,
+        OWNERSHIP_MODES_DIFFER, /* likewise, and some lacked the mode for it, so all were looked at */
         /* walk: */
         OWNERSHIP_FORCED,
         OWNERSHIP_GATE_DISABLED,

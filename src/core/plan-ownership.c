@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <utlist.h>
 
+#include "basic/path-util.h"
 #include "core/mount-options.h"
 #include "core/plan-internal.h"
 
@@ -27,7 +28,14 @@ static bool has_own_file_system(const PlanInput *in, const char *fs_type) {
         return fs && fs->source != SOURCE_NETWORK;
 }
 
-static OwnershipReason find_reason(const PlanInput *in, const char *fs_type, const Plan *p) {
+/* kubelet writes the files of some volume types, and gives the pod's group what it needs to read them. */
+static bool has_readers_only(const PlanInput *in) {
+        const Trait *type = settings_volume_type(in->settings, in->request->volume_type);
+
+        return type && type->fs_group_readers > 0;
+}
+
+static OwnershipReason find_reason(const PlanInput *in, const char *fs_type) {
         const Request *q = in->request;
         FSGroupPolicy policy;
 
@@ -40,8 +48,6 @@ static OwnershipReason find_reason(const PlanInput *in, const char *fs_type, con
                 return OWNERSHIP_POLICY_NONE;
         if (policy == FS_GROUP_MOUNT)
                 return OWNERSHIP_POLICY_MOUNT;
-        if (p->read_only)
-                return OWNERSHIP_READ_ONLY;
         if (policy == FS_GROUP_FILE)
                 return OWNERSHIP_UNKNOWN;
         if (!has_own_file_system(in, fs_type))
@@ -54,10 +60,14 @@ static OwnershipReason find_reason(const PlanInput *in, const char *fs_type, con
 int plan_decide_ownership(const PlanInput *in, const char *fs_type, Plan *p, Failure *f) {
         const FileSystem *fs = fs_type ? settings_file_system(in->settings, fs_type) : NULL;
 
-        p->ownership_reason = find_reason(in, fs_type, p);
+        p->ownership_reason = find_reason(in, fs_type);
+        p->readers = p->read_only || has_readers_only(in);
         p->ownership = p->ownership_reason == OWNERSHIP_POLICY_MOUNT ? OWNERSHIP_OPTION
-                       : p->ownership_reason == OWNERSHIP_UNKNOWN    ? OWNERSHIP_WALK
-                                                                     : OWNERSHIP_NONE;
+                       : p->ownership_reason != OWNERSHIP_UNKNOWN    ? OWNERSHIP_NONE
+                       : p->read_only                                ? OWNERSHIP_MAP
+                                                                     : OWNERSHIP_WALK;
+        if (p->ownership == OWNERSHIP_MAP)
+                p->ownership_reason = OWNERSHIP_READ_ONLY;
         p->fs_group = p->ownership == OWNERSHIP_NONE ? GID_NONE : in->request->fs_group;
         /* Whoever has mounted it has passed the option, or not. */
         if (p->ownership != OWNERSHIP_OPTION || in->mounted || !fs)
@@ -89,7 +99,8 @@ static bool option_conflicts(const Plan *p, const Holder *h) {
 
 int plan_find_share(const PlanInput *in, const char *fs_type, const Volume *own, Plan *p, Failure *f) {
         const FileSystem *fs = fs_type ? settings_file_system(in->settings, fs_type) : NULL;
-        bool may_be_mapped = p->ownership == OWNERSHIP_WALK && !in->request->user_namespace;
+        bool gives_group = p->ownership == OWNERSHIP_WALK || p->ownership == OWNERSHIP_MAP,
+             may_be_mapped = gives_group && !in->request->user_namespace;
         const Holder *h, *mapped = NULL, *other = NULL;
 
         if (!own)
@@ -125,8 +136,15 @@ static bool relies_on_group(const Holder *h, const char *target, gid_t gid) {
         return !streq(h->target, target) && h->fs_group != GID_NONE && h->disk_gid != gid;
 }
 
+/* Whether both directories of a file system have files in common; NULL: it isn't known which one it is. */
+static bool roots_overlap(const char *a, const char *b) {
+        if (!a || !b)
+                return true;
+        return streq(a, b) || streq(a, "/") || streq(b, "/") || path_is_beneath(a, b) || path_is_beneath(b, a);
+}
+
 int plan_check_group(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
-                     gid_t gid, Plan *p, Failure *f) {
+                     const char *root, gid_t gid, Plan *p, Failure *f) {
         const Volume *own = volumes_find(volumes, volume);
         const Holder *h;
         int r = 0;
@@ -139,7 +157,7 @@ int plan_check_group(const Volumes *volumes, const char *volume, const char *tar
                 Volume *v = NULL;
 
                 h = volumes_find_target(volumes, observed->mounts[i].target, &v);
-                if (h && v != own && relies_on_group(h, target, gid))
+                if (h && v != own && relies_on_group(h, target, gid) && roots_overlap(observed->mounts[i].root, root))
                         r = add_holder(p, v, h);
         }
         return r < 0 || p->n_conflicts == 0 ? r : group_failure(volume, p, f);
@@ -178,12 +196,13 @@ static int find_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
                           : 0;
 }
 
-int plan_chgrp(const RelabelInput *in, gid_t gid, Plan *ret, Failure *f) {
+int plan_chgrp(const RelabelInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) {
         const Volume *v = in->volume;
         _cleanup_(plan_done) Plan p = { .strategy = STRATEGY_NONE,
                                         .runtime_flag = "",
                                         .reason = REASON_REQUESTED,
                                         .fs_group = gid,
+                                        .readers = readers,
                                         .ownership = OWNERSHIP_WALK,
                                         .ownership_reason = OWNERSHIP_REQUESTED };
         int r;

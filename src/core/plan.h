@@ -27,7 +27,9 @@ typedef struct Plan {
         bool relabel_here; /* the service relabels the files, not the runtime: before anyone sees the mount, or, if
                             * somebody else has made it, before the answer; relabel_decide() may find it done */
         gid_t fs_group;    /* that the files are to have, to whoever uses the mount; GID_NONE: none */
-        OwnershipAction ownership; /* none, option, or walk, of which ownership_decide() may find nothing to do */
+        bool readers;      /* they need to read only */
+        OwnershipAction ownership; /* none; option; walk, of which ownership_decide() may find nothing to do; map: if
+                                    * need be, but no file is to be changed */
         OwnershipReason ownership_reason;
         RecordEffect effect; /* on what is known of the labels, with what other users may do: to be durable before
                               * anyone sees the mount, but after relabelling here */
@@ -82,12 +84,14 @@ int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) _warn_unused_;
  * -ENOMEM; or why not: NOT_SUPPORTED (a hostPath, always; held by readers only; held by nobody, and not known in
  * full, or no longer there), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in another group (*ret then
  * holds the conflicts, and must be released too). */
-int plan_chgrp(const RelabelInput *in, gid_t gid, Plan *ret, Failure *f) _warn_unused_;
+int plan_chgrp(const RelabelInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
-/* Adds to the plan's conflicts who relies on the files having another group on disk than gid. Returns 0;
- * GROUP_CONFLICT, naming the first; -ENOMEM. */
+/* Adds to the plan's conflicts who relies on the files having another group on disk than gid: other holders of the
+ * volume than the one at target, and holders of other volumes that have some of the same files; root is the directory
+ * of the file system that the volume is, NULL if that isn't known. Returns 0; GROUP_CONFLICT, naming the first;
+ * -ENOMEM. */
 int plan_check_group(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
-                     gid_t gid, Plan *p, Failure *f) _warn_unused_;
+                     const char *root, gid_t gid, Plan *p, Failure *f) _warn_unused_;
 
 /* The sentence that goes with a reason. */
 const char *plan_reason_text(Reason reason);

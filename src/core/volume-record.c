@@ -223,11 +223,6 @@ bool volume_record_apply(VolumeRecord *r, RecordEffect effect) {
         return changed;
 }
 
-/* Readers get no bit that a writer hasn't. */
-static bool stays_owned(const VolumeRecord *r, const RecordWork *work) {
-        return work->read_only && r->ownership_state == LABEL_COMPLETE && r->gid == work->gid;
-}
-
 int volume_record_begin(VolumeRecord *r, const RecordWork *work) {
         if (work->context) {
                 char *context = strdup(work->context);
@@ -238,7 +233,7 @@ int volume_record_begin(VolumeRecord *r, const RecordWork *work) {
                 r->context = context;
                 r->label_state = LABEL_PARTIAL;
         }
-        if (work->gid != GID_NONE && !stays_owned(r, work)) {
+        if (work->gid != GID_NONE) {
                 r->ownership_state = LABEL_PARTIAL;
                 r->gid = work->gid;
         }

@@ -55,8 +55,7 @@ typedef struct RecordWork {
         bool read_only;      /* but only the mode that readers need: enough for nobody who writes */
 } RecordWork;
 
-/* Before the first file is touched: what is worked on is partial, unless it is certain that it stays complete.
- * Returns 0 or -ENOMEM. */
+/* Before the first file is touched: what is worked on is partial. Returns 0 or -ENOMEM. */
 int volume_record_begin(VolumeRecord *r, const RecordWork *work) _warn_unused_;
 /* When all went well and is on disk: what was worked on is complete. Of a group only if the mode is one for writers.
  */

@@ -16,9 +16,10 @@
 /* (bbbs): SELinux on, enforcing, contexts have levels, the policy's context for container files ("" if none) */
 #define NODE_SIGNATURE "(bbbs)"
 
-/* (tsssssbb): mount id, target, source, file system type, "major:minor", context of context= ("" if none; canonical),
- * seclabel, read-only */
-#define MOUNT_FACT_SIGNATURE "(tsssssbb)"
+/* Mount id, target, source, file system type, "major:minor", directory of the file system that is mounted, context of
+ * context= ("" if none; canonical), seclabel, read-only */
+#define MOUNT_FACT_FIELDS    "tssssssbb"
+#define MOUNT_FACT_SIGNATURE "(" MOUNT_FACT_FIELDS ")"
 
 /* Observe: what is on the source, and where its superblock is mounted already.
  * in:  source ("" for a target that is mounted already), file system type ("" to find out), target ("" for a
@@ -63,11 +64,12 @@
 
 /* Map: what this connection has staged, and not mapped yet, is to show a group in the place of the one that all files
  * have on disk, and the other way round. Some files are looked at first.
- * in:  group on disk, group to be shown
- * out: "mapped"; "differs": some files have another group; "unsupported": the kernel or the file system
- * can't; and what is the matter. Nothing is changed unless it is mapped. */
+ * in:  group on disk, group to be shown, whatever the modes
+ * out: "mapped"; "differs": some files have another group; "modes": some have the group, but not the mode that
+ * writers need; "unsupported": the kernel or the file system can't; and what is the matter. Nothing is changed unless
+ * it is mapped. */
 #define WORKER_MAP     "Map"
-#define WORKER_MAP_IN  "uu"
+#define WORKER_MAP_IN  "uub"
 #define WORKER_MAP_OUT "ss"
 
 /* Change: all files, those of the staged mount (target "") or of the mount at target with the id, get a label, or a

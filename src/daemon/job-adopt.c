@@ -8,7 +8,7 @@
 
 /* AdoptVolume:
  *
- *   observe the superblock → inspect the mount → plan → record intent → change the files, mark the volume →
+ *   observe the superblock → inspect the mount → plan → record intent → mark the volume, change the files →
  * record → conclude
  *
  * The files are changed where they are, as the mount is there already. */
@@ -72,25 +72,32 @@ static void finish(Job *job) {
         job_conclude(job);
 }
 
+static bool changes_files(const Job *job) {
+        return job->plan.relabel_here || job_gives_group(job);
+}
+
 static void marked(Job *job, sd_bus_message *reply) {
         int r = reply ? job_take_record(job, reply) : 0;
 
         if (r < 0)
                 job_fail(job, r);
-        finish(job);
+        if (job->failure.kind == FAILURE_NONE && changes_files(job) && !job->plan.relabel_here)
+                job_change_files(job, job->request.target, finish);
+        else
+                finish(job);
 }
 
 static void mark(Job *job) {
-        if (job->failure.kind != FAILURE_NONE || job->plan.effect == EFFECT_KEEP)
+        if (job->failure.kind != FAILURE_NONE)
                 finish(job);
         else
                 job_call_worker(job, marked, WORKER_MARK, WORKER_MARK_IN, job->request.target,
                                 job->outcome.fact.mount_id, record_effect_to_string(job->plan.effect));
 }
 
-/* A walk over labels ends with the effect on both records. */
-static void prepared(Job *job) {
-        if (job->failure.kind != FAILURE_NONE || job->walk.labels) {
+/* A walk over labels ends with the effect on both records; one that was not needed leaves it to be noted. */
+static void relabelled(Job *job) {
+        if (job->failure.kind != FAILURE_NONE || job->walk.labels || job->plan.effect == EFFECT_KEEP) {
                 finish(job);
                 return;
         }
@@ -98,15 +105,22 @@ static void prepared(Job *job) {
         job_then(job, mark);
 }
 
-static bool changes_files(const Job *job) {
-        return job->plan.relabel_here || job->plan.ownership == OWNERSHIP_WALK;
-}
-
+/* The mount is there, and does to labels what it does, whatever becomes of a walk over groups. */
 static void act(Job *job) {
-        if (job->failure.kind == FAILURE_NONE && changes_files(job))
-                job_change_files(job, job->request.target, prepared);
+        if (job->failure.kind != FAILURE_NONE)
+                finish(job);
+        else if (job->plan.relabel_here)
+                job_change_files(job, job->request.target, relabelled);
+        else if (job->plan.effect == EFFECT_KEEP)
+                job_change_files(job, job->request.target, finish);
         else
                 mark(job);
+}
+
+/* The driver was to give it to the group when it was mounted. If that can't be seen, nobody relies on it. */
+static void check_option(Job *job) {
+        if (job->plan.ownership == OWNERSHIP_OPTION && job->outcome.root_gid != job->plan.fs_group)
+                job->plan.fs_group = GID_NONE;
 }
 
 /* What is only noted needs no intent. What the volume carries is taken over before the effect is noted, which then is
@@ -114,6 +128,7 @@ static void act(Job *job) {
 static void begin(Job *job) {
         int r;
 
+        check_option(job);
         if (!changes_files(job) && job->plan.effect == EFFECT_KEEP) {
                 finish(job);
                 return;
@@ -131,7 +146,7 @@ static void begin(Job *job) {
                 finish(job);
                 return;
         }
-        if (!changes_files(job))
+        if (!job->plan.relabel_here)
                 job_apply_effect(job);
         job_then(job, act);
 }

@@ -79,6 +79,21 @@ static int take_changed(Job *job, sd_bus_message *reply) {
         return 0;
 }
 
+static void map(Job *job);
+
+/* A walk that was to mend modes goes back to where it came from. */
+static void end_walk(Job *job) {
+        Walk *w = &job->walk;
+
+        if (!w->mending || job->failure.kind != FAILURE_NONE) {
+                w->done(job);
+                return;
+        }
+        w->mending = w->groups = false;
+        w->mended = true;
+        map(job);
+}
+
 static void changed(Job *job, sd_bus_message *reply) {
         int r = 0;
 
@@ -87,7 +102,7 @@ static void changed(Job *job, sd_bus_message *reply) {
                 r = take_changed(job, reply);
         if (r < 0)
                 job_fail(job, r);
-        job->walk.done(job);
+        end_walk(job);
 }
 
 static int append_change(const Job *job, sd_bus_message *call) {
@@ -95,10 +110,10 @@ static int append_change(const Job *job, sd_bus_message *call) {
         const Walk *w = &job->walk;
 
         return sd_bus_message_append(call, WORKER_CHANGE_IN, w->target, job->outcome.fact.mount_id,
-                                     w->labels ? job->plan.context : "", w->groups ? job->plan.fs_group : GID_NONE,
-                                     w->groups ? w->disk_gid : GID_NONE, (int) job->request.read_only, (int) w->blind,
+                                     job_walks_labels(job) ? job->plan.context : "", w->groups ? w->gid : GID_NONE,
+                                     w->groups ? w->disk_gid : GID_NONE, (int) job->plan.readers, (int) w->blind,
                                      w->generation, o->threads, o->entries_per_sec, (int) o->idle,
-                                     record_effect_to_string(w->labels ? job->plan.effect : EFFECT_KEEP));
+                                     record_effect_to_string(job_walks_labels(job) ? job->plan.effect : EFFECT_KEEP));
 }
 
 static void begin_walk(Job *job) {
@@ -175,28 +190,46 @@ int job_check_walks(Job *job) {
         return rival_failure(job, find_rival(job, walks));
 }
 
-/* The walk itself, or none. */
-static void change(Job *job) {
+/* What was seen to be wrong is not believed any more, also if nothing comes of it. */
+static void disown(Job *job, const char *why) {
+        Volume *v = job_volume(job);
+
+        record_promise_broken(job->manager, v, EFFECT_DISOWN, why);
+        if (volume_record_apply(&v->record, EFFECT_DISOWN))
+                commit_volume(job->manager, v);
+}
+
+static int begin_change(Job *job) {
         const Volume *v = job_volume(job);
         Walk *w = &job->walk;
         int r = 0;
 
-        if (!w->labels && !w->groups) {
+        if (w->groups)
+                r = plan_check_group(&job->manager->volumes, v->id, job->request.target, &job->observed,
+                                     job->outcome.fact.root, w->disk_gid, &job->plan, &job->failure);
+        if (r != 0)
+                return r;
+        w->generation = v->record.generation;
+        w->total = job->outcome.inodes_used;
+        return job_begin_record(job);
+}
+
+/* The walk itself, or none. */
+static void change(Job *job) {
+        Walk *w = &job->walk;
+        int r;
+
+        if (!job_walks_labels(job) && !w->groups) {
                 w->done(job);
                 return;
         }
-        if (w->groups)
-                r = plan_check_group(&job->manager->volumes, v->id, job->request.target, &job->observed, w->disk_gid,
-                                     &job->plan, &job->failure);
-        if (r == 0) {
-                w->generation = v->record.generation;
-                w->total = job->outcome.inodes_used;
-                r = job_begin_record(job);
-        }
+        r = begin_change(job);
         if (r == 0) {
                 job_then(job, begin_walk);
                 return;
         }
+        if (w->ownership.reason == OWNERSHIP_FILES_DIFFER)
+                disown(job, strempty(w->why));
         w->labels = w->groups = false;
         w->relabelled = RELABELLED_NOT;
         w->ownership = (OwnershipDecision){ 0 };
@@ -205,49 +238,88 @@ static void change(Job *job) {
         w->done(job);
 }
 
-/* What was to be swapped has to be walked over after all. */
-static void walk_instead(Job *job, OwnershipReason reason, const char *why) {
-        Walk *w = &job->walk;
-
-        w->ownership = (OwnershipDecision){ OWNERSHIP_WALK, reason };
-        w->groups = true;
-        w->why = strdup(why);
-        if (!w->why)
-                job_fail(job, -ENOMEM);
+/* Files stay as they are, and nobody relies on their group. */
+static void leave_alone(Job *job) {
+        job->walk.ownership = (OwnershipDecision){ OWNERSHIP_NONE, OWNERSHIP_READ_ONLY };
+        job->plan.fs_group = GID_NONE;
 }
 
-static void take_mapped(Job *job, MapResult result, const char *text) {
-        Volume *v = job_volume(job);
+/* What was to be swapped has to be walked over after all, unless it is read-only. */
+static void walk_instead(Job *job, OwnershipReason reason) {
+        Walk *w = &job->walk;
 
+        if (job->plan.ownership == OWNERSHIP_MAP) {
+                leave_alone(job);
+                return;
+        }
+        w->ownership = (OwnershipDecision){ OWNERSHIP_WALK, reason };
+        w->groups = true;
+        w->gid = w->disk_gid = job->plan.fs_group;
+        /* Counts begin anew. */
+        walk_result_done(&w->result);
+        w->complete = false;
+}
+
+/* The files keep their group, and get the modes that it needs, so that it can be shown as another one afterwards. */
+static void mend(Job *job) {
+        Walk *w = &job->walk;
+
+        w->ownership.reason = OWNERSHIP_MODES_DIFFER;
+        w->gid = w->disk_gid;
+        w->groups = w->mending = true;
+}
+
+static void take_mapped(Job *job, MapResult result) {
         switch (result) {
         case MAP_MAPPED:
-                job->walk.disk_gid = v->record.gid;
-                return;
+                break;
+        case MAP_MODES:
+                mend(job);
+                break;
         case MAP_DIFFERS:
-                record_promise_broken(job->manager, v, EFFECT_DISOWN, text);
-                walk_instead(job, OWNERSHIP_FILES_DIFFER, text);
-                return;
+                walk_instead(job, OWNERSHIP_FILES_DIFFER);
+                break;
         default:
-                walk_instead(job, OWNERSHIP_NO_IDMAP, text);
+                walk_instead(job, OWNERSHIP_NO_IDMAP);
         }
 }
 
 static void mapped(Job *job, sd_bus_message *reply) {
+        Walk *w = &job->walk;
         _cleanup_free_ char *text = NULL;
-        MapResult result;
-        int r;
+        MapResult result = MAP_RESULTS;
+        int r = reply ? worker_read_mapped(reply, &result, &text) : 0;
 
-        if (reply) {
-                r = worker_read_mapped(reply, &result, &text);
-                if (r < 0)
-                        job_fail(job, r);
-                else
-                        take_mapped(job, result, text);
+        if (r >= 0 && reply && w->mended && result == MAP_MODES)
+                r = -EBADMSG;
+        if (r < 0)
+                job_fail(job, r);
+        if (!reply || r < 0) {
+                w->done(job);
+                return;
         }
-        if (job->failure.kind != FAILURE_NONE)
-                job->walk.done(job);
-        else
-                change(job);
+        if (result != MAP_MAPPED) {
+                free(w->why);
+                w->why = TAKE_PTR(text);
+        }
+        take_mapped(job, result);
+        change(job);
+}
+
+/* It takes as long as a few files are far from each other on the disk, and has its own time. */
+static void map(Job *job) {
+        const Walk *w = &job->walk;
+        int r = 0;
+
+        if (job->request.timeout_usec == 0)
+                r = job_set_deadline(job, job->manager->settings.job_timeout_usec);
+        if (r < 0) {
+                job_fail(job, r);
+                w->done(job);
+                return;
+        }
+        job_call_worker(job, mapped, WORKER_MAP, WORKER_MAP_IN, w->disk_gid, job->plan.fs_group,
+                        (int) (w->mended || job->plan.readers));
 }
 
 static void decide_labels(Job *job) {
@@ -267,7 +339,7 @@ static OwnershipDecision decide_ownership(const Job *job, const VolumeRecord *kn
         const Request *q = &job->request;
         const OwnershipInput in = {
                 .known = known,
-                .wanted = { .gid = job->plan.fs_group, .read_only = q->read_only },
+                .wanted = { .gid = job->plan.fs_group, .read_only = job->plan.readers },
                 .root_gid = root_gid,
                 .root_mode = root_mode,
                 .gate = settings->gate_skip_fs_group,
@@ -296,9 +368,18 @@ static void decide_groups(Job *job) {
         const Volume *v = job_volume(job);
         Walk *w = &job->walk;
 
-        w->disk_gid = unmap(job, job->plan.fs_group);
         w->ownership = decide_ownership(job, &v->record, unmap(job, job->outcome.root_gid), job->outcome.root_mode);
+        w->gid = job->plan.fs_group;
+        w->disk_gid = w->ownership.action == OWNERSHIP_MAP ? v->record.gid : unmap(job, w->gid);
         w->groups = w->ownership.action == OWNERSHIP_WALK;
+        if (!w->groups || job->plan.ownership != OWNERSHIP_MAP)
+                return;
+        w->groups = false;
+        /* The clone of a mount that swaps these groups shows the wanted one in any case. */
+        if (job->share_disk_gid == GID_NONE)
+                leave_alone(job);
+        else
+                w->ownership = (OwnershipDecision){ OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP };
 }
 
 /* The clone of a mount that swaps the same groups does so too. */
@@ -307,13 +388,12 @@ static bool must_be_mapped(const Job *job) {
 }
 
 void job_change_files(Job *job, const char *target, JobCallback done) {
-        const Volume *v = job_volume(job);
         Walk *w = &job->walk;
         int r = 0;
 
         w->done = done;
         w->target = target;
-        if (job->plan.relabel_here || job->plan.ownership == OWNERSHIP_WALK)
+        if (job->plan.relabel_here || job_gives_group(job))
                 r = rival_failure(job, find_rival(job, has_mount));
         if (r != 0) {
                 if (r < 0)
@@ -323,10 +403,10 @@ void job_change_files(Job *job, const char *target, JobCallback done) {
         }
         if (job->plan.relabel_here)
                 decide_labels(job);
-        if (job->plan.ownership == OWNERSHIP_WALK)
+        if (job_gives_group(job))
                 decide_groups(job);
         if (must_be_mapped(job))
-                job_call_worker(job, mapped, WORKER_MAP, WORKER_MAP_IN, v->record.gid, job->plan.fs_group);
+                map(job);
         else
                 change(job);
 }
@@ -334,7 +414,7 @@ void job_change_files(Job *job, const char *target, JobCallback done) {
 int job_foretell_change(Job *job) {
         const Volume *v = job_volume(job);
         const VolumeRecord nothing = { 0 }, *known = v ? &v->record : &nothing;
-        bool relabel = job->plan.relabel_here, owned = job->plan.ownership == OWNERSHIP_WALK;
+        bool relabel = job->plan.relabel_here, owned = job_gives_group(job);
         Walk *w = &job->walk;
 
         /* The root is seen when it is mounted. */
@@ -346,10 +426,12 @@ int job_foretell_change(Job *job) {
         }
         if (owned)
                 w->ownership = decide_ownership(job, known, known->gid, S_IFDIR | S_ISGID | 0777);
+        if (w->ownership.action == OWNERSHIP_WALK && job->plan.ownership == OWNERSHIP_MAP)
+                leave_alone(job);
         if (job->plan.strategy != STRATEGY_RELABEL && w->ownership.action != OWNERSHIP_WALK)
                 job->plan.entries = job->plan.usec = 0;
         if (!owned || w->ownership.action != OWNERSHIP_WALK)
                 return 0;
         return plan_check_group(&job->manager->volumes, job->request.volume, job->request.target, &job->observed,
-                                unmap(job, job->plan.fs_group), &job->plan, &job->failure);
+                                NULL, unmap(job, job->plan.fs_group), &job->plan, &job->failure);
 }

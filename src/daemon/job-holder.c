@@ -72,7 +72,7 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
                 job->plan.share = NULL;
         else if (r == 0)
                 r = job_keep_share(job);
-        if (job->plan.ownership != OWNERSHIP_WALK)
+        if (!job_gives_group(job))
                 job->walk.ownership = (OwnershipDecision){ job->plan.ownership, job->plan.ownership_reason };
         if (r < 0)
                 job_fail(job, r);
@@ -255,7 +255,7 @@ void job_revert_holder(Job *job) {
                 volume_remove_holder(v, h);
         /* After a walk it is known that some files are not what they were, and a mount that was to be adopted stays
          * and does to them what it does. */
-        if (!job->saved.existed && !job->walk.labels && !job->walk.groups &&
+        if (!job->saved.existed && !job->walk.labels && !job->walk.groups && !job->walk.mended &&
             (job->operation != OPERATION_ADOPT || job->plan.effect == EFFECT_KEEP)) {
                 commit_removal(m, v);
                 return;
@@ -268,6 +268,8 @@ void job_revert_holder(Job *job) {
 gid_t job_disk_gid(const Job *job) {
         bool known = job->walk.ownership.action == OWNERSHIP_MAP || job->walk.groups;
 
+        if (job->share_disk_gid != GID_NONE)
+                return job->share_disk_gid;
         return known ? job->walk.disk_gid : job->plan.fs_group;
 }
 

@@ -129,6 +129,8 @@ static void prepared(Job *job) {
         Volume *v = job_volume(job);
         Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
 
+        if (!h)
+                job_fail(job, -EBADMSG);
         if (job->failure.kind != FAILURE_NONE || !h) {
                 conclude_reverted(job);
                 return;

@@ -24,6 +24,14 @@ static bool is_notable(const VolumeRecord *stored, RecordVerdict verdict) {
                 stored->ownership_state != LABEL_UNKNOWN);
 }
 
+/* What carries no record, and can be reached from other nodes, may have been changed there. */
+static bool is_shared_unseen(const Job *job, RecordVerdict verdict) {
+        const char *type = job->observed.fs_type;
+        const FileSystem *fs = type ? settings_file_system(&job->manager->settings, type) : NULL;
+
+        return verdict == VERDICT_STORE && fs && fs->source == SOURCE_NETWORK;
+}
+
 int job_take_record_text(Job *job, RecordFound found, const char *text) {
         Volume *v = job_volume(job);
         VolumeRecord known;
@@ -33,6 +41,8 @@ int job_take_record_text(Job *job, RecordFound found, const char *text) {
         r = volume_record_reconcile(&v->record, found, text, &known, &verdict);
         if (r < 0)
                 return r;
+        if (is_shared_unseen(job, verdict))
+                (void) volume_record_apply(&known, EFFECT_DISTRUST);
         if (is_notable(&v->record, verdict))
                 record_verdict(job->manager, v, verdict, text);
         job->looked = true;
@@ -56,9 +66,9 @@ int job_take_record(Job *job, sd_bus_message *reply) {
 
 static RecordWork work_of(const Job *job) {
         return (RecordWork){
-                .context = job->walk.labels ? job->plan.context : NULL,
+                .context = job_walks_labels(job) ? job->plan.context : NULL,
                 .gid = job->walk.groups ? job->walk.disk_gid : GID_NONE,
-                .read_only = job->request.read_only,
+                .read_only = job->plan.readers,
         };
 }
 

@@ -117,8 +117,9 @@ static int plan(Job *job, const Volume *v) {
         int r;
 
         plan_done(&job->plan);
-        r = job->operation == OPERATION_RELABEL ? plan_relabel(&in, &job->plan, &job->failure)
-                                                : plan_chgrp(&in, job->request.fs_group, &job->plan, &job->failure);
+        r = job->operation == OPERATION_RELABEL
+                    ? plan_relabel(&in, &job->plan, &job->failure)
+                    : plan_chgrp(&in, job->request.fs_group, job->request.read_only, &job->plan, &job->failure);
         return r == 0 ? job_keep_share(job) : r;
 }
 

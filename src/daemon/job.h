@@ -53,11 +53,14 @@ typedef struct Walk {
         Relabelled relabelled;
         RelabelReason reason; /* unless RELABELLED_NOT */
         OwnershipDecision ownership;
-        gid_t disk_gid; /* with OWNERSHIP_MAP and WALK: the group that files have on disk, or get */
+        gid_t gid;      /* with OWNERSHIP_MAP and WALK: the group that a walk gives to files, as the mount shows it */
+        gid_t disk_gid; /* likewise: the one that they have on disk, or get */
         char *why;      /* of the ownership: what the worker said; may be NULL */
         bool labels;    /* it changes labels */
         bool groups;    /* it changes groups */
-        bool complete;  /* it went over all files that it may touch, and all went well */
+        bool mending;   /* they have the group on disk, and get the modes for it, before it is shown as another */
+        bool mended;
+        bool complete; /* it went over all files that it may touch, and all went well */
         bool blind;
         const char *target;         /* of the mount that is walked, "" for the staged one; only to begin with */
         uint64_t generation;        /* of the volume's record, likewise */
@@ -217,6 +220,15 @@ int job_begin_record(Job *job);
 int job_finish_record(Job *job, RecordFound found, const char *text);
 
 /* job-files.c: what is done to them. */
+
+/* Whether the plan has a group for them, so that a walk, or a swap, may be needed. */
+static inline bool job_gives_group(const Job *job) {
+        return job->plan.ownership == OWNERSHIP_WALK || job->plan.ownership == OWNERSHIP_MAP;
+}
+/* Whether the walk that is next, or under way, changes labels. A second one has no need to. */
+static inline bool job_walks_labels(const Job *job) {
+        return job->walk.labels && !job->walk.mended;
+}
 
 /* After job_take_record(), and with job->outcome of the mount at target ("": the one that is staged): gives all files
  * the plan's context and group, as far as it isn't known that they have them, by a walk, or, of a group, by idmapping

@@ -89,7 +89,7 @@ static const char *ownership_outcome(const Job *job) {
         if (w->ownership.action == OWNERSHIP_WALK)
                 return w->complete ? "walked" : "failed";
         /* What was shown to nobody was not done. */
-        if (w->ownership.action == OWNERSHIP_MAP && job->failure.kind != FAILURE_NONE)
+        if (w->ownership.action != OWNERSHIP_SKIP && job->failure.kind != FAILURE_NONE)
                 return "failed";
         return outcomes[w->ownership.action];
 }
@@ -102,7 +102,7 @@ static void count_ownership(const Job *job, const char *plugin) {
                 return;
         metrics_count(metrics, METRIC_OWNERSHIP, ownership_outcome(job),
                       ownership_reason_to_string(w->ownership.reason));
-        if (w->started_usec == 0 || !w->groups)
+        if (w->started_usec == 0 || !(w->groups || w->mended))
                 return;
         metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, w->duration_usec, plugin,
                         operation_apply_access_control, w->complete ? "success" : "fail-unknown");
@@ -250,7 +250,8 @@ static void log_record(Job *job, const char *message, bool failed, const char *o
 
 /* A sentence, or nothing if there was nothing of the kind. */
 static char *describe_partial(uint64_t n, const char *what) {
-        return n > 0 ? strdup_printf(" %llu %s, so the label state stays partial.", (unsigned long long) n, what)
+        return n > 0 ? strdup_printf(" %llu %s, so what is known of the files stays partial.", (unsigned long long) n,
+                                     what)
                      : strdup("");
 }
 
@@ -293,7 +294,7 @@ static char *describe_ownership(const Job *job) {
         _cleanup_free_ char *detail = NULL, *text = NULL;
 
         detail = isempty(w->why) ? strdup("") : strdup_printf(" (%s)", w->why);
-        text = w->groups && w->complete ? describe_walk(w, reason) : strdup(reason);
+        text = (w->groups || w->mended) && w->complete ? describe_walk(w, reason) : strdup(reason);
         if (!detail || !text)
                 return NULL;
         return strdup_printf("Group %" PRIu32 ": %s%s", job->request.fs_group, text, detail);

@@ -81,12 +81,12 @@ int worker_read_node(sd_bus_message *m, Node *ret) {
 
 /* Returns 1 if there was one, 0 at the end of an array. */
 static int read_fact(sd_bus_message *m, MountFact *ret) {
-        const char *target, *source, *fs_type, *device, *context;
+        const char *target, *source, *fs_type, *device, *root, *context;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int seclabel, read_only, r;
         uint64_t id;
 
-        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context,
+        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &root, &context,
                                 &seclabel, &read_only);
         if (r <= 0)
                 return r;
@@ -98,12 +98,13 @@ static int read_fact(sd_bus_message *m, MountFact *ret) {
                 .source = strdup(source),
                 .fs_type = strdup(fs_type),
                 .device = strdup(device),
+                .root = strdup(root),
                 .context = strdup(context),
                 .seclabel = seclabel,
                 .read_only = read_only,
                 .mount_id = id,
         };
-        if (!fact.target || !fact.source || !fact.fs_type || !fact.device || !fact.context)
+        if (!fact.target || !fact.source || !fact.fs_type || !fact.device || !fact.root || !fact.context)
                 return -ENOMEM;
         *ret = fact;
         fact = (MountFact){ 0 };
@@ -306,6 +307,7 @@ int worker_read_changed(sd_bus_message *m, WalkResult *ret, RecordFound *ret_fou
 static const char *const map_result_table[MAP_RESULTS] = {
         [MAP_MAPPED] = "mapped",
         [MAP_DIFFERS] = "differs",
+        [MAP_MODES] = "modes",
         [MAP_UNSUPPORTED] = "unsupported",
 };
 DEFINE_STRING_TABLE(map_result, MapResult);

@@ -142,19 +142,15 @@ static int check_written(int fd, const VolumeRecord *record, RecordFound *ret) {
 
 /* The record to go on from: the volume's own, at least as new as what is known of it elsewhere. Of another generation
  * it says nothing about what will not be worked on. */
-static int take_over(const Carried *old, const RecordWork *work, uint64_t generation, VolumeRecord *ret) {
+static int take_over(const Carried *old, uint64_t generation, VolumeRecord *ret) {
         int r = 0;
 
         if (old->good)
                 r = volume_record_copy(&old->record, ret);
         if (r < 0 || ret->generation == generation)
                 return r;
-        if (work->gid == GID_NONE)
-                ret->ownership_state = LABEL_UNKNOWN;
-        if (!work->context) {
-                ret->label_state = LABEL_UNKNOWN;
-                ret->context = (free(ret->context), NULL);
-        }
+        ret->ownership_state = ret->label_state = LABEL_UNKNOWN;
+        ret->context = (free(ret->context), NULL);
         if (ret->generation < generation)
                 ret->generation = generation;
         return 0;
@@ -170,7 +166,7 @@ int record_xattr_begin(int fd, const RecordWork *work, uint64_t generation, Reco
                 return r;
         begun.found = old.found;
         if (old.found != RECORD_UNSUPPORTED) {
-                r = take_over(&old, work, generation, &begun.record);
+                r = take_over(&old, generation, &begun.record);
                 if (r >= 0)
                         r = volume_record_begin(&begun.record, work);
                 if (r >= 0)

@@ -112,7 +112,7 @@ static bool looks_first(Thread *t, const char *name) {
         return !(name && w->fs_magic == EXT4_SUPER_MAGIC && t->wrong_here++ % LOOK_EVERY >= LOOK_FIRST);
 }
 
-static int change_label(Thread *t, const Spot *s, bool *written) {
+static int change_label(Thread *t, const Spot *s, unsigned *written) {
         bool looked = looks_first(t, s->name);
         int r = looked ? look(t, s) : 0, found;
 
@@ -122,7 +122,7 @@ static int change_label(Thread *t, const Spot *s, bool *written) {
         }
         r = set_label(t->walk, s->path, s->follow);
         if (r >= 0)
-                *written = true;
+                *written |= WROTE_LABEL;
         if (r >= 0 || is_gone(r))
                 return 0;
         /* What can't be written may be right. */
@@ -132,7 +132,8 @@ static int change_label(Thread *t, const Spot *s, bool *written) {
 
 static void visit(Thread *t, const Spot *s) {
         const TreeSpec *spec = t->walk->spec;
-        bool change = spec->mode == TREE_CHANGE, written = false;
+        bool change = spec->mode == TREE_CHANGE;
+        unsigned written = 0;
         int label = 0, owner = 0;
         TreeIssue found = { 0 };
 
@@ -143,6 +144,9 @@ static void visit(Thread *t, const Spot *s) {
 
         if (written)
                 count(&t->changed);
+        /* Of a file that is new: label and group come from its directory, its mode from whoever makes it. */
+        if (written == WROTE_MODE && t->walk->pass > 1)
+                count(&t->modes_later);
         if (found.misowned)
                 count(&t->misowned);
         if (label < 0 || owner < 0)

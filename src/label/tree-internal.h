@@ -89,12 +89,16 @@ typedef struct Spot {
         int fd;           /* that is surely its own: dir's, or opened with O_PATH; otherwise -EBADF */
 } Spot;
 
+/* What was written of an entry. */
+enum { WROTE_LABEL = 1, WROTE_GROUP = 2, WROTE_MODE = 4 };
+
 /* Counts of one thread, on a cache line of its own. */
 typedef struct Thread {
         _Alignas(64) Walk *walk;
         pthread_t id;
         _Atomic uint64_t done, changed, mismatched, misowned, skipped;
         _Atomic uint64_t skipped_later; /* in later passes, where what was counted may come again */
+        _Atomic uint64_t modes_later;   /* in later passes, of changed: nothing but the mode */
         _Atomic uint64_t steps;         /* of any kind, in all passes: that it gets on */
         uint64_t cwd;                   /* serial of the directory that it is in */
         unsigned wrong_in_row;          /* labels that are, or were taken to be */
@@ -158,7 +162,7 @@ void entry_visit(Thread *t, const Dir *d, const char *name);
  * is gone, or a negative errno. */
 int owner_verify(const Ownership *o, const Spot *s, TreeIssue *found);
 /* Sets *written if anything was, even if not all. */
-int owner_change(Walk *w, const Spot *s, bool *written);
+int owner_change(Walk *w, const Spot *s, unsigned *written);
 
 /* tree-issue.c: names what is wrong with an entry, if it is one of the first; all but its path is copied from what.
  * Errors are counted; what differs is by the caller. name: in d; NULL for d itself. */

@@ -30,7 +30,7 @@ static int set_mode(int fd, mode_t mode) {
         return chmod(path, mode & MODE_BITS) < 0 ? -errno : 0;
 }
 
-static int change_open(const Ownership *o, int fd, const struct stat *st, bool *written) {
+static int change_open(const Ownership *o, int fd, const struct stat *st, unsigned *written) {
         mode_t mode = ownership_mode(o, st->st_mode);
         bool taken = false;
         int r;
@@ -38,7 +38,7 @@ static int change_open(const Ownership *o, int fd, const struct stat *st, bool *
         if (st->st_gid != o->gid) {
                 if (fchownat(fd, "", (uid_t) -1, o->gid, AT_EMPTY_PATH) < 0)
                         return -errno;
-                *written = true;
+                *written |= WROTE_GROUP;
                 /* The kernel takes setuid and setgid away from what gets another group. */
                 taken = !S_ISDIR(mode) && !S_ISLNK(mode) && mode & SPECIAL;
         }
@@ -46,11 +46,11 @@ static int change_open(const Ownership *o, int fd, const struct stat *st, bool *
                 return 0;
         r = set_mode(fd, mode);
         if (r >= 0)
-                *written = true;
+                *written |= WROTE_MODE;
         return r;
 }
 
-static int change_pinned(const Ownership *o, const char *name, bool *written) {
+static int change_pinned(const Ownership *o, const char *name, unsigned *written) {
         _cleanup_close_ int fd = openat(AT_FDCWD, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         struct stat st;
 
@@ -74,7 +74,7 @@ static bool set_mode_by_name(Walk *w, const char *name, mode_t mode) {
  * where others could bring that about, any mode that is not its own. So is that whose mode can't be set by its name:
  * Linux has the call for it since 6.6 only, a filter of system calls that does not know it may answer with any error,
  * and a symbolic link that was exchanged in has no mode. */
-static int change_named(Walk *w, const char *name, const struct stat *st, bool *written) {
+static int change_named(Walk *w, const char *name, const struct stat *st, unsigned *written) {
         const Ownership *o = w->spec->ownership;
         mode_t mode = ownership_mode(o, st->st_mode);
 
@@ -83,17 +83,17 @@ static int change_named(Walk *w, const char *name, const struct stat *st, bool *
         if (st->st_gid != o->gid) {
                 if (fchownat(AT_FDCWD, name, (uid_t) -1, o->gid, AT_SYMLINK_NOFOLLOW) < 0)
                         return -errno;
-                *written = true;
+                *written |= WROTE_GROUP;
         }
         if (mode == st->st_mode)
                 return 0;
         if (!set_mode_by_name(w, name, mode))
                 return change_pinned(o, name, written);
-        *written = true;
+        *written |= WROTE_MODE;
         return 0;
 }
 
-int owner_change(Walk *w, const Spot *s, bool *written) {
+int owner_change(Walk *w, const Spot *s, unsigned *written) {
         const Ownership *o = w->spec->ownership;
         struct stat st;
         int r;

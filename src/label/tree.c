@@ -177,12 +177,23 @@ static void sleep_over_lag(void) {
         (void) nanosleep(&lag, NULL);
 }
 
+/* What was written as it was seen to be wrong. Somebody who makes files with modes of their own, all the time, is not
+ * waited for. */
+static uint64_t sum_wrong(const Thread *threads, unsigned n) {
+        uint64_t wrong = 0;
+
+        for (unsigned i = 0; i < n; i++)
+                wrong += atomic_load_explicit(&threads[i].changed, memory_order_relaxed) -
+                         atomic_load_explicit(&threads[i].modes_later, memory_order_relaxed);
+        return wrong;
+}
+
 /* Another pass follows as long as something moved: what moved may have been missed. A later pass that finds all as it
  * should be is the last one, but if something moved even then, not all may have been seen. All of this rests on time
  * stamps, so on a clock that is not set back meanwhile, and the same one as the file system's. */
 static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
         for (;;) {
-                uint64_t changed = sum_counts(w, threads, n).changed;
+                uint64_t wrong = sum_wrong(threads, n);
                 int r;
 
                 if (w->pass > 0)
@@ -193,7 +204,7 @@ static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
                 if (r < 0 || w->spec->mode != TREE_CHANGE || ret->failed > 0)
                         return r;
                 if (!atomic_load(&w->missed) &&
-                    (atomic_load(&w->unsettled) == 0 || (w->pass > 1 && ret->changed == changed))) {
+                    (atomic_load(&w->unsettled) == 0 || (w->pass > 1 && sum_wrong(threads, n) == wrong))) {
                         ret->unsettled = atomic_load(&w->unsettled);
                         return 0;
                 }
@@ -261,7 +272,7 @@ static int sync_volume(Walk *w, const TreeCounts *counts) {
         return -atomic_load(&w->sync_error);
 }
 
-static int write_root_label(Walk *w, bool *written) {
+static int write_root_label(Walk *w, unsigned *written) {
         _cleanup_free_ char *label = NULL;
         int r;
 
@@ -270,11 +281,11 @@ static int write_root_label(Walk *w, bool *written) {
                 return r;
         if (fsetxattr(w->spec->fd, LABEL_XATTR, w->spec->context, w->context_size, 0) < 0)
                 return -errno;
-        *written = true;
+        *written |= WROTE_LABEL;
         return 0;
 }
 
-static int write_root(Walk *w, bool *written) {
+static int write_root(Walk *w, unsigned *written) {
         int r = 0;
 
         if (w->spec->context)
@@ -289,7 +300,7 @@ static int write_root(Walk *w, bool *written) {
 /* Everything beneath is done: has it come to disk, and the root? Sets *ret_again if something may have been created
  * in the root before it was written. */
 static int finish_change(Walk *w, TreeCounts *counts, bool *ret_again) {
-        bool written = false;
+        unsigned written = 0;
         int r;
 
         r = sync_volume(w, counts);

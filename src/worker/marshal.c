@@ -31,10 +31,11 @@ int marshal_node(sd_bus_message *m, const Node *node) {
 }
 
 int marshal_fact(sd_bus_message *m, const MountFact *fact) {
-        const char *const strings[] = { fact->target, fact->source, fact->fs_type, fact->device, fact->context };
+        const char *const strings[] = { fact->target, fact->source, fact->fs_type,
+                                        fact->device, fact->root,   fact->context };
         int r;
 
-        r = sd_bus_message_open_container(m, 'r', "tsssssbb");
+        r = sd_bus_message_open_container(m, 'r', MOUNT_FACT_FIELDS);
         if (r >= 0)
                 r = sd_bus_message_append(m, "t", fact->mount_id);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(strings); i++)

@@ -10,8 +10,7 @@
 #include "worker/walk.h"
 
 /* A swap heals nothing, unlike a walk, so the record's word alone is not enough: files that others have given to
- * other groups since would stay unreachable. Some of them are looked at, always as many. Modes of files that were
- * made since are as their makers wanted them, as they are where nothing is done because the group is the same. */
+ * other groups since would stay unreachable. Some of them are looked at, always as many. */
 static const double sample_confidence = 0.99, sample_share = 0.05;
 
 typedef struct Mapped {
@@ -49,14 +48,23 @@ static char *describe_difference(const TreeResult *t) {
         if (!path)
                 return NULL;
         if (t->n_issues > 0 && issue->misowned)
-                return strdup_printf("%s has group %" PRIu32, path, issue->gid);
+                return strdup_printf("%s has group %" PRIu32 " and mode %04o", path, issue->gid,
+                                     (unsigned) (issue->mode & 07777));
         return strdup_printf("%s could not be looked at: %s", path,
                              t->n_issues > 0 ? tree_error_text(issue->error) : "nobody knows why");
 }
 
-static int look(Child *child, int root, gid_t from, Mapped *m, Failure *f) {
+/* Of those that are named, which may not be all. */
+static bool is_about_modes(const TreeResult *t, gid_t gid) {
+        for (size_t i = 0; i < t->n_issues; i++)
+                if (t->issues[i].error != 0 || t->issues[i].gid != gid)
+                        return false;
+        return t->counts.failed == 0;
+}
+
+static int look(Child *child, int root, gid_t from, bool any_mode, Mapped *m, Failure *f) {
         _cleanup_(sample_result_done) SampleResult sample = { 0 };
-        const Ownership recorded = { .gid = from, .any_mode = true };
+        const Ownership recorded = { .gid = from, .any_mode = any_mode };
         const WalkLimits limits = { 0 };
         SampleSpec spec = {
                 .fd = root, .ownership = &recorded, .confidence = sample_confidence, .share = sample_share
@@ -67,7 +75,8 @@ static int look(Child *child, int root, gid_t from, Mapped *m, Failure *f) {
         if (r != 0)
                 return r;
         if (sample.tree.counts.misowned > 0 || sample.tree.counts.failed > 0)
-                return set_result(m, "differs", describe_difference(&sample.tree));
+                return set_result(m, is_about_modes(&sample.tree, from) ? "modes" : "differs",
+                                  describe_difference(&sample.tree));
         return 0;
 }
 
@@ -86,7 +95,7 @@ static int swap_groups(Staged *s, gid_t from, gid_t to, Mapped *m) {
         return set_result(m, "mapped", strdup(""));
 }
 
-static int map(Child *child, gid_t from, gid_t to, Mapped *m, Failure *f) {
+static int map(Child *child, gid_t from, gid_t to, bool any_mode, Mapped *m, Failure *f) {
         _cleanup_close_ int root = -EBADF;
         int r;
 
@@ -96,7 +105,7 @@ static int map(Child *child, gid_t from, gid_t to, Mapped *m, Failure *f) {
         root = openat(child->staged->tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (root < 0)
                 return -errno;
-        r = look(child, root, from, m, f);
+        r = look(child, root, from, any_mode, m, f);
         return r != 0 || m->result ? r : swap_groups(child->staged, from, to, m);
 }
 
@@ -105,12 +114,12 @@ int verb_map(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_(mapped_done) Mapped mapped = { 0 };
         gid_t from, to;
-        int r;
+        int any_mode, r;
 
-        r = sd_bus_message_read(m, WORKER_MAP_IN, &from, &to);
+        r = sd_bus_message_read(m, WORKER_MAP_IN, &from, &to, &any_mode);
         if (r < 0)
                 return r;
-        r = map(child, from, to, &mapped, &f);
+        r = map(child, from, to, any_mode, &mapped, &f);
         if (r == 0)
                 r = sd_bus_reply_method_return(m, WORKER_MAP_OUT, mapped.result, mapped.text);
         return child_finish(WORKER_MAP, NULL, r > 0 && f.kind == FAILURE_NONE ? 0 : r, &f, error);

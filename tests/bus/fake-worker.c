@@ -21,6 +21,8 @@
  *   restless                               has directories that change to the last
  *   misowned                               has wrong groups further down; a sample of them is met by Map, too
  *   noidmap                                can't be idmapped
+ *   mode-differs                           has files that the group can't write, until they are changed
+ *   part                                   is a file system of which each mount has a directory of its own
  *
  * What was staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/record-NAME and
  * DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last part. Change notes its
@@ -140,12 +142,18 @@ static unsigned device_of(const char *source) {
         return n;
 }
 
+static const char *root_directory(const Mount *m) {
+        const char *name = strrchr(m->source, '/');
+
+        return name && streq(name, "/part") ? m->target : "/";
+}
+
 static int append_fact(sd_bus_message *m, const Mount *mount) {
         char device[32];
 
         (void) snprintf(device, sizeof(device), "8:%u", device_of(mount->source));
         return sd_bus_message_append(m, MOUNT_FACT_SIGNATURE, (uint64_t) mount->id, mount->target, mount->source,
-                                     mount->fs_type, device, context_of(mount),
+                                     mount->fs_type, device, root_directory(mount), context_of(mount),
                                      (int) (isempty(context_of(mount)) && !streq(mount->fs_type, "vfat")),
                                      mount->read_only);
 }
@@ -703,9 +711,9 @@ static int verb_change(sd_bus_message *call, void *userdata, sd_bus_error *error
 
 static int verb_map(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         uint32_t from, to;
-        int r;
+        int any_mode, r;
 
-        r = sd_bus_message_read(call, WORKER_MAP_IN, &from, &to);
+        r = sd_bus_message_read(call, WORKER_MAP_IN, &from, &to, &any_mode);
         if (r < 0)
                 return r;
         if (!is_staged || staged.from != staged.to || from == to)
@@ -714,7 +722,10 @@ static int verb_map(sd_bus_message *call, void *userdata, sd_bus_error *error) {
                 _exit(1);
         if (behaves(staged.source, "misowned"))
                 return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "differs", "dir/a has group 5 and mode 0600");
-        if (behaves(staged.source, "noidmap"))
+        if ((behaves(staged.source, "mode-differs") || behaves(staged.source, "mode-differs-noidmap")) && !any_mode)
+                return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "modes",
+                                                  "dir/a has group 1000 and mode 0600");
+        if (behaves(staged.source, "noidmap") || behaves(staged.source, "mode-differs-noidmap"))
                 return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "unsupported", "the kernel says EPERM");
         if (behaves(staged.source, "map-nonsense"))
                 return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "perhaps", "");
@@ -846,7 +857,7 @@ static int verb_expect(sd_bus_message *call, void *userdata, sd_bus_error *error
         uint64_t id;
         int r;
 
-        r = sd_bus_message_enter_container(call, 'r', "tsssssbb");
+        r = sd_bus_message_enter_container(call, 'r', MOUNT_FACT_FIELDS);
         if (r >= 0)
                 r = sd_bus_message_read(call, "ts", &id, &target);
         if (r < 0)
