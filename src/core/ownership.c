@@ -99,9 +99,11 @@ static OwnershipReason find_reason(const OwnershipInput *in) {
                 return OWNERSHIP_ROOT_DIFFERS;
         if (known->gid == in->wanted.gid)
                 return OWNERSHIP_COMPLETE;
-        return in->user_namespace ? OWNERSHIP_USER_NAMESPACE
-               : in->mounted      ? OWNERSHIP_MOUNTED
-                                  : OWNERSHIP_OTHER_GROUP;
+        if (in->on_disk)
+                return OWNERSHIP_REQUESTED;
+        if (in->user_namespace)
+                return OWNERSHIP_USER_NAMESPACE;
+        return in->mounted ? OWNERSHIP_MOUNTED : OWNERSHIP_OTHER_GROUP;
 }
 
 OwnershipDecision ownership_decide(const OwnershipInput *in) {

@@ -194,6 +194,7 @@ static void change(Job *job) {
         }
         w->labels = w->groups = false;
         w->relabelled = RELABELLED_NOT;
+        w->ownership = (OwnershipDecision){ 0 };
         if (r < 0)
                 job_fail(job, r);
         w->done(job);
@@ -319,8 +320,6 @@ void job_change_files(Job *job, const char *target, JobCallback done) {
                 decide_labels(job);
         if (job->plan.ownership == OWNERSHIP_WALK)
                 decide_groups(job);
-        else
-                w->ownership = (OwnershipDecision){ job->plan.ownership, job->plan.ownership_reason };
         if (must_be_mapped(job))
                 job_call_worker(job, mapped, WORKER_MAP, WORKER_MAP_IN, v->record.gid, job->plan.fs_group);
         else
@@ -340,7 +339,6 @@ int job_foretell_change(Job *job) {
                 w->relabelled = d.walk ? RELABELLED_WALKED : RELABELLED_SKIPPED;
                 w->reason = d.reason;
         }
-        w->ownership = (OwnershipDecision){ job->plan.ownership, job->plan.ownership_reason };
         if (owned)
                 w->ownership = decide_ownership(job, known, known->gid, S_IFDIR | S_ISGID | 0777);
         if (job->plan.strategy != STRATEGY_RELABEL && w->ownership.action != OWNERSHIP_WALK)

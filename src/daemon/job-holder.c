@@ -70,6 +70,8 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
                 job->plan.share = NULL;
         else if (r == 0)
                 r = job_keep_share(job);
+        if (job->plan.ownership != OWNERSHIP_WALK)
+                job->walk.ownership = (OwnershipDecision){ job->plan.ownership, job->plan.ownership_reason };
         if (r < 0)
                 job_fail(job, r);
         return r == 0;

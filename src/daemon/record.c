@@ -88,6 +88,9 @@ static const char *ownership_outcome(const Job *job) {
 
         if (w->ownership.action == OWNERSHIP_WALK)
                 return w->complete ? "walked" : "failed";
+        /* What was shown to nobody was not done. */
+        if (w->ownership.action == OWNERSHIP_MAP && job->failure.kind != FAILURE_NONE)
+                return "failed";
         return outcomes[w->ownership.action];
 }
 
@@ -342,7 +345,7 @@ static void log_ownership(Job *job) {
 static void log_job(Job *job) {
         OwnershipAction action = job->walk.ownership.action;
         bool failed = job->failure.kind != FAILURE_NONE, relabel = job->walk.relabelled != RELABELLED_NOT,
-             owned = action == OWNERSHIP_SKIP || action == OWNERSHIP_MAP || action == OWNERSHIP_WALK;
+             owned = action == OWNERSHIP_SKIP || (action == OWNERSHIP_MAP && !failed) || action == OWNERSHIP_WALK;
         _cleanup_free_ char *text = describe(job);
 
         if (relabel)

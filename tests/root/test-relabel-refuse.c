@@ -20,7 +20,7 @@ static void test_refused(void) {
         static const struct {
                 const char *context, *kind;
         } contexts[] = {
-                { "", "InvalidContext" },
+                { "", "InvalidOption" },
                 { "nonsense", "InvalidContext" },
                 { "a:b:container_file_t:s0\",x=\"", "InvalidContext" },
                 { "system_u:object_r:etc_t:s0", "TypeNotAllowed" },
