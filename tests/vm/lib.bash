@@ -328,7 +328,7 @@ configure() {
 
 # audited: what the policy denied the product; denials: what it should not have
 audited() { journalctl -q -b -o cat _TRANSPORT=audit | grep -E 'avc: +denied' | grep -E 'context=[^ ]*:selvol[a-z_]*_t'; }
-denials() { audited | grep -v ' name="to-be-denied"'; }
+denials() { audited | grep -vE ' (name|path)="([^"]*/)?to-be-denied"'; }
 denials_in_short() { denials | sed 's/^.*avc: */avc: /' | sort | uniq -c; }
 
 mkdir -p "$scratch" "$pods" /var/lib/selvol-volumes

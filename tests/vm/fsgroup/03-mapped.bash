@@ -10,7 +10,7 @@ mkdir -p "$T" "$U"
 a_change() {
     local fs=$1 source=$2 volume=mapped-$1 total before
     mount $source /mnt
-    fill /mnt 20
+    fill /mnt 40
     umount /mnt
     mount_group 1000 $volume $source "$T"
     gives "$fs: the first group" walked unknown

@@ -52,7 +52,7 @@ no 'tmpfs: nothing is mounted' is_mounted "$U"
 unmount_volume memory "$T"
 mount_volume memory none "$T" 'FSType s tmpfs'
 apply memory 1000
-applied 'tmpfs: mounted for nobody, and given to a group' requested
+applied 'tmpfs: mounted for nobody, and given to a group' unknown
 as_pod 1000 "$T" 'mkdir d0 && echo word >d0/file'
 mount_volume memory none "$U" 'FSType s tmpfs' 'FSGroup u 2000'
 gives 'tmpfs: another group' walked no-idmap
@@ -84,7 +84,9 @@ mount_with s0:c1,c2 vfat /dev/scratch3 "$T" 'FSGroup u 4000' "$by_mount"
 gives 'vfat: another group then' option policy-mount
 yes 'vfat: another group then: it writes' as_pod 4000 "$T" 'echo more >>d0/file'
 unmount_volume vfat "$T"
-refused 'vfat can not be given to a group otherwise' EntriesFailed '' mount_group 5000 vfat-2 /dev/scratch3 "$T" 'FSGroupPolicy s File'
+mount_group 5000 vfat-2 /dev/scratch3 "$T" 'FSGroupPolicy s File'
+expect_error 'vfat can not be given to a group otherwise' EntriesFailed d0/file FSGroupPolicy=None Mount
+no 'vfat can not be given to a group otherwise: nothing is mounted' is_mounted "$T"
 refused 'ext4 has no such option' InvalidOption Mount mount_group 3000 userns /dev/scratch1 "$T" "$by_mount"
 mount_volume memory none "$T" 'FSType s tmpfs' 'FSGroup u 3000' "$by_mount"
 gives 'tmpfs: by its option' option policy-mount

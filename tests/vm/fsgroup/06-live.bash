@@ -7,7 +7,7 @@ T=$pods/live/v U=$pods/live/u source=/dev/scratch0
 mkdir -p "$T" "$U"
 mkfs.ext4 -q -F $source
 mount $source /mnt
-fill /mnt 20
+fill /mnt 40
 total=$(entries /mnt)
 umount /mnt
 
@@ -15,7 +15,7 @@ umount /mnt
 mount_volume live $source "$T"
 unmount_volume live "$T"
 apply live 1000
-applied 'nobody holds it' requested
+applied 'nobody holds it' unknown
 is 'nobody holds it: all were looked at' "$(field EntriesDone) $(field EntriesChanged) $(field EntriesFailed)" "$total $((total - 1)) 0"
 is 'nobody holds it: what is known' "$(property live OwnershipState) $(property live FSGroup)" '"complete" 1000'
 is 'nobody holds it: on the disk' "$(on_disk $source groups_of /mnt)" "$total 1000"
@@ -54,6 +54,49 @@ apply none-such 1000
 is 'a volume that nobody knows' "$error" NoSuchVolume
 caller=alice apply live 1000
 like 'a stranger: denied' "${error:-none}" AccessDenied
+
+# selvolctl
+like 'selvolctl: a group' "$(selvolctl mount --fs-group=6000 live $source "$T" 2>&1)" 6000 mapped
+like 'selvolctl: shown' "$(selvolctl show live 2>&1)" 6000 3000
+selvolctl unmount live "$T" >/dev/null
+
+# ---- interrupted -------------------------------------------------------------------------------------------
+
+# interrupted NAME: what is known, and the next mount
+interrupted() {
+    soon "$1: nobody walks any more" 10 nobody_walks
+    wait_for 10 answers_calls
+    is "$1: what is known" "$(property live OwnershipState) $(property live FSGroup)" '"partial" 4000'
+    like "$1: the volume says so" " $(on_disk $source record /mnt) " ' ownership=partial gid=4000 '
+    is "$1: both groups are there" "$(on_disk $source groups_of /mnt | cut -d' ' -f2 | xargs)" '3000 4000'
+    mount_group 5000 live $source "$T"
+    gives "$1: the next pod, with a third group" walked partial
+    all_owned "$1: all have it" "$T" 5000
+    unmount_volume live "$T"
+    apply live 3000
+    applied "$1: and back" requested
+}
+apply live 4000 'MaxEntriesPerSecond t 20'
+wait_for 20 job_has EntriesChanged 10
+kill -KILL $(walker)
+job_ends 'the child that walks: killed: the job fails' WorkerFailed
+interrupted 'the child that walks'
+apply live 4000 'MaxEntriesPerSecond t 20'
+wait_for 20 job_has EntriesChanged 10
+job_call Cancel ''
+is 'canceled' "$error$(job_property Result)" '"Canceled"'
+interrupted 'canceled'
+mount_group 6000 live $source "$T"
+gives 'services restart: a mapped mount' mapped other-group
+holders=$(property live Holders)
+systemctl restart selvold selvol-worker
+wait_for 10 answers_calls
+is 'services restart: the holders stay' "$(property live Holders)" "$holders"
+mount_group 7000 live $source "$U"
+gives 'services restart: another group beside it' mapped other-group
+is 'services restart: each shows its own' "$(stat -c %g "$T/d0/f1" "$U/d0/f1" | xargs)" '6000 7000'
+unmount_volume live "$U"
+unmount_volume live "$T"
 
 # ---- VerifyLabel -------------------------------------------------------------------------------------------
 

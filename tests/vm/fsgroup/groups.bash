@@ -41,7 +41,7 @@ pod_uses() {
 }
 # pod_sees_nothing NAME GID DIRECTORY: others may do nothing there but look at the directory
 pod_sees_nothing() {
-    is "$1" "$(as_pod "$2" "$3" 'cat secret; echo more >>secret; cat closed/file; touch new; mkdir new.d; mv d0/f1 d0/f9; true' 2>&1 |
+    is "$1" "$(as_pod "$2" "$3" 'cat secret; echo more >>secret; cat closed/file; touch denied; mkdir denied.d; mv d0/f1 d0/f9; true' 2>&1 |
         grep -c 'ermission denied')" 6
 }
 
