@@ -4,7 +4,7 @@
 # Another group for a volume whose files have one: the mount shows it, and no file is touched, on each file system.
 
 T=$pods/mapped/v U=$pods/mapped/u
-mkdir -p "$T" "$U"
+mkdir -p "$T" "$U" "$U-2"
 
 # a_change FILE_SYSTEM DEVICE
 a_change() {
@@ -23,7 +23,7 @@ a_change() {
     gives "$fs: the second group" mapped other-group
     known "$fs: what is known" 2000 1000 complete
     is "$fs: nothing was looked at" "$(field EntriesDone) $(field EntriesChanged)" '0 0'
-    like "$fs: the mount is idmapped" "$(flags "$T") $(findmnt -n -o OPTIONS "$T")" ,idmapped, ',idmapped'
+    like "$fs: the mount is idmapped" "$(flags "$T") $(findmnt -n -o OPTIONS "$T")" ,idmapped, ,nosuid, ,nodev, 'idmapped'
     like "$fs: the holder's groups" "$(property $volume Holders)" ' 2000 1000'
     is "$fs: all show the second group" "$(groups_of "$T")" "$total 2000"
     is "$fs: no entry is touched" "$(touched "$before" "$T")" ''
@@ -97,6 +97,19 @@ yes 'two at once: and the first again' as_pod 1000 "$T" 'test "$(cat shared)" = 
 no 'two at once: not through the other mount' as_pod 2000 "$T" 'cat secret'
 no 'two at once: nor the other way round' as_pod 1000 "$U" 'cat secret'
 is 'two at once: a file in both mounts' "$(stat -c %g "$T/of-B" "$U/of-B" | xargs)" '1000 2000'
+mounts=$(</proc/self/mountinfo)
+mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U" 'FSGroup u 2000' 'Holder s pod-B'
+is 'two at once: the same call again' "$error$(field FSGroup) $(field DiskGroup)" '2000 1000'
+mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U" 'FSGroup u 3000' 'Holder s pod-B'
+is 'two at once: another group at the same target' "$error" Incompatible
+mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U-2" 'FSGroup u 3000' "$policy_always"
+expect_error 'two at once: files are not taken from them' GroupConflict pod- "$pods/mapped"
+mount --bind "$U" "$U-2"
+volume_call AdoptVolume 'ssa{sv}' mapped-bound "$U-2" -- 'FSGroup u 2000' "$policy" "$supported" 'SELinuxLevel s s0:c1,c2'
+expect_error 'two at once: what somebody bound: nor there' GroupConflict "$pods/mapped"
+umount "$U-2"
+is 'two at once: nothing is mounted but these' "$(</proc/self/mountinfo)" "$mounts"
+like 'two at once: what is known stays known' " $(record "$T") " ' ownership=complete gid=1000 '
 unmount_volume mapped-ext4 "$T"
 # the mapped one alone, and then others beside it
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 2000' 'Holder s pod-C'
