@@ -38,9 +38,9 @@ static const char *const reason_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_TYPE_NOT_MANAGED] = "Groups of this volume type are never changed.",
         [OWNERSHIP_POLICY_NONE] = "FSGroupPolicy None: the group is the driver's business.",
         [OWNERSHIP_READ_ONLY] = "The volume is read-only: its group is not changed.",
-        [OWNERSHIP_NO_FS_TYPE] =
-                "FSGroupPolicy ReadWriteOnceWithFSType, and no FSType is given: the group is not changed. Pass "
-                "FSType, or FSGroupPolicy=File.",
+        [OWNERSHIP_NO_FS_TYPE] = "FSGroupPolicy ReadWriteOnceWithFSType, and the file system is not known to be a "
+                                 "disk of the volume's "
+                                 "own: the group is not changed. Pass FSGroupPolicy=File if it is to be.",
         [OWNERSHIP_ACCESS_MODE] =
                 "FSGroupPolicy ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not "
                 "changed.",
@@ -54,7 +54,7 @@ static const char *const reason_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_UNKNOWN] = "Nothing is known of the files' group: all are looked at.",
         [OWNERSHIP_ROOT_DIFFERS] =
                 "The root has another group or mode than the record says: all files are looked at.",
-        [OWNERSHIP_FILES_DIFFER] = "Files have another group or mode than the record says: all are looked at.",
+        [OWNERSHIP_FILES_DIFFER] = "Files have another group than the record says: all are looked at.",
         [OWNERSHIP_REQUESTED] = "All files are given to the group, as asked for.",
         [OWNERSHIP_USER_NAMESPACE] =
                 "The files have another group, and the runtime is going to idmap the mount for a user namespace, "
@@ -78,7 +78,7 @@ mode_t ownership_mode(const Ownership *o, mode_t mode) {
 }
 
 bool ownership_holds(const Ownership *o, gid_t gid, mode_t mode) {
-        return gid == o->gid && ownership_mode(o, mode) == mode;
+        return gid == o->gid && (o->any_mode || ownership_mode(o, mode) == mode);
 }
 
 static OwnershipReason find_reason(const OwnershipInput *in) {

@@ -13,6 +13,7 @@
 typedef struct Ownership {
         gid_t gid;
         bool read_only; /* the group needs to read only */
+        bool any_mode;  /* to compare: modes don't matter */
 } Ownership;
 
 /* The mode that an entry ought to have: bits are only ever added, as kubelet does (SetVolumeOwnership()): 0660, or

@@ -73,8 +73,8 @@ static int group_failure(const char *volume, const Plan *p, Failure *f) {
                 return -ENOMEM;
         return failure_set(f, FAILURE_GROUP_CONFLICT,
                            "Volume %s is wanted for group %" PRIu32
-                           ", but is for another one %s%s, and its files would "
-                           "have to be taken from there. Unmount it there first, or ask for the same group.",
+                           ", but is for another one, %s%s: its files can't be "
+                           "both groups'. Unmount it there first, or ask for the same group.",
                            volume, p->fs_group, who, more);
 }
 

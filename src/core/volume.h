@@ -114,6 +114,6 @@ Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_vo
 void volumes_add(Volumes *all, Volume *v);
 void volumes_remove(Volumes *all, Volume *v);
 
-/* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy, force and the group have by
- * default is left out, so that strings from before there were these stay equal. NULL on lack of memory. */
+/* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy, force and the group
+ * have by default is left out, so that strings from before there were these stay equal. NULL on lack of memory. */
 char *request_spec(const Request *q) _warn_unused_;

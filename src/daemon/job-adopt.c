@@ -167,7 +167,7 @@ static void inspected(Job *job, sd_bus_message *reply) {
         }
 
         if (!job_make_plan(job, job->outcome.fact.seclabel, &job->outcome.fact)) {
-                if (job->plan.n_conflicts > 0)
+                if (job->failure.kind == FAILURE_CONTEXT_CONFLICT)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
                 job_conclude(job);
                 return;

@@ -126,33 +126,38 @@ static void begin_walk(Job *job) {
         job_send_walk_call(job, changed, call);
 }
 
-/* What is staged is in no mount table that others see, so who relabels it is no conflict. */
-static const Job *find_with_device(const Job *job) {
+static const char *device_of(const Job *job) {
+        return isempty(job->outcome.fact.device) ? strempty(job->observed.device) : job->outcome.fact.device;
+}
+
+/* As far as is known: one of both may not have been looked at. */
+static bool is_same_file_system(const Job *a, const Job *b) {
+        const char *type = a->observed.fs_type;
+        const FileSystem *fs = type ? settings_file_system(&a->manager->settings, type) : NULL;
+
+        if (!isempty(device_of(a)) && streq(device_of(a), device_of(b)))
+                return true;
+        return !(fs && fs->source == SOURCE_NONE) && !isempty(a->request.source) &&
+               streq_ptr(a->request.source, b->request.source);
+}
+
+static bool walks(const Job *job) {
+        return job->walk.labels || job->walk.groups;
+}
+
+/* What it is about to mount, or has staged, is in no mount table that others see, so to change its files is no
+ * conflict. */
+static bool has_mount(const Job *job) {
+        if (job->operation == OPERATION_MOUNT && job->observed.fs_type)
+                return true;
+        return job->operation != OPERATION_UNMOUNT && !isempty(job->outcome.fact.device);
+}
+
+static const Job *find_rival(const Job *job, bool (*is_rival)(const Job *other)) {
         const Job *other;
 
         DL_FOREACH (job->manager->jobs, other)
-                if (other != job && !other->concluded && other->operation != OPERATION_UNMOUNT &&
-                    !isempty(other->outcome.fact.device) &&
-                    streq(other->outcome.fact.device, strempty(job->outcome.fact.device)))
-                        return other;
-        return NULL;
-}
-
-static bool is_same_source(const Job *a, const Job *b) {
-        return streq_ptr(a->request.source, b->request.source) ||
-               (a->observed.device && streq_ptr(a->observed.device, b->observed.device));
-}
-
-static const Job *find_walk_of_source(const Job *job) {
-        const char *type = job->observed.fs_type;
-        const FileSystem *fs = type ? settings_file_system(&job->manager->settings, type) : NULL;
-        const Job *other;
-
-        if (isempty(job->request.source) || (fs && fs->source == SOURCE_NONE))
-                return NULL;
-        DL_FOREACH (job->manager->jobs, other)
-                if (other != job && !other->concluded && (other->walk.labels || other->walk.groups) &&
-                    is_same_source(other, job))
+                if (other != job && !other->concluded && is_rival(other) && is_same_file_system(other, job))
                         return other;
         return NULL;
 }
@@ -167,7 +172,7 @@ static int rival_failure(Job *job, const Job *other) {
 }
 
 int job_check_walks(Job *job) {
-        return rival_failure(job, find_walk_of_source(job));
+        return rival_failure(job, find_rival(job, walks));
 }
 
 /* The walk itself, or none. */
@@ -309,7 +314,7 @@ void job_change_files(Job *job, const char *target, JobCallback done) {
         w->done = done;
         w->target = target;
         if (job->plan.relabel_here || job->plan.ownership == OWNERSHIP_WALK)
-                r = rival_failure(job, find_with_device(job));
+                r = rival_failure(job, find_rival(job, has_mount));
         if (r != 0) {
                 if (r < 0)
                         job_fail(job, r);
@@ -346,5 +351,5 @@ int job_foretell_change(Job *job) {
         if (!owned || w->ownership.action != OWNERSHIP_WALK)
                 return 0;
         return plan_check_group(&job->manager->volumes, job->request.volume, job->request.target, &job->observed,
-                                job->plan.fs_group, &job->plan, &job->failure);
+                                unmap(job, job->plan.fs_group), &job->plan, &job->failure);
 }

@@ -46,7 +46,9 @@ int job_keep_share(Job *job) {
 
         job->plan.share = NULL;
         job->share_mount_id = share ? share->mount_id : 0;
-        job->share_disk_gid = share && holder_is_mapped(share) ? share->disk_gid : GID_NONE;
+        /* What is adopted is nobody's clone. */
+        job->share_disk_gid =
+                share && holder_is_mapped(share) && job->operation != OPERATION_ADOPT ? share->disk_gid : GID_NONE;
         return free_and_strdup(&job->share_target, share ? share->target : NULL);
 }
 
@@ -263,6 +265,17 @@ void job_revert_holder(Job *job) {
         commit_volume(m, v);
 }
 
+gid_t job_disk_gid(const Job *job) {
+        bool known = job->walk.ownership.action == OWNERSHIP_MAP || job->walk.groups;
+
+        return known ? job->walk.disk_gid : job->plan.fs_group;
+}
+
+void job_note_group(const Job *job, Holder *h) {
+        h->fs_group = job->plan.fs_group;
+        h->disk_gid = job_disk_gid(job);
+}
+
 void job_record_outcome(Job *job, Holder *h) {
         Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
 
@@ -270,9 +283,7 @@ void job_record_outcome(Job *job, Holder *h) {
         h->strategy = job->plan.strategy;
         h->reason = job->plan.reason;
         h->relabelled_here = job->plan.relabel_here;
-        h->fs_group = job->plan.fs_group;
-        h->disk_gid = job->walk.ownership.action == OWNERSHIP_MAP || job->walk.groups ? job->walk.disk_gid
-                                                                                      : job->plan.fs_group;
+        job_note_group(job, h);
         h->mount_id = job->outcome.fact.mount_id;
         v->inodes_used = job->outcome.inodes_used;
         if (job->plan.strategy == STRATEGY_CONTEXT_MOUNT || job->plan.relabel_here)

@@ -126,10 +126,15 @@ static void publish(Job *job) {
 }
 
 static void prepared(Job *job) {
-        if (job->failure.kind != FAILURE_NONE) {
+        Volume *v = job_volume(job);
+        Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+
+        if (job->failure.kind != FAILURE_NONE || !h) {
                 conclude_reverted(job);
                 return;
         }
+        job_note_group(job, h);
+        commit_volume(job->manager, v);
         job_apply_effect(job);
         job_then(job, publish);
 }
@@ -232,7 +237,7 @@ static void observed(Job *job, sd_bus_message *reply) {
         }
 
         if (!check_and_plan(job)) {
-                if (job->operation == OPERATION_MOUNT && job->plan.n_conflicts > 0)
+                if (job->operation == OPERATION_MOUNT && job->failure.kind == FAILURE_CONTEXT_CONFLICT)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
                 conclude_refused(job);
                 return;

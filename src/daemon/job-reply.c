@@ -275,6 +275,8 @@ static int append_changed(const JobObject *o, sd_bus_message *reply) {
         if (r >= 0)
                 r = append_ownership(w, o->fs_group, false, reply);
         if (r >= 0)
+                r = bus_append_option(reply, "DiskGroup", "u", o->disk_gid);
+        if (r >= 0)
                 r = append_counts(w, reply);
         if (r >= 0)
                 r = bus_append_option(reply, "EntriesFailed", "t", c->failed);

@@ -70,10 +70,11 @@ static bool breaks_label_promise(const Job *job, const Above *above) {
 }
 
 static gid_t recorded_group(const Above *above) {
-        if (above->holder && above->holder->fs_group != GID_NONE)
-                return above->holder->fs_group;
-        return above->volume && above->volume->record.ownership_state == LABEL_COMPLETE ? above->volume->record.gid
-                                                                                        : GID_NONE;
+        /* An option of the file system gives all files a group, and modes that are nobody's business. */
+        if (!above->volume || above->volume->record.ownership_state == LABEL_UNKNOWN)
+                return GID_NONE;
+        return above->holder && above->holder->fs_group != GID_NONE ? above->holder->fs_group
+                                                                    : above->volume->record.gid;
 }
 
 static bool breaks_group_promise(const Job *job, const Above *above) {

@@ -194,6 +194,10 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted);
 Holder *job_record_holder(Job *job, HolderState state, bool adopted);
 /* Takes the recorded holder back, and the volume too if the job made it and nothing was learnt of it. */
 void job_revert_holder(Job *job);
+/* The group that files have, or get, on disk where they have the plan's to the holder. */
+gid_t job_disk_gid(const Job *job);
+/* Notes both: before anyone sees the mount, as it would be taken for one that swaps nothing otherwise. */
+void job_note_group(const Job *job, Holder *h);
 /* Notes the outcome of a mount in the record. */
 void job_record_outcome(Job *job, Holder *h);
 
@@ -221,7 +225,7 @@ int job_finish_record(Job *job, RecordFound found, const char *text);
  * worker is called, and when done is, not yet durably, what the volume says: complete, with the plan's effect applied
  * to labels that were walked over, or partial still if entries had to be left alone. */
 void job_change_files(Job *job, const char *target, JobCallback done);
-/* Whether another job walks over what has the same source: BUSY; 0; -ENOMEM. */
+/* Whether another job walks over the same file system: BUSY; 0; -ENOMEM. */
 int job_check_walks(Job *job);
 /* As job_change_files(), decided from the record alone, for a plan. Returns 0, -ENOMEM, GROUP_CONFLICT. */
 int job_foretell_change(Job *job);

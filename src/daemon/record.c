@@ -213,7 +213,7 @@ static void log_record(Job *job, const char *message, bool failed, const char *o
         const Request *q = &job->request;
         const Walk *w = &job->walk;
         bool planned = job->plan.text, walked = w->started_usec > 0, relabel = w->relabelled != RELABELLED_NOT,
-             group = w->ownership.reason != OWNERSHIP_NOT_ASKED;
+             group = w->ownership.reason != OWNERSHIP_NOT_ASKED, asked = q->fs_group != GID_NONE;
         char usec[32], id[32], entries[32], changed[32], gid[32];
 
         (void) snprintf(usec, sizeof(usec), "%llu", (unsigned long long) (now_monotonic_usec() - job->started_usec));
@@ -233,7 +233,7 @@ static void log_record(Job *job, const char *message, bool failed, const char *o
                 { "SELVOL_STRATEGY", planned ? strategy_to_string(job->plan.strategy) : NULL },
                 { "SELVOL_REASON", planned ? reason_to_string(job->plan.reason) : NULL },
                 { "SELVOL_RELABEL_REASON", relabel ? relabel_reason_to_string(w->reason) : NULL },
-                { "SELVOL_FS_GROUP", group ? gid : NULL },
+                { "SELVOL_FS_GROUP", asked ? gid : NULL },
                 { "SELVOL_OWNERSHIP", group ? ownership_action_to_string(w->ownership.action) : NULL },
                 { "SELVOL_OWNERSHIP_REASON", group ? ownership_reason_to_string(w->ownership.reason) : NULL },
                 { "SELVOL_ENTRIES", walked ? entries : NULL },

@@ -70,14 +70,15 @@ static bool set_mode_by_name(Walk *w, const char *name, mode_t mode) {
         return false;
 }
 
-/* What is to have setuid or setgid is pinned: another file that takes its name meanwhile must not get them. So is
- * that whose mode can't be set by its name: Linux has the call for it since 6.6 only, a filter of system calls that
- * does not know it may answer with any error, and a symbolic link that was exchanged in has no mode. */
+/* What is to have setuid or setgid is pinned: another file that takes its name meanwhile must not get them, nor,
+ * where others could bring that about, any mode that is not its own. So is that whose mode can't be set by its name:
+ * Linux has the call for it since 6.6 only, a filter of system calls that does not know it may answer with any error,
+ * and a symbolic link that was exchanged in has no mode. */
 static int change_named(Walk *w, const char *name, const struct stat *st, bool *written) {
         const Ownership *o = w->spec->ownership;
         mode_t mode = ownership_mode(o, st->st_mode);
 
-        if (!S_ISLNK(mode) && mode & SPECIAL)
+        if (!S_ISLNK(mode) && (mode & SPECIAL || (w->spec->contended && mode != st->st_mode)))
                 return change_pinned(o, name, written);
         if (st->st_gid != o->gid) {
                 if (fchownat(AT_FDCWD, name, (uid_t) -1, o->gid, AT_SYMLINK_NOFOLLOW) < 0)

@@ -52,6 +52,7 @@ typedef struct TreeSpec {
         const char *context;        /* wanted, canonical; NULL: labels don't matter */
         const Ownership *ownership; /* wanted; NULL: groups and modes don't matter */
         bool blind;                 /* TREE_CHANGE: every label is known to be another, so write without a look */
+        bool contended;             /* TREE_CHANGE: others may rename entries meanwhile */
         bool part;        /* the root is a directory of a larger file system: skip what has several hard links */
         unsigned threads; /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */

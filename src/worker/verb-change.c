@@ -120,6 +120,7 @@ static int walk(Child *child, const ChangeCall *c, const Subject *s, TreeResult 
                 .context = c->context,
                 .ownership = c->ownership.gid != GID_NONE ? &c->ownership : NULL,
                 .blind = c->blind,
+                .contended = s->contended,
                 .part = s->part,
         };
         uint64_t total;

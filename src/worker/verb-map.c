@@ -10,7 +10,8 @@
 #include "worker/walk.h"
 
 /* A swap heals nothing, unlike a walk, so the record's word alone is not enough: files that others have given to
- * other groups since would stay unreachable. Some of them are looked at, always as many. */
+ * other groups since would stay unreachable. Some of them are looked at, always as many. Modes of files that were
+ * made since are as their makers wanted them, as they are where nothing is done because the group is the same. */
 static const double sample_confidence = 0.99, sample_share = 0.05;
 
 typedef struct Mapped {
@@ -48,15 +49,14 @@ static char *describe_difference(const TreeResult *t) {
         if (!path)
                 return NULL;
         if (t->n_issues > 0 && issue->misowned)
-                return strdup_printf("%s has group %" PRIu32 " and mode %04o", path, issue->gid,
-                                     (unsigned) (issue->mode & 07777));
+                return strdup_printf("%s has group %" PRIu32, path, issue->gid);
         return strdup_printf("%s could not be looked at: %s", path,
                              t->n_issues > 0 ? tree_error_text(issue->error) : "nobody knows why");
 }
 
 static int look(Child *child, int root, gid_t from, Mapped *m, Failure *f) {
         _cleanup_(sample_result_done) SampleResult sample = { 0 };
-        const Ownership recorded = { .gid = from };
+        const Ownership recorded = { .gid = from, .any_mode = true };
         const WalkLimits limits = { 0 };
         SampleSpec spec = {
                 .fd = root, .ownership = &recorded, .confidence = sample_confidence, .share = sample_share

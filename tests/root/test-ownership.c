@@ -226,6 +226,7 @@ static void test_map(gconstpointer data) {
         mount_mapped(image, fs_type, target, 1000, 2000);
         assert_root(target, 2000, 02775);
         g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+        must(chmod(file, 0600));
         g_assert_cmpuint(group_of(target, "new"), ==, 2000);
 
         /* It is changed through the mount as it shows: on disk everything has the group that it had. */
@@ -309,14 +310,13 @@ static void test_map_differs(void) {
         assert_answer(mounted, "ok");
         g_assert_true(g_file_set_contents(file, "x", 1, NULL));
         must(chown(file, 0, 3000));
-        must(chmod(file, 0660));
         must(umount2(target, 0));
         g_auto(Answer) stage = call_stage(bus, &a);
         assert_answer(stage, "ok");
         g_auto(Answer) map = call_map(bus, 1000, 2000);
         assert_answer(map, "ok");
         g_assert_cmpint(map.mapped, ==, MAP_DIFFERS);
-        g_assert_cmpstr(map.text, ==, "file has group 3000 and mode 0660");
+        g_assert_cmpstr(map.text, ==, "file has group 3000");
         /* It is as it was, and can be walked over. */
         const ChangeArguments group = given(staged(NULL), 2000);
         g_auto(Answer) done = call_change(bus, &group);

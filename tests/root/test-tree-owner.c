@@ -609,6 +609,32 @@ static void test_replaced(void) {
         }
 }
 
+/* Where others can bring that about, what was exchanged in gets no mode but one made of its own. */
+static void test_contended(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        for (unsigned contended = 0; contended < 2; contended++) {
+                make("victim", S_IFREG | 0644, OLD);
+                make("other", S_IFREG | 0600, GID);
+                in_place = "other";
+                after_look = replace;
+                {
+                        g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE,
+                                                                .fd = v.fd,
+                                                                .ownership = &rw,
+                                                                .contended = contended,
+                                                                .threads = 1 });
+
+                        g_assert_cmpuint(r.counts.failed, ==, 0);
+                }
+                after_look = NULL;
+                assert_owner("victim", GID, contended ? 0660 : 0664);
+                must(unlink("victim"));
+                must(unlink("other"));
+        }
+}
+
 typedef struct Storm {
         int stop;
         unsigned long rounds;
@@ -855,6 +881,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree-owner/root-last", test_root_last);
         g_test_add_func("/tree-owner/late", test_late);
         g_test_add_func("/tree-owner/replaced", test_replaced);
+        g_test_add_func("/tree-owner/contended", test_contended);
         g_test_add_func("/tree-owner/storm", test_storm);
         g_test_add_func("/tree-owner/verify", test_verify);
         g_test_add_func("/tree-owner/sample", test_sample);

@@ -55,7 +55,9 @@ static Holder *hold(Volume *v, const char *target, Strategy strategy, const char
                        .target = copy(target),
                        .state = HOLDER_MOUNTED,
                        .strategy = strategy,
-                       .since_usec = since_usec };
+                       .since_usec = since_usec,
+                       .fs_group = GID_NONE,
+                       .disk_gid = GID_NONE };
         volume_add_holder(v, h);
         v->strategy = strategy > v->strategy ? strategy : v->strategy;
         g_assert_cmpint(free_and_strdup(&v->context, context), ==, 0);

@@ -23,13 +23,6 @@ static const char *expand(const char *cell) {
         g_error("unknown context %s", cell);
 }
 
-static bool is_yes(const char *cell) {
-        int r = parse_boolean(cell);
-
-        g_assert_cmpint(r, >=, 0);
-        return r;
-}
-
 static VolumeRecord record_from_row(const Row *row) {
         const char *context = expand(row_get(row, "context"));
         int state = label_state_from_string(row_need(row, "label"));

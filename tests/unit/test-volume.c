@@ -6,7 +6,11 @@ static Holder *make_holder(const char *name, const char *target, bool read_only)
         Holder *h = calloc(1, sizeof(*h));
 
         g_assert_nonnull(h);
-        *h = (Holder){ .name = copy(name), .target = copy(target), .read_only = read_only };
+        *h = (Holder){ .name = copy(name),
+                       .target = copy(target),
+                       .read_only = read_only,
+                       .fs_group = GID_NONE,
+                       .disk_gid = GID_NONE };
         return h;
 }
 
