@@ -74,6 +74,8 @@ is_labelled 'vfat: the label' "$T" s0:c1,c2
 yes 'vfat: a process with the group writes' as_pod 3000 "$T" 'mkdir d0 && echo word >d0/file && echo more >>d0/file'
 no 'vfat: one without does not' as_pod 3001 "$T" 'echo more >>d0/file'
 all_owned 'vfat: all files have the group' "$T" 3000
+volume_call VerifyLabel 'ssa{sv}' vfat '' -- 'Depth s full'
+is 'vfat: modes are not verified' "$error$(field EntriesMisowned) $(field FSGroup)" '0 4294967295'
 mount_with s0:c1,c2 vfat /dev/scratch3 "$U" 'FSGroup u 4000' "$by_mount"
 expect_error 'vfat: another group meanwhile' GroupConflict "$T"
 mount_with s0:c1,c2 vfat /dev/scratch3 "$U" 'FSGroup u 3000' "$by_mount"

@@ -27,6 +27,7 @@ applied 'forced' forced
 is 'forced: nothing is written' "$(field EntriesDone) $(field EntriesChanged)" "$total 0"
 apply live 2000
 applied 'another group: not mapped, but on the disk' requested
+is 'another group: the job says so' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
 is 'another group: on the disk' "$(on_disk $source groups_of /mnt)" "$total 2000"
 
 # while it is used
