@@ -202,6 +202,7 @@ static const char *type_of(const char *source) {
                : behaves(source, "vfat")  ? "vfat"
                : behaves(source, "btrfs") ? "btrfs"
                : streq(source, "tmpfs")   ? "tmpfs"
+               : strstr(source, ":/")     ? "nfs"
                                           : "ext4";
 }
 

@@ -445,16 +445,24 @@ Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, con
         return call_verify_group(bus, path, context, depth, GID_NONE);
 }
 
-Answer call_map(sd_bus *bus, gid_t from, gid_t to) {
+static Answer do_map(sd_bus *bus, gid_t from, gid_t to, bool any_mode) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         sd_bus_message *call = new_call(bus, WORKER_MAP);
         Answer a = { 0 };
 
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_MAP_IN, from, to), >=, 0);
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_MAP_IN, from, to, any_mode), >=, 0);
         reply = get_reply(bus, call, &a);
         if (reply)
                 g_assert_cmpint(worker_read_mapped(reply, &a.mapped, &a.text), >=, 0);
         return a;
+}
+
+Answer call_map(sd_bus *bus, gid_t from, gid_t to) {
+        return do_map(bus, from, to, false);
+}
+
+Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to) {
+        return do_map(bus, from, to, true);
 }
 
 Answer call_verify(sd_bus *bus, const char *path, const char *context) {

@@ -110,6 +110,7 @@ Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, con
 Answer call_verify_group(sd_bus *bus, const char *path, const char *context, const char *depth, gid_t gid);
 /* What Map says; "" for an error. */
 Answer call_map(sd_bus *bus, gid_t from, gid_t to);
+Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to);
 
 typedef struct ChangeArguments {
         const char *target; /* NULL: what is staged */

@@ -123,6 +123,13 @@ static void test_both(void) {
         assert_answer(behind, "ok");
         g_assert_cmpuint(behind.walk.counts.changed, ==, 0);
         assert_owned(v->target, LABEL_COMPLETE, 2000, LABEL_UNKNOWN, 9);
+
+        /* Nor does a walk for readers vouch for what it has not looked at. */
+        a.generation = 20;
+        a.read_only = true;
+        g_auto(Answer) readers = call_change(bus, &a);
+        assert_answer(readers, "ok");
+        assert_owned(v->target, LABEL_PARTIAL, 2000, LABEL_UNKNOWN, 22);
 }
 
 /* Readers' modes are not enough for writers, but take nothing away. */
@@ -152,7 +159,7 @@ static void test_read_only_modes(void) {
         g_auto(Answer) again = call_change(bus, &a);
         assert_answer(again, "ok");
         g_assert_cmpuint(again.walk.counts.changed, ==, 0);
-        assert_owned(v->target, LABEL_COMPLETE, 1000, LABEL_UNKNOWN, 6);
+        assert_owned(v->target, LABEL_PARTIAL, 1000, LABEL_UNKNOWN, 6);
 }
 
 static void test_fails(void) {
@@ -310,13 +317,14 @@ static void test_map_differs(void) {
         assert_answer(mounted, "ok");
         g_assert_true(g_file_set_contents(file, "x", 1, NULL));
         must(chown(file, 0, 3000));
+        must(chmod(file, 0660));
         must(umount2(target, 0));
         g_auto(Answer) stage = call_stage(bus, &a);
         assert_answer(stage, "ok");
         g_auto(Answer) map = call_map(bus, 1000, 2000);
         assert_answer(map, "ok");
         g_assert_cmpint(map.mapped, ==, MAP_DIFFERS);
-        g_assert_cmpstr(map.text, ==, "file has group 3000");
+        g_assert_cmpstr(map.text, ==, "file has group 3000 and mode 0660");
         /* It is as it was, and can be walked over. */
         const ChangeArguments group = given(staged(NULL), 2000);
         g_auto(Answer) done = call_change(bus, &group);
@@ -325,6 +333,64 @@ static void test_map_differs(void) {
         assert_answer(published, "ok");
         g_assert_cmpuint(group_of(target, "file"), ==, 2000);
         must(umount2(target, 0));
+}
+
+/* What pods have made keeps others out: that is mended before groups are swapped, or doesn't matter. */
+static void test_map_modes(void) {
+        g_autofree char *image = make_owned_volume("modes-differ", "ext4", 1000),
+                        *target = make_target("modes-differ-here"), *file = g_build_filename(target, "file", NULL);
+        const MountArguments a = { .source = image, .fs_type = "ext4", .target = target };
+        g_autoptr(sd_bus) bus = worker_dial(worker), other = worker_dial(worker);
+        ChangeArguments mend = given(staged(NULL), 1000);
+
+        g_auto(Answer) mounted = call_mount(bus, &a);
+        assert_answer(mounted, "ok");
+        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+        must(chmod(file, 0600));
+        must(umount2(target, 0));
+
+        g_auto(Answer) stage = call_stage(bus, &a);
+        assert_answer(stage, "ok");
+        g_auto(Answer) modes = call_map(bus, 1000, 2000);
+        assert_answer(modes, "ok");
+        g_assert_cmpint(modes.mapped, ==, MAP_MODES);
+        g_assert_cmpstr(modes.text, ==, "file has group 1000 and mode 0600");
+        mend.generation = 2;
+        g_auto(Answer) done = call_change(bus, &mend);
+        assert_answer(done, "ok");
+        g_assert_cmpuint(done.walk.counts.changed, ==, 1);
+        g_auto(Answer) map = call_map(bus, 1000, 2000);
+        assert_answer(map, "ok");
+        g_assert_cmpint(map.mapped, ==, MAP_MAPPED);
+        g_auto(Answer) published = call_publish(bus, "keep");
+        assert_answer(published, "ok");
+        assert_root(file, 2000, 0660);
+        must(chmod(file, 0600));
+        must(umount2(target, 0));
+
+        g_auto(Answer) again = call_stage(other, &a);
+        assert_answer(again, "ok");
+        g_auto(Answer) any = call_map_any_mode(other, 1000, 2000);
+        assert_answer(any, "ok");
+        g_assert_cmpint(any.mapped, ==, MAP_MAPPED);
+}
+
+/* A reader beside a swap: the disk is mounted once more, as it is in use for writing. */
+static void test_reader_beside(void) {
+        g_autofree char *image = make_owned_volume("beside", "ext4", 1000), *mapped = make_target("beside-mapped"),
+                        *reader = make_target("beside-reader");
+        const MountArguments a = { .source = image, .fs_type = "ext4", .target = reader, .read_only = true };
+        g_autoptr(sd_bus) bus = worker_dial(worker);
+
+        mount_mapped(image, "ext4", mapped, 1000, 2000);
+        g_auto(Answer) mounted = call_mount(bus, &a);
+        assert_answer(mounted, "ok");
+        g_assert_true(mounted.outcome.fact.read_only);
+        g_assert_true(is_read_only(reader));
+        assert_root(reader, 1000, 02775);
+        assert_root(mapped, 2000, 02775);
+        must(umount2(reader, 0));
+        must(umount2(mapped, 0));
 }
 
 static void test_map_unsupported(void) {
@@ -447,6 +513,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/ownership/fails", test_fails);
         g_test_add_func("/ownership/map-shared", test_map_shared);
         g_test_add_func("/ownership/map-differs", test_map_differs);
+        g_test_add_func("/ownership/map-modes", test_map_modes);
+        g_test_add_func("/ownership/reader-beside", test_reader_beside);
         g_test_add_func("/ownership/map-unsupported", test_map_unsupported);
         g_test_add_func("/ownership/refused", test_refused);
         g_test_add_func("/ownership/verify", test_verify);
