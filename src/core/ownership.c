@@ -95,9 +95,9 @@ static OwnershipReason find_reason(const OwnershipInput *in) {
                 return OWNERSHIP_GATE_DISABLED;
         if (in->policy == FS_GROUP_CHANGE_ALWAYS)
                 return OWNERSHIP_POLICY_ALWAYS;
-        if (known->ownership_state == LABEL_PARTIAL)
+        if (known->ownership_state == STATE_PARTIAL)
                 return OWNERSHIP_PARTIAL;
-        if (known->ownership_state != LABEL_COMPLETE)
+        if (known->ownership_state != STATE_COMPLETE)
                 return OWNERSHIP_UNKNOWN;
         if (!S_ISDIR(in->root_mode) || !ownership_holds(&recorded, in->root_gid, in->root_mode))
                 return OWNERSHIP_ROOT_DIFFERS;

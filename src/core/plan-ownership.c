@@ -196,7 +196,7 @@ static int find_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
                           : 0;
 }
 
-int plan_chgrp(const RelabelInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) {
+int plan_chgrp(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) {
         const Volume *v = in->volume;
         _cleanup_(plan_done) Plan p = { .strategy = STRATEGY_NONE,
                                         .runtime_flag = "",

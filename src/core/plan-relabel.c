@@ -24,7 +24,7 @@ static int check_managed(const PlanInput *in, Failure *f) {
         return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabelled: %s", in->request->volume, why);
 }
 
-static int find_context(const RelabelInput *in, char **ret, Failure *f) {
+static int find_context(const ChangeInput *in, char **ret, Failure *f) {
         const char *wanted = isempty(in->context) ? in->volume->context : in->context;
         _cleanup_free_ char *context = NULL, *level = NULL;
         int r;
@@ -123,7 +123,7 @@ static int check_conflicts(const PlanInput *in, const Volume *v, Plan *p, Failur
         return is_context_mounted(in, v) ? context_mounted_failure(v, p, f) : plan_conflict_failure(in, p, f);
 }
 
-int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) {
+int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
         const Volume *v = in->volume;
         _cleanup_(plan_done) Plan p = { .strategy = STRATEGY_RELABEL,
                                         .runtime_flag = "",

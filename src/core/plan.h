@@ -58,14 +58,14 @@ typedef struct PlanInput {
  * the conflicts, and must be released too). */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
-typedef struct RelabelInput {
+typedef struct ChangeInput {
         const Node *node; /* NULL while nothing was seen of it */
         const Settings *settings;
         const Volumes *volumes;
         const Volume *volume;     /* with its holders */
         const char *context;      /* wanted, in full; NULL or "": the one of its present or last use */
         const Observed *observed; /* of its superblock; NULL if nobody looked */
-} RelabelInput;
+} ChangeInput;
 
 /* Decides on the method Relabel, which asks for labels and for no mount: strategy relabel, done here, with the
  * context in canonical form; share is the holder's mount to walk over, NULL if nobody has the volume, so that it has
@@ -76,7 +76,7 @@ typedef struct RelabelInput {
  * there), INVALID_OPTION (of the last mount, and not allowed any more), INVALID_CONTEXT, LEVEL_REQUIRED,
  * TYPE_NOT_ALLOWED, BUSY (a mount of it is on its way), CONTEXT_CONFLICT: a holder relies on another context (*ret
  * then holds the conflicts, and must be released too). */
-int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) _warn_unused_;
+int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
 
 /* Decides on the method ApplyOwnership, which gives a volume's files to a group and asks for no mount: gid is the one
  * wanted; share is the holder's mount to walk over, NULL if nobody has the volume, so that it has to be mounted
@@ -84,7 +84,7 @@ int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) _warn_unused_;
  * -ENOMEM; or why not: NOT_SUPPORTED (a hostPath, always; held by readers only; held by nobody, and not known in
  * full, or no longer there), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in another group (*ret then
  * holds the conflicts, and must be released too). */
-int plan_chgrp(const RelabelInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
+int plan_chgrp(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
 /* Adds to the plan's conflicts who relies on the files having another group on disk than gid: other holders of the
  * volume than the one at target, and holders of other volumes that have some of the same files; root is the directory

@@ -19,16 +19,16 @@ enum { VOLUME_RECORD_MAX = 2048 }; /* bytes of text */
 #define VOLUME_RECORD_GENERATION_MAX ((UINT64_C(1) << 62) - 1)
 
 /* How far a walk over all files has come. */
-typedef enum LabelState { LABEL_UNKNOWN, LABEL_PARTIAL, LABEL_COMPLETE, LABEL_STATES } LabelState;
-DECLARE_STRING_TABLE(label_state, LabelState);
+typedef enum RecordState { STATE_UNKNOWN, STATE_PARTIAL, STATE_COMPLETE, RECORD_STATES } RecordState;
+DECLARE_STRING_TABLE(record_state, RecordState);
 
 typedef struct VolumeRecord {
-        LabelState label_state;
-        char *context;              /* that label_state speaks of, canonical; NULL or "" if unknown */
-        bool tainted;               /* files may have been made since that have no label on disk */
-        LabelState ownership_state; /* the same of the group of all files */
-        gid_t gid;                  /* that ownership_state speaks of */
-        uint64_t generation;        /* counts the changes; 0: never written */
+        RecordState label_state;
+        char *context;               /* that label_state speaks of, canonical; NULL or "" if unknown */
+        bool tainted;                /* files may have been made since that have no label on disk */
+        RecordState ownership_state; /* the same of the group of all files */
+        gid_t gid;                   /* that ownership_state speaks of */
+        uint64_t generation;         /* counts the changes; 0: never written */
 } VolumeRecord;
 
 void volume_record_done(VolumeRecord *r);

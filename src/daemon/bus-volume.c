@@ -60,11 +60,11 @@ PROPERTY_GETTER(get_volume_type, "s", v->volume_type);
 PROPERTY_GETTER(get_access_mode, "s", access_mode_to_string(v->access_mode));
 PROPERTY_GETTER(get_strategy, "s", strategy_to_string(v->strategy));
 PROPERTY_GETTER(get_context, "s", v->context);
-PROPERTY_GETTER(get_label_state, "s", label_state_to_string(v->record.label_state));
+PROPERTY_GETTER(get_label_state, "s", record_state_to_string(v->record.label_state));
 PROPERTY_GETTER(get_label_context, "s", strempty(v->record.context));
 PROPERTY_GETTER(get_tainted, "b", (int) v->record.tainted);
-PROPERTY_GETTER(get_ownership_state, "s", label_state_to_string(v->record.ownership_state));
-PROPERTY_GETTER(get_disk_group, "u", v->record.ownership_state == LABEL_UNKNOWN ? GID_NONE : v->record.gid);
+PROPERTY_GETTER(get_ownership_state, "s", record_state_to_string(v->record.ownership_state));
+PROPERTY_GETTER(get_disk_group, "u", v->record.ownership_state == STATE_UNKNOWN ? GID_NONE : v->record.gid);
 PROPERTY_GETTER(get_last_verified, "t", v->last_verified_usec);
 
 static int get_holders(sd_bus *bus, const char *path, const char *interface, const char *property,

@@ -73,7 +73,7 @@ static int take_changed(Job *job, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         job->walk.complete = true;
-        if (job->walk.labels && v->record.label_state == LABEL_COMPLETE)
+        if (job->walk.labels && v->record.label_state == STATE_COMPLETE)
                 v->last_verified_usec = now_realtime_usec();
         v->inodes_used = job->walk.result.counts.done;
         return 0;

@@ -20,8 +20,8 @@ void job_apply_effect(Job *job) {
 /* What was lost is worth a word, but where nothing was known nothing was lost. */
 static bool is_notable(const VolumeRecord *stored, RecordVerdict verdict) {
         return verdict != VERDICT_STORE && verdict != VERDICT_AGREED &&
-               (verdict != VERDICT_MISSING || stored->label_state != LABEL_UNKNOWN ||
-                stored->ownership_state != LABEL_UNKNOWN);
+               (verdict != VERDICT_MISSING || stored->label_state != STATE_UNKNOWN ||
+                stored->ownership_state != STATE_UNKNOWN);
 }
 
 /* What carries no record, and can be reached from other nodes, may have been changed there. */
@@ -90,8 +90,8 @@ static bool saw_all(const WalkCounts *c) {
 
 /* Whether a record claims that what was worked on is done. */
 static bool claims_done(const VolumeRecord *r, const RecordWork *work) {
-        return (work->context && r->label_state == LABEL_COMPLETE) ||
-               (work->gid != GID_NONE && !work->read_only && r->ownership_state == LABEL_COMPLETE);
+        return (work->context && r->label_state == STATE_COMPLETE) ||
+               (work->gid != GID_NONE && !work->read_only && r->ownership_state == STATE_COMPLETE);
 }
 
 int job_finish_record(Job *job, RecordFound found, const char *text) {
@@ -116,7 +116,7 @@ int job_finish_record(Job *job, RecordFound found, const char *text) {
         volume_record_done(&v->record);
         v->record = known;
         /* Who has the volume besides may go on to change labels. */
-        if (work.context && known.label_state == LABEL_COMPLETE)
+        if (work.context && known.label_state == STATE_COMPLETE)
                 (void) volume_record_apply(&v->record, job->plan.effect);
         commit_volume(job->manager, v);
         return 0;

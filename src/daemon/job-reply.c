@@ -105,7 +105,8 @@ static int append_owned(Job *job, const Volume *v, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "DiskGroup", "u", h ? h->disk_gid : GID_NONE);
         if (r >= 0 && v)
-                r = bus_append_option(reply, "OwnershipState", "s", label_state_to_string(v->record.ownership_state));
+                r = bus_append_option(reply, "OwnershipState", "s",
+                                      record_state_to_string(v->record.ownership_state));
         return r;
 }
 
@@ -125,7 +126,7 @@ int job_mount_append(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "MountId", "t", job->outcome.fact.mount_id);
         if (r >= 0 && v)
-                r = bus_append_option(reply, "LabelState", "s", label_state_to_string(v->record.label_state));
+                r = bus_append_option(reply, "LabelState", "s", record_state_to_string(v->record.label_state));
         if (r >= 0 && v)
                 r = bus_append_option(reply, "Tainted", "b", (int) v->record.tainted);
         if (r >= 0)
@@ -203,7 +204,7 @@ int job_unmount_append(Job *job, sd_bus_message *reply) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-int job_relabel_append(Job *job, sd_bus_message *reply) {
+int job_change_append(Job *job, sd_bus_message *reply) {
         _cleanup_free_ char *path = job_bus_path(job->object->id);
 
         return path ? sd_bus_message_append(reply, "o", path) : -ENOMEM;

@@ -65,20 +65,20 @@ static bool breaks_label_promise(const Job *job, const Above *above) {
                          (!above->holder || streq(above->holder->target, job->request.target));
 
         return job->walk.result.counts.mismatched > 0 && !only_root &&
-               above->volume->strategy != STRATEGY_CONTEXT_MOUNT && record->label_state == LABEL_COMPLETE &&
+               above->volume->strategy != STRATEGY_CONTEXT_MOUNT && record->label_state == STATE_COMPLETE &&
                streq_ptr(record->context, job->expected);
 }
 
 static gid_t recorded_group(const Above *above) {
         /* An option of the file system gives all files a group, and modes that are nobody's business. */
-        if (!above->volume || above->volume->record.ownership_state == LABEL_UNKNOWN)
+        if (!above->volume || above->volume->record.ownership_state == STATE_UNKNOWN)
                 return GID_NONE;
         return above->holder && above->holder->fs_group != GID_NONE ? above->holder->fs_group
                                                                     : above->volume->record.gid;
 }
 
 static bool breaks_group_promise(const Job *job, const Above *above) {
-        return job->walk.result.counts.misowned > 0 && above->volume->record.ownership_state == LABEL_COMPLETE &&
+        return job->walk.result.counts.misowned > 0 && above->volume->record.ownership_state == STATE_COMPLETE &&
                job->expected_gid == recorded_group(above);
 }
 

@@ -26,8 +26,8 @@ static const struct {
         [OPERATION_ADOPT] = { job_adopt_begin, job_mount_append, true },
         [OPERATION_UNMOUNT] = { job_unmount_begin, job_unmount_append, true },
         [OPERATION_VERIFY] = { job_verify_begin, job_verify_append, false },
-        [OPERATION_RELABEL] = { job_relabel_begin, job_relabel_append, true },
-        [OPERATION_CHGRP] = { job_relabel_begin, job_relabel_append, true },
+        [OPERATION_RELABEL] = { job_change_begin, job_change_append, true },
+        [OPERATION_CHGRP] = { job_change_begin, job_change_append, true },
 };
 
 static void saved_volume_done(SavedVolume *s) {

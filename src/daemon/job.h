@@ -176,8 +176,8 @@ int job_unmount_append(Job *job, sd_bus_message *reply);
 void job_verify_begin(Job *job);
 int job_verify_append(Job *job, sd_bus_message *reply);
 /* Also ApplyOwnership: */
-void job_relabel_begin(Job *job);
-int job_relabel_append(Job *job, sd_bus_message *reply);
+void job_change_begin(Job *job);
+int job_change_append(Job *job, sd_bus_message *reply);
 
 /* job-holder.c: what mount and adopt share. */
 

@@ -75,8 +75,8 @@ static int sync_root(int fd) {
 
 /* Whether somebody could skip work because of it. */
 static bool claims_much(const Carried *c) {
-        return c->good && ((c->record.label_state == LABEL_COMPLETE && !c->record.tainted) ||
-                           c->record.ownership_state == LABEL_COMPLETE);
+        return c->good && ((c->record.label_state == STATE_COMPLETE && !c->record.tainted) ||
+                           c->record.ownership_state == STATE_COMPLETE);
 }
 
 /* Puts record in the place of old, or at least takes old away. */
@@ -149,7 +149,7 @@ static int take_over(const Carried *old, uint64_t generation, VolumeRecord *ret)
                 r = volume_record_copy(&old->record, ret);
         if (r < 0 || ret->generation == generation)
                 return r;
-        ret->ownership_state = ret->label_state = LABEL_UNKNOWN;
+        ret->ownership_state = ret->label_state = STATE_UNKNOWN;
         ret->context = (free(ret->context), NULL);
         if (ret->generation < generation)
                 ret->generation = generation;

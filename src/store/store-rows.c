@@ -41,16 +41,16 @@ static void bind_id(Store *s, Statement id, const char *volume) {
 }
 
 static bool record_is_known(const VolumeRecord *r) {
-        return r->label_state != LABEL_UNKNOWN && !isempty(r->context);
+        return r->label_state != STATE_UNKNOWN && !isempty(r->context);
 }
 
 /* What store_load() would refuse is not written: a state that speaks of no context is none. */
 static void bind_record(sqlite3_stmt *st, int *n, const VolumeRecord *r) {
-        bool owned = r->ownership_state != LABEL_UNKNOWN;
+        bool owned = r->ownership_state != STATE_UNKNOWN;
 
         bind_text(st, n, record_is_known(r) ? r->context : "");
         bind_u64(st, n, r->generation < VOLUME_RECORD_GENERATION_MAX ? r->generation : VOLUME_RECORD_GENERATION_MAX);
-        bind_text(st, n, label_state_to_string(r->ownership_state));
+        bind_text(st, n, record_state_to_string(r->ownership_state));
         bind_u64(st, n, owned ? r->gid : 0);
 }
 
@@ -79,7 +79,8 @@ void store_put_volume(Store *s, const Volume *v) {
         bind_text(st, &n, access_mode_to_string(v->access_mode));
         bind_text(st, &n, strategy_to_string(v->strategy));
         bind_text(st, &n, v->context);
-        bind_text(st, &n, label_state_to_string(record_is_known(&v->record) ? v->record.label_state : LABEL_UNKNOWN));
+        bind_text(st, &n,
+                  record_state_to_string(record_is_known(&v->record) ? v->record.label_state : STATE_UNKNOWN));
         bind_u64(st, &n, v->record.tainted);
         bind_u64(st, &n, v->last_verified_usec);
         bind_u64(st, &n, v->inodes_used);
@@ -271,13 +272,13 @@ static int gid_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
 
 static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
         _cleanup_(volume_record_done) VolumeRecord record = { 0 };
-        int label_state = enum_column(st, 8, label_state_from_string),
-            ownership_state = enum_column(st, 14, label_state_from_string), r;
+        int label_state = enum_column(st, 8, record_state_from_string),
+            ownership_state = enum_column(st, 14, record_state_from_string), r;
 
         if (label_state < 0 || ownership_state < 0)
                 return -EUCLEAN;
-        record.label_state = (LabelState) label_state;
-        record.ownership_state = (LabelState) ownership_state;
+        record.label_state = (RecordState) label_state;
+        record.ownership_state = (RecordState) ownership_state;
         r = flag_column(st, 9, &record.tainted);
         if (r >= 0)
                 r = dup_column(st, 12, &record.context);
@@ -289,8 +290,8 @@ static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
                 r = gid_column(st, 15, GID_NONE - 1, &record.gid);
         if (r < 0)
                 return r;
-        if ((label_state == LABEL_UNKNOWN) != isempty(record.context) ||
-            (ownership_state == LABEL_UNKNOWN && record.gid != 0))
+        if ((label_state == STATE_UNKNOWN) != isempty(record.context) ||
+            (ownership_state == STATE_UNKNOWN && record.gid != 0))
                 return -EUCLEAN;
 
         *ret = record;

@@ -34,7 +34,7 @@ static void test_hang_up(gconstpointer data) {
         g_assert_null(reply);
         g_assert_cmpint(progress.done, <, n);
         g_assert_cmpint(progress.total, >=, n);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), <, n);
 
         start = g_get_monotonic_time();
@@ -44,7 +44,7 @@ static void test_hang_up(gconstpointer data) {
         labelled = count_labelled(v->target, LABEL_1);
         g_assert_cmpint(labelled, >, 0);
         g_assert_cmpint(labelled, <, n);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
 
         /* The rest, and no more. */
         g_autoptr(sd_bus) next = worker_dial(worker);
@@ -52,7 +52,7 @@ static void test_hang_up(gconstpointer data) {
         g_auto(Answer) rest = call_change(next, &a);
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.walk.counts.changed, ==, n - labelled);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 3);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 3);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
 }
 
@@ -87,7 +87,7 @@ static void test_hang_up_in_large_directory(void) {
         labelled = count_labelled(v->target, LABEL_1);
         g_assert_cmpint(labelled, >, 0);
         g_assert_cmpint(labelled, <, FILES);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
 }
 
 /* Killed anywhere, the volume says that it is not done, and the next relabel does it. */
@@ -127,17 +127,17 @@ static void test_killed_at(gconstpointer data) {
         g_assert_nonnull(record);
         if (strstr(record, LABEL_2)) {
                 g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, 0);
-                assert_record(v->target, LABEL_COMPLETE, LABEL_2, false, 7);
+                assert_record(v->target, STATE_COMPLETE, LABEL_2, false, 7);
         } else if (strstr(record, "partial"))
-                assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 8);
+                assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 8);
         else {
                 /* Never complete without what others may do. */
                 if (!k->effect)
-                        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 9);
+                        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 9);
                 else if (g_str_equal(k->effect, "taint"))
-                        assert_record(v->target, LABEL_COMPLETE, LABEL_1, true, 10);
+                        assert_record(v->target, STATE_COMPLETE, LABEL_1, true, 10);
                 else
-                        assert_record(v->target, LABEL_UNKNOWN, "", false, 10);
+                        assert_record(v->target, STATE_UNKNOWN, "", false, 10);
                 g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
         }
         if (g_str_equal(root, LABEL_1))

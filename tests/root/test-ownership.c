@@ -33,7 +33,7 @@ static void assert_root(const char *path, gid_t gid, mode_t mode) {
 }
 
 /* What the record says of the group, and of the labels. */
-static void assert_owned(const char *path, LabelState state, gid_t gid, LabelState label, uint64_t generation) {
+static void assert_owned(const char *path, RecordState state, gid_t gid, RecordState label, uint64_t generation) {
         g_autofree char *text = get_record(path);
         VolumeRecord r;
 
@@ -82,7 +82,7 @@ static void test_staged(gconstpointer data) {
         assert_answer(published, "ok");
         g_assert_cmpuint(published.outcome.root_gid, ==, 1000);
         assert_root(target, 1000, 02775);
-        assert_owned(target, LABEL_COMPLETE, 1000, LABEL_UNKNOWN, 2);
+        assert_owned(target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 2);
         g_assert_cmpuint(count_labelled(target, ""), ==, n);
         must(umount2(target, 0));
 }
@@ -101,20 +101,20 @@ static void test_both(void) {
         assert_answer(both, "ok");
         g_assert_cmpuint(both.walk.counts.changed, ==, n);
         g_assert_cmpuint(count_labelled(v->target, LABEL_1), ==, n);
-        assert_owned(v->target, LABEL_COMPLETE, 1000, LABEL_COMPLETE, 2);
+        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_COMPLETE, 2);
 
         a = live(v, LABEL_2);
         a.generation = 2;
         g_auto(Answer) labels = call_change(bus, &a);
         assert_answer(labels, "ok");
-        assert_owned(v->target, LABEL_COMPLETE, 1000, LABEL_COMPLETE, 4);
+        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_COMPLETE, 4);
         assert_root(v->target, 1000, 02775);
 
         a = given(live(v, NULL), 2000);
         a.generation = 4;
         g_auto(Answer) group = call_change(bus, &a);
         assert_answer(group, "ok");
-        assert_owned(v->target, LABEL_COMPLETE, 2000, LABEL_COMPLETE, 6);
+        assert_owned(v->target, STATE_COMPLETE, 2000, STATE_COMPLETE, 6);
         g_assert_cmpuint(count_labelled(v->target, LABEL_2), ==, n);
 
         /* Somebody else has been at it since: what is not looked at is not known. */
@@ -122,14 +122,14 @@ static void test_both(void) {
         g_auto(Answer) behind = call_change(bus, &a);
         assert_answer(behind, "ok");
         g_assert_cmpuint(behind.walk.counts.changed, ==, 0);
-        assert_owned(v->target, LABEL_COMPLETE, 2000, LABEL_UNKNOWN, 9);
+        assert_owned(v->target, STATE_COMPLETE, 2000, STATE_UNKNOWN, 9);
 
         /* Nor does a walk for readers vouch for what it has not looked at. */
         a.generation = 20;
         a.read_only = true;
         g_auto(Answer) readers = call_change(bus, &a);
         assert_answer(readers, "ok");
-        assert_owned(v->target, LABEL_PARTIAL, 2000, LABEL_UNKNOWN, 22);
+        assert_owned(v->target, STATE_PARTIAL, 2000, STATE_UNKNOWN, 22);
 }
 
 /* Readers' modes are not enough for writers, but take nothing away. */
@@ -145,21 +145,21 @@ static void test_read_only_modes(void) {
         g_auto(Answer) readers = call_change(bus, &a);
         assert_answer(readers, "ok");
         assert_root(file, 1000, 0640);
-        assert_owned(v->target, LABEL_PARTIAL, 1000, LABEL_UNKNOWN, 2);
+        assert_owned(v->target, STATE_PARTIAL, 1000, STATE_UNKNOWN, 2);
 
         a.read_only = false;
         a.generation = 2;
         g_auto(Answer) writers = call_change(bus, &a);
         assert_answer(writers, "ok");
         assert_root(file, 1000, 0660);
-        assert_owned(v->target, LABEL_COMPLETE, 1000, LABEL_UNKNOWN, 4);
+        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 4);
 
         a.read_only = true;
         a.generation = 4;
         g_auto(Answer) again = call_change(bus, &a);
         assert_answer(again, "ok");
         g_assert_cmpuint(again.walk.counts.changed, ==, 0);
-        assert_owned(v->target, LABEL_PARTIAL, 1000, LABEL_UNKNOWN, 6);
+        assert_owned(v->target, STATE_PARTIAL, 1000, STATE_UNKNOWN, 6);
 }
 
 static void test_fails(void) {
@@ -176,13 +176,13 @@ static void test_fails(void) {
         g_assert_cmpuint(failed.walk.counts.failed, ==, 1);
         g_assert_cmpstr(failed.walk.issues[0].path, ==, "file");
         g_assert_nonnull(strstr(failed.walk.issues[0].text, "immutable"));
-        assert_owned(v->target, LABEL_PARTIAL, 1000, LABEL_UNKNOWN, 1);
+        assert_owned(v->target, STATE_PARTIAL, 1000, STATE_UNKNOWN, 1);
         assert_root(v->target, 0, 0755);
 
         a.generation = 1;
         g_auto(Answer) again = call_change(bus, &a);
         assert_answer(again, "ok");
-        assert_owned(v->target, LABEL_COMPLETE, 1000, LABEL_UNKNOWN, 3);
+        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 3);
 }
 
 static char *make_owned_volume(const char *name, const char *fs_type, gid_t gid) {
@@ -259,7 +259,7 @@ static void test_map(gconstpointer data) {
         assert_answer(mounted, "ok");
         g_assert_cmpuint(group_of(target, "new"), ==, 1000);
         assert_root(target, 1000, 02775);
-        assert_owned(target, LABEL_COMPLETE, 1000, LABEL_UNKNOWN, 4);
+        assert_owned(target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 4);
         a.mount_id = mount_id_of(target);
         a.disk_gid = 1000;
         g_auto(Answer) other_lie = call_change(bus, &a);

@@ -132,7 +132,7 @@ static void test_elsewhere(void) {
         set_record(v->target, complete);
         g_auto(Answer) forgotten = call_mark(bus, v->target, v->mount_id, "forget");
         assert_answer(forgotten, "ok");
-        assert_record(v->target, LABEL_UNKNOWN, "", false, 8);
+        assert_record(v->target, STATE_UNKNOWN, "", false, 8);
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
         g_assert_cmpint(umount2(data, 0), ==, 0);

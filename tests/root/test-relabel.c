@@ -49,7 +49,7 @@ static void test_staged(gconstpointer data) {
         g_assert_cmpint(published.outcome.fact.mount_id, ==, mount_id_of(target));
         g_assert_cmpstr(published.outcome.root_context, ==, LABEL_1);
         assert_told(&published, target);
-        assert_record(target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(target, STATE_COMPLETE, LABEL_1, false, 2);
         g_assert_cmpint(count_labelled(target, LABEL_1), ==, n);
         /* Nothing of the child's keeps it busy. */
         g_assert_cmpint(umount2(target, 0), ==, 0);
@@ -123,7 +123,7 @@ static void test_live(gconstpointer data) {
         g_assert_cmpint(first.walk.counts.changed, ==, n);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
         assert_told(&first, v->target);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 7);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 7);
 
         /* Nothing to change; the generation counts on from the volume's own. */
         a.generation = 0;
@@ -133,7 +133,7 @@ static void test_live(gconstpointer data) {
         assert_answer(second, "ok");
         g_assert_cmpint(second.walk.counts.done, ==, n);
         g_assert_cmpint(second.walk.counts.changed, ==, 0);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 9);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 9);
 
         /* From the other end: the spelling of the context, all written without a look, many threads. */
         a.context = "system_u:object_r:container_file_t:s0:c4,c3";
@@ -143,7 +143,7 @@ static void test_live(gconstpointer data) {
         assert_answer(third, "ok");
         g_assert_cmpint(third.walk.counts.changed, ==, n);
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, n);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_2, false, 11);
+        assert_record(v->target, STATE_COMPLETE, LABEL_2, false, 11);
 }
 
 /* What the volume says of its group stays, unless the caller knows that it is out of date. A taint goes. */
@@ -172,7 +172,7 @@ static void test_record(void) {
         a.generation = 3;
         g_auto(Answer) hostile = call_change(bus, &a);
         assert_answer(hostile, "ok");
-        assert_record(v->target, LABEL_COMPLETE, LABEL_2, false, 5);
+        assert_record(v->target, STATE_COMPLETE, LABEL_2, false, 5);
 }
 
 /* What others may do to the labels is in the record from the beginning. */
@@ -185,24 +185,24 @@ static void test_effect(void) {
         g_auto(Answer) tainted = call_change(bus, &a);
         assert_answer(tainted, "ok");
         assert_told(&tainted, v->target);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, true, 3);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, true, 3);
 
         a.effect = "forget";
         g_auto(Answer) forgotten = call_change(bus, &a);
         assert_answer(forgotten, "ok");
         assert_told(&forgotten, v->target);
-        assert_record(v->target, LABEL_UNKNOWN, "", false, 6);
+        assert_record(v->target, STATE_UNKNOWN, "", false, 6);
 
         a.effect = "keep";
         g_auto(Answer) kept = call_change(bus, &a);
         assert_answer(kept, "ok");
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 8);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 8);
 
         a.effect = "hope";
         a.context = LABEL_2;
         g_auto(Answer) refused = call_change(bus, &a);
         g_assert_cmpstr(refused.kind, !=, "ok");
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 8);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 8);
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 0);
 }
 
@@ -222,7 +222,7 @@ static void test_limits(void) {
                 ;
         g_assert_cmpint(progress.n, >=, 1);
         g_assert_cmpint(progress.total, >=, done.walk.counts.done);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 2);
 }
 
 /* An entry that can't be changed is counted and named, the root keeps its label, and the record says partial. */
@@ -246,7 +246,7 @@ static void test_immutable(void) {
         g_assert_cmpstr(failed.walk.issues[0].path, ==, "dir-1/odd\\x0a\\xff");
         g_assert_nonnull(strstr(failed.walk.issues[0].text, "chattr"));
         assert_told(&failed, v->target);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
         g_autofree char *root = get_label(v->target);
         g_assert_cmpstr(root, ==, "");
 
@@ -255,7 +255,7 @@ static void test_immutable(void) {
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.walk.counts.failed, ==, 0);
         g_assert_cmpint(rest.walk.counts.changed, ==, 2);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 3);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 3);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
 }
 
@@ -274,7 +274,7 @@ static void test_stuck(void) {
         assert_message(refused, "chattr");
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 0);
         set_immutable(v->target, false);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 2);
 }
 
 /* No room for labels: each needs a block of its own, as no two files have the same. */
@@ -303,7 +303,7 @@ static void test_full(void) {
         g_auto(Answer) roomy = call_change(bus, &a);
         assert_answer(roomy, "ok");
         g_assert_cmpint(roomy.walk.counts.failed, ==, 0);
-        assert_record(target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(target, STATE_COMPLETE, LABEL_1, false, 2);
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
 }
@@ -369,7 +369,7 @@ static void test_part(void) {
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, 6);
         /* One file has another label still. */
         assert_told(&done, target);
-        assert_record(target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(target, STATE_PARTIAL, LABEL_1, false, 1);
         g_autofree char *label = get_label(outside);
         g_assert_cmpstr(label, ==, "");
         g_auto(Answer) verified = call_verify_depth(bus, target, LABEL_1, "full");
@@ -389,13 +389,13 @@ static void test_part(void) {
         assert_answer(again, "ok");
         g_assert_cmpint(again.walk.counts.skipped, ==, 1);
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 6);
-        assert_record(target, LABEL_PARTIAL, LABEL_2, false, 2);
+        assert_record(target, STATE_PARTIAL, LABEL_2, false, 2);
 
         g_assert_cmpint(unlink(outside), ==, 0);
         g_auto(Answer) all = call_change(bus, &a);
         assert_answer(all, "ok");
         g_assert_cmpint(all.walk.counts.changed, ==, 1);
-        assert_record(target, LABEL_COMPLETE, LABEL_2, false, 4);
+        assert_record(target, STATE_COMPLETE, LABEL_2, false, 4);
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
         g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
@@ -423,7 +423,7 @@ static void test_subvolume(void) {
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.skipped, ==, 0);
         g_assert_cmpint(count_labelled(target, LABEL_1), ==, 3);
-        assert_record(target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(target, STATE_COMPLETE, LABEL_1, false, 2);
         g_assert_cmpint(umount2(target, 0), ==, 0);
         g_autofree char *root = get_label(v->target);
         g_assert_cmpstr(root, ==, "");
@@ -452,7 +452,7 @@ static void test_capabilities(void) {
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 2);
         g_auto(Answer) verified = call_verify_depth(bus, v->target, LABEL_1, "full");
         assert_answer(verified, "ok");
         g_assert_true(verified.walk.matches);

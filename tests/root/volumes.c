@@ -115,13 +115,13 @@ void set_record(const char *path, const char *text) {
         set_record_bytes(path, text, strlen(text));
 }
 
-void assert_record(const char *path, LabelState state, const char *context, bool tainted, uint64_t generation) {
+void assert_record(const char *path, RecordState state, const char *context, bool tainted, uint64_t generation) {
         g_autofree char *text = get_record(path);
         VolumeRecord record = { 0 };
 
         g_assert_nonnull(text);
         g_assert_cmpint(volume_record_parse(text, strlen(text), &record), ==, 0);
-        g_assert_cmpstr(label_state_to_string(record.label_state), ==, label_state_to_string(state));
+        g_assert_cmpstr(record_state_to_string(record.label_state), ==, record_state_to_string(state));
         g_assert_cmpstr(strempty(record.context), ==, context);
         g_assert_cmpint(record.tainted, ==, tainted);
         g_assert_cmpint(record.generation, ==, generation);

@@ -41,7 +41,7 @@ void set_record(const char *path, const char *text);
 void set_record_bytes(const char *path, const void *bytes, size_t n);
 
 /* Checks what the record says, and that it says so in a form that is understood. */
-void assert_record(const char *path, LabelState state, const char *context, bool tainted, uint64_t generation);
+void assert_record(const char *path, RecordState state, const char *context, bool tainted, uint64_t generation);
 /* The same of what the worker tells. */
 void assert_told(const Answer *a, const char *path);
 

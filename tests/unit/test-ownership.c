@@ -119,10 +119,10 @@ static void take_flags(OwnershipInput *in, const char *cell) {
 /* "complete:3000" */
 static VolumeRecord record_from_cell(const char *cell) {
         g_auto(GStrv) words = g_strsplit(cell, ":", 2);
-        int state = label_state_from_string(words[0]);
+        int state = record_state_from_string(words[0]);
 
         g_assert_cmpint(state, >=, 0);
-        return (VolumeRecord){ .ownership_state = (LabelState) state,
+        return (VolumeRecord){ .ownership_state = (RecordState) state,
                                .gid = words[1] ? gid_from_word(words[1]) : 0,
                                .generation = 7 };
 }
@@ -164,7 +164,7 @@ static void test_root(void) {
         for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
                 for (mode_t bits = 0; bits <= 07777; bits++)
                         for (unsigned i = 0; i < 4; i++) {
-                                const VolumeRecord known = { .ownership_state = LABEL_COMPLETE, .gid = WANTED };
+                                const VolumeRecord known = { .ownership_state = STATE_COMPLETE, .gid = WANTED };
                                 const OwnershipInput in = { .known = &known,
                                                             .wanted = { .gid = WANTED, .read_only = i & 1 },
                                                             .root_gid = i & 2 ? WANTED : 0,
@@ -192,12 +192,12 @@ static void test_all(void) {
         static const gid_t gids[] = { 0, 2000, WANTED };
         static const mode_t modes[] = { S_IFDIR | 02770, S_IFDIR | 0770,  S_IFDIR | 02750,
                                         S_IFDIR | 02550, S_IFREG | 02770, 0 };
-        const unsigned all = LABEL_STATES * 3 * 3 * 6 * 2 * 256;
+        const unsigned all = RECORD_STATES * 3 * 3 * 6 * 2 * 256;
         unsigned skips = 0, maps = 0;
 
         for (unsigned i = 0; i < all; i++) {
                 unsigned n = i;
-                VolumeRecord known = { .ownership_state = (LabelState) take_digit(&n, LABEL_STATES),
+                VolumeRecord known = { .ownership_state = (RecordState) take_digit(&n, RECORD_STATES),
                                        .gid = gids[take_digit(&n, 3)] };
                 OwnershipInput in = { .known = &known,
                                       .root_gid = gids[take_digit(&n, 3)],
@@ -217,7 +217,7 @@ static void test_all(void) {
                 g_assert_cmpuint(n, ==, 0);
 
                 d = ownership_decide(&in);
-                sound = known.ownership_state == LABEL_COMPLETE && in.gate && !in.force &&
+                sound = known.ownership_state == STATE_COMPLETE && in.gate && !in.force &&
                         in.policy == FS_GROUP_CHANGE_ON_ROOT_MISMATCH &&
                         kubelet_skips(known.gid, in.wanted.read_only, in.root_gid, in.root_mode);
                 if (sound && known.gid == in.wanted.gid)

@@ -121,7 +121,7 @@ static void test_long(void) {
         g_assert_cmpint(parse(text->str, text->len, &r), ==, -EBADMSG);
 }
 
-static VolumeRecord make(LabelState label, const char *context, bool tainted, uint64_t generation) {
+static VolumeRecord make(RecordState label, const char *context, bool tainted, uint64_t generation) {
         return (VolumeRecord){
                 .label_state = label,
                 .context = context ? copy(context) : NULL,
@@ -132,15 +132,15 @@ static VolumeRecord make(LabelState label, const char *context, bool tainted, ui
 
 /* All states, there and back again. */
 static void test_round_trip(void) {
-        for (unsigned i = 0; i < LABEL_STATES * LABEL_STATES * 2; i++) {
-                LabelState label = (LabelState) (i % LABEL_STATES);
-                _cleanup_(volume_record_done) VolumeRecord r = make(label, label == LABEL_UNKNOWN ? NULL : CONTEXT_A,
-                                                                    i / LABEL_STATES % 2, i),
+        for (unsigned i = 0; i < RECORD_STATES * RECORD_STATES * 2; i++) {
+                RecordState label = (RecordState) (i % RECORD_STATES);
+                _cleanup_(volume_record_done) VolumeRecord r = make(label, label == STATE_UNKNOWN ? NULL : CONTEXT_A,
+                                                                    i / RECORD_STATES % 2, i),
                                                            again = { 0 }, duplicate = { 0 };
                 _cleanup_free_ char *text = NULL;
 
-                r.ownership_state = (LabelState) (i / LABEL_STATES / 2);
-                r.gid = r.ownership_state == LABEL_UNKNOWN ? 0 : 1000 + i;
+                r.ownership_state = (RecordState) (i / RECORD_STATES / 2);
+                r.gid = r.ownership_state == STATE_UNKNOWN ? 0 : 1000 + i;
                 text = volume_record_format(&r);
                 g_assert_cmpint(parse(text, strlen(text), &again), ==, 0);
                 g_assert_true(volume_record_equal(&r, &again));
@@ -159,7 +159,7 @@ static void test_round_trip(void) {
 
 /* What is written can be read, also where a state was reset and what went with it was not. */
 static void test_leftovers(void) {
-        _cleanup_(volume_record_done) VolumeRecord r = make(LABEL_UNKNOWN, CONTEXT_A, false, 1),
+        _cleanup_(volume_record_done) VolumeRecord r = make(STATE_UNKNOWN, CONTEXT_A, false, 1),
                                                    plain = { .generation = 1 }, again = { 0 };
         _cleanup_free_ char *text = NULL;
 
@@ -171,9 +171,9 @@ static void test_leftovers(void) {
 }
 
 static void test_equal(void) {
-        _cleanup_(volume_record_done) VolumeRecord a = make(LABEL_COMPLETE, CONTEXT_A, false, 3);
+        _cleanup_(volume_record_done) VolumeRecord a = make(STATE_COMPLETE, CONTEXT_A, false, 3);
 
-        a.ownership_state = LABEL_COMPLETE;
+        a.ownership_state = STATE_COMPLETE;
         a.gid = 5;
         for (int i = 0; i <= 6; i++) {
                 _cleanup_(volume_record_done) VolumeRecord b = { 0 };
@@ -181,7 +181,7 @@ static void test_equal(void) {
                 g_assert_cmpint(volume_record_copy(&a, &b), ==, 0);
                 switch (i) {
                 case 1:
-                        b.label_state = LABEL_PARTIAL;
+                        b.label_state = STATE_PARTIAL;
                         break;
                 case 2:
                         g_assert_cmpint(free_and_strdup(&b.context, CONTEXT_B), ==, 0);
@@ -190,7 +190,7 @@ static void test_equal(void) {
                         b.tainted = true;
                         break;
                 case 4:
-                        b.ownership_state = LABEL_PARTIAL;
+                        b.ownership_state = STATE_PARTIAL;
                         break;
                 case 5:
                         b.gid = 6;
@@ -206,7 +206,7 @@ static void test_equal(void) {
         }
 }
 
-static void assert_record(const VolumeRecord *r, LabelState label, const char *context, bool tainted,
+static void assert_record(const VolumeRecord *r, RecordState label, const char *context, bool tainted,
                           uint64_t generation) {
         g_assert_cmpint(r->label_state, ==, label);
         g_assert_cmpstr(strempty(r->context), ==, context);
@@ -215,31 +215,31 @@ static void assert_record(const VolumeRecord *r, LabelState label, const char *c
 }
 
 static void test_apply(void) {
-        _cleanup_(volume_record_done) VolumeRecord r = make(LABEL_COMPLETE, CONTEXT_A, false, 3);
+        _cleanup_(volume_record_done) VolumeRecord r = make(STATE_COMPLETE, CONTEXT_A, false, 3);
 
         g_assert_false(volume_record_apply(&r, EFFECT_KEEP));
-        assert_record(&r, LABEL_COMPLETE, CONTEXT_A, false, 3);
+        assert_record(&r, STATE_COMPLETE, CONTEXT_A, false, 3);
         g_assert_true(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_COMPLETE, CONTEXT_A, true, 4);
+        assert_record(&r, STATE_COMPLETE, CONTEXT_A, true, 4);
         g_assert_false(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_COMPLETE, CONTEXT_A, true, 4);
+        assert_record(&r, STATE_COMPLETE, CONTEXT_A, true, 4);
         /* Files without a label don't get one by being forgotten. */
         g_assert_true(volume_record_apply(&r, EFFECT_FORGET));
-        assert_record(&r, LABEL_UNKNOWN, "", true, 5);
+        assert_record(&r, STATE_UNKNOWN, "", true, 5);
         g_assert_false(volume_record_apply(&r, EFFECT_FORGET));
-        assert_record(&r, LABEL_UNKNOWN, "", true, 5);
+        assert_record(&r, STATE_UNKNOWN, "", true, 5);
 }
 
 static void test_apply_new(void) {
-        _cleanup_(volume_record_done) VolumeRecord r = { 0 }, partial = make(LABEL_PARTIAL, CONTEXT_A, false, 8);
+        _cleanup_(volume_record_done) VolumeRecord r = { 0 }, partial = make(STATE_PARTIAL, CONTEXT_A, false, 8);
 
         g_assert_false(volume_record_apply(&r, EFFECT_FORGET));
-        assert_record(&r, LABEL_UNKNOWN, "", false, 0);
+        assert_record(&r, STATE_UNKNOWN, "", false, 0);
         g_assert_true(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_UNKNOWN, "", true, 1);
+        assert_record(&r, STATE_UNKNOWN, "", true, 1);
 
         g_assert_true(volume_record_apply(&partial, EFFECT_FORGET));
-        assert_record(&partial, LABEL_UNKNOWN, "", false, 9);
+        assert_record(&partial, STATE_UNKNOWN, "", false, 9);
 }
 
 /* A generation never starts again at the beginning: old records would look new. */
@@ -251,7 +251,7 @@ static void test_generation_end(void) {
                          VOLUME_RECORD_GENERATION_MAX);
         g_assert_cmpuint(volume_record_next_generation(UINT64_MAX), ==, VOLUME_RECORD_GENERATION_MAX);
         g_assert_true(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_UNKNOWN, "", true, VOLUME_RECORD_GENERATION_MAX);
+        assert_record(&r, STATE_UNKNOWN, "", true, VOLUME_RECORD_GENERATION_MAX);
 }
 
 /* "7 complete:A tainted" */
@@ -260,12 +260,12 @@ static VolumeRecord record_from_cell(const char *cell) {
         g_auto(GStrv) label = g_strsplit(words[1], ":", 2);
         const char *context = g_strcmp0(label[1], "A") == 0 ? CONTEXT_A : CONTEXT_B;
         unsigned long long generation;
-        int state = label_state_from_string(label[0]);
+        int state = record_state_from_string(label[0]);
 
         g_assert_cmpint(parse_u64(words[0], &generation), ==, 0);
         g_assert_cmpint(state, >=, 0);
         g_assert_true(!words[2] || streq(words[2], "tainted"));
-        return make((LabelState) state, label[1] ? context : NULL, words[2] != NULL, generation);
+        return make((RecordState) state, label[1] ? context : NULL, words[2] != NULL, generation);
 }
 
 static char *text_from_cell(const char *cell) {
@@ -297,18 +297,18 @@ static void test_reconcile(gconstpointer data) {
                       expected.generation);
         g_assert_true(volume_record_equal(&known, &expected));
         if (verdict >= VERDICT_MISSING) {
-                g_assert_cmpint(known.label_state, ==, LABEL_UNKNOWN);
+                g_assert_cmpint(known.label_state, ==, STATE_UNKNOWN);
                 g_assert_cmpint(known.tainted, ==, stored.tainted);
-                g_assert_cmpint(known.ownership_state, ==, LABEL_UNKNOWN);
+                g_assert_cmpint(known.ownership_state, ==, STATE_UNKNOWN);
         }
 }
 
 /* The group is carried along where the record is believed, and forgotten with it. */
 static void test_reconcile_ownership(void) {
-        _cleanup_(volume_record_done) VolumeRecord stored = make(LABEL_COMPLETE, CONTEXT_A, false, 3);
+        _cleanup_(volume_record_done) VolumeRecord stored = make(STATE_COMPLETE, CONTEXT_A, false, 3);
         _cleanup_free_ char *text = NULL;
 
-        stored.ownership_state = LABEL_COMPLETE;
+        stored.ownership_state = STATE_COMPLETE;
         stored.gid = 1000;
         text = volume_record_format(&stored);
         for (int i = 0; i < 3; i++) {
@@ -317,7 +317,7 @@ static void test_reconcile_ownership(void) {
                 RecordFound found = i == 0 ? RECORD_PRESENT : i == 1 ? RECORD_UNSUPPORTED : RECORD_ABSENT;
 
                 g_assert_cmpint(volume_record_reconcile(&stored, found, text, &known, &verdict), ==, 0);
-                g_assert_cmpint(known.ownership_state, ==, i < 2 ? LABEL_COMPLETE : LABEL_UNKNOWN);
+                g_assert_cmpint(known.ownership_state, ==, i < 2 ? STATE_COMPLETE : STATE_UNKNOWN);
                 g_assert_cmpuint(known.gid, ==, i < 2 ? 1000 : 0);
         }
 }

@@ -27,7 +27,7 @@ static void test_new(void) {
 
         g_assert_cmpstr(v->id, ==, "pvc-1");
         /* Lost or never known is never a reason to skip anything. */
-        g_assert_cmpint(v->record.label_state, ==, LABEL_UNKNOWN);
+        g_assert_cmpint(v->record.label_state, ==, STATE_UNKNOWN);
         g_assert_cmpint(v->strategy, ==, STRATEGY_NONE);
         g_assert_cmpstr(v->context, ==, "");
         g_assert_cmpuint(volume_count_holders(v), ==, 0);
@@ -282,9 +282,9 @@ static void test_words(void) {
                 { "none", STRATEGY_NONE, strategy_from_string },
                 { "relabel", STRATEGY_RELABEL, strategy_from_string },
                 { "context-mount", STRATEGY_CONTEXT_MOUNT, strategy_from_string },
-                { "unknown", LABEL_UNKNOWN, label_state_from_string },
-                { "partial", LABEL_PARTIAL, label_state_from_string },
-                { "complete", LABEL_COMPLETE, label_state_from_string },
+                { "unknown", STATE_UNKNOWN, record_state_from_string },
+                { "partial", STATE_PARTIAL, record_state_from_string },
+                { "complete", STATE_COMPLETE, record_state_from_string },
                 { "mounting", HOLDER_MOUNTING, holder_state_from_string },
                 { "mounted", HOLDER_MOUNTED, holder_state_from_string },
                 { "unmounting", HOLDER_UNMOUNTING, holder_state_from_string },
@@ -293,7 +293,7 @@ static void test_words(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
                 g_assert_cmpint(words[i].from(words[i].word), ==, words[i].value);
         g_assert_cmpint(strategy_from_string("Relabel"), ==, -EINVAL);
-        g_assert_cmpint(label_state_from_string(""), ==, -EINVAL);
+        g_assert_cmpint(record_state_from_string(""), ==, -EINVAL);
         g_assert_cmpint(holder_state_from_string(NULL), ==, -EINVAL);
         g_assert_null(strategy_to_string(STRATEGIES));
 }

@@ -106,7 +106,7 @@ static void stage(Job *job) {
 
 static int plan(Job *job, const Volume *v) {
         Manager *m = job->manager;
-        const RelabelInput in = {
+        const ChangeInput in = {
                 .node = m->node_known ? &m->node : NULL,
                 .settings = &m->settings,
                 .volumes = &m->volumes,
@@ -163,7 +163,7 @@ static int fill_request(Job *job, const Volume *v) {
         return r;
 }
 
-void job_relabel_begin(Job *job) {
+void job_change_begin(Job *job) {
         const Volume *v = job_volume(job);
         int r;
 
