@@ -191,10 +191,9 @@ int job_check_walks(Job *job) {
 }
 
 /* What was seen to be wrong is not believed any more, also if nothing comes of it. */
-static void disown(Job *job, const char *why) {
+static void disown(Job *job) {
         Volume *v = job_volume(job);
 
-        record_promise_broken(job->manager, v, EFFECT_DISOWN, why);
         if (volume_record_apply(&v->record, EFFECT_DISOWN))
                 commit_volume(job->manager, v);
 }
@@ -229,7 +228,7 @@ static void change(Job *job) {
                 return;
         }
         if (w->ownership.reason == OWNERSHIP_FILES_DIFFER)
-                disown(job, strempty(w->why));
+                disown(job);
         w->labels = w->groups = false;
         w->relabelled = RELABELLED_NOT;
         w->ownership = (OwnershipDecision){ 0 };
@@ -277,6 +276,7 @@ static void take_mapped(Job *job, MapResult result) {
                 mend(job);
                 break;
         case MAP_DIFFERS:
+                record_promise_broken(job->manager, job_volume(job), EFFECT_DISOWN, strempty(job->walk.why));
                 walk_instead(job, OWNERSHIP_FILES_DIFFER);
                 break;
         default:

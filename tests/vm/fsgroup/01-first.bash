@@ -49,7 +49,7 @@ unmount_volume first "$T"
 
 # who is not to be given to a group
 mount_group 1000 first $source "$T" 'ReadOnly b true'
-gives 'read-only' none read-only
+gives 'read-only' skipped complete
 unmount_volume first "$T"
 mount_group 2000 first $source "$T" 'FSGroupPolicy s None'
 gives 'the policy None' none policy-none
