@@ -76,16 +76,18 @@ int plan_decide_ownership(const PlanInput *in, const char *fs_type, Plan *p, Fai
 }
 
 static int group_failure(const char *volume, const Plan *p, Failure *f) {
-        _cleanup_free_ char *who = plan_describe_conflict(&p->conflicts[0], volume), *more = NULL;
+        _cleanup_free_ char *who = plan_describe_conflict(&p->conflicts[0], volume), *more = NULL, *wanted = NULL;
 
         more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
-        if (!who || !more)
+        wanted = p->fs_group == GID_NONE
+                         ? strdup("without a group, but is for one")
+                         : strdup_printf("for group %" PRIu32 ", but is for another one", p->fs_group);
+        if (!who || !more || !wanted)
                 return -ENOMEM;
         return failure_set(f, FAILURE_GROUP_CONFLICT,
-                           "Volume %s is wanted for group %" PRIu32
-                           ", but is for another one, %s%s: its files can't be "
-                           "both groups'. Unmount it there first, or ask for the same group.",
-                           volume, p->fs_group, who, more);
+                           "Volume %s is wanted %s, %s%s: its files can't be both. Unmount it there first, or "
+                           "ask for the same group.",
+                           volume, wanted, who, more);
 }
 
 static int add_holder(Plan *p, const Volume *v, const Holder *h) {
