@@ -116,9 +116,9 @@ void assert_success_at(const char *file, int line, int r, const Failure *f) {
 }
 
 /* Why selvol may decide otherwise than the source of a row. */
-static const char *const differences[] = { "canonical",       "level-required", "caller-type",
-                                           "policy-observed", "no-stealing",    "default-policy",
-                                           "record",          "idmap",          "inline" };
+static const char *const differences[] = { "canonical",   "level-required", "caller-type", "policy-observed",
+                                           "no-stealing", "default-policy", "record",      "idmap",
+                                           "inline",      "fs-type" };
 
 static void assert_known_difference(const char *note) {
         for (size_t i = 0; i < G_N_ELEMENTS(differences); i++)
