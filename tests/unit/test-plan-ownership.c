@@ -378,7 +378,14 @@ static void test_share_mapped(Fixture *x, gconstpointer data) {
         assert_success(fixture_plan(x), &x->failure);
         g_assert_true(x->plan.share == other);
 
+        /* No second mount is needed. */
+        use(x, "tmpfs", NULL);
+        g_assert_cmpint(free_and_strdup(&volumes_find(&x->volumes, TEST_VOLUME)->source, ""), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.share == other);
+
         /* Only what is mounted can be cloned. */
+        use(x, "ext4", NULL);
         other->state = HOLDER_MOUNTING;
         assert_success(fixture_plan(x), &x->failure);
         g_assert_null(x->plan.share);
