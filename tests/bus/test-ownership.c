@@ -405,6 +405,7 @@ static void assert_planned(Fixture *f, const char *target, const char *options, 
                            const char *reason, guint64 entries) {
         g_autoptr(GVariant) result = plan(f, target, options);
 
+        g_assert_false(g_variant_lookup(result, "Error", "s", NULL));
         g_assert_cmpstr(get_string(result, "Ownership"), ==, ownership);
         g_assert_cmpstr(get_string(result, "OwnershipReason"), ==, reason);
         /* The runtime is asked to relabel in any case here. */
@@ -423,6 +424,12 @@ static void test_plan(Fixture *f, gconstpointer data) {
         refused = plan(f, T2, GROUP(2000) ALWAYS);
         g_assert_cmpstr(get_string(refused, "Error"), ==, "GroupConflict");
         g_assert_nonnull(strstr(get_string(refused, "Message"), "pod-1000"));
+
+        /* The clone of a mount that swaps groups takes nothing away from the original. */
+        assert_mounted(f, "/dev/vdb", T2, GROUP(2000), "mapped", "other-group", 2000, 1000);
+        unmount(f, T1);
+        assert_planned(f, T3, GROUP(2000) ALWAYS, "walk", "policy-always", 300);
+        assert_mounted(f, "/dev/vdb", T3, GROUP(2000) ALWAYS, "walked", "policy-always", 2000, 1000);
 }
 
 /* By the file system's own option, as kubelet leaves it to a driver: nothing is walked. */
