@@ -571,6 +571,20 @@ static void test_adopt(Fixture *f, gconstpointer data) {
         assert_holders(f, "2000, 2000)");
 }
 
+/* What somebody else has mounted swaps nothing, whatever the mounts of the volume do that are there besides. */
+static void test_adopt_beside_mapped(Fixture *f, gconstpointer data) {
+        GError *error = NULL;
+
+        assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
+        assert_mounted(f, "/dev/vdb", T2, GROUP(2000), "mapped", "other-group", 2000, 1000);
+        unmount(f, T1);
+        write_file(f, "mounts", "7 " T3 " /dev/vdb ext4 - 0\n");
+        g_assert_null(
+                call(f, "AdoptVolume", g_variant_new_parsed("('v', '" T3 "', {'FSGroup': <@u 2000>})"), &error));
+        assert_error(g_steal_pointer(&error), "GroupConflict", "pod-2000");
+        assert_state(f, "complete", "1000");
+}
+
 static char *chgrp(Fixture *f, const char *gid, const char *options, GError **error) {
         g_autofree char *text = g_strdup_printf("('v', uint32 %s, @a{sv} %s)", gid, options ? options : "{}");
         g_autoptr(GVariant) reply = call(f, "ApplyOwnership", g_variant_new_parsed(text), error);
@@ -723,6 +737,7 @@ int main(int argc, char **argv) {
                 { "no-record", test_no_record },
                 { "moved", test_moved },
                 { "adopt", test_adopt },
+                { "adopt-beside-mapped", test_adopt_beside_mapped },
                 { "chgrp", test_chgrp },
                 { "chgrp-conflict", test_chgrp_conflict },
                 { "verify", test_verify },
