@@ -82,6 +82,20 @@ static void test_all_modes(void) {
                         }
 }
 
+/* To compare groups alone. */
+static void test_any_mode(void) {
+        for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
+                for (mode_t bits = 0; bits <= 07777; bits++) {
+                        const Ownership o = { .gid = WANTED, .any_mode = true };
+                        mode_t mode = kinds[k].mode | bits;
+
+                        g_assert_true(ownership_holds(&o, WANTED, mode));
+                        g_assert_false(ownership_holds(&o, 0, mode));
+                        g_assert_false(ownership_holds(&o, WANTED + 1, mode));
+                        g_assert_cmphex(ownership_mode(&o, mode), ==, mode | kubelet_mask(mode, false));
+                }
+}
+
 /* --- the decision --- */
 
 /* "3000 2770", of a directory, or "file 3000 2770". */
@@ -281,6 +295,7 @@ int main(int argc, char **argv) {
 
         table_add_tests(table_load("ownership-modes.table", mode_columns), "/ownership/mode", test_mode);
         g_test_add_func("/ownership/all-modes", test_all_modes);
+        g_test_add_func("/ownership/any-mode", test_any_mode);
         table_add_tests(table_load("ownership-kubernetes.table", decide_columns), "/ownership/kubernetes", test_row);
         table_add_tests(table_load("ownership.table", decide_columns), "/ownership/decide", test_row);
         g_test_add_func("/ownership/root", test_root);
