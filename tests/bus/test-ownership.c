@@ -82,7 +82,7 @@ static void assert_holders(Fixture *f, const char *text) {
 /* Walked once; then it is known; another group is shown in its place, whoever else has the volume; and all of it
  * outlives the service. */
 static void test_story(Fixture *f, gconstpointer data) {
-        g_autofree char *said = NULL, *staged = NULL;
+        g_autofree char *said = NULL;
 
         assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
         assert_state(f, "complete", "1000");
@@ -610,7 +610,6 @@ static void assert_chgrp(Fixture *f, const char *gid, const char *options, const
 }
 
 static void test_chgrp(Fixture *f, gconstpointer data) {
-        g_autofree char *operation = NULL;
         GError *error = NULL;
 
         g_assert_null(chgrp(f, "1000", NULL, &error));
