@@ -6,6 +6,7 @@
 static const char *const failure_kind_table[FAILURE_KINDS] = {
         [FAILURE_NONE] = "None",
         [FAILURE_CONTEXT_CONFLICT] = "ContextConflict",
+        [FAILURE_GROUP_CONFLICT] = "GroupConflict",
         [FAILURE_LEVEL_REQUIRED] = "LevelRequired",
         [FAILURE_INVALID_CONTEXT] = "InvalidContext",
         [FAILURE_INVALID_VOLUME] = "InvalidVolume",

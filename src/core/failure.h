@@ -9,6 +9,7 @@
 typedef enum FailureKind {
         FAILURE_NONE,
         FAILURE_CONTEXT_CONFLICT,
+        FAILURE_GROUP_CONFLICT, /* somebody else has the files in another group */
         FAILURE_LEVEL_REQUIRED,
         FAILURE_INVALID_CONTEXT,
         FAILURE_INVALID_VOLUME,
@@ -24,7 +25,7 @@ typedef enum FailureKind {
         FAILURE_CONTEXT_DROPPED,
         FAILURE_LABEL_MISMATCH,
         FAILURE_NOT_SUPPORTED,
-        FAILURE_ENTRIES_FAILED, /* some files could not be relabelled */
+        FAILURE_ENTRIES_FAILED, /* some files could not be changed */
         FAILURE_NOT_PROPAGATING,
         FAILURE_STORE_FAILED,
         FAILURE_WORKER_FAILED,

@@ -44,7 +44,15 @@
 #define MESSAGE_RELABEL_SKIPPED "91569b333c504b37a18f647633afe2c1"
 /* Some files, or all, could not be relabelled. */
 #define MESSAGE_RELABEL_FAILED "16534baef63347a2af172fea62b4bd00"
-/* What a volume carries of its labels is not what was recorded here. */
+/* What a volume carries of its labels and group is not what was recorded here. */
 #define MESSAGE_RECORD_VERDICT "6e843cc7510240deba9e1ad5b13d11da"
-/* Labels differ that were recorded to be right. */
+/* Labels, groups or modes differ that were recorded to be right. */
 #define MESSAGE_RECORD_BROKEN "ca4bc256f440452789c93131cb1d70b6"
+/* The files of a volume have been given to a group. */
+#define MESSAGE_OWNERSHIP_APPLIED "def1f13af4534a338401ed3b1a41ab28"
+/* They have that group already, as far as can be relied on. */
+#define MESSAGE_OWNERSHIP_SKIPPED "a9e220dfdb82473597bc03288810cf7e"
+/* The mount shows the group in the place of the one that the files have. */
+#define MESSAGE_OWNERSHIP_MAPPED "017a025753b343b9beb6c49ac458e27f"
+/* Some files, or all, could not be given to the group. */
+#define MESSAGE_OWNERSHIP_FAILED "f3b3b422246040cdb0a2d2f5d1ce6874"

@@ -18,6 +18,9 @@ typedef enum MetricId {
         METRIC_RELABELS,                       /* outcome, reason */
         METRIC_RELABEL_ENTRIES,                /* result */
         METRIC_RELABEL_DURATION,               /* histogram */
+        METRIC_OWNERSHIP,                      /* outcome, reason */
+        METRIC_OWNERSHIP_ENTRIES,              /* result */
+        METRIC_OWNERSHIP_DURATION,             /* histogram */
         METRIC_RECORD_VERDICTS,                /* verdict */
         METRIC_VERIFY_DURATION,                /* depth: histogram */
         METRIC_DECISIONS,                      /* strategy, reason */

@@ -122,12 +122,17 @@ static bool option_is_listed(char *const *list, const char *option) {
         return false;
 }
 
+/* Its group options are as they stand, but for the number. */
+static bool option_is_for_group(const FileSystem *fs, const char *option) {
+        return strv_contains(fs->group_options, startswith(option, "gid=") ? "gid=" : option);
+}
+
 int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) {
         for (size_t i = 0; options && options[i]; i++)
                 if (!option_is_well_formed(options[i]) || option_is_label(options[i]) ||
                     startswith(options[i], "context=") ||
                     (!option_is_listed(settings->common_options, options[i]) &&
-                     !option_is_listed(fs->options, options[i]) &&
+                     !option_is_listed(fs->options, options[i]) && !option_is_for_group(fs, options[i]) &&
                      !option_is_listed(fs->context_options, options[i]))) {
                         _cleanup_free_ char *escaped = string_escape(options[i], 80);
 
@@ -139,5 +144,69 @@ int mount_options_check(char *const *options, const Settings *settings, const Fi
                                 "MountOptions= of [FileSystem %s].",
                                 escaped, fs->name, fs->name);
                 }
+        return 0;
+}
+
+static bool same_key(const char *a, const char *b) {
+        size_t n = strcspn(a, "=");
+
+        return strcspn(b, "=") == n && strncmp(a, b, n) == 0;
+}
+
+static bool key_is_passed(char *const *options, const char *option) {
+        for (size_t i = 0; options && options[i]; i++)
+                if (same_key(options[i], option))
+                        return true;
+        return false;
+}
+
+/* wanted is compared as text: file systems may take a leading zero for an octal number. */
+static int check_group(char *const *options, const FileSystem *fs, const char *wanted, Failure *f) {
+        if (!strv_contains(fs->group_options, "gid="))
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "FSGroupPolicy=Mount: file system %s has no option that gives its files to a group "
+                        "(GroupOptions=): use FSGroupPolicy=File.",
+                        fs->name);
+
+        for (size_t i = 0; options && options[i]; i++)
+                if (same_key(options[i], wanted) && !streq(options[i], wanted)) {
+                        _cleanup_free_ char *escaped = string_escape(options[i], 80);
+
+                        if (!escaped)
+                                return -ENOMEM;
+                        return failure_set(f, FAILURE_INVALID_OPTION,
+                                           "Mount option '%s' is not the group that is asked for (%s): leave it out.",
+                                           escaped, wanted);
+                }
+        return 0;
+}
+
+int mount_options_add_group(char ***options, const FileSystem *fs, gid_t gid, Failure *f) {
+        _cleanup_free_ char *wanted = strdup_printf("gid=%u", gid);
+        _cleanup_strv_ char **all = NULL;
+        int r;
+
+        if (!wanted)
+                return -ENOMEM;
+        r = check_group(*options, fs, wanted, f);
+        if (r != 0)
+                return r;
+
+        STRV_FOREACH (option, fs->group_options) {
+                if (key_is_passed(*options, *option))
+                        continue;
+                r = strv_extend(&all, streq(*option, "gid=") ? wanted : *option);
+                if (r < 0)
+                        return r;
+        }
+        STRV_FOREACH (option, *options) {
+                r = strv_extend(&all, *option);
+                if (r < 0)
+                        return r;
+        }
+
+        strv_free(*options);
+        *options = TAKE_PTR(all);
         return 0;
 }

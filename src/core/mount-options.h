@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "core/settings.h"
 
@@ -23,3 +24,8 @@ int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) _wa
 /* Checks parsed options against the allow list of a file system. Returns 0, -ENOMEM or INVALID_OPTION. */
 int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs,
                         Failure *f) _warn_unused_;
+
+/* Puts what gives all files to the group (fs's GroupOptions=) before the caller's options, which so have the last
+ * word; an option whose key the caller passed is left out. Returns 0, -ENOMEM, or INVALID_OPTION if there is no such
+ * option, or if the caller passed gid= with another group; *options is untouched then. */
+int mount_options_add_group(char ***options, const FileSystem *fs, gid_t gid, Failure *f) _warn_unused_;

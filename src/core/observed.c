@@ -11,6 +11,7 @@ void mount_fact_done(MountFact *m) {
         free(m->source);
         free(m->fs_type);
         free(m->device);
+        free(m->root);
         free(m->context);
         *m = (MountFact){ 0 };
 }

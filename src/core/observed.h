@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/failure.h"
 
@@ -21,6 +22,7 @@ typedef struct MountFact {
         char *source;
         char *fs_type;
         char *device;  /* "major:minor" */
+        char *root;    /* the directory of the file system that is mounted: "/" for all of it */
         char *context; /* of context=, canonical; "" if mounted without */
         bool seclabel;
         bool read_only;
@@ -39,9 +41,12 @@ typedef struct Observed {
 typedef struct MountOutcome {
         MountFact fact;
         char *root_context; /* the root's label, canonical; "" if it has none */
+        gid_t root_gid;     /* as the mount shows it */
+        mode_t root_mode;
         bool superblock_read_only;
         uint64_t inodes_used;  /* 0: the file system doesn't say */
         bool overrides_labels; /* by defcontext= or rootcontext=; for the worker, not on the wire */
+        bool idmapped;         /* likewise */
 } MountOutcome;
 
 void node_done(Node *n);

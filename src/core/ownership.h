@@ -13,6 +13,7 @@
 typedef struct Ownership {
         gid_t gid;
         bool read_only; /* the group needs to read only */
+        bool any_mode;  /* to compare: modes don't matter */
 } Ownership;
 
 /* The mode that an entry ought to have: bits are only ever added, as kubelet does (SetVolumeOwnership()): 0660, or
@@ -47,6 +48,7 @@ typedef enum OwnershipReason {
         OWNERSHIP_COMPLETE,
         /* map: */
         OWNERSHIP_OTHER_GROUP,
+        OWNERSHIP_MODES_DIFFER, /* likewise, and some lacked the mode for it, so all were looked at */
         /* walk: */
         OWNERSHIP_FORCED,
         OWNERSHIP_GATE_DISABLED,
@@ -55,6 +57,7 @@ typedef enum OwnershipReason {
         OWNERSHIP_UNKNOWN,
         OWNERSHIP_ROOT_DIFFERS,
         OWNERSHIP_FILES_DIFFER,   /* some of a sample do */
+        OWNERSHIP_REQUESTED,      /* another group; it is to be on disk */
         OWNERSHIP_USER_NAMESPACE, /* another group; the runtime is going to idmap the mount itself */
         OWNERSHIP_MOUNTED,        /* another group; what is mounted already can't be idmapped any more */
         OWNERSHIP_NO_IDMAP,       /* another group; the kernel or the file system can't */
@@ -79,11 +82,12 @@ typedef struct OwnershipInput {
         bool gate; /* SkipFSGroupChange= */
         FSGroupChangePolicy policy;
         bool force;
+        bool on_disk; /* it is the files that are to have the group, not a mount */
         bool user_namespace;
         bool mounted; /* what is to be changed is seen by others already */
 } OwnershipInput;
 
 /* Decides whether all files have to be visited. The first that applies: forced, gate off, policy Always, partial,
- * unknown, root differs from the record; the same group: skip; another one: user namespace, mounted; map. Unknown or
- * lost state is never a reason to skip. Pure. */
+ * unknown, root differs from the record; the same group: skip; another one: on disk, user namespace, mounted; map.
+ * Unknown or lost state is never a reason to skip. Pure. */
 OwnershipDecision ownership_decide(const OwnershipInput *in);

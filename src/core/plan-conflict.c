@@ -6,8 +6,8 @@
 #include "core/context.h"
 #include "core/plan-internal.h"
 
-static int add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
-                        uint64_t since_usec) {
+int plan_add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
+                      uint64_t since_usec) {
         Conflict *grown, *c;
 
         grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
@@ -44,7 +44,7 @@ static int find_holder_conflicts(const PlanInput *in, const Volume *v, Plan *p) 
 
                 if (streq(h->target, in->request->target) || !use_conflicts(p, v->strategy, v->context))
                         continue;
-                r = add_conflict(p, v->id, h->name, h->target, v->context, h->since_usec);
+                r = plan_add_conflict(p, v->id, h->name, h->target, v->context, h->since_usec);
                 if (r < 0)
                         return r;
         }
@@ -72,8 +72,8 @@ static int find_mount_conflicts(const PlanInput *in, const Volume *own, Plan *p)
                 context = isempty(m->context) && other ? other->context : m->context;
                 if (!use_conflicts(p, held, context))
                         continue;
-                r = add_conflict(p, other ? other->id : "", h ? h->name : "", m->target, context,
-                                 h ? h->since_usec : 0);
+                r = plan_add_conflict(p, other ? other->id : "", h ? h->name : "", m->target, context,
+                                      h ? h->since_usec : 0);
                 if (r < 0)
                         return r;
         }

@@ -11,6 +11,9 @@ bool plan_decide_unmanaged(const PlanInput *in, Plan *p);
 /* Whether volumes may have the context's type. Returns 0, -ENOMEM or TYPE_NOT_ALLOWED. */
 int plan_check_label_type(const Settings *settings, const char *context, Failure *f) _warn_unused_;
 
+/* plan-conflict.c: adds one. 0 or -ENOMEM. */
+int plan_add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
+                      uint64_t since_usec) _warn_unused_;
 /* Adds everybody in the plan's way to its conflicts: holders of the volume, mounts of the superblock. 0 or -ENOMEM.
  */
 int plan_find_conflicts(const PlanInput *in, const Volume *own, Plan *p) _warn_unused_;
@@ -26,3 +29,15 @@ RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own);
 
 /* How much there is to relabel and how long it takes, where it is known. */
 void plan_estimate(const Volume *own, Plan *p);
+
+/* plan-ownership.c: who gives the volume its group, KEP-1682 and KEP-2317; for OPTION the mount options get it.
+ * Returns 0, -ENOMEM or INVALID_OPTION. */
+int plan_decide_ownership(const PlanInput *in, const char *fs_type, Plan *p, Failure *f) _warn_unused_;
+/* A mounted holder of the same volume whose mount a further holder gets a clone of; NULL if none. Returns 0,
+ * GROUP_CONFLICT if all of them swap groups in a way that the plan has no use for, and there can't be another mount;
+ * -ENOMEM. */
+int plan_find_share(const PlanInput *in, const char *fs_type, const Volume *own, Plan *p, Failure *f) _warn_unused_;
+
+/* plan-relabel.c: what it takes to mount a volume that nobody has as it was the last time. Returns 0, -ENOMEM or
+ * NOT_SUPPORTED. */
+int plan_check_mountable(const Settings *settings, const Volume *v, Failure *f) _warn_unused_;

@@ -24,7 +24,7 @@ static int check_managed(const PlanInput *in, Failure *f) {
         return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabelled: %s", in->request->volume, why);
 }
 
-static int find_context(const RelabelInput *in, char **ret, Failure *f) {
+static int find_context(const ChangeInput *in, char **ret, Failure *f) {
         const char *wanted = isempty(in->context) ? in->volume->context : in->context;
         _cleanup_free_ char *context = NULL, *level = NULL;
         int r;
@@ -73,10 +73,9 @@ static int context_mounted_failure(const Volume *v, const Plan *p, Failure *f) {
                 v->id, c->context, who);
 }
 
-/* Where nobody has it, it is mounted as it was the last time; if that can't be said in full, other volumes on the
- * same disk could be meant. */
-static int check_mountable(const PlanInput *in, const Volume *v, Failure *f) {
-        const FileSystem *fs = settings_file_system(in->settings, v->fs_type);
+/* If what it was of can't be said in full, other volumes on the same disk could be meant. */
+int plan_check_mountable(const Settings *settings, const Volume *v, Failure *f) {
+        const FileSystem *fs = settings_file_system(settings, v->fs_type);
         const char *why = NULL;
 
         if (isempty(v->source))
@@ -86,9 +85,10 @@ static int check_mountable(const PlanInput *in, const Volume *v, Failure *f) {
                       "is";
         else if (!fs || fs->source == SOURCE_NONE)
                 why = "its file system is there only while it is mounted";
-        return why ? failure_set(f, FAILURE_NOT_SUPPORTED,
-                                 "Volume %s can't be relabelled: it is not mounted, and %s. Mount it first.", v->id,
-                                 why)
+        return why ? failure_set(
+                             f, FAILURE_NOT_SUPPORTED,
+                             "The files of volume %s can't be reached: it is not mounted, and %s. Mount it first.",
+                             v->id, why)
                    : 0;
 }
 
@@ -111,7 +111,7 @@ static int find_mount(const PlanInput *in, const Volume *v, const Holder **ret, 
         if (v->holders && !mount)
                 return failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted: try again.", v->id);
         *ret = mount;
-        return mount ? 0 : check_mountable(in, v, f);
+        return mount ? 0 : plan_check_mountable(in->settings, v, f);
 }
 
 static int check_conflicts(const PlanInput *in, const Volume *v, Plan *p, Failure *f) {
@@ -123,18 +123,21 @@ static int check_conflicts(const PlanInput *in, const Volume *v, Plan *p, Failur
         return is_context_mounted(in, v) ? context_mounted_failure(v, p, f) : plan_conflict_failure(in, p, f);
 }
 
-int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) {
+int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
         const Volume *v = in->volume;
-        _cleanup_(plan_done) Plan p = {
-                .strategy = STRATEGY_RELABEL, .runtime_flag = "", .reason = REASON_REQUESTED, .relabel_here = true
-        };
+        _cleanup_(plan_done) Plan p = { .strategy = STRATEGY_RELABEL,
+                                        .runtime_flag = "",
+                                        .reason = REASON_REQUESTED,
+                                        .relabel_here = true,
+                                        .fs_group = GID_NONE };
         /* No target: whoever has the volume is somebody else. */
         const Request q = { .volume = v->id,
                             .target = (char *) "",
                             .driver = v->driver,
                             .volume_type = v->volume_type,
                             .access_mode = v->access_mode,
-                            .selinux_mount_supported = -1 };
+                            .selinux_mount_supported = -1,
+                            .fs_group = GID_NONE };
         const PlanInput plan_input = { .node = in->node ? in->node : &node_unseen,
                                        .settings = in->settings,
                                        .request = &q,

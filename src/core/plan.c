@@ -255,16 +255,6 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
         return 0;
 }
 
-/* A mounted holder of the same volume whose mount a further holder gets a clone of. */
-static const Holder *find_share(const Volume *own, const char *target) {
-        const Holder *h;
-
-        LL_FOREACH (own->holders, h)
-                if (h->state == HOLDER_MOUNTED && !streq(h->target, target))
-                        return h;
-        return NULL;
-}
-
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         const Request *q = in->request;
         const char *type = in->observed->fs_type;
@@ -315,7 +305,7 @@ int plan_mount_options(const Settings *settings, const char *fs_type, Strategy s
 }
 
 void plan_estimate(const Volume *own, Plan *p) {
-        if (p->strategy != STRATEGY_RELABEL || !own)
+        if ((p->strategy != STRATEGY_RELABEL && p->ownership != OWNERSHIP_WALK) || !own)
                 return;
         p->entries = own->inodes_used;
         p->usec = own->inodes_used * USEC_PER_SEC / RELABEL_ENTRIES_PER_SEC;
@@ -391,6 +381,8 @@ static int decide_all(const PlanInput *in, const Volume *own, Plan *p, Failure *
         if (r == 0)
                 r = plan_mount_options(in->settings, fs_type(in), p->strategy, in->request->mount_options,
                                        &p->mount_options, f);
+        if (r == 0)
+                r = plan_decide_ownership(in, fs_type(in), p, f);
         if (r != 0)
                 return r;
         if (p->strategy == STRATEGY_NONE) {
@@ -406,9 +398,9 @@ static int decide_all(const PlanInput *in, const Volume *own, Plan *p, Failure *
 }
 
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
-        _cleanup_(plan_done) Plan p = { .runtime_flag = "" };
+        _cleanup_(plan_done) Plan p = { .runtime_flag = "", .fs_group = GID_NONE };
         const Volume *own = volumes_find(in->volumes, in->request->volume);
-        int r;
+        int r, k;
 
         p.read_only = in->mounted ? in->mounted->read_only : in->request->read_only || in->observed->device_read_only;
         p.context = strdup("");
@@ -417,22 +409,23 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         r = decide_all(in, own, &p, f);
         if (r == 0)
                 r = plan_find_conflicts(in, own, &p);
-        if (r != 0)
+        if (r == 0 && p.n_conflicts == 0)
+                r = plan_find_share(in, fs_type(in), own, &p, f);
+        if (r != 0 && r != FAILURE_GROUP_CONFLICT)
                 return r;
         if (p.n_conflicts == 0) {
-                p.share = own ? find_share(own, in->request->target) : NULL;
                 if (p.share && p.strategy == STRATEGY_CONTEXT_MOUNT)
                         p.reason = REASON_CONTEXT_SHARED;
                 p.effect = find_effect(in, own, &p);
                 plan_estimate(own, &p);
         }
-        r = set_text(in, &p);
-        if (r == 0 && p.n_conflicts > 0)
-                r = plan_conflict_failure(in, &p, f);
-        if (r < 0)
-                return r;
+        k = set_text(in, &p);
+        if (k == 0 && r == 0 && p.n_conflicts > 0)
+                k = plan_conflict_failure(in, &p, f);
+        if (k < 0)
+                return k;
 
         *ret = p;
         p = (Plan){ 0 };
-        return r;
+        return r != 0 ? r : k;
 }

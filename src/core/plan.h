@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/observed.h"
+#include "core/ownership.h"
 #include "core/volume.h"
 
 /* The decision: how a volume gets its label. The only place where one is taken. */
@@ -23,8 +24,13 @@ typedef struct Plan {
         char *text;           /* the reason in a sentence */
         char **mount_options; /* what the file system is mounted with, without context=, nosuid and nodev */
         bool read_only;
-        bool relabel_here;   /* the service relabels the files, not the runtime: before anyone sees the mount, or, if
-                              * somebody else has made it, before the answer; relabel_decide() may find it done */
+        bool relabel_here; /* the service relabels the files, not the runtime: before anyone sees the mount, or, if
+                            * somebody else has made it, before the answer; relabel_decide() may find it done */
+        gid_t fs_group;    /* that the files are to have, to whoever uses the mount; GID_NONE: none */
+        bool readers;      /* they need to read only */
+        OwnershipAction ownership; /* none; option; walk, of which ownership_decide() may find nothing to do; map: if
+                                    * need be, but no file is to be changed */
+        OwnershipReason ownership_reason;
         RecordEffect effect; /* on what is known of the labels, with what other users may do: to be durable before
                               * anyone sees the mount, but after relabelling here */
         const Holder *share; /* mount by cloning this holder's mount; belongs to the input */
@@ -52,14 +58,14 @@ typedef struct PlanInput {
  * the conflicts, and must be released too). */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
-typedef struct RelabelInput {
+typedef struct ChangeInput {
         const Node *node; /* NULL while nothing was seen of it */
         const Settings *settings;
         const Volumes *volumes;
         const Volume *volume;     /* with its holders */
         const char *context;      /* wanted, in full; NULL or "": the one of its present or last use */
         const Observed *observed; /* of its superblock; NULL if nobody looked */
-} RelabelInput;
+} ChangeInput;
 
 /* Decides on the method Relabel, which asks for labels and for no mount: strategy relabel, done here, with the
  * context in canonical form; share is the holder's mount to walk over, NULL if nobody has the volume, so that it has
@@ -70,7 +76,22 @@ typedef struct RelabelInput {
  * there), INVALID_OPTION (of the last mount, and not allowed any more), INVALID_CONTEXT, LEVEL_REQUIRED,
  * TYPE_NOT_ALLOWED, BUSY (a mount of it is on its way), CONTEXT_CONFLICT: a holder relies on another context (*ret
  * then holds the conflicts, and must be released too). */
-int plan_relabel(const RelabelInput *in, Plan *ret, Failure *f) _warn_unused_;
+int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
+
+/* Decides on the method ApplyOwnership, which gives a volume's files to a group and asks for no mount: gid is the one
+ * wanted; share is the holder's mount to walk over, NULL if nobody has the volume, so that it has to be mounted
+ * first, with the options of the last mount. Labels, and the context, play no part. Returns 0 with *ret filled;
+ * -ENOMEM; or why not: NOT_SUPPORTED (a hostPath, always; held by readers only; held by nobody, and not known in
+ * full, or no longer there), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in another group (*ret then
+ * holds the conflicts, and must be released too). */
+int plan_chgrp(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
+
+/* Adds to the plan's conflicts who relies on the files having another group on disk than gid: other holders of the
+ * volume than the one at target, and holders of other volumes that have some of the same files; root is the directory
+ * of the file system that the volume is, NULL if that isn't known. Returns 0; GROUP_CONFLICT, naming the first;
+ * -ENOMEM. */
+int plan_check_group(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
+                     const char *root, gid_t gid, Plan *p, Failure *f) _warn_unused_;
 
 /* The sentence that goes with a reason. */
 const char *plan_reason_text(Reason reason);

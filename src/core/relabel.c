@@ -28,9 +28,9 @@ static RelabelReason find_reason(const VolumeRecord *known, const char *root_con
                                  bool force) {
         if (force)
                 return RELABEL_REASON_FORCED;
-        if (known->label_state == LABEL_PARTIAL)
+        if (known->label_state == STATE_PARTIAL)
                 return RELABEL_REASON_PARTIAL;
-        if (known->label_state != LABEL_COMPLETE || isempty(known->context) || isempty(wanted))
+        if (known->label_state != STATE_COMPLETE || isempty(known->context) || isempty(wanted))
                 return RELABEL_REASON_UNKNOWN;
         if (known->tainted)
                 return RELABEL_REASON_TAINTED;

@@ -291,6 +291,14 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         return r;
 }
 
+/* What is said of a group that is not asked for plays no part. */
+static bool groups_equal(const Request *a, const Request *b) {
+        return a->fs_group == b->fs_group &&
+               (a->fs_group == GID_NONE ||
+                (a->fs_group_policy == b->fs_group_policy && a->fs_group_change_policy == b->fs_group_change_policy &&
+                 a->user_namespace == b->user_namespace));
+}
+
 bool request_equal(const Request *a, const Request *b) {
         return streq_ptr(a->volume, b->volume) && streq_ptr(a->source, b->source) &&
                streq_ptr(a->target, b->target) && streq_ptr(a->fs_type, b->fs_type) &&
@@ -299,7 +307,6 @@ bool request_equal(const Request *a, const Request *b) {
                a->access_mode == b->access_mode && streq_ptr(a->context, b->context) && streq_ptr(a->user, b->user) &&
                streq_ptr(a->role, b->role) && streq_ptr(a->type, b->type) && streq_ptr(a->level, b->level) &&
                a->policy == b->policy && a->selinux_mount_supported == b->selinux_mount_supported &&
-               a->fs_group == b->fs_group && a->fs_group_policy == b->fs_group_policy &&
-               a->fs_group_change_policy == b->fs_group_change_policy && a->user_namespace == b->user_namespace &&
-               a->read_only == b->read_only && a->relabel_by == b->relabel_by && a->walk.force == b->walk.force;
+               a->read_only == b->read_only && a->relabel_by == b->relabel_by && a->walk.force == b->walk.force &&
+               groups_equal(a, b);
 }

@@ -132,6 +132,16 @@ static int read_words(const char *value, void *target) {
         return 0;
 }
 
+static int read_group_options(const char *value, void *target) {
+        char ***options = target;
+        int r;
+
+        r = read_words(value, target);
+        if (r < 0)
+                return r;
+        return strv_length(*options) == 0 || strv_contains(*options, "gid=") ? 0 : -EINVAL;
+}
+
 static int read_roots(const char *value, void *target) {
         char ***roots = target;
         int r;
@@ -221,7 +231,7 @@ static int read_trait(const Config *config, const char *section, const char *nam
                 return -ENOMEM;
         *traits = grown;
         t = &grown[*n];
-        *t = (Trait){ .managed = -1, .selinux_mount_supported = -1, .fs_group_policy = -1 };
+        *t = (Trait){ .managed = -1, .selinux_mount_supported = -1, .fs_group_policy = -1, .fs_group_readers = -1 };
         t->name = strdup(name);
         if (!t->name)
                 return -ENOMEM;
@@ -231,6 +241,7 @@ static int read_trait(const Config *config, const char *section, const char *nam
                 { "Managed", read_managed, &t->managed },
                 { "SELinuxMountSupported", read_tristate, &t->selinux_mount_supported },
                 { "FSGroupPolicy", read_fs_group_policy, &t->fs_group_policy },
+                { "FSGroupReadsOnly", read_tristate, &t->fs_group_readers },
         };
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }
@@ -263,7 +274,7 @@ static int read_file_system(const Config *config, const char *section, const cha
                 { "Labels", read_bool, &fs->labels },
                 { "MountOptions", read_words, &fs->options },
                 { "ContextOptions", read_words, &fs->context_options },
-                { "GroupOptions", read_words, &fs->group_options },
+                { "GroupOptions", read_group_options, &fs->group_options },
         };
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }

@@ -57,7 +57,8 @@ typedef struct Trait {
         char *name;
         int managed; /* Managed */
         int selinux_mount_supported;
-        int fs_group_policy; /* FSGroupPolicy */
+        int fs_group_policy;  /* FSGroupPolicy */
+        int fs_group_readers; /* whether the group needs to read only */
 } Trait;
 
 typedef struct Settings {

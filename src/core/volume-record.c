@@ -2,12 +2,12 @@
 #include "core/context.h"
 #include "core/volume-record.h"
 
-static const char *const label_state_table[LABEL_STATES] = {
-        [LABEL_UNKNOWN] = "unknown",
-        [LABEL_PARTIAL] = "partial",
-        [LABEL_COMPLETE] = "complete",
+static const char *const record_state_table[RECORD_STATES] = {
+        [STATE_UNKNOWN] = "unknown",
+        [STATE_PARTIAL] = "partial",
+        [STATE_COMPLETE] = "complete",
 };
-DEFINE_STRING_TABLE(label_state, LabelState);
+DEFINE_STRING_TABLE(record_state, RecordState);
 
 static const char *const record_effect_table[EFFECTS] = {
         [EFFECT_KEEP] = "keep",     [EFFECT_TAINT] = "taint",       [EFFECT_FORGET] = "forget",
@@ -36,11 +36,11 @@ void volume_record_done(VolumeRecord *r) {
 
 /* A context and a gid say something only beside a state that speaks of them. */
 static const char *record_context(const VolumeRecord *r) {
-        return r->label_state == LABEL_UNKNOWN ? "" : strempty(r->context);
+        return r->label_state == STATE_UNKNOWN ? "" : strempty(r->context);
 }
 
 static gid_t record_gid(const VolumeRecord *r) {
-        return r->ownership_state == LABEL_UNKNOWN ? 0 : r->gid;
+        return r->ownership_state == STATE_UNKNOWN ? 0 : r->gid;
 }
 
 int volume_record_copy(const VolumeRecord *r, VolumeRecord *ret) {
@@ -64,8 +64,8 @@ bool volume_record_equal(const VolumeRecord *a, const VolumeRecord *b) {
 
 char *volume_record_format(const VolumeRecord *r) {
         return strdup_printf("version=1 generation=%llu label=%s tainted=%s ownership=%s gid=%u context=%s",
-                             (unsigned long long) r->generation, label_state_to_string(r->label_state),
-                             r->tainted ? "yes" : "no", label_state_to_string(r->ownership_state), record_gid(r),
+                             (unsigned long long) r->generation, record_state_to_string(r->label_state),
+                             r->tainted ? "yes" : "no", record_state_to_string(r->ownership_state), record_gid(r),
                              record_context(r));
 }
 
@@ -151,24 +151,24 @@ static int parse_line(const char *line, VolumeRecord *ret) {
                 return -EOPNOTSUPP;
         r = take_number(&line, "generation", VOLUME_RECORD_GENERATION_MAX, &generation);
         if (r >= 0)
-                r = take_word(&line, "label", label_state_from_string, &label);
+                r = take_word(&line, "label", record_state_from_string, &label);
         if (r >= 0)
                 r = take_word(&line, "tainted", yes_or_no, &tainted);
         if (r >= 0)
-                r = take_word(&line, "ownership", label_state_from_string, &ownership);
+                r = take_word(&line, "ownership", record_state_from_string, &ownership);
         if (r >= 0)
                 r = take_number(&line, "gid", (gid_t) -2, &gid);
         if (r >= 0)
                 r = take_context(line, &context);
         if (r < 0)
                 return r;
-        if ((label == LABEL_UNKNOWN) != isempty(context) || (ownership == LABEL_UNKNOWN && gid != 0))
+        if ((label == STATE_UNKNOWN) != isempty(context) || (ownership == STATE_UNKNOWN && gid != 0))
                 return -EBADMSG;
 
-        *ret = (VolumeRecord){ .label_state = (LabelState) label,
+        *ret = (VolumeRecord){ .label_state = (RecordState) label,
                                .context = TAKE_PTR(context),
                                .tainted = tainted,
-                               .ownership_state = (LabelState) ownership,
+                               .ownership_state = (RecordState) ownership,
                                .gid = (gid_t) gid,
                                .generation = generation };
         return 0;
@@ -194,17 +194,17 @@ static void next_generation(VolumeRecord *r) {
 }
 
 static bool forget_label(VolumeRecord *r) {
-        if (r->label_state == LABEL_UNKNOWN)
+        if (r->label_state == STATE_UNKNOWN)
                 return false;
-        r->label_state = LABEL_UNKNOWN;
+        r->label_state = STATE_UNKNOWN;
         r->context = (free(r->context), NULL);
         return true;
 }
 
 static bool forget_ownership(VolumeRecord *r) {
-        if (r->ownership_state == LABEL_UNKNOWN)
+        if (r->ownership_state == STATE_UNKNOWN)
                 return false;
-        r->ownership_state = LABEL_UNKNOWN;
+        r->ownership_state = STATE_UNKNOWN;
         r->gid = 0;
         return true;
 }
@@ -223,11 +223,6 @@ bool volume_record_apply(VolumeRecord *r, RecordEffect effect) {
         return changed;
 }
 
-/* Readers get no bit that a writer hasn't. */
-static bool stays_owned(const VolumeRecord *r, const RecordWork *work) {
-        return work->read_only && r->ownership_state == LABEL_COMPLETE && r->gid == work->gid;
-}
-
 int volume_record_begin(VolumeRecord *r, const RecordWork *work) {
         if (work->context) {
                 char *context = strdup(work->context);
@@ -236,10 +231,10 @@ int volume_record_begin(VolumeRecord *r, const RecordWork *work) {
                         return -ENOMEM;
                 free(r->context);
                 r->context = context;
-                r->label_state = LABEL_PARTIAL;
+                r->label_state = STATE_PARTIAL;
         }
-        if (work->gid != GID_NONE && !stays_owned(r, work)) {
-                r->ownership_state = LABEL_PARTIAL;
+        if (work->gid != GID_NONE) {
+                r->ownership_state = STATE_PARTIAL;
                 r->gid = work->gid;
         }
         next_generation(r);
@@ -248,11 +243,11 @@ int volume_record_begin(VolumeRecord *r, const RecordWork *work) {
 
 void volume_record_finish(VolumeRecord *r, const RecordWork *work) {
         if (work->context) {
-                r->label_state = LABEL_COMPLETE;
+                r->label_state = STATE_COMPLETE;
                 r->tainted = false;
         }
         if (work->gid != GID_NONE && !work->read_only)
-                r->ownership_state = LABEL_COMPLETE;
+                r->ownership_state = STATE_COMPLETE;
         next_generation(r);
 }
 

@@ -19,16 +19,16 @@ enum { VOLUME_RECORD_MAX = 2048 }; /* bytes of text */
 #define VOLUME_RECORD_GENERATION_MAX ((UINT64_C(1) << 62) - 1)
 
 /* How far a walk over all files has come. */
-typedef enum LabelState { LABEL_UNKNOWN, LABEL_PARTIAL, LABEL_COMPLETE, LABEL_STATES } LabelState;
-DECLARE_STRING_TABLE(label_state, LabelState);
+typedef enum RecordState { STATE_UNKNOWN, STATE_PARTIAL, STATE_COMPLETE, RECORD_STATES } RecordState;
+DECLARE_STRING_TABLE(record_state, RecordState);
 
 typedef struct VolumeRecord {
-        LabelState label_state;
-        char *context;              /* that label_state speaks of, canonical; NULL or "" if unknown */
-        bool tainted;               /* files may have been made since that have no label on disk */
-        LabelState ownership_state; /* the same of the group of all files */
-        gid_t gid;                  /* that ownership_state speaks of */
-        uint64_t generation;        /* counts the changes; 0: never written */
+        RecordState label_state;
+        char *context;               /* that label_state speaks of, canonical; NULL or "" if unknown */
+        bool tainted;                /* files may have been made since that have no label on disk */
+        RecordState ownership_state; /* the same of the group of all files */
+        gid_t gid;                   /* that ownership_state speaks of */
+        uint64_t generation;         /* counts the changes; 0: never written */
 } VolumeRecord;
 
 void volume_record_done(VolumeRecord *r);
@@ -55,8 +55,7 @@ typedef struct RecordWork {
         bool read_only;      /* but only the mode that readers need: enough for nobody who writes */
 } RecordWork;
 
-/* Before the first file is touched: what is worked on is partial, unless it is certain that it stays complete.
- * Returns 0 or -ENOMEM. */
+/* Before the first file is touched: what is worked on is partial. Returns 0 or -ENOMEM. */
 int volume_record_begin(VolumeRecord *r, const RecordWork *work) _warn_unused_;
 /* When all went well and is on disk: what was worked on is complete. Of a group only if the mode is one for writers.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
 #include <utlist.h>
 
 #include "basic/path-util.h"
@@ -173,17 +174,24 @@ void volumes_remove(Volumes *all, Volume *v) {
         volume_free(v);
 }
 
-char *request_spec(const Request *q) {
-        _cleanup_free_ char *options = strv_join(q->mount_options, ",");
+static char *group_spec(const Request *q) {
+        if (q->fs_group == GID_NONE)
+                return strdup("");
+        return strdup_printf(" group=%" PRIu32 ":%i:%i%s", q->fs_group, q->fs_group_policy, q->fs_group_change_policy,
+                             q->user_namespace ? ":user" : "");
+}
 
-        if (!options)
+char *request_spec(const Request *q) {
+        _cleanup_free_ char *options = strv_join(q->mount_options, ","), *group = group_spec(q);
+
+        if (!options || !group)
                 return NULL;
         /* No part can hold a blank, but for driver and holder, which stand last, and the driver has no comma. */
-        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s%s%s|%s,%s", q->source ? q->source : "-",
+        return strdup_printf("%s %s %s %s %s %s:%s:%s:%s %i %i %s %s%s%s%s|%s,%s", q->source ? q->source : "-",
                              q->fs_type ? q->fs_type : "-", q->read_only ? "ro" : "rw", options,
                              q->context ? q->context : "-", strempty(q->user), strempty(q->role), strempty(q->type),
                              strempty(q->level), q->policy, q->selinux_mount_supported, q->volume_type,
                              access_mode_to_string(q->access_mode),
                              q->relabel_by == RELABEL_BY_SERVICE ? " service" : "", q->walk.force ? " force" : "",
-                             strempty(q->driver), q->holder);
+                             group, strempty(q->driver), q->holder);
 }

@@ -50,6 +50,9 @@ typedef struct Holder {
         bool read_only;
         bool adopted;         /* mounted by someone else */
         bool relabelled_here; /* strategy relabel, and the service has done it, not the runtime */
+        gid_t fs_group;       /* that its files have to it; GID_NONE: it asked for none */
+        gid_t disk_gid; /* that they have on disk: another one, if the mount shows the one in the place of the other
+                         */
         uint64_t since_usec;
         uint64_t mount_id; /* of the mount at target; 0 while mounting */
         char *spec;        /* the request in one string, to tell a repeated request from another one */
@@ -86,6 +89,11 @@ bool volume_has_writer(const Volume *v, const char *except_target) _pure_;
 void volume_add_holder(Volume *v, Holder *h);
 void volume_remove_holder(Volume *v, Holder *h);
 
+/* Whether the holder's mount swaps two groups. */
+static inline bool holder_is_mapped(const Holder *h) {
+        return h->fs_group != h->disk_gid;
+}
+
 /* "Z" where the runtime is to relabel the volume for this holder, "" otherwise. */
 static inline const char *runtime_flag(Strategy strategy, bool relabelled_here) {
         return strategy == STRATEGY_RELABEL && !relabelled_here ? "Z" : "";
@@ -106,6 +114,6 @@ Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_vo
 void volumes_add(Volumes *all, Volume *v);
 void volumes_remove(Volumes *all, Volume *v);
 
-/* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy and force have by
- * default is left out, so that strings from before there were these stay equal. NULL on lack of memory. */
+/* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy, force and the group
+ * have by default is left out, so that strings from before there were these stay equal. NULL on lack of memory. */
 char *request_spec(const Request *q) _warn_unused_;

@@ -16,9 +16,10 @@
 /* (bbbs): SELinux on, enforcing, contexts have levels, the policy's context for container files ("" if none) */
 #define NODE_SIGNATURE "(bbbs)"
 
-/* (tsssssbb): mount id, target, source, file system type, "major:minor", context of context= ("" if none; canonical),
- * seclabel, read-only */
-#define MOUNT_FACT_SIGNATURE "(tsssssbb)"
+/* Mount id, target, source, file system type, "major:minor", directory of the file system that is mounted, context of
+ * context= ("" if none; canonical), seclabel, read-only */
+#define MOUNT_FACT_FIELDS    "tssssssbb"
+#define MOUNT_FACT_SIGNATURE "(" MOUNT_FACT_FIELDS ")"
 
 /* Observe: what is on the source, and where its superblock is mounted already.
  * in:  source ("" for a target that is mounted already), file system type ("" to find out), target ("" for a
@@ -42,8 +43,9 @@
 #define WORKER_MOUNT_IN  "sssassbsts"
 #define WORKER_MOUNT_OUT OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
 
-/* (fact, root context, superblock is read-only, inodes used) */
-#define OUTCOME_SIGNATURE "(" MOUNT_FACT_SIGNATURE "sbt)"
+/* (fact, root context, group and mode of the root, as the mount shows them, superblock is read-only, inodes used) */
+#define OUTCOME_FIELDS    "suubt"
+#define OUTCOME_SIGNATURE "(" MOUNT_FACT_SIGNATURE OUTCOME_FIELDS ")"
 
 /* (found, text): what the root carries, core/volume-record.h; the text is there only if it is UTF-8 */
 #define VOLUME_RECORD_SIGNATURE "(ss)"
@@ -60,31 +62,44 @@
 #define WORKER_PUBLISH_IN  "s"
 #define WORKER_PUBLISH_OUT OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
 
-/* Relabel: all files, those of the staged mount (target "") or of the mount at target with the id.
- * in:  target, mount id, context, write without a look, generation of the volume's record, threads (0: chosen; above
- *      the limits: as many as they allow), entries a second (0: no limit; likewise), idle I/O, effect on the record
- * out: counts, issues, mounts inside (not entered), volume record as it is now
- * Before the first file is touched the volume's record says partial, with the next generation. When all went well and
- * is on disk it says complete, with the one after that; with the effect, which is what others who have the volume may
- * do, applied before that is written, so that it never says more than is true. Entries that failed are a result, not
- * an error; with any, or with hard links that were skipped, or if the tree changed to the last, the record stays
- * partial. NOT_SUPPORTED (no labels, or
- * what the mount shows is not what is on disk; read-only), BUSY (the mount isn't there any more), INVALID_CONTEXT,
- * TYPE_NOT_ALLOWED (also of the file system), PATH_NOT_ALLOWED (a file system of the host's own, or one that is
- * mounted outside of the target roots as well). */
-#define WORKER_RELABEL     "Relabel"
-#define WORKER_RELABEL_IN  "stsbtutbs"
-#define WORKER_RELABEL_OUT TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "as" VOLUME_RECORD_SIGNATURE
+/* Map: what this connection has staged, and not mapped yet, is to show a group in the place of the one that all files
+ * have on disk, and the other way round. Some files are looked at first.
+ * in:  group on disk, group to be shown, whatever the modes
+ * out: "mapped"; "differs": some files have another group; "modes": some have the group, but not the mode that
+ * writers need; "unsupported": the kernel or the file system can't; and what is the matter. Nothing is changed unless
+ * it is mapped. */
+#define WORKER_MAP     "Map"
+#define WORKER_MAP_IN  "uub"
+#define WORKER_MAP_OUT "ss"
 
-/* (done, changed, mismatched, failed, skipped, directories that changed to the last) */
-#define TREE_COUNTS_SIGNATURE "(tttttt)"
+/* Change: all files, those of the staged mount (target "") or of the mount at target with the id, get a label, or a
+ * group and the mode that goes with it, or both, in one walk.
+ * in:  target, mount id; context ("": labels are left alone); group, as the mount shows it, and as it is on disk
+ *      (4294967295: groups are left alone), for readers only; write labels without a look; generation of the volume's
+ *      record; threads (0: chosen; above the limits: as many as they allow), entries a second (0: no limit;
+ * likewise), idle I/O; effect on the record out: counts, issues, mounts inside (not entered), volume record as it is
+ * now Before the first file is touched the volume's record says partial, with the next generation. When all went well
+ * and is on disk it says complete, with the one after that; with the effect, which is what others who have the volume
+ * may do, applied before that is written, so that it never says more than is true. Entries that failed are a result,
+ * not an error; with any, or with hard links that were skipped, or if the tree changed to the last, the record stays
+ * partial. NOT_SUPPORTED (no labels, or what the mount shows is not what is on disk; read-only), BUSY (the mount
+ * isn't there any more), INVALID_CONTEXT, INVALID_OPTION (nothing to do, or no group), TYPE_NOT_ALLOWED (also of the
+ * file system), PATH_NOT_ALLOWED (a file system of the host's own, or one that is mounted outside of the target roots
+ * as well). */
+#define WORKER_CHANGE     "Change"
+#define WORKER_CHANGE_IN  "stsuubbtutbs"
+#define WORKER_CHANGE_OUT TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "as" VOLUME_RECORD_SIGNATURE
+
+/* (done, changed, labels that differ, groups or modes that differ, failed, skipped, directories that changed to the
+ * last) */
+#define TREE_COUNTS_SIGNATURE "(ttttttt)"
 /* path beneath the root, escaped; what is wrong with it, and what to do */
 #define TREE_ISSUES_SIGNATURE "a(ss)"
 
 /* No reply names more: issues, mounts inside. */
 enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
-/* Sent at most four times a second while Relabel and Verify walk, or draw their sample, and get on: counts, entries
+/* Sent at most four times a second while Change and Verify walk, or draw their sample, and get on: counts, entries
  * in all (0: unknown). And once, with counts of 0, before the first sync to disk, which may take its time. A walk
  * that tells nothing is stuck. */
 #define WORKER_PROGRESS           "Progress"
@@ -92,7 +107,7 @@ enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
 /* Mark: the effect on the record of the volume that is mounted at target, with the id, by somebody else.
  * in: target, mount id, effect; out: volume record as it is now. BUSY if the mount isn't there any more. Where it
- * would have to write: TYPE_NOT_ALLOWED and PATH_NOT_ALLOWED as Relabel, but that a record which is there already may
+ * would have to write: TYPE_NOT_ALLOWED and PATH_NOT_ALLOWED as Change, but that a record which is there already may
  * say less also if the file system is mounted outside of the target roots as well. */
 #define WORKER_MARK     "Mark"
 #define WORKER_MARK_IN  "sts"
@@ -104,13 +119,14 @@ enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 #define WORKER_INSPECT_IN  "s"
 #define WORKER_INSPECT_OUT NODE_SIGNATURE OUTCOME_SIGNATURE VOLUME_RECORD_SIGNATURE
 
-/* Verify: the labels of a directory or file beneath the roots, mounted or not, and of what is beneath it.
+/* Verify: the labels of a directory or file beneath the roots, mounted or not, and of what is beneath it; with any
+ * depth but "root" also groups and modes, those of writers.
  * in:  path, context expected, depth ("root", "sample", "full"), confidence and share of a sample, threads, entries a
- *      second (not of a sample), idle I/O
- * out: matches (in canonical form, all that was looked at), actual context of the path itself ("" if none), counts,
- *      issues, probability that the share was missed (0 unless a sample) */
+ *      second (not of a sample), idle I/O, group expected, as the mount shows it (4294967295: groups don't matter)
+ * out: labels match (in canonical form, all that was looked at), actual context of the path itself ("" if none),
+ * counts, issues, probability that the share was missed (0 unless a sample) */
 #define WORKER_VERIFY     "Verify"
-#define WORKER_VERIFY_IN  "sssddutb"
+#define WORKER_VERIFY_IN  "sssddutbu"
 #define WORKER_VERIFY_OUT "bs" TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "d"
 
 /* Unmount: takes the mount at a target away.

@@ -20,6 +20,10 @@ const RequestOptionInfo request_options[REQUEST_OPTIONS] = {
         [OPTION_POLICY] = { "policy", "SELinuxRelabelPolicy", "s" },
         [OPTION_MOUNT_SUPPORTED] = { "selinux-mount-supported", "SELinuxMountSupported", "b" },
         [OPTION_RELABEL_BY] = { "relabel-by", "RelabelBy", "s" },
+        [OPTION_FS_GROUP] = { "fs-group", "FSGroup", "u" },
+        [OPTION_FS_GROUP_POLICY] = { "fs-group-policy", "FSGroupPolicy", "s" },
+        [OPTION_FS_GROUP_CHANGE_POLICY] = { "fs-group-change-policy", "FSGroupChangePolicy", "s" },
+        [OPTION_USER_NAMESPACE] = { "user-namespace", "UserNamespace", "b" },
         [OPTION_FORCE] = { "force", "Force", "b" },
         [OPTION_THREADS] = { "threads", "Threads", "u" },
         [OPTION_MAX_ENTRIES_PER_SECOND] = { "max-entries-per-second", "MaxEntriesPerSecond", "t" },
@@ -57,6 +61,10 @@ static const struct option long_options[] = {
         { "policy", required_argument, NULL, ARG_REQUEST + OPTION_POLICY },
         { "selinux-mount-supported", required_argument, NULL, ARG_REQUEST + OPTION_MOUNT_SUPPORTED },
         { "relabel-by", required_argument, NULL, ARG_REQUEST + OPTION_RELABEL_BY },
+        { "fs-group", required_argument, NULL, ARG_REQUEST + OPTION_FS_GROUP },
+        { "fs-group-policy", required_argument, NULL, ARG_REQUEST + OPTION_FS_GROUP_POLICY },
+        { "fs-group-change-policy", required_argument, NULL, ARG_REQUEST + OPTION_FS_GROUP_CHANGE_POLICY },
+        { "user-namespace", no_argument, NULL, ARG_REQUEST + OPTION_USER_NAMESPACE },
         { "force", no_argument, NULL, ARG_REQUEST + OPTION_FORCE },
         { "threads", required_argument, NULL, ARG_REQUEST + OPTION_THREADS },
         { "max-entries-per-second", required_argument, NULL, ARG_REQUEST + OPTION_MAX_ENTRIES_PER_SECOND },
@@ -96,6 +104,15 @@ static int read_number(RequestOption option, const char *value, uint64_t *ret) {
         return 0;
 }
 
+static int read_group(RequestOption option, const char *value, uint64_t *ret) {
+        gid_t gid;
+
+        if (parse_gid(value, &gid) < 0)
+                return bad_value(option, value, GID_EXPECTED);
+        *ret = gid;
+        return 0;
+}
+
 static int read_request_option(Args *a, RequestOption option, const char *value) {
         OptionValue *v = &a->values[option];
         int r;
@@ -114,7 +131,8 @@ static int read_request_option(Args *a, RequestOption option, const char *value)
                 r = parse_timespan(value, &v->number);
                 return r < 0 ? bad_value(option, value, "a time such as 20s, 1min or 500ms") : 0;
         case 'u':
-                return read_number(option, value, &v->number);
+                return option == OPTION_FS_GROUP ? read_group(option, value, &v->number)
+                                                 : read_number(option, value, &v->number);
         case 'd':
                 r = parse_real(value, &v->real);
                 return r < 0 ? bad_value(option, value, "a number such as 0.99") : 0;

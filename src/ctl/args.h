@@ -10,9 +10,9 @@
 /* The exit codes, documented in selvolctl(1); 0 is success and 1 any failure without one of its own. */
 enum {
         EXIT_USAGE = 2,
-        EXIT_CONFLICT = 3, /* refused: somebody holds the volume with another context */
+        EXIT_CONFLICT = 3, /* refused: somebody holds the volume with another context or group */
         EXIT_DENIED = 4,
-        EXIT_MISMATCH = 5, /* verify: the label is not the one expected */
+        EXIT_MISMATCH = 5, /* verify: the label or the group is not the one expected */
         EXIT_SIGNAL = 128, /* plus its number: by a signal, which is raised again in the end */
 };
 
@@ -33,6 +33,10 @@ typedef enum RequestOption {
         OPTION_POLICY,
         OPTION_MOUNT_SUPPORTED,
         OPTION_RELABEL_BY,
+        OPTION_FS_GROUP,
+        OPTION_FS_GROUP_POLICY,
+        OPTION_FS_GROUP_CHANGE_POLICY,
+        OPTION_USER_NAMESPACE,
         OPTION_FORCE,
         OPTION_THREADS,
         OPTION_MAX_ENTRIES_PER_SECOND,

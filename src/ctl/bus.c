@@ -24,6 +24,7 @@ int exit_code_of(const char *error_name) {
                 int code;
         } table[] = {
                 { "ContextConflict", EXIT_CONFLICT },
+                { "GroupConflict", EXIT_CONFLICT },
                 { SD_BUS_ERROR_ACCESS_DENIED, EXIT_DENIED },
                 { SD_BUS_ERROR_AUTH_FAILED, EXIT_DENIED },
                 { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, EXIT_DENIED },

@@ -19,6 +19,7 @@ const char *colour_of(const char *key, const char *value) {
         static const struct {
                 const char *key, *value, *colour;
         } table[] = {
+                { "OwnershipState", "partial", COLOUR_YELLOW },
                 { "LabelState", "partial", COLOUR_YELLOW },
                 { "Tainted", "yes", COLOUR_YELLOW },
                 { "State", "mounting", COLOUR_YELLOW },

@@ -8,13 +8,17 @@
 
 #define BIT(option) (1u << (option))
 
+_Static_assert(REQUEST_OPTIONS < 32, "sets of options are bits of an int");
+
 enum {
         OPTIONS_NONE = 0,
         OPTIONS_REQUEST = BIT(OPTION_DEPTH) - 1, /* all before it: those of MountVolume */
         OPTIONS_TIMEOUT = BIT(OPTION_TIMEOUT),
         OPTIONS_WALK = BIT(OPTION_THREADS) | BIT(OPTION_MAX_ENTRIES_PER_SECOND) | BIT(OPTION_IDLE) | OPTIONS_TIMEOUT,
         OPTIONS_RELABEL = OPTIONS_WALK | BIT(OPTION_FORCE),
-        OPTIONS_VERIFY = OPTIONS_WALK | BIT(OPTION_DEPTH) | BIT(OPTION_CONFIDENCE) | BIT(OPTION_MISMATCH_SHARE),
+        OPTIONS_CHGRP = OPTIONS_RELABEL | BIT(OPTION_READ_ONLY),
+        OPTIONS_VERIFY = OPTIONS_WALK | BIT(OPTION_FS_GROUP) | BIT(OPTION_DEPTH) | BIT(OPTION_CONFIDENCE) |
+                         BIT(OPTION_MISMATCH_SHARE),
         ANY_NUMBER = 0x10000,
 };
 
@@ -35,6 +39,7 @@ static const Verb verbs[] = {
         { "unmount", "VOLUME TARGET", 2, 2, OPTIONS_TIMEOUT, verb_unmount },
         { "verify", "VOLUME|PATH [CONTEXT]", 1, 2, OPTIONS_VERIFY, verb_verify },
         { "relabel", "VOLUME [CONTEXT]", 1, 2, OPTIONS_RELABEL, verb_relabel },
+        { "chgrp", "VOLUME GID", 2, 2, OPTIONS_CHGRP, verb_chgrp },
         { "jobs", "", 0, 0, OPTIONS_NONE, verb_jobs },
         { "cancel", "JOB", 1, 1, OPTIONS_NONE, verb_cancel },
         { "forget", "VOLUME...", 1, ANY_NUMBER, OPTIONS_NONE, verb_forget },
@@ -53,6 +58,7 @@ static const char help_text[] =
         "  unmount VOLUME TARGET          Take a mount away\n"
         "  verify VOLUME|PATH [CONTEXT]   Check the label, or those of all files\n"
         "  relabel VOLUME [CONTEXT]       Give all files the context\n"
+        "  chgrp VOLUME GID               Give all files to the group\n"
         "  jobs                           List what is being done, and was lately\n"
         "  cancel JOB                     End a job\n"
         "  forget VOLUME...               Drop the record of a volume that nobody holds\n"
@@ -67,21 +73,28 @@ static const char help_text[] =
         "                                 Whether the driver allows a context for each volume\n"
         "     --fs-type=TYPE              File system type; found out if not given\n"
         "  -o --options=OPTION,...        Mount options\n"
-        "     --read-only                 Mount read-only\n"
+        "     --read-only                 Mount read-only; with chgrp: for readers\n"
         "     --holder=NAME               Who uses the volume; TARGET if not given\n"
         "     --driver=NAME               Driver that provides the volume\n"
         "     --volume-type=TYPE          Volume type; csi if not given\n"
         "     --access-mode=MODE          ReadWriteOnce, ReadWriteOncePod, ReadOnlyMany or\n"
         "                                 ReadWriteMany\n"
+        "     --fs-group=GID              Group that has to have the files\n"
+        "     --fs-group-policy=POLICY    None, File, ReadWriteOnceWithFSType or Mount\n"
+        "     --fs-group-change-policy=POLICY\n"
+        "                                 Always or OnRootMismatch\n"
+        "     --user-namespace            The container idmaps the mount itself\n"
         "     --relabel-by=WHO            Who relabels: runtime (the default) or service\n\n"
-        "Options of relabel, verify, plan, mount and adopt:\n"
+        "Options of relabel, chgrp, verify, plan, mount and adopt:\n"
         "     --force                     Look at all files in any case (not verify)\n"
         "     --max-entries-per-second=N  Look at no more files in a second\n"
         "     --threads=N                 Work with so many threads\n"
         "     --idle                      Leave the disk to others\n"
         "     --timeout=TIME              How long it may take (also unmount)\n"
-        "     --no-wait                   With relabel: print the job and leave it alone\n\n"
+        "     --no-wait                   With relabel and chgrp: print the job and leave it\n"
+        "                                 alone\n\n"
         "Options of verify:\n"
+        "     --fs-group=GID              Expected group\n"
         "     --depth=DEPTH               How deep to look: root, sample or full\n"
         "     --confidence=P              Of a sample: how surely it finds something\n"
         "     --mismatch-share=SHARE      if so many of its draws are wrong\n\n"
@@ -94,7 +107,7 @@ static const char help_text[] =
         "  -h --help                      Print this\n"
         "     --version                   Print the version\n\n"
         "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by a conflict, 4 not\n"
-        "authorised, 5 verify: the label does not match.\n\n"
+        "authorised, 5 verify: the label or the group does not match.\n\n"
         "See selvolctl(1) for details.\n";
 
 static const Verb *find_verb(const char *name) {
@@ -120,7 +133,7 @@ static int check_usage(const Verb *v, const Args *a) {
                         return refuse_option(v, request_options[i].name);
         if (a->history && v->run != verb_show)
                 return refuse_option(v, "history");
-        if (!a->wait && v->run != verb_relabel)
+        if (!a->wait && v->run != verb_relabel && v->run != verb_chgrp)
                 return refuse_option(v, "no-wait");
         return 0;
 }

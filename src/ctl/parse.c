@@ -66,6 +66,19 @@ int parse_real(const char *s, double *ret) {
         return 0;
 }
 
+int parse_gid(const char *s, gid_t *ret) {
+        unsigned long long number;
+        int r;
+
+        r = parse_u64(s, &number);
+        if (r < 0)
+                return r;
+        if (number >= GID_NONE)
+                return -ERANGE;
+        *ret = (gid_t) number;
+        return 0;
+}
+
 int split_mount_options(const char *s, char ***list) {
         for (;;) {
                 bool quoted = false;

@@ -4,6 +4,7 @@
 
 #include <libsmartcols.h>
 
+#include "basic/gid-util.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/colour.h"
@@ -160,6 +161,11 @@ int table_set_number(Table *t, size_t column, uint64_t value) {
         char *text;
 
         switch (t->columns[column].type) {
+        case CELL_GROUP:
+                if (value == GID_NONE)
+                        return set_cell(t, column, strdup(""), strdup("null"));
+                text = strdup_printf("%" PRIu64, value);
+                break;
         case CELL_NUMBER:
                 text = strdup_printf("%" PRIu64, value);
                 break;
@@ -287,14 +293,16 @@ void table_print_row(const Table *t, size_t row, bool colours) {
         }
 }
 
+static const char *missing_data(CellType type) {
+        return type == CELL_STRING || type == CELL_LIST ? "" : type == CELL_GROUP ? "null" : "0";
+}
+
 static int fill_json_row(const Table *t, size_t row, struct libscols_line *line) {
         for (size_t i = 0; i < t->n_columns; i++) {
                 const char *data = get_cell(t, row, i)->data;
                 int r;
 
-                if (!data && t->columns[i].type != CELL_STRING && t->columns[i].type != CELL_LIST)
-                        data = "0";
-                r = scols_line_set_data(line, i, strempty(data));
+                r = scols_line_set_data(line, i, data ? data : missing_data(t->columns[i].type));
                 if (r < 0)
                         return r;
         }
@@ -303,10 +311,11 @@ static int fill_json_row(const Table *t, size_t row, struct libscols_line *line)
 
 static int render_json(const Table *t, char **ret) {
         static const int types[] = {
-                [CELL_STRING] = SCOLS_JSON_STRING, [CELL_BOOLEAN] = SCOLS_JSON_BOOLEAN,
-                [CELL_NUMBER] = SCOLS_JSON_NUMBER, [CELL_REAL] = SCOLS_JSON_NUMBER,
-                [CELL_TIME] = SCOLS_JSON_NUMBER,   [CELL_DURATION] = SCOLS_JSON_NUMBER,
-                [CELL_JOB] = SCOLS_JSON_NUMBER,    [CELL_LIST] = SCOLS_JSON_ARRAY_STRING,
+                [CELL_STRING] = SCOLS_JSON_STRING,     [CELL_BOOLEAN] = SCOLS_JSON_BOOLEAN,
+                [CELL_NUMBER] = SCOLS_JSON_NUMBER,     [CELL_REAL] = SCOLS_JSON_NUMBER,
+                [CELL_TIME] = SCOLS_JSON_NUMBER,       [CELL_DURATION] = SCOLS_JSON_NUMBER,
+                [CELL_GROUP] = SCOLS_JSON_NUMBER,      [CELL_JOB] = SCOLS_JSON_NUMBER,
+                [CELL_LIST] = SCOLS_JSON_ARRAY_STRING,
         };
         _cleanup_(table_unrefp) struct libscols_table *out = scols_new_table();
 

@@ -16,7 +16,8 @@ typedef enum CellType {
         CELL_REAL,
         CELL_TIME,
         CELL_DURATION,
-        CELL_JOB, /* its number; on D-Bus its object */
+        CELL_GROUP, /* GID_NONE: empty, and null in JSON */
+        CELL_JOB,   /* its number; on D-Bus its object */
         CELL_LIST,
 } CellType;
 

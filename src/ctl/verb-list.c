@@ -9,6 +9,8 @@ const Column volume_columns[VOLUME_COLUMNS] = {
         { "LABEL_STATE", "Label state", "LabelState", .detail = true },
         { "LABEL_CONTEXT", "Label context", "LabelContext", .detail = true },
         { "TAINTED", "Tainted", "Tainted", CELL_BOOLEAN, .detail = true },
+        { "OWNERSHIP_STATE", "Ownership state", "OwnershipState", .detail = true },
+        { "DISK_GROUP", "Group on disk", "FSGroup", CELL_GROUP, .detail = true },
         { "FSTYPE", "File system", "FSType" },
         { "SOURCE", "Source", "Source" },
         { "DRIVER", "Driver", "Driver", .detail = true },
@@ -27,11 +29,11 @@ static int count_holders(const char *key, sd_bus_message *m, void *userdata) {
         if (!streq(key, "Holders"))
                 return 0;
 
-        r = sd_bus_message_enter_container(m, 'v', "a(sssbbt)");
+        r = sd_bus_message_enter_container(m, 'v', "a(" HOLDER_MEMBERS ")");
         if (r >= 0)
-                r = sd_bus_message_enter_container(m, 'a', "(sssbbt)");
+                r = sd_bus_message_enter_container(m, 'a', "(" HOLDER_MEMBERS ")");
         while (r >= 0 && (r = sd_bus_message_at_end(m, false)) == 0) {
-                r = sd_bus_message_skip(m, "(sssbbt)");
+                r = sd_bus_message_skip(m, "(" HOLDER_MEMBERS ")");
                 n++;
         }
         if (r >= 0)

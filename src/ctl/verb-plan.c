@@ -12,11 +12,15 @@ static const Column plan_columns[] = {
         { "MOUNT_OPTIONS", "Mount options", "MountOptions", CELL_LIST },
         { "READ_ONLY", "Read-only", "ReadOnly", CELL_BOOLEAN },
         { "SHARED", "Shared", "Shared", CELL_BOOLEAN },
-        { "ENTRIES", "Files to relabel", "Entries", CELL_NUMBER },
+        { "ENTRIES", "Files to look at", "Entries", CELL_NUMBER },
         { "USEC", "Estimated time", "USec", CELL_DURATION },
         { "RELABEL", "Relabel", "Relabel" },
         { "RELABEL_REASON", "Relabel reason", "RelabelReason" },
         { "RELABEL_TEXT", NULL, "RelabelText" },
+        { "OWNERSHIP", "Ownership", "Ownership" },
+        { "OWNERSHIP_REASON", "Ownership reason", "OwnershipReason" },
+        { "OWNERSHIP_TEXT", NULL, "OwnershipText" },
+        { "FS_GROUP", "Group", "FSGroup", CELL_GROUP },
         { "SELINUX_MODE", "SELinux mode", "SELinuxMode" },
         { "ERROR", "Error", "Error" },
         { "MESSAGE", NULL, "Message" },
@@ -50,6 +54,25 @@ static int read_conflicts(const char *key, sd_bus_message *m, void *userdata) {
         return r < 0 ? r : 1;
 }
 
+static void print_group(const Table *plan) {
+        const char *ownership = table_get(plan, "Ownership"), *group = table_get(plan, "FSGroup");
+
+        if (isempty(ownership))
+                return;
+        if (streq(ownership, "walk"))
+                printf("All its files would be given to group %s.\n", group);
+        else if (streq(ownership, "map"))
+                printf("Its files would be seen in group %s, without being changed.\n", group);
+        else if (streq(ownership, "skip"))
+                printf("Its files belong to group %s already.\n", group);
+        else if (streq(ownership, "option"))
+                printf("Its file system would be mounted for group %s.\n", group);
+        else
+                puts("Its files would not be given to the group.");
+        if (!isempty(table_get(plan, "OwnershipText")))
+                puts(table_get(plan, "OwnershipText"));
+}
+
 static void print_sentence(const char *volume, const Table *plan) {
         _cleanup_free_ char *name = string_escape(volume, 300);
         const char *error = table_get(plan, "Error"), *strategy = table_get(plan, "Strategy"),
@@ -76,6 +99,8 @@ static void print_sentence(const char *volume, const Table *plan) {
                 puts(table_get(plan, "Text"));
         if (!isempty(table_get(plan, "RelabelText")))
                 puts(table_get(plan, "RelabelText"));
+        if (isempty(error))
+                print_group(plan);
 }
 
 static int print_text(const Args *a, const PlanView *v) {

@@ -12,6 +12,8 @@ static const Column holder_columns[] = {
         { "READ_ONLY", .type = CELL_BOOLEAN },
         { "ADOPTED", .type = CELL_BOOLEAN },
         { "SINCE", .type = CELL_TIME },
+        { "FS_GROUP", .type = CELL_GROUP },
+        { "DISK_GROUP", .type = CELL_GROUP },
 };
 
 enum { HISTORY_DETAILS = 8 };
@@ -49,9 +51,9 @@ static int read_holders(const char *key, sd_bus_message *m, void *userdata) {
         if (!streq(key, "Holders"))
                 return 0;
 
-        r = sd_bus_message_enter_container(m, 'v', "a(sssbbt)");
+        r = sd_bus_message_enter_container(m, 'v', "a(" HOLDER_MEMBERS ")");
         if (r >= 0)
-                r = bus_read_structs(m, "sssbbt", s->volume, s->holders);
+                r = bus_read_structs(m, HOLDER_MEMBERS, s->volume, s->holders);
         if (r >= 0)
                 r = sd_bus_message_exit_container(m);
         if (r >= 0)

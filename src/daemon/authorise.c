@@ -18,6 +18,7 @@ static const struct {
         { "AdoptVolume", "org.selvol1.adopt-volume" },
         { "ForgetVolume", "org.selvol1.forget-volume" },
         { "Relabel", "org.selvol1.relabel-volume" },
+        { "ApplyOwnership", "org.selvol1.apply-ownership" },
         { "Cancel", "org.selvol1.cancel-job" },
         { "VerifyLabel", "org.selvol1.verify-label" },
         { "PlanVolume", "org.selvol1.inspect" },

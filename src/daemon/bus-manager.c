@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "basic/log.h"
 #include "core/context.h"
 #include "daemon/authorise.h"
@@ -149,6 +151,36 @@ static int method_relabel(sd_bus_message *call, void *userdata, sd_bus_error *er
         if (r == 0)
                 r = job_start(m, call, OPERATION_RELABEL, &q, NULL, &f);
         return r == 0 ? 1 : refuse(m, r, &f, error);
+}
+
+static int read_chgrp(sd_bus_message *call, Request *q, Failure *f) {
+        const char *volume;
+        int r;
+
+        r = sd_bus_message_read(call, "su", &volume, &q->fs_group);
+        if (r >= 0)
+                r = free_and_strdup(&q->volume, volume);
+        if (r >= 0)
+                r = free_and_strdup(&q->target, "");
+        if (r >= 0)
+                r = bus_read_options(call, OPTIONS_READ_ONLY | OPTIONS_FORCE | OPTIONS_WALK | OPTIONS_TIMEOUT, q,
+                                     NULL, f);
+        if (r == 0)
+                r = volume_id_validate(q->volume, f);
+        if (r == 0 && q->fs_group == GID_NONE)
+                r = failure_set(f, FAILURE_INVALID_OPTION, "%" PRIu32 " is no group.", q->fs_group);
+        return r;
+}
+
+static int method_apply_ownership(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = read_chgrp(call, &q, &f);
+        if (r != 0)
+                return refuse(userdata, r, &f, error);
+        return start(userdata, call, OPERATION_CHGRP, &q, NULL, error);
 }
 
 /* By an id that has been checked. */
@@ -306,6 +338,8 @@ static const sd_bus_vtable manager_vtable[] = {
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Relabel", SD_BUS_ARGS("s", volume, "s", context, "a{sv}", options),
                                 SD_BUS_RESULT("o", job), method_relabel, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ApplyOwnership", SD_BUS_ARGS("s", volume, "u", gid, "a{sv}", options),
+                                SD_BUS_RESULT("o", job), method_apply_ownership, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ForgetVolume", SD_BUS_ARGS("s", volume, "a{sv}", options), SD_BUS_NO_RESULT,
                                 method_forget_volume, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetVolume", SD_BUS_ARGS("s", volume), SD_BUS_RESULT("o", object), method_get_volume,

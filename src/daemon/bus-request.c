@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "daemon/bus-request.h"
 
 typedef struct Option {
@@ -54,7 +56,13 @@ static int read_value(sd_bus_message *m, const Option *o, Failure *f) {
                 return r < 0 ? r : 0;
         case 'u':
                 r = sd_bus_message_read(m, "u", o->target);
-                return r < 0 ? r : 0;
+                if (r < 0)
+                        return r;
+                /* What stands for no group is none, and no number of anything else. */
+                return *(uint32_t *) o->target < UINT32_MAX
+                               ? 0
+                               : failure_set(f, FAILURE_INVALID_OPTION,
+                                             "Option %s does not take the value %" PRIu32 ".", o->name, UINT32_MAX);
         case 'd':
                 r = sd_bus_message_read(m, "d", o->target);
                 return r < 0 ? r : 0;
@@ -122,7 +130,7 @@ static int check_limits(const Request *q, const VerifyOptions *v, Failure *f) {
 
 int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions *verify, Failure *f) {
         int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only, depth = 0,
-            idle = 0, force = 0, r;
+            idle = 0, force = 0, user_namespace = q->user_namespace, r;
         VerifyOptions v = VERIFY_OPTIONS_INIT;
         unsigned seen = 0;
         const Option options[] = {
@@ -137,7 +145,7 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions
                 { "RelabelBy", "s", OPTIONS_RELABEL, &relabel_by, relabel_by_from_string },
                 { "FSType", "s", OPTIONS_MOUNT, &q->fs_type, NULL },
                 { "MountOptions", "as", OPTIONS_MOUNT, &q->mount_options, NULL },
-                { "ReadOnly", "b", OPTIONS_MOUNT, &read_only, NULL },
+                { "ReadOnly", "b", OPTIONS_MOUNT | OPTIONS_READ_ONLY, &read_only, NULL },
                 { "Holder", "s", OPTIONS_LABEL, &q->holder, NULL },
                 { "Driver", "s", OPTIONS_LABEL, &q->driver, NULL },
                 { "VolumeType", "s", OPTIONS_LABEL, &q->volume_type, NULL },
@@ -149,6 +157,11 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions
                 { "SELinuxLevel", "s", OPTIONS_LABEL, &q->level, NULL },
                 { "SELinuxRelabelPolicy", "s", OPTIONS_LABEL, &q->policy, relabel_policy_parse },
                 { "SELinuxMountSupported", "b", OPTIONS_LABEL, &q->selinux_mount_supported, NULL },
+                { "FSGroup", "u", OPTIONS_LABEL | OPTIONS_VERIFY, &q->fs_group, NULL },
+                { "FSGroupPolicy", "s", OPTIONS_LABEL, &q->fs_group_policy, fs_group_policy_from_string },
+                { "FSGroupChangePolicy", "s", OPTIONS_LABEL, &q->fs_group_change_policy,
+                  fs_group_change_policy_from_string },
+                { "UserNamespace", "b", OPTIONS_LABEL, &user_namespace, NULL },
         };
 
         r = sd_bus_message_enter_container(m, 'a', "{sv}");
@@ -169,6 +182,7 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions
         q->access_mode = (AccessMode) access_mode;
         q->relabel_by = (RelabelBy) relabel_by;
         q->read_only = read_only;
+        q->user_namespace = user_namespace;
         q->walk.idle = idle;
         q->walk.force = force;
         if (verify) {

@@ -8,12 +8,13 @@
 /* Which options a method takes. */
 typedef enum OptionSet {
         OPTIONS_TIMEOUT = 1 << 0,
-        OPTIONS_LABEL = 1 << 1,   /* everything about the context, type and driver, and the holder */
-        OPTIONS_MOUNT = 1 << 2,   /* file system type, mount options, read-only */
+        OPTIONS_LABEL = 1 << 1,   /* everything about the context, the group, type and driver, and the holder */
+        OPTIONS_MOUNT = 1 << 2,   /* file system type, mount options */
         OPTIONS_VERIFY = 1 << 3,  /* how deep, how sure */
         OPTIONS_WALK = 1 << 4,    /* how fast */
         OPTIONS_RELABEL = 1 << 5, /* who relabels */
         OPTIONS_FORCE = 1 << 6,
+        OPTIONS_READ_ONLY = 1 << 7,
 } OptionSet;
 
 typedef enum VerifyDepth { VERIFY_ROOT, VERIFY_SAMPLE, VERIFY_FULL, VERIFY_DEPTHS } VerifyDepth;

@@ -60,9 +60,11 @@ PROPERTY_GETTER(get_volume_type, "s", v->volume_type);
 PROPERTY_GETTER(get_access_mode, "s", access_mode_to_string(v->access_mode));
 PROPERTY_GETTER(get_strategy, "s", strategy_to_string(v->strategy));
 PROPERTY_GETTER(get_context, "s", v->context);
-PROPERTY_GETTER(get_label_state, "s", label_state_to_string(v->record.label_state));
+PROPERTY_GETTER(get_label_state, "s", record_state_to_string(v->record.label_state));
 PROPERTY_GETTER(get_label_context, "s", strempty(v->record.context));
 PROPERTY_GETTER(get_tainted, "b", (int) v->record.tainted);
+PROPERTY_GETTER(get_ownership_state, "s", record_state_to_string(v->record.ownership_state));
+PROPERTY_GETTER(get_disk_group, "u", v->record.ownership_state == STATE_UNKNOWN ? GID_NONE : v->record.gid);
 PROPERTY_GETTER(get_last_verified, "t", v->last_verified_usec);
 
 static int get_holders(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -71,12 +73,12 @@ static int get_holders(sd_bus *bus, const char *path, const char *interface, con
         const Holder *h;
         int r;
 
-        r = sd_bus_message_open_container(reply, 'a', "(sssbbt)");
+        r = sd_bus_message_open_container(reply, 'a', "(sssbbtuu)");
         LL_FOREACH (v->holders, h)
                 if (r >= 0)
-                        r = sd_bus_message_append(reply, "(sssbbt)", h->name, h->target,
+                        r = sd_bus_message_append(reply, "(sssbbtuu)", h->name, h->target,
                                                   holder_state_to_string(h->state), (int) h->read_only,
-                                                  (int) h->adopted, h->since_usec);
+                                                  (int) h->adopted, h->since_usec, h->fs_group, h->disk_gid);
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
@@ -166,7 +168,9 @@ static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_PROPERTY("LabelState", "s", get_label_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("LabelContext", "s", get_label_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Tainted", "b", get_tainted, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Holders", "a(sssbbt)", get_holders, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Holders", "a(sssbbtuu)", get_holders, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("OwnershipState", "s", get_ownership_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("FSGroup", "u", get_disk_group, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("LastVerifiedUSec", "t", get_last_verified, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("Job", "o", get_job, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_VTABLE_END,

@@ -8,10 +8,10 @@
 
 /* AdoptVolume:
  *
- *   observe the superblock → inspect the mount → plan → record intent → relabel the files, or mark the volume →
+ *   observe the superblock → inspect the mount → plan → record intent → mark the volume, change the files →
  * record → conclude
  *
- * The files are relabelled where they are, as the mount is there already. */
+ * The files are changed where they are, as the mount is there already. */
 
 static int check_root(Job *job) {
         const char *wanted = job->plan.context, *actual = job->outcome.root_context;
@@ -72,25 +72,32 @@ static void finish(Job *job) {
         job_conclude(job);
 }
 
+static bool changes_files(const Job *job) {
+        return job->plan.relabel_here || job_gives_group(job);
+}
+
 static void marked(Job *job, sd_bus_message *reply) {
         int r = reply ? job_take_record(job, reply) : 0;
 
         if (r < 0)
                 job_fail(job, r);
-        finish(job);
+        if (job->failure.kind == FAILURE_NONE && changes_files(job) && !job->plan.relabel_here)
+                job_change_files(job, job->request.target, finish);
+        else
+                finish(job);
 }
 
 static void mark(Job *job) {
-        if (job->failure.kind != FAILURE_NONE || job->plan.effect == EFFECT_KEEP)
+        if (job->failure.kind != FAILURE_NONE)
                 finish(job);
         else
                 job_call_worker(job, marked, WORKER_MARK, WORKER_MARK_IN, job->request.target,
                                 job->outcome.fact.mount_id, record_effect_to_string(job->plan.effect));
 }
 
-/* A walk ends with the effect on both records. */
-static void prepared(Job *job) {
-        if (job->failure.kind != FAILURE_NONE || job->walk.relabelled == RELABELLED_WALKED) {
+/* A walk over labels ends with the effect on both records; one that was not needed leaves it to be noted. */
+static void relabelled(Job *job) {
+        if (job->failure.kind != FAILURE_NONE || job->walk.labels || job->plan.effect == EFFECT_KEEP) {
                 finish(job);
                 return;
         }
@@ -98,11 +105,22 @@ static void prepared(Job *job) {
         job_then(job, mark);
 }
 
+/* The mount is there, and does to labels what it does, whatever becomes of a walk over groups. */
 static void act(Job *job) {
-        if (job->failure.kind == FAILURE_NONE && job->plan.relabel_here)
-                job_relabel_files(job, job->request.target, prepared);
+        if (job->failure.kind != FAILURE_NONE)
+                finish(job);
+        else if (job->plan.relabel_here)
+                job_change_files(job, job->request.target, relabelled);
+        else if (job->plan.effect == EFFECT_KEEP)
+                job_change_files(job, job->request.target, finish);
         else
                 mark(job);
+}
+
+/* The driver was to give it to the group when it was mounted. If that can't be seen, nobody relies on it. */
+static void check_option(Job *job) {
+        if (job->plan.ownership == OWNERSHIP_OPTION && job->outcome.root_gid != job->plan.fs_group)
+                job->plan.fs_group = GID_NONE;
 }
 
 /* What is only noted needs no intent. What the volume carries is taken over before the effect is noted, which then is
@@ -110,7 +128,8 @@ static void act(Job *job) {
 static void begin(Job *job) {
         int r;
 
-        if (!job->plan.relabel_here && job->plan.effect == EFFECT_KEEP) {
+        check_option(job);
+        if (!changes_files(job) && job->plan.effect == EFFECT_KEEP) {
                 finish(job);
                 return;
         }
@@ -163,7 +182,7 @@ static void inspected(Job *job, sd_bus_message *reply) {
         }
 
         if (!job_make_plan(job, job->outcome.fact.seclabel, &job->outcome.fact)) {
-                if (job->plan.n_conflicts > 0)
+                if (job->failure.kind == FAILURE_CONTEXT_CONFLICT)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
                 job_conclude(job);
                 return;

@@ -46,6 +46,9 @@ int job_keep_share(Job *job) {
 
         job->plan.share = NULL;
         job->share_mount_id = share ? share->mount_id : 0;
+        /* What is adopted is nobody's clone. */
+        job->share_disk_gid =
+                share && holder_is_mapped(share) && job->operation != OPERATION_ADOPT ? share->disk_gid : GID_NONE;
         return free_and_strdup(&job->share_target, share ? share->target : NULL);
 }
 
@@ -64,8 +67,13 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted) {
 
         plan_done(&job->plan);
         r = plan_make(&in, &job->plan, &job->failure);
-        if (r == 0)
+        /* What is staged is a clone of what it is a clone of. */
+        if (r == 0 && job->staged && seclabel >= 0)
+                job->plan.share = NULL;
+        else if (r == 0)
                 r = job_keep_share(job);
+        if (!job_gives_group(job))
+                job->walk.ownership = (OwnershipDecision){ job->plan.ownership, job->plan.ownership_reason };
         if (r < 0)
                 job_fail(job, r);
         return r == 0;
@@ -200,6 +208,8 @@ static Holder *new_holder(Job *job, HolderState state, bool adopted) {
                 .reason = job->plan.reason,
                 .read_only = job->plan.read_only,
                 .relabelled_here = job->plan.relabel_here,
+                .fs_group = job->plan.fs_group,
+                .disk_gid = job->plan.fs_group,
                 .adopted = adopted,
                 .since_usec = now_realtime_usec(),
         };
@@ -243,9 +253,9 @@ void job_revert_holder(Job *job) {
                 return;
         if (h)
                 volume_remove_holder(v, h);
-        /* After a walk it is known that some labels are not what they were, and a mount that was to be adopted stays
+        /* After a walk it is known that some files are not what they were, and a mount that was to be adopted stays
          * and does to them what it does. */
-        if (!job->saved.existed && job->walk.relabelled != RELABELLED_WALKED &&
+        if (!job->saved.existed && !job->walk.labels && !job->walk.groups && !job->walk.mended &&
             (job->operation != OPERATION_ADOPT || job->plan.effect == EFFECT_KEEP)) {
                 commit_removal(m, v);
                 return;
@@ -255,6 +265,19 @@ void job_revert_holder(Job *job) {
         commit_volume(m, v);
 }
 
+gid_t job_disk_gid(const Job *job) {
+        bool known = job->walk.ownership.action == OWNERSHIP_MAP || job->walk.groups;
+
+        if (job->share_disk_gid != GID_NONE)
+                return job->share_disk_gid;
+        return known ? job->walk.disk_gid : job->plan.fs_group;
+}
+
+void job_note_group(const Job *job, Holder *h) {
+        h->fs_group = job->plan.fs_group;
+        h->disk_gid = job_disk_gid(job);
+}
+
 void job_record_outcome(Job *job, Holder *h) {
         Volume *v = volumes_find(&job->manager->volumes, job->request.volume);
 
@@ -262,6 +285,7 @@ void job_record_outcome(Job *job, Holder *h) {
         h->strategy = job->plan.strategy;
         h->reason = job->plan.reason;
         h->relabelled_here = job->plan.relabel_here;
+        job_note_group(job, h);
         h->mount_id = job->outcome.fact.mount_id;
         v->inodes_used = job->outcome.inodes_used;
         if (job->plan.strategy == STRATEGY_CONTEXT_MOUNT || job->plan.relabel_here)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "core/worker-protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
@@ -11,9 +13,10 @@
  *
  *   observe → plan → (plan: conclude) → record intent → mount → record outcome → conclude
  *
- * Where the service may have to relabel, the mount is made in two halves, so that nobody sees it before it is right:
+ * Where the service may have to relabel, or to give the files to a group, the mount is made in two halves, so that
+ * nobody sees it before it is right:
  *
- *   … → stage → relabel the files (job-label.c) → publish → …
+ *   … → stage → change the files (job-files.c) → publish → …
  *
  * A call that repeats what is done already is confirmed by a look at the target instead. */
 
@@ -123,12 +126,30 @@ static void publish(Job *job) {
 }
 
 static void prepared(Job *job) {
-        if (job->failure.kind != FAILURE_NONE) {
+        Volume *v = job_volume(job);
+        Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+
+        if (!h)
+                job_fail(job, -EBADMSG);
+        if (job->failure.kind != FAILURE_NONE || !h) {
                 conclude_reverted(job);
                 return;
         }
+        job_note_group(job, h);
+        commit_volume(job->manager, v);
         job_apply_effect(job);
         job_then(job, publish);
+}
+
+/* A superblock that was mounted before keeps its group, whatever the options say. */
+static int check_group_option(Job *job) {
+        if (job->plan.ownership != OWNERSHIP_OPTION || job->outcome.root_gid == job->plan.fs_group)
+                return 0;
+        return failure_set(&job->failure, FAILURE_GROUP_CONFLICT,
+                           "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
+                           ": somebody else may have the "
+                           "file system mounted. Unmount it there first, or use FSGroupPolicy=File.",
+                           job->request.volume, job->plan.fs_group, job->outcome.root_gid);
 }
 
 static void staged(Job *job, sd_bus_message *reply) {
@@ -143,13 +164,14 @@ static void staged(Job *job, sd_bus_message *reply) {
                 r = -ECANCELED; /* the failure is known */
         if (r >= 0)
                 r = job_take_record(job, reply);
-        if (r < 0) {
-                job_fail(job, r);
+        if (r == 0)
+                r = check_group_option(job);
+        if (r != 0) {
+                if (r < 0)
+                        job_fail(job, r);
                 conclude_reverted(job);
-        } else if (job->plan.relabel_here)
-                job_relabel_files(job, "", prepared);
-        else
-                prepared(job);
+        } else
+                job_change_files(job, "", prepared);
 }
 
 static int append_call(Job *job, sd_bus_message *call) {
@@ -190,6 +212,17 @@ static void conclude_refused(Job *job) {
         job_conclude(job);
 }
 
+static void foretell(Job *job) {
+        int r = job_foretell_change(job);
+
+        if (r < 0)
+                job_fail(job, r);
+        if (r > 0)
+                conclude_refused(job);
+        else
+                job_conclude(job);
+}
+
 /* Nobody is to see a volume while it is relabelled under another name. */
 static bool check_and_plan(Job *job) {
         int r = job->operation == OPERATION_MOUNT ? job_check_walks(job) : 0;
@@ -206,19 +239,18 @@ static void observed(Job *job, sd_bus_message *reply) {
         }
 
         if (!check_and_plan(job)) {
-                if (job->operation == OPERATION_MOUNT && job->plan.n_conflicts > 0)
+                if (job->operation == OPERATION_MOUNT && job->failure.kind == FAILURE_CONTEXT_CONFLICT)
                         notify_context_conflict(job->manager, job->request.volume, &job->plan);
                 conclude_refused(job);
                 return;
         }
         if (job->operation == OPERATION_PLAN) {
-                if (job->plan.relabel_here)
-                        job_foretell_relabel(job);
-                job_conclude(job);
+                foretell(job);
                 return;
         }
         /* That the file system keeps no labels may turn out to be wrong. */
-        job->staged = job->request.relabel_by == RELABEL_BY_SERVICE && job->plan.strategy != STRATEGY_CONTEXT_MOUNT;
+        job->staged = job->plan.ownership != OWNERSHIP_NONE ||
+                      (job->request.relabel_by == RELABEL_BY_SERVICE && job->plan.strategy != STRATEGY_CONTEXT_MOUNT);
         if (job_record_holder(job, HOLDER_MOUNTING, false))
                 job_then(job, act);
         else
@@ -240,6 +272,7 @@ static int plan_from_record(Job *job, const Volume *v, const Holder *h) {
                 .runtime_flag = runtime_flag(h->strategy, h->relabelled_here),
                 .read_only = h->read_only,
                 .relabel_here = h->relabelled_here,
+                .fs_group = h->fs_group,
                 .context = strdup(h->strategy == STRATEGY_NONE ? "" : v->context),
                 .text = strdup(plan_reason_text(h->reason)),
         };

@@ -151,6 +151,8 @@ void job_object_end(JobObject *o) {
         /* Without memory they are empty. */
         o->error = strdup(job->failure.kind != FAILURE_NONE ? strempty(job->failure.message) : "");
         o->context = strdup(strempty(running_context(job)));
+        o->fs_group = job->plan.context ? job->plan.fs_group : GID_NONE;
+        o->disk_gid = o->fs_group == GID_NONE ? GID_NONE : job_disk_gid(job);
         o->walk = job->walk;
         o->walk.expected_end_usec = 0;
         o->walk.target = NULL;

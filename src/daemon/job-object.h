@@ -19,10 +19,11 @@ struct JobObject {
         uint64_t id;
         Operation operation;
         char *volume;
-        char *context;         /* when it has ended; until then it is the job's */
-        uint64_t started_usec; /* since the epoch */
-        uint64_t ended_usec;   /* monotonic */
-        bool announced;        /* it walks: its beginning was told, its end will be, and it is kept */
+        char *context;            /* when it has ended; until then it is the job's */
+        gid_t fs_group, disk_gid; /* likewise */
+        uint64_t started_usec;    /* since the epoch */
+        uint64_t ended_usec;      /* monotonic */
+        bool announced;           /* it walks: its beginning was told, its end will be, and it is kept */
         FailureKind result;
         char *error;            /* what a failure says, when it has ended */
         Walk walk;              /* likewise */

@@ -11,14 +11,17 @@
 void walk_done(Walk *w) {
         walk_result_done(&w->result);
         free(w->text);
+        free(w->why);
         *w = (Walk){ 0 };
 }
 
 /* The counts are no snapshot, and an entry that others keep changing is changed more than once: none bounds another.
  * But none is turned back. */
 static bool counts_are_possible(const WalkCounts *before, const WalkCounts *c) {
-        const uint64_t now[] = { c->done, c->changed, c->mismatched, c->failed, c->skipped, c->unsettled };
-        const uint64_t then[] = { before->done,   before->changed, before->mismatched,
+        const uint64_t now[] = {
+                c->done, c->changed, c->mismatched, c->misowned, c->failed, c->skipped, c->unsettled
+        };
+        const uint64_t then[] = { before->done,   before->changed, before->mismatched, before->misowned,
                                   before->failed, before->skipped, before->unsettled };
 
         for (size_t i = 0; i < ELEMENTSOF(now); i++)

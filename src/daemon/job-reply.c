@@ -61,6 +61,32 @@ static int append_relabel(const Walk *w, bool planned, sd_bus_message *reply) {
         return r;
 }
 
+/* "walk", "map" and so on of a plan, "walked", "mapped" of what was done. The groups are 4294967295 where files have
+ * been given to none. */
+static int append_ownership(const Walk *w, gid_t fs_group, bool planned, sd_bus_message *reply) {
+        static const char *const done[OWNERSHIP_ACTIONS] = {
+                [OWNERSHIP_NONE] = "none",  [OWNERSHIP_OPTION] = "option", [OWNERSHIP_SKIP] = "skipped",
+                [OWNERSHIP_MAP] = "mapped", [OWNERSHIP_WALK] = "walked",
+        };
+        OwnershipAction action = w->ownership.action;
+        bool asked = w->ownership.reason != OWNERSHIP_NOT_ASKED;
+        int r;
+
+        r = bus_append_option(reply, "Ownership", "s",
+                              !asked    ? ""
+                              : planned ? ownership_action_to_string(action)
+                                        : done[action]);
+        if (r >= 0)
+                r = bus_append_option(reply, "OwnershipReason", "s", ownership_reason_to_string(w->ownership.reason));
+        if (r >= 0)
+                r = bus_append_option(reply, "OwnershipText", "s", ownership_reason_text(w->ownership.reason));
+        if (r >= 0 && w->why)
+                r = bus_append_option(reply, "OwnershipDetail", "s", w->why);
+        if (r >= 0)
+                r = bus_append_option(reply, "FSGroup", "u", fs_group);
+        return r;
+}
+
 static int append_job(const Job *job, sd_bus_message *reply) {
         _cleanup_free_ char *path = NULL;
 
@@ -68,6 +94,20 @@ static int append_job(const Job *job, sd_bus_message *reply) {
                 return 0;
         path = job_bus_path(job->object->id);
         return path ? bus_append_option(reply, "Job", "o", path) : -ENOMEM;
+}
+
+/* Both groups, which differ if the mount is idmapped. */
+static int append_owned(Job *job, const Volume *v, sd_bus_message *reply) {
+        const Holder *h = v ? volume_find_holder(v, job->request.target) : NULL;
+        int r;
+
+        r = append_ownership(&job->walk, job->plan.fs_group, false, reply);
+        if (r >= 0)
+                r = bus_append_option(reply, "DiskGroup", "u", h ? h->disk_gid : GID_NONE);
+        if (r >= 0 && v)
+                r = bus_append_option(reply, "OwnershipState", "s",
+                                      record_state_to_string(v->record.ownership_state));
+        return r;
 }
 
 int job_mount_append(Job *job, sd_bus_message *reply) {
@@ -86,11 +126,13 @@ int job_mount_append(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "MountId", "t", job->outcome.fact.mount_id);
         if (r >= 0 && v)
-                r = bus_append_option(reply, "LabelState", "s", label_state_to_string(v->record.label_state));
+                r = bus_append_option(reply, "LabelState", "s", record_state_to_string(v->record.label_state));
         if (r >= 0 && v)
                 r = bus_append_option(reply, "Tainted", "b", (int) v->record.tainted);
         if (r >= 0)
                 r = append_relabel(&job->walk, false, reply);
+        if (r >= 0)
+                r = append_owned(job, v, reply);
         if (r >= 0)
                 r = append_counts(&job->walk, reply);
         if (r >= 0)
@@ -120,6 +162,11 @@ static int append_conflicts(Job *job, sd_bus_message *reply) {
         return r;
 }
 
+/* A plan that was refused before it was made has none. */
+static gid_t planned_group(const Plan *p) {
+        return p->context ? p->fs_group : GID_NONE;
+}
+
 int job_plan_append(Job *job, sd_bus_message *reply) {
         const Plan *p = &job->plan;
         int r;
@@ -138,6 +185,8 @@ int job_plan_append(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = append_relabel(&job->walk, true, reply);
         if (r >= 0)
+                r = append_ownership(&job->walk, planned_group(p), true, reply);
+        if (r >= 0)
                 r = append_conflicts(job, reply);
         if (r >= 0 && job->refusal.kind != FAILURE_NONE)
                 r = bus_append_option(reply, "Error", "s", failure_kind_to_string(job->refusal.kind));
@@ -155,7 +204,7 @@ int job_unmount_append(Job *job, sd_bus_message *reply) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-int job_relabel_append(Job *job, sd_bus_message *reply) {
+int job_change_append(Job *job, sd_bus_message *reply) {
         _cleanup_free_ char *path = job_bus_path(job->object->id);
 
         return path ? sd_bus_message_append(reply, "o", path) : -ENOMEM;
@@ -182,6 +231,8 @@ static int append_verified(const Walk *w, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "EntriesMismatched", "t", c->mismatched);
         if (r >= 0)
+                r = bus_append_option(reply, "EntriesMisowned", "t", c->misowned);
+        if (r >= 0)
                 r = bus_append_option(reply, "EntriesFailed", "t", c->failed);
         if (r >= 0)
                 r = append_issues(w, "Mismatches", reply);
@@ -206,6 +257,8 @@ int job_verify_append(Job *job, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "Depth", "s", verify_depth_to_string(job->verify.depth));
         if (r >= 0)
+                r = bus_append_option(reply, "FSGroup", "u", job->expected_gid);
+        if (r >= 0)
                 r = bus_append_option(reply, "SELinuxMode", "s", manager_selinux_mode(job->manager));
         if (r >= 0)
                 r = append_verified(w, reply);
@@ -214,12 +267,16 @@ int job_verify_append(Job *job, sd_bus_message *reply) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-static int append_relabelled(const JobObject *o, sd_bus_message *reply) {
+static int append_changed(const JobObject *o, sd_bus_message *reply) {
         const Walk *w = &o->walk;
         const WalkCounts *c = &w->result.counts;
         int r;
 
         r = append_relabel(w, false, reply);
+        if (r >= 0)
+                r = append_ownership(w, o->fs_group, false, reply);
+        if (r >= 0)
+                r = bus_append_option(reply, "DiskGroup", "u", o->disk_gid);
         if (r >= 0)
                 r = append_counts(w, reply);
         if (r >= 0)
@@ -239,7 +296,7 @@ int job_object_append(const JobObject *o, sd_bus_message *reply) {
         if (r >= 0)
                 r = bus_append_option(reply, "DurationUSec", "t", w->duration_usec);
         if (r >= 0 && o->operation != OPERATION_VERIFY)
-                r = append_relabelled(o, reply);
+                r = append_changed(o, reply);
         if (r >= 0 && o->operation == OPERATION_VERIFY) {
                 r = bus_append_option(reply, "Matches", "b", (int) w->result.matches);
                 if (r >= 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
 #include <utlist.h>
 
 #include "basic/time-util.h"
@@ -18,19 +19,23 @@ static const char *const verify_depth_table[VERIFY_DEPTHS] = {
 };
 DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
 
-/* The volume that is looked at, or part of it, not through a context that covers the labels on disk. */
-static Volume *find_plain_volume(const Job *job) {
-        Volume *v = job_volume(job);
+/* The volume that is looked at, or part of it, and the holder through whose mount; either may be NULL. */
+typedef struct Above {
+        Volume *volume;
+        const Holder *holder;
+} Above;
 
-        if (!v)
-                (void) volumes_find_above(&job->manager->volumes, job->request.target, &v);
-        return v && v->strategy != STRATEGY_CONTEXT_MOUNT ? v : NULL;
+static Above find_above(const Job *job) {
+        Above above = { 0 };
+
+        above.holder = volumes_find_above(&job->manager->volumes, job->request.target, &above.volume);
+        return above;
 }
 
 /* It may have gone since, or is somebody else's; what the volume says is older than what is known here then. */
 static void marked(Job *job, sd_bus_message *reply) {
         if (!reply) {
-                record_not_marked(job->manager, find_plain_volume(job), strempty(job->failure.message));
+                record_not_marked(job->manager, find_above(job).volume, strempty(job->failure.message));
                 /* What was found is an answer all the same. */
                 if (!job->stopped)
                         failure_done(&job->failure);
@@ -39,43 +44,64 @@ static void marked(Job *job, sd_bus_message *reply) {
 }
 
 static void mark(Job *job) {
-        Volume *v = find_plain_volume(job), *above = NULL;
-        const Holder *h = volumes_find_above(&job->manager->volumes, job->request.target, &above);
+        Above above = find_above(job);
+        const Holder *h = above.holder;
 
-        if (h && above == v && h->state == HOLDER_MOUNTED && job->failure.kind == FAILURE_NONE)
+        if (h && h->state == HOLDER_MOUNTED && job->failure.kind == FAILURE_NONE)
                 job_call_worker(job, marked, WORKER_MARK, WORKER_MARK_IN, h->target, h->mount_id,
-                                record_effect_to_string(EFFECT_FORGET));
+                                record_effect_to_string(job->verify_effect));
         else {
-                record_not_marked(job->manager, v,
+                record_not_marked(job->manager, above.volume,
                                   job->failure.kind != FAILURE_NONE ? strempty(job->failure.message)
                                                                     : "it is not mounted any more");
                 job_conclude(job);
         }
 }
 
-/* A wrong root is seen at the next mount, whatever the record says. */
-static bool is_only_root(const Job *job) {
-        Volume *v = NULL;
-        const Holder *h = volumes_find_above(&job->manager->volumes, job->request.target, &v);
+/* A wrong root is seen at the next mount, whatever the record says. And a context covers the labels on disk. */
+static bool breaks_label_promise(const Job *job, const Above *above) {
+        const VolumeRecord *record = &above->volume->record;
+        bool only_root = job->verify.depth == VERIFY_ROOT &&
+                         (!above->holder || streq(above->holder->target, job->request.target));
 
-        return job->verify.depth == VERIFY_ROOT && (!h || streq(h->target, job->request.target));
+        return job->walk.result.counts.mismatched > 0 && !only_root &&
+               above->volume->strategy != STRATEGY_CONTEXT_MOUNT && record->label_state == STATE_COMPLETE &&
+               streq_ptr(record->context, job->expected);
 }
 
-/* The record promised that all labels are right, and a relabel would have been skipped on its word, here, and
- * wherever the volume goes. */
-static bool break_promise(Job *job) {
-        Volume *v = find_plain_volume(job);
+static gid_t recorded_group(const Above *above) {
+        /* An option of the file system gives all files a group, and modes that are nobody's business. */
+        if (!above->volume || above->volume->record.ownership_state == STATE_UNKNOWN)
+                return GID_NONE;
+        return above->holder && above->holder->fs_group != GID_NONE ? above->holder->fs_group
+                                                                    : above->volume->record.gid;
+}
 
-        if (is_only_root(job) || !v || v->record.label_state != LABEL_COMPLETE ||
-            !streq_ptr(v->record.context, job->expected))
+static bool breaks_group_promise(const Job *job, const Above *above) {
+        return job->walk.result.counts.misowned > 0 && above->volume->record.ownership_state == STATE_COMPLETE &&
+               job->expected_gid == recorded_group(above);
+}
+
+/* The record promised that all files are right, and a walk would have been skipped on its word, here, and wherever
+ * the volume goes. */
+static bool break_promise(Job *job) {
+        Above above = find_above(job);
+        bool labels, groups;
+
+        if (!above.volume)
                 return false;
-        record_promise_broken(job->manager, v);
-        (void) volume_record_apply(&v->record, EFFECT_FORGET);
-        commit_volume(job->manager, v);
+        labels = breaks_label_promise(job, &above);
+        groups = breaks_group_promise(job, &above);
+        if (!labels && !groups)
+                return false;
+        job->verify_effect = !groups ? EFFECT_FORGET : !labels ? EFFECT_DISOWN : EFFECT_DISTRUST;
+        record_promise_broken(job->manager, above.volume, job->verify_effect, "seen by a look at the files");
+        (void) volume_record_apply(&above.volume->record, job->verify_effect);
+        commit_volume(job->manager, above.volume);
         return true;
 }
 
-static char *describe(const Job *job) {
+static char *describe_labels(const Job *job) {
         const WalkResult *w = &job->walk.result;
         unsigned long long done = w->counts.done, mismatched = w->counts.mismatched, failed = w->counts.failed;
 
@@ -96,6 +122,19 @@ static char *describe(const Job *job) {
                 done, job->verify.share, w->miss_probability);
 }
 
+static char *describe(const Job *job) {
+        unsigned long long misowned = job->walk.result.counts.misowned;
+        _cleanup_free_ char *labels = describe_labels(job);
+
+        if (!labels || job->expected_gid == GID_NONE)
+                return TAKE_PTR(labels);
+        return misowned > 0
+                       ? strdup_printf("%s %llu have another group than %" PRIu32 ", or a mode that keeps it out.",
+                                       labels, misowned, job->expected_gid)
+                       : strdup_printf("%s They have group %" PRIu32 ", and a mode that lets it in.", labels,
+                                       job->expected_gid);
+}
+
 /* What the worker says has to fit together: a match is a match of everything. */
 static int take_result(Job *job, sd_bus_message *reply) {
         _cleanup_(walk_result_done) WalkResult result = { 0 };
@@ -106,6 +145,7 @@ static int take_result(Job *job, sd_bus_message *reply) {
                 return r;
         if (result.counts.changed > 0 || result.counts.skipped > 0 || result.counts.unsettled > 0 ||
             (result.matches && (result.counts.mismatched > 0 || result.counts.failed > 0)) ||
+            (result.counts.misowned > 0 && job->expected_gid == GID_NONE) ||
             (result.matches && !streq(result.actual, job->expected)))
                 return -EBADMSG;
         return walk_take_result(&job->walk, &result);
@@ -133,11 +173,11 @@ static void verified(Job *job, sd_bus_message *reply) {
         else if (w->matches && v && streq(v->context, job->expected)) {
                 v->last_verified_usec = now_realtime_usec();
                 commit_volume(job->manager, v);
-        } else if (w->counts.mismatched > 0 && break_promise(job)) {
-                job_then(job, mark);
-                return;
         }
-        job_conclude(job);
+        if (r >= 0 && break_promise(job))
+                job_then(job, mark);
+        else
+                job_conclude(job);
 }
 
 static const Holder *find_mounted(const Volume *v) {
@@ -183,6 +223,8 @@ static int resolve(Job *job) {
                                    "No context is recorded for it: pass the one that is expected.");
         if (v && job->verify.depth == VERIFY_FULL)
                 job->walk.total = v->inodes_used;
+        if (job->verify.depth != VERIFY_ROOT)
+                job->expected_gid = q->fs_group != GID_NONE ? q->fs_group : recorded_group(&(Above){ v, h });
         return free_and_strdup(&job->expected, isempty(q->context) ? v->context : q->context);
 }
 
@@ -196,7 +238,7 @@ static int look(Job *job) {
         if (r >= 0)
                 r = sd_bus_message_append(call, WORKER_VERIFY_IN, job->request.target, job->expected,
                                           verify_depth_to_string(v->depth), v->confidence, v->share, o->threads,
-                                          o->entries_per_sec, (int) o->idle);
+                                          o->entries_per_sec, (int) o->idle, job->expected_gid);
         if (r < 0)
                 return r;
         if (v->depth == VERIFY_ROOT)

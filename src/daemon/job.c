@@ -12,6 +12,7 @@
 static const char *const operation_table[OPERATIONS] = {
         [OPERATION_MOUNT] = "mount",     [OPERATION_PLAN] = "plan",     [OPERATION_ADOPT] = "adopt",
         [OPERATION_UNMOUNT] = "unmount", [OPERATION_VERIFY] = "verify", [OPERATION_RELABEL] = "relabel",
+        [OPERATION_CHGRP] = "chgrp",
 };
 DEFINE_STRING_TABLE(operation, Operation);
 
@@ -25,7 +26,8 @@ static const struct {
         [OPERATION_ADOPT] = { job_adopt_begin, job_mount_append, true },
         [OPERATION_UNMOUNT] = { job_unmount_begin, job_unmount_append, true },
         [OPERATION_VERIFY] = { job_verify_begin, job_verify_append, false },
-        [OPERATION_RELABEL] = { job_relabel_begin, job_relabel_append, true },
+        [OPERATION_RELABEL] = { job_change_begin, job_change_append, true },
+        [OPERATION_CHGRP] = { job_change_begin, job_change_append, true },
 };
 
 static void saved_volume_done(SavedVolume *s) {
@@ -173,22 +175,32 @@ static Job *find_in_the_way(Manager *m, const Request *q) {
 }
 
 static bool verify_equal(const Job *job, const Request *q, const VerifyOptions *verify) {
-        return streq(job->request.context, q->context) && job->verify.depth == verify->depth &&
-               job->verify.confidence == verify->confidence && job->verify.share == verify->share;
+        return streq(job->request.context, q->context) && job->request.fs_group == q->fs_group &&
+               job->verify.depth == verify->depth && job->verify.confidence == verify->confidence &&
+               job->verify.share == verify->share;
 }
 
-/* The one that does just what is asked for, and can still give its answer. Relabel has an answer from its beginning
- * to its end, and how fast it goes is for the first to say. */
+/* Relabel and ApplyOwnership have an answer from their beginning to their end. */
+static bool is_answered_early(Operation operation) {
+        return operation == OPERATION_RELABEL || operation == OPERATION_CHGRP;
+}
+
+static bool change_equal(const Job *job, const Request *q) {
+        return streq_ptr(job->request.context, q->context) && job->request.fs_group == q->fs_group &&
+               job->request.read_only == q->read_only;
+}
+
+/* The one that does just what is asked for, and can still give its answer. How fast a walk goes is for the first to
+ * say. */
 static Job *find_same(Manager *m, Operation operation, const Request *q, const VerifyOptions *verify) {
         Job *job;
 
         DL_FOREACH (m->jobs, job) {
                 if (job->operation != operation || !streq(job->request.volume, q->volume) ||
-                    (job->answered && (operation != OPERATION_RELABEL || job->concluded || job->stopped)))
+                    (job->answered && (!is_answered_early(operation) || job->concluded || job->stopped)))
                         continue;
                 /* What is forced serves all, but what may yet be skipped doesn't serve who forces. */
-                if (operation == OPERATION_RELABEL
-                            ? streq(job->request.context, q->context) && (job->request.walk.force || !q->walk.force)
+                if (is_answered_early(operation) ? change_equal(job, q) && (job->request.walk.force || !q->walk.force)
                     : operation == OPERATION_VERIFY
                             ? verify->depth != VERIFY_ROOT && verify_equal(job, q, verify)
                             : operations[operation].changes && request_equal(&job->request, q))
@@ -250,12 +262,11 @@ static int busy_failure(const Job *running, Operation operation, const Request *
                 return failure_set(f, FAILURE_BUSY,
                                    "%s: %s is running at the target for volume %s; call again when it has ended%s.",
                                    q->volume, name, running->request.volume, end);
-        if (operation == OPERATION_RELABEL && running->operation == OPERATION_RELABEL && q->walk.force &&
-            streq(running->request.context, q->context))
+        if (is_answered_early(operation) && running->operation == operation && q->walk.force &&
+            change_equal(running, q))
                 return failure_set(f, FAILURE_BUSY,
-                                   "%s: the same relabel is running, but without Force; call again when it has "
-                                   "ended%s.",
-                                   q->volume, end);
+                                   "%s: the same %s is running, but without Force; call again when it has ended%s.",
+                                   q->volume, name, end);
         return failure_set(f, FAILURE_BUSY, "%s: %s is running for another request; call again when it has ended%s.",
                            q->volume, name, end);
 }
@@ -295,6 +306,8 @@ int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *re
                 .operation = operation,
                 .request = REQUEST_INIT,
                 .started_usec = now_monotonic_usec(),
+                .share_disk_gid = GID_NONE,
+                .expected_gid = GID_NONE,
         };
         DL_APPEND(m->jobs, job);
         m->n_jobs++;

@@ -14,6 +14,7 @@ typedef enum Operation {
         OPERATION_UNMOUNT,
         OPERATION_VERIFY,
         OPERATION_RELABEL,
+        OPERATION_CHGRP,
         OPERATIONS,
 } Operation;
 DECLARE_STRING_TABLE(operation, Operation);
@@ -47,11 +48,19 @@ typedef enum Relabelled {
 } Relabelled;
 DECLARE_STRING_TABLE(relabelled, Relabelled);
 
-/* A walk over all files of a volume, to relabel or to verify them. */
+/* A walk over all files of a volume, to change or to verify them, or what is done instead. */
 typedef struct Walk {
         Relabelled relabelled;
         RelabelReason reason; /* unless RELABELLED_NOT */
-        bool complete;        /* it went over all files that it may touch, and all went well */
+        OwnershipDecision ownership;
+        gid_t gid;      /* with OWNERSHIP_MAP and WALK: the group that a walk gives to files, as the mount shows it */
+        gid_t disk_gid; /* likewise: the one that they have on disk, or get */
+        char *why;      /* of the ownership: what the worker said; may be NULL */
+        bool labels;    /* it changes labels */
+        bool groups;    /* it changes groups */
+        bool mending;   /* they have the group on disk, and get the modes for it, before it is shown as another */
+        bool mended;
+        bool complete; /* it went over all files that it may touch, and all went well */
         bool blind;
         const char *target;         /* of the mount that is walked, "" for the staged one; only to begin with */
         uint64_t generation;        /* of the volume's record, likewise */
@@ -71,9 +80,11 @@ struct Job {
         JobObject *object; /* NULL for what only looks */
         Operation operation;
         Request request;
-        char *expected;         /* verify: the context, found out */
-        VerifyOptions verify;   /* likewise */
-        sd_bus_message **calls; /* that this job answers */
+        char *expected;             /* verify: the context, found out */
+        gid_t expected_gid;         /* likewise; GID_NONE: groups don't matter */
+        VerifyOptions verify;       /* likewise */
+        RecordEffect verify_effect; /* of what was found on the record */
+        sd_bus_message **calls;     /* that this job answers */
         size_t n_calls;
         char *caller;
         uint64_t started_usec; /* monotonic */
@@ -92,7 +103,8 @@ struct Job {
         Plan plan; /* without plan.share, which belongs to the record: */
         char *share_target;
         uint64_t share_mount_id;
-        Failure refusal; /* plan: why a mount would be refused */
+        gid_t share_disk_gid; /* of a mount that shows the plan's group in its place; otherwise GID_NONE */
+        Failure refusal;      /* plan: why a mount would be refused */
         SavedVolume saved;
         Walk walk;
         bool acting;       /* the worker may have changed something */
@@ -109,7 +121,8 @@ struct Job {
 };
 
 /* Starts a job for a call that has been authorised, or lets it join the one that does just this. The request is taken
- * over; for a verify and a Relabel its context is the one expected or wanted, "" for the recorded one; verify is NULL
+ * over; for a verify and a Relabel its context is the one expected or wanted, "" for the recorded one, for an
+ * ApplyOwnership its group the one wanted; verify is NULL
  * for all others. Returns 0; -ENOMEM; or BUSY, LIMIT_REACHED, STORE_FAILED. */
 int job_start(Manager *m, sd_bus_message *call, Operation operation, Request *request, const VerifyOptions *verify,
               Failure *f);
@@ -162,8 +175,9 @@ void job_unmount_resume(Job *job);
 int job_unmount_append(Job *job, sd_bus_message *reply);
 void job_verify_begin(Job *job);
 int job_verify_append(Job *job, sd_bus_message *reply);
-void job_relabel_begin(Job *job);
-int job_relabel_append(Job *job, sd_bus_message *reply);
+/* Also ApplyOwnership: */
+void job_change_begin(Job *job);
+int job_change_append(Job *job, sd_bus_message *reply);
 
 /* job-holder.c: what mount and adopt share. */
 
@@ -183,28 +197,50 @@ bool job_make_plan(Job *job, int seclabel, const MountFact *mounted);
 Holder *job_record_holder(Job *job, HolderState state, bool adopted);
 /* Takes the recorded holder back, and the volume too if the job made it and nothing was learnt of it. */
 void job_revert_holder(Job *job);
+/* The group that files have, or get, on disk where they have the plan's to the holder. */
+gid_t job_disk_gid(const Job *job);
+/* Notes both: before anyone sees the mount, as it would be taken for one that swaps nothing otherwise. */
+void job_note_group(const Job *job, Holder *h);
 /* Notes the outcome of a mount in the record. */
 void job_record_outcome(Job *job, Holder *h);
 
-/* job-label.c: what is known of a volume's labels. */
+/* job-record.c: what is known of a volume's files. */
 
-/* What the mount still does to it: a walk has taken the plan's effect into account. */
+/* What the mount still does to it: a walk over labels has taken the plan's effect into account. */
 RecordEffect job_effect(const Job *job);
 /* Notes that, if it has not been noted. */
 void job_apply_effect(Job *job);
 /* Reads what the volume carries and brings the store in line with it. Returns 0, a negative errno. */
 int job_take_record(Job *job, sd_bus_message *reply);
 int job_take_record_text(Job *job, RecordFound found, const char *text);
-/* After job_take_record(), and with job->outcome of the mount to be walked: relabels all files of the mount at target
- * ("": the one that is staged) to the plan's context, unless it is known that there is nothing to do, or another job
- * has the file system (BUSY). Continues with done, job->walk says which it was. The record says partial, durably,
- * before the worker is called, and when done is, not yet durably, what the volume says: complete, with the plan's
- * effect applied, or partial still if entries had to be left alone. */
-void job_relabel_files(Job *job, const char *target, JobCallback done);
-/* Whether another job relabels what has the same source: BUSY; 0; -ENOMEM. */
+/* Before and after a walk. After it the volume's record is as far as the worker could take it, and newer than ours,
+ * or ours still: it is taken over, and what others do is applied. A volume that keeps none has ours only. Both return
+ * 0 or a negative errno. */
+int job_begin_record(Job *job);
+int job_finish_record(Job *job, RecordFound found, const char *text);
+
+/* job-files.c: what is done to them. */
+
+/* Whether the plan has a group for them, so that a walk, or a swap, may be needed. */
+static inline bool job_gives_group(const Job *job) {
+        return job->plan.ownership == OWNERSHIP_WALK || job->plan.ownership == OWNERSHIP_MAP;
+}
+/* Whether the walk that is next, or under way, changes labels. A second one has no need to. */
+static inline bool job_walks_labels(const Job *job) {
+        return job->walk.labels && !job->walk.mended;
+}
+
+/* After job_take_record(), and with job->outcome of the mount at target ("": the one that is staged): gives all files
+ * the plan's context and group, as far as it isn't known that they have them, by a walk, or, of a group, by idmapping
+ * what is staged. Not if another job has the file system (BUSY), or a holder the files in another group
+ * (GROUP_CONFLICT). Continues with done, job->walk says which it was. The record says partial, durably, before the
+ * worker is called, and when done is, not yet durably, what the volume says: complete, with the plan's effect applied
+ * to labels that were walked over, or partial still if entries had to be left alone. */
+void job_change_files(Job *job, const char *target, JobCallback done);
+/* Whether another job walks over the same file system: BUSY; 0; -ENOMEM. */
 int job_check_walks(Job *job);
-/* As job_relabel_files(), decided from the record alone, for a plan. */
-void job_foretell_relabel(Job *job);
+/* As job_change_files(), decided from the record alone, for a plan. Returns 0, -ENOMEM, GROUP_CONFLICT. */
+int job_foretell_change(Job *job);
 
 /* Checks what the worker says of a walk that runs (or, total being NULL, has ended) and takes it over. Returns
  * 0, or -EBADMSG if that can't be. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "core/messages.h"
@@ -11,6 +13,9 @@ static const char *const storage_operation[OPERATIONS] = {
         [OPERATION_UNMOUNT] = "volume_unmount", [OPERATION_VERIFY] = "volume_verify",
         [OPERATION_RELABEL] = "volume_relabel",
 };
+
+/* The one for a walk that gives files to a group, whatever operation it was for. */
+static const char operation_apply_access_control[] = "volume_apply_access_control";
 
 static const char *const done_message[OPERATIONS] = {
         [OPERATION_MOUNT] = MESSAGE_MOUNTED,
@@ -50,25 +55,71 @@ static const char *relabel_outcome(const Walk *w) {
         return w->relabelled == RELABELLED_SKIPPED ? "skipped" : w->complete ? "walked" : "failed";
 }
 
-static void count_walk(const Job *job) {
-        Metrics *metrics = job->manager->metrics;
-        const Walk *w = &job->walk;
-        const WalkCounts *c = &w->result.counts;
+static void count_entries(Metrics *metrics, MetricId id, const WalkCounts *c) {
         uint64_t touched = c->changed + c->failed;
 
-        if (job->operation == OPERATION_VERIFY && w->started_usec > 0)
-                metrics_observe(metrics, METRIC_VERIFY_DURATION, w->duration_usec,
-                                verify_depth_to_string(job->verify.depth));
-        if (w->relabelled == RELABELLED_NOT || job->operation == OPERATION_PLAN)
+        metrics_add(metrics, id, c->changed, "changed");
+        metrics_add(metrics, id, c->done > touched ? c->done - touched : 0, "unchanged");
+        metrics_add(metrics, id, c->failed, "failed");
+        metrics_add(metrics, id, c->skipped, "skipped");
+}
+
+static void count_relabel(const Job *job) {
+        Metrics *metrics = job->manager->metrics;
+        const Walk *w = &job->walk;
+
+        if (w->relabelled == RELABELLED_NOT)
                 return;
         metrics_count(metrics, METRIC_RELABELS, relabel_outcome(w), relabel_reason_to_string(w->reason));
-        if (w->started_usec == 0)
+        if (w->started_usec == 0 || !w->labels)
                 return;
         metrics_observe(metrics, METRIC_RELABEL_DURATION, w->duration_usec);
-        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->changed, "changed");
-        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->done > touched ? c->done - touched : 0, "unchanged");
-        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->failed, "failed");
-        metrics_add(metrics, METRIC_RELABEL_ENTRIES, c->skipped, "skipped");
+        count_entries(metrics, METRIC_RELABEL_ENTRIES, &w->result.counts);
+}
+
+static const char *ownership_outcome(const Job *job) {
+        static const char *const outcomes[OWNERSHIP_ACTIONS] = {
+                [OWNERSHIP_NONE] = "none",
+                [OWNERSHIP_OPTION] = "option",
+                [OWNERSHIP_SKIP] = "skipped",
+                [OWNERSHIP_MAP] = "mapped",
+        };
+        const Walk *w = &job->walk;
+
+        if (w->ownership.action == OWNERSHIP_WALK)
+                return w->complete ? "walked" : "failed";
+        /* What was shown to nobody was not done. */
+        if (w->ownership.action != OWNERSHIP_SKIP && job->failure.kind != FAILURE_NONE)
+                return "failed";
+        return outcomes[w->ownership.action];
+}
+
+static void count_ownership(const Job *job, const char *plugin) {
+        Metrics *metrics = job->manager->metrics;
+        const Walk *w = &job->walk;
+
+        if (w->ownership.reason == OWNERSHIP_NOT_ASKED)
+                return;
+        metrics_count(metrics, METRIC_OWNERSHIP, ownership_outcome(job),
+                      ownership_reason_to_string(w->ownership.reason));
+        if (w->started_usec == 0 || !(w->groups || w->mended))
+                return;
+        metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, w->duration_usec, plugin,
+                        operation_apply_access_control, w->complete ? "success" : "fail-unknown");
+        metrics_observe(metrics, METRIC_OWNERSHIP_DURATION, w->duration_usec);
+        count_entries(metrics, METRIC_OWNERSHIP_ENTRIES, &w->result.counts);
+}
+
+static void count_walk(const Job *job, const char *plugin) {
+        const Walk *w = &job->walk;
+
+        if (job->operation == OPERATION_VERIFY && w->started_usec > 0)
+                metrics_observe(job->manager->metrics, METRIC_VERIFY_DURATION, w->duration_usec,
+                                verify_depth_to_string(job->verify.depth));
+        if (job->operation == OPERATION_PLAN)
+                return;
+        count_relabel(job);
+        count_ownership(job, plugin);
 }
 
 static void count_job(Job *job, uint64_t duration) {
@@ -79,6 +130,7 @@ static void count_job(Job *job, uint64_t duration) {
         plugin = volume_plugin_name(job->request.volume_type, job->request.driver);
         if (!plugin)
                 return;
+        count_walk(job, plugin);
         if (storage_operation[job->operation])
                 metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, duration, plugin,
                                 storage_operation[job->operation], failed ? "fail-unknown" : "success");
@@ -118,6 +170,7 @@ static void add_history(Job *job, uint64_t duration, const char *text) {
 static const char *failure_message(const Job *job) {
         switch (job->failure.kind) {
         case FAILURE_CONTEXT_CONFLICT:
+        case FAILURE_GROUP_CONFLICT:
                 return MESSAGE_CONFLICT;
         case FAILURE_WORKER_FAILED:
                 return MESSAGE_WORKER_FAILED;
@@ -134,27 +187,40 @@ static const char *failure_message(const Job *job) {
 static const char *job_message(const Job *job) {
         if (job->failure.kind != FAILURE_NONE)
                 return failure_message(job);
-        if (job->operation == OPERATION_VERIFY && !job->walk.result.matches)
+        if (job->operation == OPERATION_VERIFY && (!job->walk.result.matches || job->walk.result.counts.misowned > 0))
                 return MESSAGE_VERIFY_MISMATCH;
         return done_message[job->operation];
 }
 
-static const char *walk_message(const Walk *w) {
+static const char *relabel_message(const Walk *w) {
         return w->relabelled == RELABELLED_SKIPPED ? MESSAGE_RELABEL_SKIPPED
                : w->complete                       ? MESSAGE_RELABELLED
                                                    : MESSAGE_RELABEL_FAILED;
 }
 
+static const char *ownership_message(const Walk *w) {
+        switch (w->ownership.action) {
+        case OWNERSHIP_SKIP:
+                return MESSAGE_OWNERSHIP_SKIPPED;
+        case OWNERSHIP_MAP:
+                return MESSAGE_OWNERSHIP_MAPPED;
+        default:
+                return w->complete ? MESSAGE_OWNERSHIP_APPLIED : MESSAGE_OWNERSHIP_FAILED;
+        }
+}
+
 static void log_record(Job *job, const char *message, bool failed, const char *operation, const char *text) {
         const Request *q = &job->request;
         const Walk *w = &job->walk;
-        bool planned = job->plan.text, walked = w->started_usec > 0, relabel = w->relabelled != RELABELLED_NOT;
-        char usec[32], id[32], entries[32], changed[32];
+        bool planned = job->plan.text, walked = w->started_usec > 0, relabel = w->relabelled != RELABELLED_NOT,
+             group = w->ownership.reason != OWNERSHIP_NOT_ASKED, asked = q->fs_group != GID_NONE;
+        char usec[32], id[32], entries[32], changed[32], gid[32];
 
         (void) snprintf(usec, sizeof(usec), "%llu", (unsigned long long) (now_monotonic_usec() - job->started_usec));
         (void) snprintf(id, sizeof(id), "%llu", (unsigned long long) (job->object ? job->object->id : 0));
         (void) snprintf(entries, sizeof(entries), "%llu", (unsigned long long) w->result.counts.done);
         (void) snprintf(changed, sizeof(changed), "%llu", (unsigned long long) w->result.counts.changed);
+        (void) snprintf(gid, sizeof(gid), "%" PRIu32, q->fs_group);
 
         const LogField fields[] = {
                 { "MESSAGE_ID", message },
@@ -167,8 +233,11 @@ static void log_record(Job *job, const char *message, bool failed, const char *o
                 { "SELVOL_STRATEGY", planned ? strategy_to_string(job->plan.strategy) : NULL },
                 { "SELVOL_REASON", planned ? reason_to_string(job->plan.reason) : NULL },
                 { "SELVOL_RELABEL_REASON", relabel ? relabel_reason_to_string(w->reason) : NULL },
+                { "SELVOL_FS_GROUP", asked ? gid : NULL },
+                { "SELVOL_OWNERSHIP", group ? ownership_action_to_string(w->ownership.action) : NULL },
+                { "SELVOL_OWNERSHIP_REASON", group ? ownership_reason_to_string(w->ownership.reason) : NULL },
                 { "SELVOL_ENTRIES", walked ? entries : NULL },
-                { "SELVOL_ENTRIES_CHANGED", walked && relabel ? changed : NULL },
+                { "SELVOL_ENTRIES_CHANGED", walked && (w->labels || w->groups) ? changed : NULL },
                 { "SELVOL_RESULT",
                   job->failure.kind != FAILURE_NONE ? failure_kind_to_string(job->failure.kind) : "done" },
                 { "SELVOL_CALLER", job->caller },
@@ -181,7 +250,8 @@ static void log_record(Job *job, const char *message, bool failed, const char *o
 
 /* A sentence, or nothing if there was nothing of the kind. */
 static char *describe_partial(uint64_t n, const char *what) {
-        return n > 0 ? strdup_printf(" %llu %s, so the label state stays partial.", (unsigned long long) n, what)
+        return n > 0 ? strdup_printf(" %llu %s, so what is known of the files stays partial.", (unsigned long long) n,
+                                     what)
                      : strdup("");
 }
 
@@ -202,22 +272,49 @@ static char *describe_left_alone(const Walk *w) {
         return strdup_printf("%s%s%s", skipped, unsettled, inside);
 }
 
+static char *describe_walk(const Walk *w, const char *reason) {
+        _cleanup_free_ char *left = describe_left_alone(w);
+
+        return left ? strdup_printf("%llu entries were looked at, and %llu were changed. %s%s",
+                                    (unsigned long long) w->result.counts.done,
+                                    (unsigned long long) w->result.counts.changed, reason, left)
+                    : NULL;
+}
+
 static char *describe_relabel(const Job *job) {
         const Walk *w = &job->walk;
-        _cleanup_free_ char *left = NULL;
+        const char *reason = relabel_reason_text(w->reason);
 
-        if (!w->complete)
-                return strdup(relabel_reason_text(w->reason));
-        left = describe_left_alone(w);
-        if (!left)
+        return w->labels && w->complete ? describe_walk(w, reason) : strdup(reason);
+}
+
+static char *describe_ownership(const Job *job) {
+        const Walk *w = &job->walk;
+        const char *reason = ownership_reason_text(w->ownership.reason);
+        _cleanup_free_ char *detail = NULL, *text = NULL;
+
+        detail = isempty(w->why) ? strdup("") : strdup_printf(" (%s)", w->why);
+        text = (w->groups || w->mended) && w->complete ? describe_walk(w, reason) : strdup(reason);
+        if (!detail || !text)
                 return NULL;
-        return strdup_printf("%llu entries were looked at, and the labels of %llu were changed. %s%s",
-                             (unsigned long long) w->result.counts.done,
-                             (unsigned long long) w->result.counts.changed, relabel_reason_text(w->reason), left);
+        return strdup_printf("Group %" PRIu32 ": %s%s", job->request.fs_group, text, detail);
+}
+
+/* What became of the files: labels, group, or both. */
+static char *describe_files(const Job *job) {
+        _cleanup_free_ char *relabel = NULL, *ownership = NULL;
+        bool relabelled = job->walk.relabelled != RELABELLED_NOT,
+             owned = job->walk.ownership.reason != OWNERSHIP_NOT_ASKED;
+
+        relabel = relabelled ? describe_relabel(job) : strdup("");
+        ownership = owned ? describe_ownership(job) : strdup("");
+        if (!relabel || !ownership)
+                return NULL;
+        return strdup_printf("%s%s%s", relabel, relabelled && owned ? " " : "", ownership);
 }
 
 static char *describe(const Job *job) {
-        _cleanup_free_ char *relabel = NULL;
+        _cleanup_free_ char *files = NULL;
 
         if (job->failure.kind != FAILURE_NONE)
                 return strdup(strempty(job->failure.message));
@@ -225,25 +322,38 @@ static char *describe(const Job *job) {
                 return strdup(strempty(job->walk.text));
         if (job->operation == OPERATION_UNMOUNT)
                 return strdup(job->unmounted ? "Unmounted." : "There was nothing to unmount.");
-        if (job->walk.relabelled == RELABELLED_NOT)
-                return strdup(strempty(job->plan.text));
-        relabel = describe_relabel(job);
-        if (job->operation == OPERATION_RELABEL || !relabel)
-                return TAKE_PTR(relabel);
-        return strdup_printf("%s %s", strempty(job->plan.text), relabel);
+        files = describe_files(job);
+        if (job->operation == OPERATION_RELABEL || job->operation == OPERATION_CHGRP || !files)
+                return TAKE_PTR(files);
+        return strdup_printf("%s%s%s", strempty(job->plan.text), isempty(files) ? "" : " ", files);
+}
+
+static void log_relabel(Job *job) {
+        bool failed = job->walk.labels && !job->walk.complete;
+        _cleanup_free_ char *text = failed ? strdup(strempty(job->failure.message)) : describe_relabel(job);
+
+        log_record(job, relabel_message(&job->walk), failed, operation_to_string(OPERATION_RELABEL), strempty(text));
+}
+
+static void log_ownership(Job *job) {
+        bool failed = job->walk.groups && !job->walk.complete;
+        _cleanup_free_ char *text = failed ? strdup(strempty(job->failure.message)) : describe_ownership(job);
+
+        log_record(job, ownership_message(&job->walk), failed, operation_to_string(OPERATION_CHGRP), strempty(text));
 }
 
 /* What became of the files is a record of its own, whatever operation it was for. */
 static void log_job(Job *job) {
+        OwnershipAction action = job->walk.ownership.action;
         bool failed = job->failure.kind != FAILURE_NONE, relabel = job->walk.relabelled != RELABELLED_NOT,
-             relabel_failed = relabel && job->walk.relabelled == RELABELLED_WALKED && !job->walk.complete;
-        _cleanup_free_ char *text = describe(job), *walk = NULL;
+             owned = action == OWNERSHIP_SKIP || (action == OWNERSHIP_MAP && !failed) || action == OWNERSHIP_WALK;
+        _cleanup_free_ char *text = describe(job);
 
-        if (relabel && !job->repeated) {
-                walk = relabel_failed ? strdup(strempty(job->failure.message)) : describe_relabel(job);
-                log_record(job, walk_message(&job->walk), relabel_failed, "relabel", strempty(walk));
-        }
-        if (job->operation != OPERATION_RELABEL || !relabel)
+        if (relabel)
+                log_relabel(job);
+        if (owned)
+                log_ownership(job);
+        if ((job->operation != OPERATION_RELABEL || !relabel) && (job->operation != OPERATION_CHGRP || !owned))
                 log_record(job, job_message(job), failed, operation_to_string(job->operation), strempty(text));
 }
 
@@ -255,7 +365,8 @@ static bool is_decision(const Job *job) {
 void record_history(Job *job) {
         _cleanup_free_ char *text = NULL;
 
-        if (!is_decision(job) || (job->operation == OPERATION_VERIFY && job->walk.result.matches))
+        if (!is_decision(job) ||
+            (job->operation == OPERATION_VERIFY && job->walk.result.matches && job->walk.result.counts.misowned == 0))
                 return;
         text = describe(job);
         add_history(job, now_monotonic_usec() - job->started_usec, strempty(text));
@@ -263,7 +374,6 @@ void record_history(Job *job) {
 
 void record_job(Job *job) {
         count_job(job, now_monotonic_usec() - job->started_usec);
-        count_walk(job);
         if (is_decision(job))
                 log_job(job);
 }
@@ -306,13 +416,16 @@ void record_verdict(Manager *m, const Volume *v, RecordVerdict verdict, const ch
 
         metrics_count(m->metrics, METRIC_RECORD_VERDICTS, record_verdict_to_string(verdict));
         log_fields(verdict == VERDICT_BAD ? LOG_WARNING : LOG_NOTICE, fields, ELEMENTSOF(fields),
-                   "%s: the volume's own record of its labels is not the one expected (%s)%s%s. %s", v->id,
+                   "%s: the volume's own record of its files is not the one expected (%s)%s%s. %s", v->id,
                    record_verdict_to_string(verdict), isempty(escaped) ? "" : ": ", strempty(escaped),
                    verdict == VERDICT_VOLUME ? "It is newer, and counts."
-                                             : "Nothing is known of the labels any more.");
+                                             : "Nothing is known of the files any more.");
 }
 
-void record_promise_broken(Manager *m, const Volume *v) {
+void record_promise_broken(Manager *m, const Volume *v, RecordEffect effect, const char *why) {
+        const char *what = effect == EFFECT_FORGET   ? "labels"
+                           : effect == EFFECT_DISOWN ? "groups and modes"
+                                                     : "labels, groups and modes";
         const LogField fields[] = {
                 { "MESSAGE_ID", MESSAGE_RECORD_BROKEN },
                 { "SELVOL_VOLUME", v->id },
@@ -320,16 +433,17 @@ void record_promise_broken(Manager *m, const Volume *v) {
         };
 
         log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
-                   "%s: labels differ that were recorded to be right: nothing is known of the labels any more.",
-                   v->id);
+                   "%s: %s differ that were recorded to be right (%s): nothing is known of them any more.", v->id,
+                   what, why);
 }
 
 void record_not_marked(Manager *m, const Volume *v, const char *why) {
         if (v)
-                log_warning("%s: the volume's own record still says that all labels are right, and can't be changed "
-                            "(%s). "
-                            "It is not believed on this node; relabel the volume before it goes to another one.",
-                            v->id, why);
+                log_warning(
+                        "%s: the volume's own record still says that all files are right, and can't be changed (%s). "
+                        "It is not believed on this node; relabel the volume, or give it to its group, before it "
+                        "goes to another one.",
+                        v->id, why);
 }
 
 void record_forgotten(Manager *m, const Volume *v, const char *caller) {

@@ -13,8 +13,8 @@ void record_job(Job *job);
 void record_holder_lost(Manager *m, Volume *v, const Holder *h);
 /* What a volume carries is not what is recorded. */
 void record_verdict(Manager *m, const Volume *v, RecordVerdict verdict, const char *text);
-/* Labels differ that the record says are right. */
-void record_promise_broken(Manager *m, const Volume *v);
+/* Files differ in what the effect takes back, which the record says is right. */
+void record_promise_broken(Manager *m, const Volume *v, RecordEffect effect, const char *why);
 /* The volume itself could not be told. v may be NULL: it has been forgotten. */
 void record_not_marked(Manager *m, const Volume *v, const char *why);
 void record_forgotten(Manager *m, const Volume *v, const char *caller);

@@ -199,7 +199,7 @@ void watch_expect(Manager *m, const MountFact *fact) {
         if (m->watch->worker &&
             sd_bus_call_method_async(m->watch->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT,
                                      on_expected, m, WORKER_EXPECT_IN, fact->mount_id, fact->target, fact->source,
-                                     fact->fs_type, fact->device, fact->context, (int) fact->seclabel,
+                                     fact->fs_type, fact->device, fact->root, fact->context, (int) fact->seclabel,
                                      (int) fact->read_only) < 0)
                 watch_recheck(m);
 }

@@ -81,12 +81,12 @@ int worker_read_node(sd_bus_message *m, Node *ret) {
 
 /* Returns 1 if there was one, 0 at the end of an array. */
 static int read_fact(sd_bus_message *m, MountFact *ret) {
-        const char *target, *source, *fs_type, *device, *context;
+        const char *target, *source, *fs_type, *device, *root, *context;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int seclabel, read_only, r;
         uint64_t id;
 
-        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context,
+        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &root, &context,
                                 &seclabel, &read_only);
         if (r <= 0)
                 return r;
@@ -98,12 +98,13 @@ static int read_fact(sd_bus_message *m, MountFact *ret) {
                 .source = strdup(source),
                 .fs_type = strdup(fs_type),
                 .device = strdup(device),
+                .root = strdup(root),
                 .context = strdup(context),
                 .seclabel = seclabel,
                 .read_only = read_only,
                 .mount_id = id,
         };
-        if (!fact.target || !fact.source || !fact.fs_type || !fact.device || !fact.context)
+        if (!fact.target || !fact.source || !fact.fs_type || !fact.device || !fact.root || !fact.context)
                 return -ENOMEM;
         *ret = fact;
         fact = (MountFact){ 0 };
@@ -144,11 +145,12 @@ int worker_read_outcome(sd_bus_message *m, MountOutcome *ret) {
         const char *root_context;
         int read_only, r;
 
-        r = sd_bus_message_enter_container(m, 'r', MOUNT_FACT_SIGNATURE "sbt");
+        r = sd_bus_message_enter_container(m, 'r', MOUNT_FACT_SIGNATURE OUTCOME_FIELDS);
         if (r > 0)
                 r = read_fact(m, &o.fact);
         if (r > 0)
-                r = sd_bus_message_read(m, "sbt", &root_context, &read_only, &o.inodes_used);
+                r = sd_bus_message_read(m, OUTCOME_FIELDS, &root_context, &o.root_gid, &o.root_mode, &read_only,
+                                        &o.inodes_used);
         if (r > 0)
                 r = sd_bus_message_exit_container(m);
         if (r < 0)
@@ -228,8 +230,8 @@ static int read_counts(sd_bus_message *m, WalkCounts *ret) {
         WalkCounts c = { 0 };
         int r;
 
-        r = sd_bus_message_read(m, TREE_COUNTS_SIGNATURE, &c.done, &c.changed, &c.mismatched, &c.failed, &c.skipped,
-                                &c.unsettled);
+        r = sd_bus_message_read(m, TREE_COUNTS_SIGNATURE, &c.done, &c.changed, &c.mismatched, &c.misowned, &c.failed,
+                                &c.skipped, &c.unsettled);
         if (r <= 0)
                 return r < 0 ? r : -EBADMSG;
         *ret = c;
@@ -283,7 +285,7 @@ static int read_mounts_inside(sd_bus_message *m, char ***ret) {
         return 0;
 }
 
-int worker_read_relabelled(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text) {
+int worker_read_changed(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text) {
         _cleanup_(walk_result_done) WalkResult result = { 0 };
         int r;
 
@@ -299,6 +301,33 @@ int worker_read_relabelled(sd_bus_message *m, WalkResult *ret, RecordFound *ret_
 
         *ret = result;
         result = (WalkResult){ 0 };
+        return 0;
+}
+
+static const char *const map_result_table[MAP_RESULTS] = {
+        [MAP_MAPPED] = "mapped",
+        [MAP_DIFFERS] = "differs",
+        [MAP_MODES] = "modes",
+        [MAP_UNSUPPORTED] = "unsupported",
+};
+DEFINE_STRING_TABLE(map_result, MapResult);
+
+int worker_read_mapped(sd_bus_message *m, MapResult *ret, char **ret_text) {
+        const char *word, *text;
+        char *copy;
+        int result, r;
+
+        r = sd_bus_message_read(m, WORKER_MAP_OUT, &word, &text);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        result = map_result_from_string(word);
+        if (result < 0 || !line_is_good(text))
+                return -EBADMSG;
+        copy = strdup(text);
+        if (!copy)
+                return -ENOMEM;
+        *ret = (MapResult) result;
+        *ret_text = copy;
         return 0;
 }
 

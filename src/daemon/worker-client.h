@@ -32,7 +32,8 @@ int worker_read_volume_record(sd_bus_message *m, RecordFound *ret_found, char **
 typedef struct WalkCounts {
         uint64_t done;
         uint64_t changed;
-        uint64_t mismatched;
+        uint64_t mismatched; /* labels */
+        uint64_t misowned;   /* groups or modes */
         uint64_t failed;
         uint64_t skipped;
         uint64_t unsettled; /* directories that changed to the last: only in the end */
@@ -44,12 +45,12 @@ typedef struct WalkIssue {
         char *text;
 } WalkIssue;
 
-/* All that a walk says in the end: of Relabel (without the volume's record) and Verify alike. */
+/* All that a walk says in the end: of Change (without the volume's record) and Verify alike. */
 typedef struct WalkResult {
         WalkCounts counts;
         WalkIssue *issues;
         size_t n_issues;
-        char **mounts_inside;    /* Relabel: where other things are mounted, escaped */
+        char **mounts_inside;    /* Change: where other things are mounted, escaped */
         bool matches;            /* Verify */
         char *actual;            /* Verify: the root's label, canonical; "" if it has none */
         double miss_probability; /* Verify, of a sample */
@@ -57,8 +58,13 @@ typedef struct WalkResult {
 
 void walk_result_done(WalkResult *r);
 
-/* The reply of Relabel. */
-int worker_read_relabelled(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text);
+/* The reply of Change. */
+int worker_read_changed(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text);
+/* What became of Map. */
+typedef enum MapResult { MAP_MAPPED, MAP_DIFFERS, MAP_MODES, MAP_UNSUPPORTED, MAP_RESULTS } MapResult;
+DECLARE_STRING_TABLE(map_result, MapResult);
+/* The reply of Map; *ret_text, the caller's to free, says what is the matter, in one line. */
+int worker_read_mapped(sd_bus_message *m, MapResult *ret, char **ret_text);
 /* The reply of Verify. */
 int worker_read_verified(sd_bus_message *m, WalkResult *ret);
 /* The signal Progress. *ret_total is 0 if unknown. */

@@ -75,7 +75,8 @@ static int sync_root(int fd) {
 
 /* Whether somebody could skip work because of it. */
 static bool claims_much(const Carried *c) {
-        return c->good && c->record.label_state == LABEL_COMPLETE && !c->record.tainted;
+        return c->good && ((c->record.label_state == STATE_COMPLETE && !c->record.tainted) ||
+                           c->record.ownership_state == STATE_COMPLETE);
 }
 
 /* Puts record in the place of old, or at least takes old away. */
@@ -94,11 +95,17 @@ static int replace(int fd, const Carried *old, const VolumeRecord *record, Failu
                 return sync_root(fd);
         if (!claims_much(old))
                 return 0;
-        return failure_set(f, kind,
-                           "The volume's own record (xattr " VOLUME_RECORD_XATTR " of its root directory) says that "
-                           "all files have the right label. That would no longer be true, and it can be neither "
-                           "changed nor removed (%s: %s).",
-                           strempty(strerrorname_np(error)), tree_error_text(error));
+        return failure_set(
+                f, kind,
+                "The volume's own record (xattr " VOLUME_RECORD_XATTR " of its root directory) says that "
+                "all files have the right label or group. That would no longer be true, and it can be neither "
+                "changed nor removed (%s: %s).",
+                strempty(strerrorname_np(error)), tree_error_text(error));
+}
+
+bool record_effect_is_written(RecordFound found, RecordEffect effect) {
+        return effect != EFFECT_KEEP &&
+               (found == RECORD_PRESENT || (found == RECORD_ABSENT && effect == EFFECT_TAINT));
 }
 
 int record_xattr_mark(int fd, RecordEffect effect, Failure *f) {
@@ -106,10 +113,8 @@ int record_xattr_mark(int fd, RecordEffect effect, Failure *f) {
         _cleanup_(carried_done) Carried old = { 0 };
         int r;
 
-        if (effect == EFFECT_KEEP)
-                return 0;
         r = carried_read(fd, &old);
-        if (r < 0)
+        if (r < 0 || !record_effect_is_written(old.found, effect))
                 return r;
 
         if (old.good) {
@@ -119,10 +124,8 @@ int record_xattr_mark(int fd, RecordEffect effect, Failure *f) {
                 /* Whoever wrote it may have been killed before it was on disk. */
                 if (!volume_record_apply(&record, effect))
                         return sync_root(fd);
-        } else if (old.found == RECORD_PRESENT || (old.found == RECORD_ABSENT && effect == EFFECT_TAINT))
+        } else
                 record = (VolumeRecord){ .tainted = effect == EFFECT_TAINT, .generation = 1 };
-        else
-                return 0;
         return replace(fd, &old, &record, FAILURE_MOUNT_FAILED, f);
 }
 
@@ -137,7 +140,23 @@ static int check_written(int fd, const VolumeRecord *record, RecordFound *ret) {
         return r;
 }
 
-int record_xattr_begin(int fd, const char *context, uint64_t generation, RecordBegun *ret, Failure *f) {
+/* The record to go on from: the volume's own, at least as new as what is known of it elsewhere. Of another generation
+ * it says nothing about what will not be worked on. */
+static int take_over(const Carried *old, uint64_t generation, VolumeRecord *ret) {
+        int r = 0;
+
+        if (old->good)
+                r = volume_record_copy(&old->record, ret);
+        if (r < 0 || ret->generation == generation)
+                return r;
+        ret->ownership_state = ret->label_state = STATE_UNKNOWN;
+        ret->context = (free(ret->context), NULL);
+        if (ret->generation < generation)
+                ret->generation = generation;
+        return 0;
+}
+
+int record_xattr_begin(int fd, const RecordWork *work, uint64_t generation, RecordBegun *ret, Failure *f) {
         _cleanup_(record_begun_done) RecordBegun begun = { 0 };
         _cleanup_(carried_done) Carried old = { 0 };
         int r;
@@ -147,18 +166,9 @@ int record_xattr_begin(int fd, const char *context, uint64_t generation, RecordB
                 return r;
         begun.found = old.found;
         if (old.found != RECORD_UNSUPPORTED) {
-                if (old.good) {
-                        r = volume_record_copy(&old.record, &begun.record);
-                        if (r < 0)
-                                return r;
-                }
-                if (begun.record.generation != generation)
-                        begun.record.ownership_state = LABEL_UNKNOWN;
-                if (begun.record.generation < generation)
-                        begun.record.generation = generation;
-                begun.record.generation = volume_record_next_generation(begun.record.generation);
-                begun.record.label_state = LABEL_PARTIAL;
-                r = free_and_strdup(&begun.record.context, context);
+                r = take_over(&old, generation, &begun.record);
+                if (r >= 0)
+                        r = volume_record_begin(&begun.record, work);
                 if (r >= 0)
                         r = replace(fd, &old, &begun.record, FAILURE_ENTRIES_FAILED, f);
                 if (r == 0)
@@ -172,7 +182,7 @@ int record_xattr_begin(int fd, const char *context, uint64_t generation, RecordB
         return 0;
 }
 
-int record_xattr_finish(int fd, const RecordBegun *begun, RecordEffect effect, Failure *f) {
+int record_xattr_finish(int fd, const RecordBegun *begun, const RecordWork *work, RecordEffect effect, Failure *f) {
         _cleanup_(volume_record_done) VolumeRecord record = { 0 };
         _cleanup_(carried_done) Carried now = { 0 };
         int r;
@@ -187,9 +197,7 @@ int record_xattr_finish(int fd, const RecordBegun *begun, RecordEffect effect, F
         r = volume_record_copy(&begun->record, &record);
         if (r < 0)
                 return r;
-        record.label_state = LABEL_COMPLETE;
-        record.tainted = false;
-        record.generation = volume_record_next_generation(record.generation);
+        volume_record_finish(&record, work);
         (void) volume_record_apply(&record, effect);
         return replace(fd, &now, &record, FAILURE_ENTRIES_FAILED, f);
 }

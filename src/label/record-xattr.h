@@ -17,7 +17,7 @@ int record_xattr_read(int fd, RecordFound *ret_found, char **ret_text) _warn_unu
  * if a record stays behind that says more than will be true. */
 int record_xattr_mark(int fd, RecordEffect effect, Failure *f) _warn_unused_;
 
-/* A relabel that is under way. */
+/* A walk that is under way. */
 typedef struct RecordBegun {
         RecordFound found;   /* PRESENT: the record below is there */
         VolumeRecord record; /* partial */
@@ -25,12 +25,17 @@ typedef struct RecordBegun {
 
 void record_begun_done(RecordBegun *b);
 
-/* Before the first label is written: partial. The generation is one more than the given one or the record's own,
- * whichever is higher. What the record says of the group stays, if it is of that generation. Returns as
- * record_xattr_mark(), but ENTRIES_FAILED. */
-int record_xattr_begin(int fd, const char *context, uint64_t generation, RecordBegun *ret, Failure *f) _warn_unused_;
+/* Before the first file is touched: partial, volume_record_begin(). The generation is one more than the given one or
+ * the record's own, whichever is higher. What the record says of what is not worked on stays, if it is of that
+ * generation. Returns as record_xattr_mark(), but ENTRIES_FAILED. */
+int record_xattr_begin(int fd, const RecordWork *work, uint64_t generation, RecordBegun *ret,
+                       Failure *f) _warn_unused_;
 
-/* When all labels are on disk: complete and not tainted, but for what others may have done meanwhile and may do; it
+/* When all is on disk: complete, volume_record_finish(), but for what others may have done meanwhile and may do; it
  * is written once, so that it never says more than is true. Nothing is written if somebody else has changed the
  * record meanwhile. */
-int record_xattr_finish(int fd, const RecordBegun *begun, RecordEffect effect, Failure *f) _warn_unused_;
+int record_xattr_finish(int fd, const RecordBegun *begun, const RecordWork *work, RecordEffect effect,
+                        Failure *f) _warn_unused_;
+
+/* Whether the effect has to be written to a volume that carries this: the rule of record_xattr_mark(). */
+bool record_effect_is_written(RecordFound found, RecordEffect effect) _pure_;

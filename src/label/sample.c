@@ -29,7 +29,8 @@ typedef struct Sampler {
         TreeResult *result;
         Draw *draw;
         uint64_t told_usec;   /* when progress was told of, monotonic */
-        bool differs;         /* the current draw has met a label that does */
+        bool mismatched;      /* the current draw has met a label that is */
+        bool misowned;        /* likewise, a group or mode */
         char path[PATH_SIZE]; /* where it is, "" for the root */
 } Sampler;
 
@@ -53,26 +54,23 @@ static void path_append(Sampler *s, const char *name) {
         s->path[length + n] = '\0';
 }
 
-/* Names the entry at which the draw is, once. label is taken over, also on failure. */
-static int add_issue(Sampler *s, char *label, int error) {
-        _cleanup_free_ char *owned = label;
+/* Names the entry at which the draw is, once. */
+static int add_issue(Sampler *s, const TreeIssue *what) {
         const char *path = isempty(s->path) ? "." : s->path;
         TreeIssue *issue;
 
         for (size_t i = 0; i < s->result->n_issues; i++)
-                if (streq(s->result->issues[i].path, path) && s->result->issues[i].error == error)
+                if (streq(s->result->issues[i].path, path) && s->result->issues[i].error == what->error)
                         return 0;
         if (s->result->n_issues == TREE_ISSUES_MAX)
                 return 0;
 
         issue = s->result->issues + s->result->n_issues;
+        *issue = *what;
         issue->path = strdup(path);
-        if (!issue->path)
-                return -ENOMEM;
-        issue->label = TAKE_PTR(owned);
-        issue->error = error;
-        s->result->n_issues++;
-        return 0;
+        issue->label = what->label ? strdup(what->label) : NULL;
+        s->result->n_issues++; /* freed with the others, whatever it has */
+        return issue->path && (issue->label || !what->label) ? 0 : -ENOMEM;
 }
 
 /* Not for what was opened with O_PATH. */
@@ -83,7 +81,8 @@ static bool has_label_verbatim(int fd, const char *context) {
         return n >= 0 && label_is_verbatim(label, (size_t) n, context, strlen(context));
 }
 
-static int compare_label(Sampler *s, int fd, bool is_directory) {
+/* *ret_label stays NULL if it is right. */
+static int compare_label(const Sampler *s, int fd, bool is_directory, char **ret_label) {
         _cleanup_free_ char *label = NULL;
         int r;
 
@@ -94,10 +93,39 @@ static int compare_label(Sampler *s, int fd, bool is_directory) {
         r = selinux_read_label(fd, &label);
         if (r < 0)
                 return r;
-        if (streq(label, s->spec->context))
-                return 0;
-        s->differs = true;
-        return add_issue(s, TAKE_PTR(label), 0);
+        if (!streq(label, s->spec->context))
+                *ret_label = TAKE_PTR(label);
+        return 0;
+}
+
+static int compare_owner(const Sampler *s, int fd, TreeIssue *found) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!ownership_holds(s->spec->ownership, st.st_gid, st.st_mode)) {
+                found->misowned = true;
+                found->gid = st.st_gid;
+                found->mode = st.st_mode;
+        }
+        return 0;
+}
+
+static int compare(Sampler *s, int fd, bool is_directory) {
+        _cleanup_free_ char *label = NULL;
+        TreeIssue found = { 0 };
+        int r = 0;
+
+        if (s->spec->context)
+                r = compare_label(s, fd, is_directory, &label);
+        if (r >= 0 && s->spec->ownership)
+                r = compare_owner(s, fd, &found);
+        if (r < 0 || (!label && !found.misowned))
+                return r;
+        found.label = label;
+        s->mismatched = s->mismatched || label;
+        s->misowned = s->misowned || found.misowned;
+        return add_issue(s, &found);
 }
 
 /* Opens an entry; what is no directory can't be opened but with O_PATH. */
@@ -137,7 +165,7 @@ static int descend(Sampler *s) {
                 _cleanup_close_ int entry_fd = -EBADF;
                 DrawnEntry entry;
 
-                r = compare_label(s, fd, is_directory);
+                r = compare(s, fd, is_directory);
                 if (r < 0 || !is_directory)
                         return r;
                 r = draw_entry(s->draw, fd, &entry);
@@ -164,7 +192,7 @@ static bool is_fatal(int r) {
 static int take_draw(Sampler *s) {
         int r;
 
-        s->differs = false;
+        s->mismatched = s->misowned = false;
         for (unsigned i = 0; i < VANISHED_MAX; i++) {
                 r = descend(s);
                 if (!is_vanished(r))
@@ -174,11 +202,12 @@ static int take_draw(Sampler *s) {
                 return r;
         if (r < 0) {
                 s->result->counts.failed++;
-                r = add_issue(s, NULL, -r);
+                r = add_issue(s, &(TreeIssue){ .error = -r });
                 if (r < 0)
                         return r;
         }
-        s->result->counts.mismatched += s->differs;
+        s->result->counts.mismatched += s->mismatched;
+        s->result->counts.misowned += s->misowned;
         s->result->counts.done++;
         return 0;
 }
@@ -197,7 +226,7 @@ static int count_draws(const SampleSpec *spec, unsigned *ret_draws, double *ret_
                 if (n == DRAWS_MAX)
                         return failure_set(
                                 f, FAILURE_INVALID_OPTION,
-                                "To notice a share of %g of wrong labels with the confidence %g takes more "
+                                "To notice a share of %g of wrong entries with the confidence %g takes more "
                                 "than %i draws; ask for less, or for a full check.",
                                 spec->share, spec->confidence, DRAWS_MAX);
                 miss *= 1 - spec->share;
@@ -213,6 +242,8 @@ static int check_root(const SampleSpec *spec, TreeResult *result, Failure *f) {
         _cleanup_close_ int fd = -EBADF;
         int r;
 
+        if (!spec->context)
+                return 0;
         r = selinux_require_labels(spec->fd, f);
         if (r != 0)
                 return r;
@@ -232,7 +263,7 @@ static int tell(Sampler *s) {
         return s->spec->progress(&s->result->counts, s->spec->userdata);
 }
 
-int sample_labels(const SampleSpec *spec, SampleResult *ret, Failure *f) {
+int sample_tree(const SampleSpec *spec, SampleResult *ret, Failure *f) {
         _cleanup_(sample_result_done) SampleResult result = { 0 };
         _cleanup_(draw_freep) Draw *draw = NULL;
         unsigned n_draws = 0;

@@ -99,11 +99,14 @@ static bool has_vanished(int error) {
 }
 
 static int dir_open(Walk *w, Dir *d) {
+        int parent = d->parent ? d->parent->fd : w->spec->fd, fd;
+        const char *name = d->parent ? d->name : ".";
         struct stat st;
-        int fd;
 
-        fd = open_beneath(d->parent ? d->parent->fd : w->spec->fd, d->parent ? d->name : ".", OPEN_DIRECTORY,
-                          RESOLVE_NO_XDEV);
+        fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
+        /* What is moved away in the middle of it looks as if something were mounted there (complete_walk()). */
+        if (fd == -EXDEV)
+                fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
         if (fd < 0)
                 return fd;
         d->fd = fd;
@@ -389,7 +392,7 @@ Work *dir_step(Thread *t, Dir *d) {
                 if (has_vanished(r))
                         atomic_store(&w->missed, true);
                 else
-                        issue_add(w, d, NULL, -r, NULL);
+                        issue_add_error(w, d, NULL, -r);
                 dir_release(t, d);
                 return NULL;
         }
@@ -406,7 +409,7 @@ Work *dir_step(Thread *t, Dir *d) {
         if (r == -ENOMEM)
                 walk_stop(w, r);
         else if (r < 0)
-                issue_add(w, d, NULL, -r, NULL);
+                issue_add_error(w, d, NULL, -r);
         return process_chunk(t, d, c, &f);
 }
 

@@ -14,10 +14,6 @@ enum {
         LONG_ROW = 1024, /* of wrong labels: one look at a directory is enough then */
 };
 
-static bool is_gone(int error) {
-        return error == -ENOENT || error == -ESTALE;
-}
-
 static int thread_enter(Thread *t, const Dir *d) {
         if (t->cwd == d->serial)
                 return 0;
@@ -57,20 +53,6 @@ static bool label_is_wanted(const Walk *w, const char *label, ssize_t n) {
         return n >= 0 && label_is_verbatim(label, (size_t) n, w->spec->context, w->context_size - 1);
 }
 
-/* What differs in its spelling only is no other label. Most of those that differ are alike. */
-static void note_mismatch(Thread *t, const Dir *d, const char *name, char *label, ssize_t n) {
-        _cleanup_free_ char *canonical = NULL;
-
-        label[n] = '\0';
-        if (n == 0 || !streq(label, t->other)) {
-                if (selinux_canonicalize_label(label, &canonical) >= 0 && streq(canonical, t->walk->spec->context))
-                        return;
-                strcpy(t->other, label);
-        }
-        count(&t->mismatched);
-        issue_add(t->walk, d, name, 0, canonical ? canonical : label);
-}
-
 /* A path that is followed is one of /proc/self/fd. */
 static ssize_t get_label(const char *path, bool follow, char *buffer) {
         ssize_t n = follow ? getxattr(path, LABEL_XATTR, buffer, LABEL_MAX - 1)
@@ -86,20 +68,34 @@ static int set_label(const Walk *w, const char *path, bool follow) {
         return r < 0 ? -errno : 0;
 }
 
-/* Returns 1 if there is nothing to write, for whatever reason. */
-static int compare(Thread *t, const Dir *d, const char *name, const char *path, bool follow) {
-        ssize_t n = get_label(path, follow, t->label);
+/* Returns 1 if the label is as wanted, or gone; 0 if it is another one, which is in t->label then, "" if it can't be
+ * compared; or a negative errno. */
+static int look(Thread *t, const Spot *s) {
+        ssize_t n = get_label(s->path, s->follow, t->label);
 
-        if (is_gone((int) n) || (n >= 0 && label_is_wanted(t->walk, t->label, n)))
+        if (is_gone((int) n) || label_is_wanted(t->walk, t->label, n))
                 return 1;
-        if (n < 0 && n != -ENODATA && n != -ERANGE) {
-                issue_add(t->walk, d, name, (int) -n, NULL);
-                return 1;
+        if (n < 0 && n != -ENODATA && n != -ERANGE)
+                return (int) n;
+        t->label[n < 0 ? 0 : n] = '\0';
+        return 0;
+}
+
+/* What differs in its spelling only is no other label. Most of those that differ are alike. */
+static int verify_label(Thread *t, const Spot *s, TreeIssue *found) {
+        _cleanup_free_ char *canonical = NULL;
+        int r = look(t, s);
+
+        if (r != 0)
+                return r < 0 ? r : 0;
+        if (isempty(t->label) || !streq(t->label, t->other)) {
+                if (selinux_canonicalize_label(t->label, &canonical) >= 0 && streq(canonical, t->walk->spec->context))
+                        return 0;
+                strcpy(t->other, t->label);
         }
-        if (t->walk->spec->mode == TREE_CHANGE)
-                return 0;
-        note_mismatch(t, d, name, t->label, n < 0 ? 0 : n);
-        return 1;
+        count(&t->mismatched);
+        found->label = canonical ? TAKE_PTR(canonical) : strdup(t->label);
+        return 0;
 }
 
 /* Whether to read a label before it is written. Always, unless all are known to be wrong: writing a right one would
@@ -116,21 +112,48 @@ static bool looks_first(Thread *t, const char *name) {
         return !(name && w->fs_magic == EXT4_SUPER_MAGIC && t->wrong_here++ % LOOK_EVERY >= LOOK_FIRST);
 }
 
-/* path is what name in d is called from where the thread is; "." is d itself. */
-static void visit(Thread *t, const Dir *d, const char *name, const char *path, bool follow) {
-        bool looked = looks_first(t, name);
-        int r;
+static int change_label(Thread *t, const Spot *s, unsigned *written) {
+        bool looked = looks_first(t, s->name);
+        int r = looked ? look(t, s) : 0, found;
 
-        if (looked && compare(t, d, name, path, follow) > 0) {
+        if (r != 0) {
                 t->wrong_in_row = t->wrong_here = 0;
-                return;
+                return r < 0 ? r : 0;
         }
-        r = set_label(t->walk, path, follow);
+        r = set_label(t->walk, s->path, s->follow);
         if (r >= 0)
-                count(&t->changed);
+                *written |= WROTE_LABEL;
+        if (r >= 0 || is_gone(r))
+                return 0;
         /* What can't be written may be right. */
-        else if (!is_gone(r) && (looked || compare(t, d, name, path, follow) == 0))
-                issue_add(t->walk, d, name, -r, NULL);
+        found = looked ? 0 : look(t, s);
+        return found == 0 ? r : found < 0 ? found : 0;
+}
+
+static void visit(Thread *t, const Spot *s) {
+        const TreeSpec *spec = t->walk->spec;
+        bool change = spec->mode == TREE_CHANGE;
+        unsigned written = 0;
+        int label = 0, owner = 0;
+        TreeIssue found = { 0 };
+
+        if (spec->context)
+                label = change ? change_label(t, s, &written) : verify_label(t, s, &found);
+        if (spec->ownership)
+                owner = change ? owner_change(t->walk, s, &written) : owner_verify(spec->ownership, s, &found);
+
+        if (written)
+                count(&t->changed);
+        /* Of a file that is new: label and group come from its directory, its mode from whoever makes it. */
+        if (written == WROTE_MODE && t->walk->pass > 1)
+                count(&t->modes_later);
+        if (found.misowned)
+                count(&t->misowned);
+        if (label < 0 || owner < 0)
+                found.error = label < 0 ? -label : -owner;
+        if (found.error != 0 || found.label || found.misowned)
+                issue_add(t->walk, s->dir, s->name, &found);
+        free(found.label);
 }
 
 /* In a directory of a larger file system a name may be a hard link to a file outside, and may become one at any time:
@@ -142,7 +165,7 @@ static void visit_pinned(Thread *t, const Dir *d, const char *name) {
 
         if (fd < 0 || fstat(fd, &st) < 0) {
                 if (!is_gone(-errno))
-                        issue_add(t->walk, d, name, errno, NULL);
+                        issue_add_error(t->walk, d, name, errno);
                 return;
         }
         if (st.st_nlink > 1 && !S_ISDIR(st.st_mode)) {
@@ -150,23 +173,27 @@ static void visit_pinned(Thread *t, const Dir *d, const char *name) {
                 return;
         }
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", fd);
-        visit(t, d, name, path, true);
+        visit(t, &(Spot){ .dir = d, .name = name, .path = path, .follow = true, .fd = fd });
 }
 
 static void visit_entry(Thread *t, const Dir *d, const char *name) {
-        int r;
+        const TreeSpec *spec = t->walk->spec;
+        int r = 0;
 
-        if (t->walk->spec->entries_per_sec > 0 && t->granted-- == 0) {
+        if (spec->entries_per_sec > 0 && t->granted-- == 0) {
                 wait_for_turn(t);
                 t->granted--;
         }
-        r = thread_enter(t, d);
+        if (name || spec->context)
+                r = thread_enter(t, d);
         if (r < 0)
-                issue_add(t->walk, d, name, -r, NULL);
-        else if (t->walk->spec->part && name && t->walk->spec->mode == TREE_CHANGE)
+                issue_add_error(t->walk, d, name, -r);
+        else if (!name)
+                visit(t, &(Spot){ .dir = d, .path = ".", .fd = d->fd });
+        else if (spec->part && spec->mode == TREE_CHANGE)
                 visit_pinned(t, d, name);
         else
-                visit(t, d, name, name ? name : ".", false);
+                visit(t, &(Spot){ .dir = d, .name = name, .path = name, .fd = -EBADF });
 }
 
 void entry_visit(Thread *t, const Dir *d, const char *name) {

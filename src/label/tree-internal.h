@@ -16,7 +16,8 @@
  *   tree.c        the walk as a whole: threads, passes, the root
  *   tree-queue.c  the stack
  *   tree-dir.c    directories: open, read, finish
- *   tree-entry.c  one entry: compare, write
+ *   tree-entry.c  one entry: compare, write; of its label
+ *   tree-owner.c  the same of its group and mode
  *   tree-issue.c  what went wrong, and where */
 
 enum {
@@ -79,12 +80,25 @@ typedef struct Batch {
         size_t start, end;
 } Batch;
 
+/* What is visited, and how it is reached. */
+typedef struct Spot {
+        const Dir *dir;
+        const char *name; /* in dir; NULL for dir itself */
+        const char *path; /* from where the thread is: name, or "." for dir itself; or one of /proc/self/fd */
+        bool follow;      /* path, as it is one of /proc/self/fd */
+        int fd;           /* that is surely its own: dir's, or opened with O_PATH; otherwise -EBADF */
+} Spot;
+
+/* What was written of an entry. */
+enum { WROTE_LABEL = 1, WROTE_GROUP = 2, WROTE_MODE = 4 };
+
 /* Counts of one thread, on a cache line of its own. */
 typedef struct Thread {
         _Alignas(64) Walk *walk;
         pthread_t id;
-        _Atomic uint64_t done, changed, mismatched, skipped;
+        _Atomic uint64_t done, changed, mismatched, misowned, skipped;
         _Atomic uint64_t skipped_later; /* in later passes, where what was counted may come again */
+        _Atomic uint64_t modes_later;   /* in later passes, of changed: nothing but the mode */
         _Atomic uint64_t steps;         /* of any kind, in all passes: that it gets on */
         uint64_t cwd;                   /* serial of the directory that it is in */
         unsigned wrong_in_row;          /* labels that are, or were taken to be */
@@ -97,13 +111,14 @@ typedef struct Thread {
 
 struct Walk {
         const TreeSpec *spec;
-        size_t context_size; /* with the trailing NUL, as it is written */
+        size_t context_size; /* with the trailing NUL, as it is written; 0 if labels don't matter */
         long fs_magic;       /* statfs(2)'s; see tree-entry.c for ext4, tree-dir.c for xfs */
         unsigned pass;
         uint64_t since_nsec;        /* when the first pass began, less what a clock may lag behind */
         uint64_t pass_since_nsec;   /* the same of this pass */
         uint64_t root_ctime_nsec;   /* when this pass began */
         atomic_bool times_set;      /* somebody sets the times of directories: they don't tell what has changed */
+        atomic_bool no_fchmodat2;   /* the kernel has no such call */
         atomic_bool missed;         /* a directory was gone before it was opened: it may be elsewhere now */
         _Atomic uint64_t unsettled; /* directories that changed while they were being walked, in this pass */
         atomic_bool stop;
@@ -143,14 +158,27 @@ Chunk *chunk_free(Walk *w, Chunk *c);
 /* tree-entry.c: an entry of d that is no directory, or, with name NULL, d itself. */
 void entry_visit(Thread *t, const Dir *d, const char *name);
 
-/* tree-issue.c: counts, and names if it is one of the first. error: positive errno, or 0 for a label that differs,
- * which is counted by the caller. name: in d; NULL for d itself. label may be NULL. */
-void issue_add(Walk *w, const Dir *d, const char *name, int error, const char *label);
+/* tree-owner.c: group and mode. By its descriptor, where it has one, otherwise by its path. Both return 0, also if it
+ * is gone, or a negative errno. */
+int owner_verify(const Ownership *o, const Spot *s, TreeIssue *found);
+/* Sets *written if anything was, even if not all. */
+int owner_change(Walk *w, const Spot *s, unsigned *written);
+
+/* tree-issue.c: names what is wrong with an entry, if it is one of the first; all but its path is copied from what.
+ * Errors are counted; what differs is by the caller. name: in d; NULL for d itself. */
+void issue_add(Walk *w, const Dir *d, const char *name, const TreeIssue *what);
+/* error: positive errno. */
+void issue_add_error(Walk *w, const Dir *d, const char *name, int error);
 void issues_done(TreeIssue *issues, size_t n);
 
 static inline void count(_Atomic uint64_t *counter) {
         /* Only its thread writes it. */
         atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+/* It was removed or renamed meanwhile. */
+static inline bool is_gone(int error) {
+        return error == -ENOENT || error == -ESTALE;
 }
 
 static inline bool walk_is_stopped(Walk *w) {

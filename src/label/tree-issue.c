@@ -6,23 +6,26 @@ enum { PATH_TAIL = 1024 }; /* bytes that are kept of a long path: the last ones 
 const char *tree_error_text(int error) {
         switch (error) {
         case EPERM:
-                return "not permitted: it is immutable or append-only (see lsattr(1)); chattr -i -a makes it "
-                       "changeable";
+                return "not permitted: it is immutable or append-only (see lsattr(1)), and chattr -i -a makes it "
+                       "changeable; or the file system or its server lets nobody change the group, and the driver "
+                       "wants FSGroupPolicy=None or Mount";
         case EACCES:
-                return "permission denied: the SELinux policy does not let the worker do it; see ausearch -m avc";
+                return "permission denied: the SELinux policy (see ausearch -m avc), or the file system's server, "
+                       "does not "
+                       "let the worker do it";
         case ENOSPC:
-                return "no space is left on the volume for a label: make room, or mount with a context "
-                       "(OnVolumeMount), which needs none";
+                return "no space is left on the volume, for a label or another group: make room; or for labels "
+                       "mount with a context (OnVolumeMount), which needs none";
         case EDQUOT:
-                return "the quota leaves no space for a label: raise it, or mount with a context (OnVolumeMount), "
-                       "which needs none";
+                return "the quota leaves no space, for a label or to the new group: raise it; or for labels mount "
+                       "with a context (OnVolumeMount), which needs none";
         case EROFS:
                 return "it is read-only: a snapshot within the volume, or the file system became read-only meanwhile "
                        "(see the kernel's log)";
         case EIO:
                 return "the disk could not be read or written; see the kernel's log";
         case EOPNOTSUPP:
-                return "it can't have a label";
+                return "it can't have a label, or another group or mode";
         case EXDEV:
                 return "something else is mounted there, which is not entered";
         case EMFILE:
@@ -71,10 +74,10 @@ static char *describe_path(const Dir *d, const char *name) {
         return strdup_printf("…%s", p);
 }
 
-void issue_add(Walk *w, const Dir *d, const char *name, int error, const char *label) {
+void issue_add(Walk *w, const Dir *d, const char *name, const TreeIssue *what) {
         TreeIssue *i;
 
-        if (error != 0)
+        if (what->error != 0)
                 atomic_fetch_add(&w->failed, 1);
 
         if (atomic_load(&w->n_issues) >= TREE_ISSUES_MAX)
@@ -82,17 +85,19 @@ void issue_add(Walk *w, const Dir *d, const char *name, int error, const char *l
         pthread_mutex_lock(&w->lock);
         if (w->n_issues < TREE_ISSUES_MAX) {
                 i = &w->issues[w->n_issues];
-                *i = (TreeIssue){
-                        .path = describe_path(d, name),
-                        .label = label ? strdup(label) : NULL,
-                        .error = error,
-                };
-                if (i->path && (i->label || !label))
+                *i = *what;
+                i->path = describe_path(d, name);
+                i->label = what->label ? strdup(what->label) : NULL;
+                if (i->path && (i->label || !what->label))
                         w->n_issues++;
                 else
                         issues_done(i, 1);
         }
         pthread_mutex_unlock(&w->lock);
+}
+
+void issue_add_error(Walk *w, const Dir *d, const char *name, int error) {
+        issue_add(w, d, name, &(TreeIssue){ .error = error });
 }
 
 void issues_done(TreeIssue *issues, size_t n) {

@@ -61,6 +61,7 @@ static TreeCounts sum_counts(Walk *w, const Thread *threads, unsigned n) {
                 c.done += atomic_load_explicit(&threads[i].done, memory_order_relaxed);
                 c.changed += atomic_load_explicit(&threads[i].changed, memory_order_relaxed);
                 c.mismatched += atomic_load_explicit(&threads[i].mismatched, memory_order_relaxed);
+                c.misowned += atomic_load_explicit(&threads[i].misowned, memory_order_relaxed);
                 c.skipped += atomic_load_explicit(&threads[i].skipped, memory_order_relaxed);
                 skipped_later += atomic_load_explicit(&threads[i].skipped_later, memory_order_relaxed);
         }
@@ -176,12 +177,23 @@ static void sleep_over_lag(void) {
         (void) nanosleep(&lag, NULL);
 }
 
+/* What was written as it was seen to be wrong. Somebody who makes files with modes of their own, all the time, is not
+ * waited for. */
+static uint64_t sum_wrong(const Thread *threads, unsigned n) {
+        uint64_t wrong = 0;
+
+        for (unsigned i = 0; i < n; i++)
+                wrong += atomic_load_explicit(&threads[i].changed, memory_order_relaxed) -
+                         atomic_load_explicit(&threads[i].modes_later, memory_order_relaxed);
+        return wrong;
+}
+
 /* Another pass follows as long as something moved: what moved may have been missed. A later pass that finds all as it
  * should be is the last one, but if something moved even then, not all may have been seen. All of this rests on time
  * stamps, so on a clock that is not set back meanwhile, and the same one as the file system's. */
 static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
         for (;;) {
-                uint64_t changed = sum_counts(w, threads, n).changed;
+                uint64_t wrong = sum_wrong(threads, n);
                 int r;
 
                 if (w->pass > 0)
@@ -192,12 +204,12 @@ static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
                 if (r < 0 || w->spec->mode != TREE_CHANGE || ret->failed > 0)
                         return r;
                 if (!atomic_load(&w->missed) &&
-                    (atomic_load(&w->unsettled) == 0 || (w->pass > 1 && ret->changed == changed))) {
+                    (atomic_load(&w->unsettled) == 0 || (w->pass > 1 && sum_wrong(threads, n) == wrong))) {
                         ret->unsettled = atomic_load(&w->unsettled);
                         return 0;
                 }
                 if (w->pass >= PASSES_MAX) {
-                        issue_add(w, NULL, NULL, EBUSY, NULL);
+                        issue_add_error(w, NULL, NULL, EBUSY);
                         ret->failed = atomic_load(&w->failed);
                         return 0;
                 }
@@ -210,15 +222,19 @@ static int check_file_system(const TreeSpec *spec, Failure *f) {
 
         if (spec->mode == TREE_COUNT)
                 return 0;
-        r = selinux_require_labels(spec->fd, f);
-        if (r != 0)
-                return r;
+        if (spec->context) {
+                r = selinux_require_labels(spec->fd, f);
+                if (r != 0)
+                        return r;
+        }
         if (fstatvfs(spec->fd, &sv) < 0)
                 return -errno;
         if (spec->mode == TREE_CHANGE && sv.f_flag & ST_RDONLY)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "The volume is read-only, so its files can't be relabelled: mount it with a "
-                                   "context (OnVolumeMount).");
+                                   "The volume is read-only, so neither label nor group of its files can be "
+                                   "changed%s.",
+                                   spec->context ? ": mount it with a context (OnVolumeMount), which needs no change"
+                                                 : "");
         return 0;
 }
 
@@ -256,37 +272,48 @@ static int sync_volume(Walk *w, const TreeCounts *counts) {
         return -atomic_load(&w->sync_error);
 }
 
-static int write_root(Walk *w) {
+static int write_root_label(Walk *w, unsigned *written) {
+        _cleanup_free_ char *label = NULL;
+        int r;
+
+        r = selinux_read_label(w->spec->fd, &label);
+        if (r < 0 || streq(label, w->spec->context))
+                return r;
         if (fsetxattr(w->spec->fd, LABEL_XATTR, w->spec->context, w->context_size, 0) < 0)
                 return -errno;
-        return fsync(w->spec->fd) < 0 ? -errno : 0;
+        *written |= WROTE_LABEL;
+        return 0;
+}
+
+static int write_root(Walk *w, unsigned *written) {
+        int r = 0;
+
+        if (w->spec->context)
+                r = write_root_label(w, written);
+        if (r >= 0 && w->spec->ownership)
+                r = owner_change(w, &(Spot){ .fd = w->spec->fd }, written);
+        if (r >= 0 && *written && fsync(w->spec->fd) < 0)
+                r = -errno;
+        return r;
 }
 
 /* Everything beneath is done: has it come to disk, and the root? Sets *ret_again if something may have been created
- * in the root before its label was written. */
+ * in the root before it was written. */
 static int finish_change(Walk *w, TreeCounts *counts, bool *ret_again) {
-        _cleanup_free_ char *label = NULL;
-        bool right;
+        unsigned written = 0;
         int r;
 
         r = sync_volume(w, counts);
         if (r >= 0)
-                r = selinux_read_label(w->spec->fd, &label);
-        if (r < 0)
-                return r;
-        right = streq(label, w->spec->context);
-        if (!right) {
-                r = write_root(w);
-                if (r < 0)
-                        return r;
+                r = write_root(w, &written);
+        if (written)
                 counts->changed++;
-        }
-        *ret_again = !right && dir_has_changed(w, w->spec->fd);
-        return 0;
+        *ret_again = r >= 0 && written && dir_has_changed(w, w->spec->fd);
+        return r;
 }
 
 static int walk_and_finish(Walk *w, Thread *threads, unsigned n, TreeCounts *counts) {
-        uint64_t root = 0; /* whether its label was written */
+        uint64_t root = 0; /* whether it was written */
         bool again = true;
         int r;
 
@@ -297,7 +324,7 @@ static int walk_and_finish(Walk *w, Thread *threads, unsigned n, TreeCounts *cou
                         return r;
                 r = finish_change(w, counts, &again);
                 if (r < 0) {
-                        issue_add(w, NULL, NULL, -r, NULL);
+                        issue_add_error(w, NULL, NULL, -r);
                         counts->failed++;
                         return 0;
                 }
@@ -349,6 +376,25 @@ static void make_room_for_descriptors(int fd) {
         fd_close(fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
 }
 
+static int verify_root(Walk *w, const char *label, TreeCounts *counts) {
+        const TreeSpec *spec = w->spec;
+        TreeIssue found = { 0 };
+        int r = 0;
+
+        if (spec->context && !streq(label, spec->context)) {
+                counts->mismatched++;
+                found.label = (char *) label;
+        }
+        if (spec->ownership)
+                r = owner_verify(spec->ownership, &(Spot){ .fd = spec->fd }, &found);
+        if (r < 0)
+                return r;
+        counts->misowned += found.misowned;
+        if (found.label || found.misowned)
+                issue_add(w, NULL, NULL, &found);
+        return 0;
+}
+
 static int walk(Walk *w, TreeResult *ret) {
         unsigned n = choose_threads(w->spec->threads);
         _cleanup_free_ char *label = NULL;
@@ -363,19 +409,17 @@ static int walk(Walk *w, TreeResult *ret) {
         for (unsigned i = 0; i < n; i++)
                 threads[i].walk = w;
         make_room_for_descriptors(w->spec->fd);
-        if (w->spec->mode != TREE_COUNT) {
+        if (w->spec->mode != TREE_COUNT && w->spec->context) {
                 r = selinux_read_label(w->spec->fd, &label);
                 if (r < 0)
                         return r;
         }
 
         r = walk_and_finish(w, threads, n, &counts);
+        if (r >= 0 && w->spec->mode == TREE_VERIFY)
+                r = verify_root(w, strempty(label), &counts);
         if (r < 0)
                 return r;
-        if (w->spec->mode == TREE_VERIFY && !streq(strempty(label), w->spec->context)) {
-                counts.mismatched++;
-                issue_add(w, NULL, NULL, 0, strempty(label));
-        }
 
         *ret = (TreeResult){ .counts = counts, .n_issues = w->n_issues, .root_label = TAKE_PTR(label) };
         memcpy(ret->issues, w->issues, sizeof(ret->issues));

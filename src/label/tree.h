@@ -7,9 +7,9 @@
 #include "core/failure.h"
 #include "core/ownership.h"
 
-/* The tree engine: visits every entry beneath a directory, to count, to compare or to set labels. Directories are
- * read and entries named by descriptors, never by a path, so that nothing that is renamed or exchanged for a symbolic
- * link meanwhile leads elsewhere; memory does not grow with the tree. */
+/* The tree engine: visits every entry beneath a directory, to count, to compare or to set labels, groups and modes.
+ * Directories are read and entries named by descriptors, never by a path, so that nothing that is renamed or
+ * exchanged for a symbolic link meanwhile leads elsewhere; memory does not grow with the tree. */
 
 enum {
         TREE_ISSUES_MAX = 16,  /* that are named; all are counted */
@@ -19,8 +19,8 @@ enum {
 
 typedef enum TreeMode {
         TREE_COUNT,  /* only count the entries */
-        TREE_VERIFY, /* compare labels, change nothing */
-        TREE_CHANGE, /* set labels */
+        TREE_VERIFY, /* compare, change nothing */
+        TREE_CHANGE, /* set what differs */
 } TreeMode;
 
 typedef struct TreeCounts {
@@ -52,6 +52,7 @@ typedef struct TreeSpec {
         const char *context;        /* wanted, canonical; NULL: labels don't matter */
         const Ownership *ownership; /* wanted; NULL: groups and modes don't matter */
         bool blind;                 /* TREE_CHANGE: every label is known to be another, so write without a look */
+        bool contended;             /* TREE_CHANGE: others may rename entries meanwhile */
         bool part;        /* the root is a directory of a larger file system: skip what has several hard links */
         unsigned threads; /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */
@@ -71,14 +72,18 @@ typedef struct TreeResult {
 void tree_result_done(TreeResult *r);
 
 /* Walks. Entries that vanish meanwhile are no errors; all other errors are counted and the first ones named.
- * TREE_CHANGE: while something changes another pass over that follows, so that what appears or moves meanwhile ends
- * up right too; an entry that has the label already is not written (its ctime stays); children come before their
- * directory; when all went well the file system is synced, syncfs(2), then the root is labelled, and synced. If
- * anything failed the root keeps its label, unless it failed in what appeared in the root while that was labelled, or
- * in bringing that label to disk.
- * Must be called with CAP_DAC_READ_SEARCH, and for TREE_CHANGE CAP_FOWNER and CAP_SYS_ADMIN. Returns 0, also if
+ * TREE_CHANGE: an entry gets all of its label, its group and its mode, in this order, that is not right already; what
+ * is right is not written (its ctime stays). Modes only ever get bits more (ownership_mode()); setuid and setgid,
+ * which the kernel takes away from a file whose group changes, are given back, file capabilities are not; of a
+ * symbolic link the group alone is changed, and no link is followed. While something changes another pass over that
+ * follows, so that what appears or moves meanwhile ends up right too; children come before their directory; when all
+ * went well the file system is synced, syncfs(2), then the root is written, and synced. If anything failed the root
+ * keeps its label, group and mode, unless it failed in what appeared in the root while that was written, in writing
+ * it, or in bringing that to disk.
+ * Must be called with CAP_DAC_READ_SEARCH, and for TREE_CHANGE CAP_FOWNER; labels need CAP_SYS_ADMIN besides, groups
+ * CAP_CHOWN, and CAP_FSETID, or else the kernel drops setgid where a mode is set, without a word. Returns 0, also if
  * entries failed: see *ret; a negative errno: nothing is known of what was done, or progress() wanted an end;
- * NOT_SUPPORTED, with nothing touched, if the file system keeps no labels or is read-only. */
+ * NOT_SUPPORTED, with nothing touched, if the file system keeps no labels though they matter, or is read-only. */
 int tree_walk(const TreeSpec *spec, TreeResult *ret, Failure *f) _warn_unused_;
 
 /* What to tell a user of an errno that an entry gave: what it means here and what to do, in half a sentence. */
@@ -89,7 +94,7 @@ typedef struct SampleSpec {
         const char *context; /* as in TreeSpec, but something has to matter */
         const Ownership *ownership;
         double confidence; /* in (0, 1); with share it makes at most a million draws, otherwise INVALID_OPTION */
-        double share;      /* of draws that end at a wrong label, in (0, 1): no larger one goes unseen */
+        double share;      /* of draws that end at a wrong entry, in (0, 1): no larger one goes unseen */
         uint64_t seed;     /* of the random choices; 0: a random one */
         /* Called every TREE_PROGRESS_USEC in which draws came to their end; may be NULL. A negative errno ends it. */
         int (*progress)(const TreeCounts *counts, void *userdata);
@@ -97,8 +102,8 @@ typedef struct SampleSpec {
 } SampleSpec;
 
 typedef struct SampleResult {
-        /* counts.done: draws; mismatched: those that met a label that differs, the root's among them; failed: those
-         * that ended at an error. What differs is named once. */
+        /* counts.done: draws; mismatched: those that met a label that differs, the root's among them; misowned: the
+         * same of groups and modes; failed: those that ended at an error. What differs is named once. */
         TreeResult tree;
         double miss_probability; /* that a share as in the spec was missed, all draws having been right */
 } SampleResult;
@@ -110,4 +115,4 @@ void sample_result_done(SampleResult *r);
  * the share is of draws, in which an entry among few siblings weighs more than one among many. The time depends on
  * the number of draws and the depth, not on the number of entries: in a large directory the position is drawn, not
  * read up to. Returns as tree_walk(). */
-int sample_labels(const SampleSpec *spec, SampleResult *ret, Failure *f) _warn_unused_;
+int sample_tree(const SampleSpec *spec, SampleResult *ret, Failure *f) _warn_unused_;

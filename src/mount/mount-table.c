@@ -156,7 +156,8 @@ static int copy_fact(struct libmnt_fs *fs, MountFact *ret) {
         m.source = strdup(strempty(mnt_fs_get_source(fs)));
         m.fs_type = strdup(strempty(mnt_fs_get_fstype(fs)));
         m.device = strdup_printf("%u:%u", major(device), minor(device));
-        if (!m.target || !m.source || !m.fs_type || !m.device)
+        m.root = strdup(strempty(mnt_fs_get_root(fs)));
+        if (!m.target || !m.source || !m.fs_type || !m.device || !m.root)
                 return -ENOMEM;
         m.seclabel = has_option(options, "seclabel");
         m.read_only = has_option(mnt_fs_get_vfs_options(fs), "ro") || has_option(options, "ro");
@@ -442,4 +443,12 @@ int device_parse(const char *s, dev_t *ret) {
                 return -EINVAL;
         *ret = makedev((unsigned) maj, (unsigned) min);
         return 0;
+}
+
+int mount_table_is_idmapped(const MountTable *table, uint64_t id) {
+        struct libmnt_fs *fs;
+        int r;
+
+        r = find_fs(table, id, &fs);
+        return r < 0 ? r : has_option(mnt_fs_get_vfs_options(fs), "idmapped");
 }

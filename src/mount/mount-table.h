@@ -48,6 +48,9 @@ int mount_table_find_outside(const MountTable *table, dev_t device, char *const 
  * though it shows seclabel: defcontext=, rootcontext=. Returns 1, 0 or -ENOENT. */
 int mount_table_overrides_labels(const MountTable *table, uint64_t id) _warn_unused_;
 
+/* Whether a mount shows other owners than there are on disk, mount_setattr(2). Returns 1, 0, -ENOMEM or -ENOENT. */
+int mount_table_is_idmapped(const MountTable *table, uint64_t id) _warn_unused_;
+
 /* Whether the mount with an id only receives mounts from its master and passes none on (mount_namespaces(7)). Returns
  * 1, 0 or -ENOENT. */
 int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;

@@ -78,6 +78,10 @@ int stage_read_back(int fd, const char *target, MountOutcome *ret) {
         if (r < 0)
                 return r;
         o.overrides_labels = r > 0;
+        r = mount_table_is_idmapped(table, id);
+        if (r < 0)
+                return r;
+        o.idmapped = r > 0;
         r = free_and_strdup(&o.fact.target, target);
         if (r < 0)
                 return r;
@@ -230,16 +234,39 @@ static int explain_failure(const StageSpec *spec, const AttachError *error, Fail
                 strerrorname_np(error->number));
 }
 
+/* A superblock that is in use for writing can be mounted for reading only by a mount that is read-only itself. */
+static int is_mounted_writable(const StageSpec *spec) {
+        bool writable = false;
+        MountFact *mounts;
+        size_t n;
+        int r;
+
+        r = source_find_mounts(spec->source, &mounts, &n);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++)
+                writable = writable || !mounts[i].read_only;
+        mount_facts_free(mounts, n);
+        return writable;
+}
+
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        StageSpec superblock = *spec;
         _cleanup_close_ int host = -EBADF, tree = -EBADF;
         AttachError error = { 0 };
         int r, k;
 
+        if (spec->read_only) {
+                r = is_mounted_writable(spec);
+                if (r < 0)
+                        return r;
+                superblock.read_only = r == 0;
+        }
         r = enter_namespace(&host);
         if (r < 0)
                 return r;
-        r = mount_and_detach(spec, &tree, &o, &error, f);
+        r = mount_and_detach(&superblock, &tree, &o, &error, f);
         k = leave_namespace(host);
         if (k < 0)
                 return k;
@@ -255,6 +282,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                 r = set_attributes(tree, spec->options, spec->read_only);
         if (r != 0)
                 return r;
+        o.fact.read_only = o.fact.read_only || spec->read_only;
 
         *ret_tree = TAKE_FD(tree);
         *ret = o;

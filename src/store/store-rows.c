@@ -29,6 +29,8 @@ static void put_holder(Store *s, const Volume *v, const Holder *h) {
         bind_u64(st, &n, h->mount_id);
         bind_text(st, &n, h->spec);
         bind_u64(st, &n, h->relabelled_here);
+        bind_u64(st, &n, h->fs_group);
+        bind_u64(st, &n, h->disk_gid);
         store_change(s, PUT_HOLDER);
 }
 
@@ -39,16 +41,16 @@ static void bind_id(Store *s, Statement id, const char *volume) {
 }
 
 static bool record_is_known(const VolumeRecord *r) {
-        return r->label_state != LABEL_UNKNOWN && !isempty(r->context);
+        return r->label_state != STATE_UNKNOWN && !isempty(r->context);
 }
 
 /* What store_load() would refuse is not written: a state that speaks of no context is none. */
 static void bind_record(sqlite3_stmt *st, int *n, const VolumeRecord *r) {
-        bool owned = r->ownership_state != LABEL_UNKNOWN;
+        bool owned = r->ownership_state != STATE_UNKNOWN;
 
         bind_text(st, n, record_is_known(r) ? r->context : "");
         bind_u64(st, n, r->generation < VOLUME_RECORD_GENERATION_MAX ? r->generation : VOLUME_RECORD_GENERATION_MAX);
-        bind_text(st, n, label_state_to_string(r->ownership_state));
+        bind_text(st, n, record_state_to_string(r->ownership_state));
         bind_u64(st, n, owned ? r->gid : 0);
 }
 
@@ -77,7 +79,8 @@ void store_put_volume(Store *s, const Volume *v) {
         bind_text(st, &n, access_mode_to_string(v->access_mode));
         bind_text(st, &n, strategy_to_string(v->strategy));
         bind_text(st, &n, v->context);
-        bind_text(st, &n, label_state_to_string(record_is_known(&v->record) ? v->record.label_state : LABEL_UNKNOWN));
+        bind_text(st, &n,
+                  record_state_to_string(record_is_known(&v->record) ? v->record.label_state : STATE_UNKNOWN));
         bind_u64(st, &n, v->record.tainted);
         bind_u64(st, &n, v->last_verified_usec);
         bind_u64(st, &n, v->inodes_used);
@@ -258,16 +261,24 @@ static int flag_column(sqlite3_stmt *st, int column, bool *ret) {
         return r;
 }
 
+static int gid_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
+        uint64_t n;
+        int r = number_column(st, column, max, &n);
+
+        if (r >= 0)
+                *ret = (gid_t) n;
+        return r;
+}
+
 static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
         _cleanup_(volume_record_done) VolumeRecord record = { 0 };
-        int label_state = enum_column(st, 8, label_state_from_string),
-            ownership_state = enum_column(st, 14, label_state_from_string), r;
-        uint64_t gid = 0;
+        int label_state = enum_column(st, 8, record_state_from_string),
+            ownership_state = enum_column(st, 14, record_state_from_string), r;
 
         if (label_state < 0 || ownership_state < 0)
                 return -EUCLEAN;
-        record.label_state = (LabelState) label_state;
-        record.ownership_state = (LabelState) ownership_state;
+        record.label_state = (RecordState) label_state;
+        record.ownership_state = (RecordState) ownership_state;
         r = flag_column(st, 9, &record.tainted);
         if (r >= 0)
                 r = dup_column(st, 12, &record.context);
@@ -276,14 +287,13 @@ static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
         if (r >= 0)
                 r = number_column(st, 13, VOLUME_RECORD_GENERATION_MAX, &record.generation);
         if (r >= 0)
-                r = number_column(st, 15, (gid_t) -2, &gid);
+                r = gid_column(st, 15, GID_NONE - 1, &record.gid);
         if (r < 0)
                 return r;
-        if ((label_state == LABEL_UNKNOWN) != isempty(record.context) ||
-            (ownership_state == LABEL_UNKNOWN && gid != 0))
+        if ((label_state == STATE_UNKNOWN) != isempty(record.context) ||
+            (ownership_state == STATE_UNKNOWN && record.gid != 0))
                 return -EUCLEAN;
 
-        record.gid = (gid_t) gid;
         *ret = record;
         record = (VolumeRecord){ 0 };
         return 0;
@@ -368,9 +378,13 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
                 r = flag_column(st, 7, &h->adopted);
         if (r >= 0)
                 r = flag_column(st, 11, &h->relabelled_here);
+        if (r >= 0)
+                r = gid_column(st, 12, GID_NONE, &h->fs_group);
+        if (r >= 0)
+                r = gid_column(st, 13, GID_NONE, &h->disk_gid);
         if (r < 0)
                 return r;
-        if (!path_is_normalized(h->target))
+        if (!path_is_normalized(h->target) || (h->fs_group == GID_NONE) != (h->disk_gid == GID_NONE))
                 return -EUCLEAN;
 
         h->state = (HolderState) state;

@@ -3,7 +3,7 @@
 
 #include "store/store-internal.h"
 
-enum { SCHEMA_VERSION = 2 };
+enum { SCHEMA_VERSION = 3 };
 
 static const char *const statement_sql[STATEMENTS] = {
         [BEGIN] = "BEGIN IMMEDIATE",
@@ -15,7 +15,7 @@ static const char *const statement_sql[STATEMENTS] = {
                 "label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,"
                 "generation=?14,ownership_state=?15,gid=?16,mount_options=?17,mounted_here=?18",
         [DELETE_VOLUME] = "DELETE FROM volume WHERE id=?",
-        [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
         [ADD_HISTORY] = "INSERT INTO history VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?)",
         [TRIM_HISTORY] =
@@ -38,6 +38,10 @@ static const char *const statement_sql[STATEMENTS] = {
 #define COLUMN_MOUNTED_HERE    "mounted_here INTEGER NOT NULL DEFAULT 0"
 #define COLUMN_RELABELLED_HERE "relabelled_here INTEGER NOT NULL DEFAULT 0"
 
+/* Version 3: no group, GID_NONE. */
+#define COLUMN_FS_GROUP "fs_group INTEGER NOT NULL DEFAULT 4294967295"
+#define COLUMN_DISK_GID "disk_gid INTEGER NOT NULL DEFAULT 4294967295"
+
 static const char schema[] =
         "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT,"
         " volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL,"
@@ -48,7 +52,7 @@ static const char schema[] =
         " target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL,"
         " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT "
         "NULL,"
-        " spec TEXT NOT NULL, " COLUMN_RELABELLED_HERE ") STRICT;"
+        " spec TEXT NOT NULL, " COLUMN_RELABELLED_HERE ", " COLUMN_FS_GROUP ", " COLUMN_DISK_GID ") STRICT;"
         "CREATE INDEX holder_volume ON holder (volume);"
         "CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE "
         "CASCADE,"
@@ -58,7 +62,7 @@ static const char schema[] =
         " duration_usec INTEGER NOT NULL) STRICT;"
         "CREATE INDEX history_volume ON history (volume, seq);"
         "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
-        "PRAGMA user_version=2;";
+        "PRAGMA user_version=3;";
 
 static const char from_version_1[] = "ALTER TABLE volume ADD COLUMN " COLUMN_LABEL_CONTEXT ";"
                                      "ALTER TABLE volume ADD COLUMN " COLUMN_GENERATION ";"
@@ -68,6 +72,10 @@ static const char from_version_1[] = "ALTER TABLE volume ADD COLUMN " COLUMN_LAB
                                      "ALTER TABLE volume ADD COLUMN " COLUMN_MOUNTED_HERE ";"
                                      "ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_HERE ";"
                                      "PRAGMA user_version=2;";
+
+static const char from_version_2[] = "ALTER TABLE holder ADD COLUMN " COLUMN_FS_GROUP ";"
+                                     "ALTER TABLE holder ADD COLUMN " COLUMN_DISK_GID ";"
+                                     "PRAGMA user_version=3;";
 
 int store_errno(int rc) {
         switch (rc & 0xff) {
@@ -141,12 +149,13 @@ static int prepare_database(Store *s) {
 
         if (version > SCHEMA_VERSION)
                 return -EPROTONOSUPPORT;
-        if (version == 0 && tables == 0)
+        if (version == 0 && tables == 0) {
                 r = execute_in_transaction(s->db, schema);
-        else if (version == 1)
-                r = execute_in_transaction(s->db, from_version_1);
-        else if (version != SCHEMA_VERSION)
+                version = SCHEMA_VERSION;
+        } else if (version < 1)
                 return -EUCLEAN;
+        for (; r >= 0 && version < SCHEMA_VERSION; version++)
+                r = execute_in_transaction(s->db, version == 1 ? from_version_1 : from_version_2);
         if (r < 0)
                 return r;
 

@@ -31,10 +31,11 @@ int marshal_node(sd_bus_message *m, const Node *node) {
 }
 
 int marshal_fact(sd_bus_message *m, const MountFact *fact) {
-        const char *const strings[] = { fact->target, fact->source, fact->fs_type, fact->device, fact->context };
+        const char *const strings[] = { fact->target, fact->source, fact->fs_type,
+                                        fact->device, fact->root,   fact->context };
         int r;
 
-        r = sd_bus_message_open_container(m, 'r', "tsssssbb");
+        r = sd_bus_message_open_container(m, 'r', MOUNT_FACT_FIELDS);
         if (r >= 0)
                 r = sd_bus_message_append(m, "t", fact->mount_id);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(strings); i++)
@@ -60,13 +61,14 @@ int marshal_facts(sd_bus_message *m, const MountFact *facts, size_t n) {
 static int marshal_outcome(sd_bus_message *m, const MountOutcome *outcome) {
         int r;
 
-        r = sd_bus_message_open_container(m, 'r', MOUNT_FACT_SIGNATURE "sbt");
+        r = sd_bus_message_open_container(m, 'r', MOUNT_FACT_SIGNATURE OUTCOME_FIELDS);
         if (r >= 0)
                 r = marshal_fact(m, &outcome->fact);
         if (r >= 0)
                 r = append_string(m, outcome->root_context);
         if (r >= 0)
-                r = sd_bus_message_append(m, "bt", outcome->superblock_read_only, outcome->inodes_used);
+                r = sd_bus_message_append(m, "uubt", outcome->root_gid, outcome->root_mode,
+                                          outcome->superblock_read_only, outcome->inodes_used);
         if (r >= 0)
                 r = sd_bus_message_close_container(m);
         return r < 0 ? r : 0;
@@ -89,20 +91,33 @@ int marshal_mounted(sd_bus_message *m, const Mounted *mounted) {
 int marshal_counts(sd_bus_message *m, const TreeCounts *c) {
         int r;
 
-        r = sd_bus_message_append(m, TREE_COUNTS_SIGNATURE, c->done, c->changed, c->mismatched, c->failed, c->skipped,
-                                  c->unsettled);
+        r = sd_bus_message_append(m, TREE_COUNTS_SIGNATURE, c->done, c->changed, c->mismatched, c->misowned,
+                                  c->failed, c->skipped, c->unsettled);
         return r < 0 ? r : 0;
+}
+
+static char *describe_label(const char *label) {
+        _cleanup_free_ char *escaped = NULL;
+
+        if (isempty(label))
+                return strdup("has no label");
+        escaped = string_escape(label, CONTEXT_MAX);
+        return escaped ? strdup_printf("has the label '%s'", escaped) : NULL;
 }
 
 static char *describe_issue(const TreeIssue *issue) {
         _cleanup_free_ char *label = NULL;
+        unsigned gid = issue->gid, mode = issue->mode & 07777;
 
         if (issue->error != 0)
                 return strdup(tree_error_text(issue->error));
-        if (isempty(issue->label))
-                return strdup("has no label");
-        label = string_escape(issue->label, CONTEXT_MAX);
-        return label ? strdup_printf("has the label '%s'", label) : NULL;
+        if (issue->label || !issue->misowned)
+                label = describe_label(issue->label);
+        if (!issue->misowned)
+                return TAKE_PTR(label);
+        if (!issue->label)
+                return strdup_printf("has group %u and mode %04o", gid, mode);
+        return label ? strdup_printf("%s and has group %u and mode %04o", label, gid, mode) : NULL;
 }
 
 static int marshal_issue(sd_bus_message *m, const TreeIssue *issue) {
@@ -152,13 +167,9 @@ int reply_mounted(sd_bus_message *m, const Mounted *mounted) {
         return r < 0 ? r : 0;
 }
 
-int unmarshal_effect(sd_bus_message *m, RecordEffect *ret) {
-        const char *word;
-        int r;
+int unmarshal_effect(const char *word, RecordEffect *ret) {
+        int r = record_effect_from_string(word);
 
-        r = sd_bus_message_read(m, "s", &word);
-        if (r >= 0)
-                r = record_effect_from_string(word);
         if (r < 0)
                 return r;
         *ret = (RecordEffect) r;

@@ -25,5 +25,5 @@ int marshal_paths(sd_bus_message *m, char *const *paths) _warn_unused_;
 /* The whole reply of Mount, Stage and Publish. */
 int reply_mounted(sd_bus_message *m, const Mounted *mounted) _warn_unused_;
 
-/* Reads a RecordEffect. */
-int unmarshal_effect(sd_bus_message *m, RecordEffect *ret) _warn_unused_;
+/* A RecordEffect from its word. */
+int unmarshal_effect(const char *word, RecordEffect *ret) _warn_unused_;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "label/record-xattr.h"
 #include "label/selinux.h"
@@ -15,9 +16,10 @@ int mounted_read_root(int fd, Mounted *m) {
         _cleanup_close_ int root = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *context = NULL, *record = NULL;
         RecordFound found;
+        struct stat st;
         int r;
 
-        if (root < 0)
+        if (root < 0 || fstat(root, &st) < 0)
                 return -errno;
         r = selinux_read_label(root, &context);
         if (r >= 0)
@@ -27,6 +29,8 @@ int mounted_read_root(int fd, Mounted *m) {
 
         free(m->outcome.root_context);
         m->outcome.root_context = TAKE_PTR(context);
+        m->outcome.root_gid = st.st_gid;
+        m->outcome.root_mode = st.st_mode;
         m->found = found;
         free(m->record);
         m->record = TAKE_PTR(record);

@@ -32,8 +32,21 @@ int subject_clone(const Target *target, CloneMode mode, Clone *ret, Failure *f) 
                            path);
 }
 
+/* Where the file system is mounted for others, beneath none of the roots; NULL if nowhere. */
+static int find_outside(const Subject *s, char *const *roots, char **ret) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        dev_t device;
+        int r;
+
+        r = device_parse(s->outcome.fact.device, &device);
+        if (r >= 0)
+                r = mount_table_read(NULL, &table);
+        return r < 0 ? r : mount_table_find_outside(table, device, roots, ret);
+}
+
 static int open_staged(const Staged *staged, Subject *s) {
         const MountOutcome *o = &staged->mounted.outcome;
+        _cleanup_free_ char *elsewhere = NULL;
         int r;
 
         s->root = openat(staged->tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -43,6 +56,7 @@ static int open_staged(const Staged *staged, Subject *s) {
         s->outcome.inodes_used = o->inodes_used;
         s->outcome.superblock_read_only = o->superblock_read_only;
         s->outcome.overrides_labels = o->overrides_labels;
+        s->outcome.idmapped = o->idmapped;
         s->outcome.fact.seclabel = o->fact.seclabel;
         s->outcome.fact.read_only = o->fact.read_only;
         r = free_and_strdup(&s->outcome.fact.context, o->fact.context);
@@ -50,7 +64,12 @@ static int open_staged(const Staged *staged, Subject *s) {
                 r = free_and_strdup(&s->outcome.fact.device, o->fact.device);
         if (r >= 0)
                 r = free_and_strdup(&s->outcome.fact.fs_type, o->fact.fs_type);
-        return r < 0 ? r : free_and_strdup(&s->outcome.fact.source, o->fact.source);
+        if (r >= 0)
+                r = free_and_strdup(&s->outcome.fact.source, o->fact.source);
+        if (r >= 0)
+                r = find_outside(s, NULL, &elsewhere);
+        s->contended = elsewhere;
+        return r;
 }
 
 static int open_live(const Child *child, const char *path, uint64_t mount_id, CloneMode mode, Subject *s,
@@ -78,6 +97,7 @@ static int open_live(const Child *child, const char *path, uint64_t mount_id, Cl
         if (r < 0)
                 return r;
         s->part = r > 0;
+        s->contended = true;
         return 0;
 }
 
@@ -112,17 +132,10 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
 }
 
 int subject_check_elsewhere(const Child *child, const Subject *s, Failure *f) {
-        char *const *roots = child->settings->target_roots;
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_free_ char *target = NULL, *escaped = NULL;
-        dev_t device;
         int r;
 
-        r = device_parse(s->outcome.fact.device, &device);
-        if (r >= 0)
-                r = mount_table_read(NULL, &table);
-        if (r >= 0)
-                r = mount_table_find_outside(table, device, roots, &target);
+        r = find_outside(s, child->settings->target_roots, &target);
         if (r < 0 || !target)
                 return r;
         escaped = string_escape(target, 200);

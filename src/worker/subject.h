@@ -13,6 +13,7 @@ typedef struct Subject {
         int root;             /* open for reading; of the clone, or of what is staged */
         MountOutcome outcome; /* without root_context */
         bool part;            /* the root is a directory of a larger file system */
+        bool contended;       /* others have it mounted */
         char **mounts_inside;
 } Subject;
 

@@ -5,11 +5,6 @@
 #include "worker/subject.h"
 #include "worker/verbs.h"
 
-static bool needs_write(RecordFound found, RecordEffect effect) {
-        return effect != EFFECT_KEEP &&
-               (found == RECORD_PRESENT || (found == RECORD_ABSENT && effect == EFFECT_TAINT));
-}
-
 /* To take note of a mount of the host's is no harm, as long as nothing is written to it. A record that is there
  * already makes it a volume of selvol's: left as it is because somebody has mounted the volume elsewhere to have a
  * look, it would claim too much. */
@@ -19,7 +14,7 @@ static int check_subject(const Child *child, const Subject *s, RecordEffect effe
         int r;
 
         r = record_xattr_read(s->root, &found, &text);
-        if (r < 0 || !needs_write(found, effect))
+        if (r < 0 || !record_effect_is_written(found, effect))
                 return r;
         r = subject_check(child, s, f);
         return r == 0 && found == RECORD_ABSENT ? subject_check_elsewhere(child, s, f) : r;
@@ -59,13 +54,13 @@ int verb_mark(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_free_ char *text = NULL;
         RecordEffect effect;
         RecordFound found = RECORD_UNSUPPORTED;
-        const char *target;
+        const char *target, *word;
         uint64_t mount_id;
         int r;
 
-        r = sd_bus_message_read(m, "st", &target, &mount_id);
+        r = sd_bus_message_read(m, WORKER_MARK_IN, &target, &mount_id, &word);
         if (r >= 0)
-                r = unmarshal_effect(m, &effect);
+                r = unmarshal_effect(word, &effect);
         if (r < 0)
                 return r;
 

@@ -12,11 +12,14 @@ int verb_mount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(staged_freep) Staged *staged = NULL;
         uint64_t start = now_monotonic_usec();
         RecordEffect effect;
+        const char *word;
         int r;
 
         r = mount_call_read(m, &c);
         if (r >= 0)
-                r = unmarshal_effect(m, &effect);
+                r = sd_bus_message_read(m, "s", &word);
+        if (r >= 0)
+                r = unmarshal_effect(word, &effect);
         if (r < 0)
                 return r;
 

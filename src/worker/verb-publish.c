@@ -10,9 +10,12 @@ int verb_publish(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         uint64_t start = now_monotonic_usec();
         RecordEffect effect;
+        const char *word;
         int r;
 
-        r = unmarshal_effect(m, &effect);
+        r = sd_bus_message_read(m, WORKER_PUBLISH_IN, &word);
+        if (r >= 0)
+                r = unmarshal_effect(word, &effect);
         if (r < 0)
                 return r;
 

@@ -23,6 +23,7 @@ typedef struct VerifyCall {
         int depth;
         double confidence, share;
         WalkLimits limits;
+        Ownership ownership; /* GID_NONE: groups don't matter */
 } VerifyCall;
 
 typedef struct Verified {
@@ -62,9 +63,13 @@ static int verify_root(const char *expected, Verified *v) {
         return tree->issues[0].path && tree->issues[0].label ? 0 : -ENOMEM;
 }
 
+static const Ownership *wanted_ownership(const VerifyCall *c) {
+        return c->ownership.gid != GID_NONE ? &c->ownership : NULL;
+}
+
 static int verify_full(Child *child, const VerifyCall *c, const char *expected, int root, TreeResult *ret,
                        Failure *f) {
-        TreeSpec spec = { .mode = TREE_VERIFY, .fd = root, .context = expected };
+        TreeSpec spec = { .mode = TREE_VERIFY, .fd = root, .context = expected, .ownership = wanted_ownership(c) };
 
         return walk_tree(child, &spec, &c->limits, 0, ret, f);
 }
@@ -97,6 +102,7 @@ static int verify_beneath(Child *child, const VerifyCall *c, const Target *targe
         SampleSpec spec = {
                 .fd = clone.root,
                 .context = expected,
+                .ownership = wanted_ownership(c),
                 .confidence = c->confidence,
                 .share = c->share,
         };
@@ -153,7 +159,7 @@ int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         int r;
 
         r = sd_bus_message_read(m, WORKER_VERIFY_IN, &c.path, &c.expected, &depth, &c.confidence, &c.share,
-                                &c.limits.threads, &c.limits.entries_per_sec, &c.limits.idle);
+                                &c.limits.threads, &c.limits.entries_per_sec, &c.limits.idle, &c.ownership.gid);
         if (r < 0)
                 return r;
 

@@ -202,11 +202,11 @@ int verb_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 static int read_expected(sd_bus_message *m, MountFact *ret) {
-        const char *target, *source, *fs_type, *device, *context;
+        const char *target, *source, *fs_type, *device, *root, *context;
         int seclabel, read_only, r;
         uint64_t id;
 
-        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &context,
+        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &root, &context,
                                 &seclabel, &read_only);
         if (r < 0)
                 return r;
@@ -216,11 +216,12 @@ static int read_expected(sd_bus_message *m, MountFact *ret) {
                 .source = strdup(source),
                 .fs_type = strdup(fs_type),
                 .device = strdup(device),
+                .root = strdup(root),
                 .context = strdup(context),
                 .seclabel = seclabel,
                 .read_only = read_only,
         };
-        return ret->target && ret->source && ret->fs_type && ret->device && ret->context ? 0 : -ENOMEM;
+        return ret->target && ret->source && ret->fs_type && ret->device && ret->root && ret->context ? 0 : -ENOMEM;
 }
 
 /* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't

@@ -95,7 +95,7 @@ int walk_sample(Child *child, SampleSpec *spec, const WalkLimits *limits, Sample
         spec->progress = report;
         spec->userdata = &reporter;
         set_io_class(limits, IOPRIO_CLASS_IDLE);
-        r = sample_labels(spec, ret, f);
+        r = sample_tree(spec, ret, f);
         set_io_class(limits, IOPRIO_CLASS_NONE);
         return check_canceled(r, f);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
@@ -16,15 +17,21 @@
 
 #include "basic/string-util.h"
 
-/* The helper of "tools/bench relabel": checks and sets labels out of the timed part, and is the limit: a bare loop of
- * one system call per entry over a prepared list in inode order. See docs/bench.md.
+/* The helper of "tools/bench relabel" and "chgrp": checks and sets labels and groups out of the timed part, and is
+ * the limit: a bare loop of as few system calls per entry as can be, over a prepared list in inode order. See
+ * docs/bench.md.
  *
  * bench-label VERB [--threads N] [--call at|chdir|open] LABEL DIR
  *   check    counts the entries without the label; fails if there are any
  *   set      gives all the label
  *   scatter  gives some (--percent, --seed) the label, never the root
  *   write    the limit where all have to be written
- *   compare  the limit where most are right: looks, and writes what differs */
+ *   compare  the limit where most are right: looks, and writes what differs
+ *
+ * bench-label VERB [--threads N] GID DIR
+ *   check-group  counts the entries that don't have the group, or not the modes that a group's are to have
+ *   set-group    gives them to what differs; the limit
+ *   plain-group  gives all the group, and modes as of programs that know nothing of sharing */
 
 #ifndef __NR_setxattrat
 #define __NR_setxattrat 463 /* Linux 6.13; glibc has none of them yet */
@@ -48,6 +55,7 @@ typedef struct Job {
         size_t size; /* with the NUL, as libselinux writes it */
         Call call;
         unsigned percent, seed;
+        gid_t gid;
         struct {
                 uint64_t wrong, set;
         } __attribute__((aligned(64))) workers[WORKERS_MAX];
@@ -156,14 +164,74 @@ static void scatter_label(const List *l, const Entry *e, unsigned worker, void *
                 set_label(l, e, worker, data);
 }
 
+/* ---- groups and modes ------------------------------------------------------------------------------------------ */
+
+/* The trees have directories and files only, and root owns all. Half of the files are readable by their owner only;
+ * which ones does not depend on the order. */
+static mode_t plain_mode(const Entry *e, mode_t type) {
+        return S_ISDIR(type) ? 0755 : e->inode % 2 == 0 ? 0644 : 0600;
+}
+
+/* What has to become of that: not the engine's own arithmetic, as this checks it. */
+static mode_t shared_mode(const Entry *e, mode_t type) {
+        return S_ISDIR(type) ? 02775 : e->inode % 2 == 0 ? 0664 : 0660;
+}
+
+static void look(const List *l, const Entry *e, struct stat *ret) {
+        if (fstatat(list_directory(l, e), list_name(l, e), ret, AT_SYMLINK_NOFOLLOW) < 0)
+                fail("%s can't be looked at: %s", list_name(l, e), strerror(errno));
+        if (!S_ISDIR(ret->st_mode) && !S_ISREG(ret->st_mode))
+                fail("%s is neither a file nor a directory", list_name(l, e));
+}
+
+static void give(const List *l, const Entry *e, const struct stat *now, gid_t gid, mode_t mode, uint64_t *set) {
+        bool group_differs = now->st_gid != gid, mode_differs = (now->st_mode & ALLPERMS) != mode;
+
+        /* the group first: to write it may take setgid away */
+        if (group_differs &&
+            fchownat(list_directory(l, e), list_name(l, e), (uid_t) -1, gid, AT_SYMLINK_NOFOLLOW) < 0)
+                fail("%s can't be given to a group: %s", list_name(l, e), strerror(errno));
+        if (mode_differs && fchmodat(list_directory(l, e), list_name(l, e), mode, 0) < 0)
+                fail("%s can't be given a mode: %s", list_name(l, e), strerror(errno));
+        *set += group_differs || mode_differs;
+}
+
+static void check_group(const List *l, const Entry *e, unsigned worker, void *data) {
+        Job *j = data;
+        struct stat st;
+
+        look(l, e, &st);
+        if (st.st_uid != 0 || st.st_gid != j->gid || (st.st_mode & ALLPERMS) != shared_mode(e, st.st_mode))
+                j->workers[worker].wrong++;
+}
+
+static void set_group(const List *l, const Entry *e, unsigned worker, void *data) {
+        Job *j = data;
+        struct stat st;
+
+        look(l, e, &st);
+        give(l, e, &st, j->gid, shared_mode(e, st.st_mode), &j->workers[worker].set);
+}
+
+static void plain_group(const List *l, const Entry *e, unsigned worker, void *data) {
+        Job *j = data;
+        struct stat st;
+
+        look(l, e, &st);
+        give(l, e, &st, j->gid, plain_mode(e, st.st_mode), &j->workers[worker].set);
+}
+
 /* ---- main ------------------------------------------------------------------------------------------------------ */
 
 static const struct Verb {
         const char *name;
         void (*work)(const List *l, const Entry *e, unsigned worker, void *data);
+        bool of_group;
 } verbs[] = {
-        { "check", check_label }, { "set", set_label },         { "scatter", scatter_label },
-        { "write", set_label },   { "compare", compare_label },
+        { "check", check_label },         { "set", set_label },
+        { "scatter", scatter_label },     { "write", set_label },
+        { "compare", compare_label },     { "check-group", check_group, true },
+        { "set-group", set_group, true }, { "plain-group", plain_group, true },
 };
 
 static Call best_call(void) {
@@ -203,7 +271,8 @@ static uint64_t run_verb(const struct Verb *verb, List *l, unsigned threads, Job
 
 static _Noreturn void usage(void) {
         fputs("bench-label check|set|scatter|write|compare [--threads N] [--call at|chdir|open] [--percent N]\n"
-              "            [--seed N] LABEL DIR\n",
+              "            [--seed N] LABEL DIR\n"
+              "bench-label check-group|set-group|plain-group [--threads N] GID DIR\n",
               stderr);
         exit(2);
 }
@@ -247,8 +316,12 @@ int main(int argc, char **argv) {
                         verb = verbs + i;
         if (!verb)
                 usage();
-        j.label = argv[optind + 1];
-        j.size = strlen(j.label) + 1;
+        if (verb->of_group)
+                j.gid = parse_number(argv[optind + 1], UINT32_MAX - 1);
+        else {
+                j.label = argv[optind + 1];
+                j.size = strlen(j.label) + 1;
+        }
 
         list_read(&l, argv[optind + 2]);
         wrong = run_verb(verb, &l, threads, &j);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,8 +14,9 @@
 #include "bench-list.h"
 #include "label/tree.h"
 
-/* The tree engine as a program, for "tools/bench relabel": bench-relabel [--threads N] [--blind] [--verify] LABEL DIR
- */
+/* The tree engine as a program, for "tools/bench relabel" and "chgrp":
+ * bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR
+ * LABEL "-": labels don't matter. */
 
 /* The engine makes durable what it did, and its peers don't. So that both can be told, this takes the C library's
  * place for the engine and takes the time. */
@@ -29,9 +31,11 @@ int syncfs(int fd) {
 }
 
 static void print_issues(const TreeResult *r) {
-        for (size_t i = 0; i < r->n_issues; i++)
-                fprintf(stderr, "%s: %s\n", r->issues[i].path,
-                        r->issues[i].error ? strerror(r->issues[i].error) : strempty(r->issues[i].label));
+        for (const TreeIssue *i = r->issues; i < r->issues + r->n_issues; i++)
+                if (i->misowned)
+                        fprintf(stderr, "%s: group %u, mode %04o\n", i->path, i->gid, i->mode & ALLPERMS);
+                else
+                        fprintf(stderr, "%s: %s\n", i->path, i->error ? strerror(i->error) : strempty(i->label));
 }
 
 int main(int argc, char **argv) {
@@ -39,9 +43,11 @@ int main(int argc, char **argv) {
                 { "threads", required_argument, NULL, 't' },
                 { "blind", no_argument, NULL, 'b' },
                 { "verify", no_argument, NULL, 'v' },
+                { "group", required_argument, NULL, 'g' },
                 { 0 },
         };
         TreeSpec spec = { .mode = TREE_CHANGE };
+        Ownership ownership = {};
         TreeResult result = {};
         Failure failure = {};
         int c, r;
@@ -57,14 +63,18 @@ int main(int argc, char **argv) {
                 case 'v':
                         spec.mode = TREE_VERIFY;
                         break;
+                case 'g':
+                        ownership.gid = parse_number(optarg, UINT32_MAX - 1);
+                        spec.ownership = &ownership;
+                        break;
                 default:
                         return 2;
                 }
         if (argc - optind != 2) {
-                fputs("bench-relabel [--threads N] [--blind] [--verify] LABEL DIR\n", stderr);
+                fputs("bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR\n", stderr);
                 return 2;
         }
-        spec.context = argv[optind];
+        spec.context = streq(argv[optind], "-") ? NULL : argv[optind];
         spec.fd = open(argv[optind + 1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (spec.fd < 0)
                 fail("%s can't be opened: %s", argv[optind + 1], strerror(errno));
@@ -75,10 +85,12 @@ int main(int argc, char **argv) {
         if (r > 0)
                 fail("tree_walk: %s", strempty(failure.message));
         print_issues(&result);
-        printf("bench sync=%llu entries=%llu changed=%llu mismatched=%llu failed=%llu\n", atomic_load(&sync_usec),
-               (unsigned long long) result.counts.done, (unsigned long long) result.counts.changed,
-               (unsigned long long) result.counts.mismatched, (unsigned long long) result.counts.failed);
-        r = result.counts.failed > 0 || result.counts.mismatched > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        printf("bench sync=%llu entries=%llu changed=%llu mismatched=%llu misowned=%llu failed=%llu\n",
+               atomic_load(&sync_usec), (unsigned long long) result.counts.done,
+               (unsigned long long) result.counts.changed, (unsigned long long) result.counts.mismatched,
+               (unsigned long long) result.counts.misowned, (unsigned long long) result.counts.failed);
+        r = result.counts.failed > 0 || result.counts.mismatched > 0 || result.counts.misowned > 0 ? EXIT_FAILURE
+                                                                                                   : EXIT_SUCCESS;
         tree_result_done(&result);
         (void) close(spec.fd);
         return r;

@@ -19,10 +19,14 @@
  *   mismatch, mismatch-stays               has wrong labels further down; and then can't be marked
  *   links, links-norecord                  has hard links that are left alone; and keeps no record
  *   restless                               has directories that change to the last
+ *   misowned                               has wrong groups further down; a sample of them is met by Map, too
+ *   noidmap                                can't be idmapped
+ *   mode-differs                           has files that the group can't write, until they are changed
+ *   part                                   is a file system of which each mount has a directory of its own
  *
  * What was staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/record-NAME and
- * DIRECTORY/root-NAME, NAME being that last part. Relabel notes its arguments in DIRECTORY/relabels, and keeps a copy
- * of the state as it is at that moment.
+ * DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last part. Change notes its
+ * arguments in DIRECTORY/relabels, and keeps a copy of the state as it is at that moment.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -38,6 +42,7 @@
 
 #include <systemd/sd-bus.h>
 
+#include "core/ownership.h"
 #include "core/volume-record.h"
 #include "core/worker-protocol.h"
 
@@ -47,6 +52,7 @@ typedef struct Mount {
         unsigned long long id;
         char target[512], source[512], fs_type[32], context[256];
         int read_only;
+        unsigned from, to; /* groups that it swaps; DIRECTORY/swap-ID has them */
 } Mount;
 
 static const char *directory;
@@ -136,12 +142,18 @@ static unsigned device_of(const char *source) {
         return n;
 }
 
+static const char *root_directory(const Mount *m) {
+        const char *name = strrchr(m->source, '/');
+
+        return name && streq(name, "/part") ? m->target : "/";
+}
+
 static int append_fact(sd_bus_message *m, const Mount *mount) {
         char device[32];
 
         (void) snprintf(device, sizeof(device), "8:%u", device_of(mount->source));
         return sd_bus_message_append(m, MOUNT_FACT_SIGNATURE, (uint64_t) mount->id, mount->target, mount->source,
-                                     mount->fs_type, device, context_of(mount),
+                                     mount->fs_type, device, root_directory(mount), context_of(mount),
                                      (int) (isempty(context_of(mount)) && !streq(mount->fs_type, "vfat")),
                                      mount->read_only);
 }
@@ -190,6 +202,7 @@ static const char *type_of(const char *source) {
                : behaves(source, "vfat")  ? "vfat"
                : behaves(source, "btrfs") ? "btrfs"
                : streq(source, "tmpfs")   ? "tmpfs"
+               : strstr(source, ":/")     ? "nfs"
                                           : "ext4";
 }
 
@@ -315,14 +328,61 @@ static int append_record(sd_bus_message *reply, const char *source) {
         return sd_bus_message_append(reply, VOLUME_RECORD_SIGNATURE, record_found_to_string(found), text);
 }
 
+static void swap_path(char path[static 512], unsigned long long id) {
+        (void) snprintf(path, 512, "%s/swap-%llu", directory, id);
+}
+
+static void write_swap(const Mount *m) {
+        char path[512], text[64];
+
+        swap_path(path, m->id);
+        (void) unlink(path);
+        if (m->from == m->to)
+                return;
+        (void) snprintf(text, sizeof(text), "%u %u", m->from, m->to);
+        write_text(path, text);
+}
+
+static void read_swap(Mount *m) {
+        char path[512], text[VOLUME_RECORD_MAX];
+
+        swap_path(path, m->id);
+        m->from = m->to = 0;
+        if (read_text(path, text) && sscanf(text, "%u %u", &m->from, &m->to) != 2)
+                abort();
+}
+
+/* "GID MODE"; root's, if nobody was there yet. An option gid= is what all files have. */
+static void read_group(const Mount *m, gid_t *ret_gid, mode_t *ret_mode) {
+        char path[512], text[VOLUME_RECORD_MAX];
+        unsigned gid = 0, mode = 040755;
+
+        volume_path(path, "group", m->source);
+        if (read_text(path, text) && sscanf(text, "%u %o", &gid, &mode) != 2)
+                abort();
+        *ret_gid = m->from == m->to ? gid : gid == m->from ? m->to : gid == m->to ? m->from : gid;
+        *ret_mode = mode;
+}
+
+static void write_group(const char *source, gid_t gid, mode_t mode) {
+        char path[512], text[64];
+
+        volume_path(path, "group", source);
+        (void) snprintf(text, sizeof(text), "%u %o", gid, mode);
+        write_text(path, text);
+}
+
 static int append_outcome(sd_bus_message *reply, const Mount *m) {
+        mode_t mode;
+        gid_t gid;
         int r;
 
-        r = sd_bus_message_open_container(reply, 'r', MOUNT_FACT_SIGNATURE "sbt");
+        read_group(m, &gid, &mode);
+        r = sd_bus_message_open_container(reply, 'r', MOUNT_FACT_SIGNATURE OUTCOME_FIELDS);
         if (r >= 0)
                 r = append_fact(reply, m);
         if (r >= 0)
-                r = sd_bus_message_append(reply, "sbt", root_of(m), m->read_only, UINT64_C(300));
+                r = sd_bus_message_append(reply, OUTCOME_FIELDS, root_of(m), gid, mode, m->read_only, UINT64_C(300));
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
         return r < 0 ? r : append_record(reply, m->source);
@@ -353,6 +413,7 @@ static int read_mount(sd_bus_message *call, Mount *m) {
         const char *source, *type, *target, *context, *share;
         _cleanup_strv_ char **options = NULL;
         uint64_t share_id;
+        Mount shared;
         int r;
 
         r = sd_bus_message_read(call, "sss", &source, &type, &target);
@@ -364,6 +425,14 @@ static int read_mount(sd_bus_message *call, Mount *m) {
                 return r;
         if (sd_bus_message_is_method_call(call, NULL, WORKER_STAGE))
                 note_staged(source, options);
+        STRV_FOREACH (option, options)
+                if (startswith(*option, "gid="))
+                        write_group(source, (gid_t) strtoul(*option + 4, NULL, 10), 040775);
+        if (!isempty(share) && find_mount(share, &shared)) {
+                read_swap(&shared);
+                m->from = shared.from;
+                m->to = shared.to;
+        }
         (void) snprintf(m->target, sizeof(m->target), "%s", target);
         (void) snprintf(m->source, sizeof(m->source), "%s", source);
         (void) snprintf(m->fs_type, sizeof(m->fs_type), "%s", type);
@@ -375,6 +444,7 @@ static int read_mount(sd_bus_message *call, Mount *m) {
 static int make_mount(sd_bus_message *call, Mount *m, const char *effect) {
         mark(m->source, effect);
         add_mount(m, &m->id);
+        write_swap(m);
         if (behaves(m->source, "die-after"))
                 _exit(1);
         if (behaves(m->source, "hang-after"))
@@ -442,6 +512,7 @@ static int verb_inspect(sd_bus_message *call, void *userdata, sd_bus_error *erro
                 return r;
         if (!find_mount(target, &m))
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is mounted there.");
+        read_swap(&m);
         r = sd_bus_message_new_method_return(call, &reply);
         if (r >= 0)
                 r = append_node(reply);
@@ -472,12 +543,12 @@ static int verb_mark(sd_bus_message *call, void *userdata, sd_bus_error *error) 
 
 static void send_progress(sd_bus *bus, uint64_t done, uint64_t changed, uint64_t total) {
         if (sd_bus_emit_signal(bus, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS, WORKER_PROGRESS_SIGNATURE, done,
-                               changed, UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0), total) < 0 ||
+                               changed, UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0), UINT64_C(0), total) < 0 ||
             sd_bus_flush(bus) < 0)
                 _exit(1);
 }
 
-/* What goes on before the end of Relabel and Verify. */
+/* What goes on before the end of Change and Verify. */
 static void walk(sd_bus *bus, const char *source, bool changes) {
         if (behaves(source, "walk-slow"))
                 for (uint64_t done = 0; done <= 250; done += 25) {
@@ -512,7 +583,7 @@ static void note_relabel(const char *line) {
                 abort();
 }
 
-static int reply_relabelled(sd_bus_message *call, const char *source) {
+static int reply_changed(sd_bus_message *call, const char *source) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         bool fails = behaves(source, "walk-fails");
         uint64_t done = 300, changed = 250;
@@ -520,7 +591,7 @@ static int reply_relabelled(sd_bus_message *call, const char *source) {
 
         r = sd_bus_message_new_method_return(call, &reply);
         if (r >= 0)
-                r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0),
+                r = sd_bus_message_append(reply, TREE_COUNTS_SIGNATURE, done, changed, UINT64_C(0), UINT64_C(0),
                                           fails ? UINT64_C(20) : UINT64_C(0),
                                           has_links(source) ? UINT64_C(7) : UINT64_C(0),
                                           behaves(source, "restless") ? UINT64_C(3) : UINT64_C(0));
@@ -543,60 +614,129 @@ static int reply_relabelled(sd_bus_message *call, const char *source) {
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
-/* With the effect in it at once, so that the record never claims too much. */
-static void finish_record(const char *source, const char *context, uint64_t generation, const char *effect) {
-        _cleanup_(volume_record_done) VolumeRecord record = { .label_state = LABEL_COMPLETE,
-                                                              .context = strdup(context),
-                                                              .generation = generation };
-        int e = record_effect_from_string(effect);
-
-        if (!record.context || e < 0)
-                abort();
-        (void) volume_record_apply(&record, (RecordEffect) e);
-        write_record(source, &record);
-}
-
-static int verb_relabel(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+typedef struct ChangeCall {
         const char *target, *context, *effect;
         uint64_t id, generation, rate;
-        char line[1024], path[512];
-        uint32_t threads;
-        int blind, idle, r;
-        Mount m;
+        uint32_t gid, disk_gid, threads;
+        int read_only, blind, idle;
+} ChangeCall;
 
-        r = sd_bus_message_read(call, WORKER_RELABEL_IN, &target, &id, &context, &blind, &generation, &threads, &rate,
-                                &idle, &effect);
-        if (r < 0)
-                return r;
+static void note_change(const ChangeCall *c) {
+        char line[1024], group[64] = "";
+
+        if (c->gid != GID_NONE)
+                (void) snprintf(group, sizeof(group), "group=%u disk=%u read-only=%i ", c->gid, c->disk_gid,
+                                c->read_only);
         (void) snprintf(line, sizeof(line),
-                        "target=%s context=%s blind=%i generation=%llu threads=%u rate=%llu idle=%i effect=%s",
-                        target, context, blind, (unsigned long long) generation, threads, (unsigned long long) rate,
-                        idle, effect);
+                        "target=%s context=%s %sblind=%i generation=%llu threads=%u rate=%llu idle=%i effect=%s",
+                        c->target, c->context, group, c->blind, (unsigned long long) c->generation, c->threads,
+                        (unsigned long long) c->rate, c->idle, c->effect);
         note_relabel(line);
-        if (!isempty(target) && (!find_mount(target, &m) || m.id != id))
-                return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It isn't there any more.");
-        if (isempty(target) && !is_staged)
-                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is staged.");
-        if (isempty(target))
-                m = staged;
-        if (behaves(m.source, "walk-unsupported"))
-                return sd_bus_error_set(error, ERROR_PREFIX "NotSupported", "It keeps no labels.");
-
-        VolumeRecord record = { .label_state = LABEL_PARTIAL,
-                                .context = (char *) context,
-                                .generation = generation + 1 };
-        write_record(m.source, &record);
-        walk(sd_bus_message_get_bus(call), m.source, true);
-        if (!behaves(m.source, "walk-fails")) {
-                if (!has_links(m.source) && !behaves(m.source, "restless"))
-                        finish_record(m.source, context, generation + 2, effect);
-                volume_path(path, "root", m.source);
-                write_text(path, context);
-        }
-        return reply_relabelled(call, m.source);
 }
 
-static int reply_verified(sd_bus_message *call, const Mount *m, const char *expected, const char *depth) {
+/* As the real one does: a volume's own record of another generation says nothing of what is not worked on. */
+static void begin_record(const ChangeCall *c, const char *source, VolumeRecord *record, const RecordWork *work) {
+        char text[VOLUME_RECORD_MAX];
+
+        if (read_record(source, text) != RECORD_PRESENT || volume_record_parse(text, strlen(text), record) < 0 ||
+            record->generation != c->generation) {
+                volume_record_done(record);
+                record->generation = c->generation;
+        }
+        if (volume_record_begin(record, work) < 0)
+                abort();
+        write_record(source, record);
+}
+
+/* With the effect in it at once, so that the record never claims too much. */
+static void finish_change(const ChangeCall *c, const char *source, VolumeRecord *record, const RecordWork *work) {
+        const Ownership ownership = { .gid = c->disk_gid, .read_only = c->read_only };
+        int effect = record_effect_from_string(c->effect);
+        const Mount plain = { 0 };
+        Mount m = plain;
+        char path[512];
+        mode_t mode;
+        gid_t gid;
+
+        if (effect < 0)
+                abort();
+        if (!has_links(source) && !behaves(source, "restless")) {
+                volume_record_finish(record, work);
+                (void) volume_record_apply(record, (RecordEffect) effect);
+                write_record(source, record);
+        }
+        if (work->context) {
+                volume_path(path, "root", source);
+                write_text(path, work->context);
+        }
+        (void) snprintf(m.source, sizeof(m.source), "%s", source);
+        read_group(&m, &gid, &mode);
+        if (c->gid != GID_NONE)
+                write_group(source, c->disk_gid, ownership_mode(&ownership, mode));
+}
+
+static int verb_change(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(volume_record_done) VolumeRecord record = { 0 };
+        ChangeCall c = { 0 };
+        RecordWork work;
+        Mount m;
+        int r;
+
+        r = sd_bus_message_read(call, WORKER_CHANGE_IN, &c.target, &c.id, &c.context, &c.gid, &c.disk_gid,
+                                &c.read_only, &c.blind, &c.generation, &c.threads, &c.rate, &c.idle, &c.effect);
+        if (r < 0)
+                return r;
+        note_change(&c);
+        if (!isempty(c.target) && (!find_mount(c.target, &m) || m.id != c.id))
+                return sd_bus_error_set(error, ERROR_PREFIX "Busy", "It isn't there any more.");
+        if (isempty(c.target) && !is_staged)
+                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is staged.");
+        if (isempty(c.target))
+                m = staged;
+        else
+                read_swap(&m);
+        if (behaves(m.source, "walk-unsupported"))
+                return sd_bus_error_set(error, ERROR_PREFIX "NotSupported", "It keeps no labels.");
+        if ((c.gid != c.disk_gid) != (m.from != m.to))
+                return sd_bus_error_set(error, ERROR_PREFIX "NotSupported", "Which group is on disk?");
+
+        work = (RecordWork){ .context = isempty(c.context) ? NULL : c.context,
+                             .gid = c.disk_gid,
+                             .read_only = c.read_only };
+        begin_record(&c, m.source, &record, &work);
+        walk(sd_bus_message_get_bus(call), m.source, true);
+        if (!behaves(m.source, "walk-fails"))
+                finish_change(&c, m.source, &record, &work);
+        return reply_changed(call, m.source);
+}
+
+static int verb_map(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        uint32_t from, to;
+        int any_mode, r;
+
+        r = sd_bus_message_read(call, WORKER_MAP_IN, &from, &to, &any_mode);
+        if (r < 0)
+                return r;
+        if (!is_staged || staged.from != staged.to || from == to)
+                return sd_bus_error_set(error, ERROR_PREFIX "NotSupported", "There is nothing to map.");
+        if (behaves(staged.source, "map-dies"))
+                _exit(1);
+        if (behaves(staged.source, "misowned"))
+                return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "differs", "dir/a has group 5 and mode 0600");
+        if ((behaves(staged.source, "mode-differs") || behaves(staged.source, "mode-differs-noidmap")) && !any_mode)
+                return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "modes",
+                                                  "dir/a has group 1000 and mode 0600");
+        if (behaves(staged.source, "noidmap") || behaves(staged.source, "mode-differs-noidmap"))
+                return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "unsupported", "the kernel says EPERM");
+        if (behaves(staged.source, "map-nonsense"))
+                return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "perhaps", "");
+        staged.from = from;
+        staged.to = to;
+        return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "mapped", "");
+}
+
+static int reply_verified(sd_bus_message *call, const Mount *m, const char *expected, const char *depth,
+                          uint32_t gid) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         uint64_t done = streq(depth, "root") ? 1 : streq(depth, "sample") ? 459 : 300;
         bool wrong = (behaves(m->source, "mismatch") || behaves(m->source, "mismatch-stays")) && done > 1,
@@ -612,6 +752,8 @@ static int reply_verified(sd_bus_message *call, const Mount *m, const char *expe
                                           matches    ? UINT64_C(0)
                                           : done > 1 ? UINT64_C(2)
                                                      : UINT64_C(1),
+                                          behaves(m->source, "misowned") && gid != GID_NONE ? UINT64_C(3)
+                                                                                            : UINT64_C(0),
                                           UINT64_C(0), UINT64_C(0), UINT64_C(0));
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ss)");
@@ -628,19 +770,19 @@ static int verb_verify(sd_bus_message *call, void *userdata, sd_bus_error *error
         const char *target, *expected, *depth;
         double confidence, share;
         uint64_t rate;
-        uint32_t threads;
+        uint32_t threads, gid;
         int idle, r;
         Mount m;
 
         r = sd_bus_message_read(call, WORKER_VERIFY_IN, &target, &expected, &depth, &confidence, &share, &threads,
-                                &rate, &idle);
+                                &rate, &idle, &gid);
         if (r < 0)
                 return r;
         if (!find_mount(target, &m))
                 m = (Mount){ .source = "/dev/none", .context = "system_u:object_r:unlabeled_t:s0" };
         if (!streq(depth, "root"))
                 walk(sd_bus_message_get_bus(call), m.source, false);
-        return reply_verified(call, &m, expected, depth);
+        return reply_verified(call, &m, expected, depth, gid);
 }
 
 static int verb_unmount(sd_bus_message *call, void *userdata, sd_bus_error *error) {
@@ -716,7 +858,7 @@ static int verb_expect(sd_bus_message *call, void *userdata, sd_bus_error *error
         uint64_t id;
         int r;
 
-        r = sd_bus_message_enter_container(call, 'r', "tsssssbb");
+        r = sd_bus_message_enter_container(call, 'r', MOUNT_FACT_FIELDS);
         if (r >= 0)
                 r = sd_bus_message_read(call, "ts", &id, &target);
         if (r < 0)
@@ -757,8 +899,8 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_METHOD(WORKER_PUBLISH, WORKER_PUBLISH_IN, WORKER_PUBLISH_OUT, verb_publish,
                       SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_MARK, WORKER_MARK_IN, WORKER_MARK_OUT, verb_mark, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD(WORKER_RELABEL, WORKER_RELABEL_IN, WORKER_RELABEL_OUT, verb_relabel,
-                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_MAP, WORKER_MAP_IN, WORKER_MAP_OUT, verb_map, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(WORKER_CHANGE, WORKER_CHANGE_IN, WORKER_CHANGE_OUT, verb_change, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_INSPECT, WORKER_INSPECT_IN, WORKER_INSPECT_OUT, verb_inspect,
                       SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(WORKER_VERIFY, WORKER_VERIFY_IN, WORKER_VERIFY_OUT, verb_verify, SD_BUS_VTABLE_UNPRIVILEGED),

@@ -369,7 +369,10 @@ const char *get_string(GVariant *dictionary, const char *key) {
 
 guint64 get_number(GVariant *dictionary, const char *key) {
         guint64 n = 0;
+        guint32 u;
 
+        if (g_variant_lookup(dictionary, key, "u", &u))
+                return u;
         g_assert_true(g_variant_lookup(dictionary, key, "t", &n));
         return n;
 }

@@ -24,6 +24,7 @@ static const struct {
         { "AdoptVolume", "('v', '" T1 "', @a{sv} {})", "org.selvol1.adopt-volume" },
         { "VerifyLabel", "('v', '', @a{sv} {})", "org.selvol1.verify-label" },
         { "Relabel", "('v', '', @a{sv} {})", "org.selvol1.relabel-volume" },
+        { "ApplyOwnership", "('v', uint32 1000, @a{sv} {})", "org.selvol1.apply-ownership" },
         { "ForgetVolume", "('v', @a{sv} {})", "org.selvol1.forget-volume" },
         { "GetVolume", "('v',)", "org.selvol1.inspect" },
         { "GetJob", "(@t 1,)", "org.selvol1.inspect" },

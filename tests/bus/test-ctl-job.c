@@ -17,6 +17,8 @@ enum { WAIT_USEC = 10 * G_USEC_PER_SEC };
 #define DBUS_JOB JOB7, "org.freedesktop.DBus.Properties"
 #define RELABEL \
         { MANAGER, "Relabel", "('pvc-1', '', " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" }
+#define CHGRP \
+        { MANAGER, "ApplyOwnership", "('pvc-1', uint32 1000, " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" }
 #define WAIT(answer) \
         { JOB7, JOB, "Wait", "()", answer }
 #define UNKNOWN "Nothing is known of the labels: all files are looked at."
@@ -45,6 +47,11 @@ enum { WAIT_USEC = 10 * G_USEC_PER_SEC };
         "(false, '" CONTEXT "', {'Expected': <'" CONTEXT "'>, 'Depth': <'full'>, 'EntriesDone': <uint64 31250>, "    \
         "'EntriesMismatched': <uint64 2>, 'EntriesFailed': <uint64 1>, 'Mismatches': <[('data/a', 'u:r:tmp_t:s0'), " \
         "('b', '')]>, 'MissProbability': <0.0>, 'Text': <'2 of 31250 differ.'>, 'Job': <objectpath '" JOB7 "'>})"
+
+#define GIVEN                                                                                             \
+        "'DurationUSec': <uint64 2113>, 'Relabel': <''>, 'RelabelReason': <''>, 'RelabelText': <''>, "    \
+        "'Ownership': <'walked'>, 'OwnershipReason': <'requested'>, 'OwnershipText': <'As asked for.'>, " \
+        "'FSGroup': <uint32 1000>, 'EntriesDone': <uint64 12>, 'EntriesChanged': <uint64 3>"
 
 static const Case cases[] = {
         { "relabel/walked",
@@ -89,7 +96,8 @@ static const Case cases[] = {
                   "\"directories_unsettled\":0,\"duration_usec\":402113,\"entries_changed\":250,\"entries_done\":300,"
                   "\"entries_failed\":1,"
                   "\"entries_skipped\":2,\"error\":\"pvc-1: 1 of 300 entries could not be relabelled: a\\\\x0ab: "
-                  "no.\",\"job\":7,\"mounts_inside\":[\"m\",\"n\"],\"relabel\":\"walked\",\"relabel_reason\":"
+                  "no.\",\"fs_group\":null,\"job\":7,\"mounts_inside\":[\"m\",\"n\"],\"ownership\":null,"
+                  "\"ownership_reason\":null,\"ownership_text\":null,\"relabel\":\"walked\",\"relabel_reason\":"
                   "\"unknown\",\"relabel_text\":\"" UNKNOWN
                   "\",\"result\":\"EntriesFailed\",\"volume\":\"pvc-1\"}]}" },
         { "relabel/cancelled",
@@ -118,6 +126,114 @@ static const Case cases[] = {
           0,
           .json = "{\"relabel\":[{\"job\":7,\"volume\":\"pvc-1\"}]}" },
 
+        { "chgrp/walked",
+          "chgrp pvc-1 1000",
+          { CHGRP, WAIT("('done', {" GIVEN "})") },
+          0,
+          .out = "Volume pvc-1 belongs to group 1000: 12 entries, 3 changed, in 2ms. As asked for.\n" },
+        { "chgrp/options",
+          "chgrp pvc-1 4294967294 --read-only --force --threads=3 --max-entries-per-second=5000 --idle "
+          "--timeout=1min -q",
+          { { MANAGER, "ApplyOwnership",
+              "('pvc-1', uint32 4294967294, {'ReadOnly': <true>, 'Force': <true>, 'Threads': <uint32 3>, "
+              "'MaxEntriesPerSecond': <uint64 5000>, 'IOSchedulingClass': <'idle'>, 'TimeoutUSec': <uint64 "
+              "60000000>})",
+              "(objectpath '" JOB7 "',)" },
+            WAIT("('done', {" GIVEN "})") },
+          0,
+          .out = "" },
+        { "chgrp/skipped",
+          "chgrp pvc-1 0",
+          { { MANAGER, "ApplyOwnership", "('pvc-1', uint32 0, " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" },
+            WAIT("('done', {'Ownership': <'skipped'>, 'OwnershipText': <'The record says so.'>, 'FSGroup': <uint32 "
+                 "0>})") },
+          0,
+          .out = "Volume pvc-1 belongs to group 0 already. The record says so.\n" },
+        { "chgrp/not-given",
+          "chgrp pvc-1 1000",
+          { CHGRP, WAIT("('done', {'Ownership': <'none'>, 'OwnershipText': <'It is read-only.'>, 'FSGroup': <uint32 "
+                        "4294967295>})") },
+          0,
+          .out = "Volume pvc-1 is not given to the group. It is read-only.\n" },
+        { "chgrp/left-alone",
+          "chgrp pvc-1 1000",
+          { CHGRP, WAIT("('done', {" GIVEN ", 'EntriesSkipped': <uint64 4>, 'MountsInside': <['m']>})") },
+          0,
+          .out = "Volume pvc-1 belongs to group 1000: 12 entries, 3 changed, in 2ms. As asked for.\n"
+                 "Left alone, as hard links that may lead out of the volume: 4\n"
+                 "Not entered, as other file systems are mounted there: m\n" },
+        { "chgrp/failed",
+          "chgrp pvc-1 1000",
+          { CHGRP, WAIT("('EntriesFailed', {'Error': <'1 of 12 entries could not be changed: a\\\\x0ab: no.'>})") },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-1: 1 of 12 entries could not be changed: a\\x0ab: no.\n" },
+        { "chgrp/failed-json",
+          "chgrp pvc-1 1000 --json",
+          { CHGRP,
+            WAIT("('EntriesFailed', {'Error': <'No.'>, " GIVEN ", 'EntriesFailed': <uint64 1>, 'Failures': <[('a', "
+                 "'no')]>})") },
+          1,
+          .json = "{\"chgrp\":[{\"directories_unsettled\":0,\"duration_usec\":2113,\"entries_changed\":3,"
+                  "\"entries_done\":12,\"entries_failed\":1,\"entries_skipped\":0,\"error\":\"No.\",\"fs_group\":"
+                  "1000,"
+                  "\"job\":7,\"mounts_inside\":[],\"ownership\":\"walked\",\"ownership_reason\":\"requested\","
+                  "\"ownership_text\":\"As asked "
+                  "for.\",\"relabel\":null,\"relabel_reason\":null,\"relabel_text\":null,"
+                  "\"result\":\"EntriesFailed\",\"volume\":\"pvc-1\"}],\"failures\":[{\"message\":\"no\",\"path\":"
+                  "\"a\",\"volume\":\"pvc-1\"}]}" },
+        { "chgrp/conflict-later",
+          "chgrp pvc-1 1000",
+          { CHGRP, WAIT("('GroupConflict', {'Error': <'pod-B has come.'>})") },
+          3,
+          .out = "",
+          .err = "selvolctl: pvc-1: pod-B has come.\n" },
+        { "chgrp/refused",
+          "chgrp pvc-1 1000",
+          { { MANAGER, "ApplyOwnership", "('pvc-1', uint32 1000, " NO_OPTIONS ")", NULL,
+              "org.selvol1.Error.GroupConflict", "pvc-1 is for group 5 at pod-B." } },
+          3,
+          .out = "",
+          .err = "selvolctl: pvc-1: pvc-1 is for group 5 at pod-B.\n" },
+        { "chgrp/no-wait", "chgrp pvc-1 1000 --no-wait", { CHGRP }, 0, .out = "7\n" },
+        { "chgrp/no-wait-json",
+          "chgrp pvc-1 1000 --no-wait --json",
+          { CHGRP },
+          0,
+          .json = "{\"chgrp\":[{\"job\":7,\"volume\":\"pvc-1\"}]}" },
+        { "chgrp/name", "chgrp pvc-1 'st\033aff'", .code = 2, .out = "",
+          .err = "selvolctl: st\\x1baff: expected the number of a group, at most 4294967294\n" },
+        { "chgrp/none", "chgrp pvc-1 4294967295", .code = 2, .out = "",
+          .err = "selvolctl: 4294967295: expected the number of a group, at most 4294967294\n" },
+        { "chgrp/negative", "chgrp pvc-1 -- -1", .code = 2, .out = "",
+          .err = "selvolctl: -1: expected the number of a group, at most 4294967294\n" },
+        { "chgrp/operands", "chgrp pvc-1", .code = 2, .out = "",
+          .err = "selvolctl: usage: selvolctl chgrp VOLUME GID\n" },
+        { "chgrp/fs-group", "chgrp pvc-1 1 --fs-group=2", .code = 2, .out = "",
+          .err = "selvolctl: chgrp does not take --fs-group\n" },
+
+        { "verify/misowned",
+          "verify pvc-1 --depth=full --fs-group=1000",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'FSGroup': <uint32 1000>, 'Depth': <'full'>})",
+              "(true, '" CONTEXT
+              "', {'FSGroup': <uint32 1000>, 'EntriesDone': <uint64 9>, 'EntriesMisowned': <uint64 "
+              "2>, 'Mismatches': <[('a', 'group 5, mode 0600')]>, 'Text': <'2 have another group.'>})" } },
+          5,
+          .out = "          Volume: pvc-1\n         Matches: yes\n          Actual: " CONTEXT
+                 "\n  Expected group: 1000\n         Entries: 9\nEntries misowned: 2\n          Result: 2 have "
+                 "another group.\n\nPATH MESSAGE\na    group 5, mode 0600\n" },
+        { "verify/owned",
+          "verify pvc-1 --depth=full",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})",
+              "(true, '', {'FSGroup': <uint32 0>, 'EntriesMisowned': <uint64 0>})" } },
+          0,
+          .out = "        Volume: pvc-1\n       Matches: yes\nExpected group: 0\n" },
+        { "verify/misowned-quiet",
+          "verify pvc-1 -q",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', " NO_OPTIONS ")",
+              "(true, '', {'EntriesMisowned': <uint64 1>})" } },
+          5,
+          .out = "" },
         { "verify/full",
           "verify pvc-1 --depth=full --threads=2",
           { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Threads': <uint32 2>, 'Depth': <'full'>})", VERIFIED } },
@@ -133,7 +249,8 @@ static const Case cases[] = {
               "(true, 'c', {'EntriesDone': <uint64 6905>, 'MissProbability': <0.000999>, 'Text': <'Well.'>})" } },
           0,
           .json = "{\"mismatches\":[],\"verify\":[{\"actual\":\"c\",\"depth\":null,\"entries_done\":6905,"
-                  "\"entries_failed\":0,\"entries_mismatched\":0,\"expected\":null,\"job\":0,\"matches\":true,"
+                  "\"entries_failed\":0,\"entries_mismatched\":0,\"entries_misowned\":0,\"expected\":null,\"fs_"
+                  "group\":null,\"job\":0,\"matches\":true,"
                   "\"miss_probability\":0.000999,\"selinux_mode\":null,\"target\":null,\"text\":\"Well.\","
                   "\"volume\":\"pvc-1\"}]}" },
         { "verify/mismatches-json",
@@ -143,7 +260,8 @@ static const Case cases[] = {
           .json = "{\"mismatches\":[{\"message\":\"u:r:tmp_t:s0\",\"path\":\"data/a\",\"volume\":\"pvc-1\"},"
                   "{\"message\":null,\"path\":\"b\",\"volume\":\"pvc-1\"}],\"verify\":[{\"actual\":\"" CONTEXT
                   "\",\"depth\":\"full\",\"entries_done\":31250,\"entries_failed\":1,\"entries_mismatched\":2,"
-                  "\"expected\":\"" CONTEXT "\",\"job\":7,\"matches\":false,\"miss_probability\":0,"
+                  "\"entries_misowned\":0,\"expected\":\"" CONTEXT
+                  "\",\"fs_group\":null,\"job\":7,\"matches\":false,\"miss_probability\":0,"
                   "\"selinux_mode\":null,\"target\":null,\"text\":\"2 of 31250 differ.\",\"volume\":\"pvc-1\"}]}" },
 
         { "jobs/table",

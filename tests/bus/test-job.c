@@ -50,7 +50,7 @@ static void assert_label(Fixture *f, const char *state, const char *context) {
 }
 
 /* What the store had on disk when the worker was called. */
-static void assert_stored_then(Fixture *f, LabelState state, const char *context, guint64 generation) {
+static void assert_stored_then(Fixture *f, RecordState state, const char *context, guint64 generation) {
         g_autofree char *path = g_build_filename(f->directory, "then", "state.db", NULL);
         Volumes all = { 0 };
         Store *store = NULL;
@@ -88,7 +88,7 @@ static void test_held(Fixture *f, gconstpointer data) {
         failures = g_variant_lookup_value(details, "Failures", G_VARIANT_TYPE("a(ss)"));
         g_assert_cmpuint(g_variant_n_children(failures), ==, 0);
         assert_label(f, "complete", CONTEXT_A);
-        assert_stored_then(f, LABEL_PARTIAL, CONTEXT_A, 3);
+        assert_stored_then(f, STATE_PARTIAL, CONTEXT_A, 3);
         volume_job = get_volume_text(f, "v", "Job");
         g_assert_cmpstr(volume_job, ==, "/");
 
@@ -257,7 +257,7 @@ static void test_free(Fixture *f, gconstpointer data) {
         two = job_wait(f, second, "done");
         g_assert_cmpstr(get_string(two, "RelabelReason"), ==, "other-context");
         assert_label(f, "complete", CONTEXT_B);
-        assert_stored_then(f, LABEL_PARTIAL, CONTEXT_B, 3);
+        assert_stored_then(f, STATE_PARTIAL, CONTEXT_B, 3);
         said = read_file(f, "relabels");
         g_assert_nonnull(strstr(said, "target= context=" CONTEXT_A " blind=0 generation=0 "));
         g_assert_nonnull(strstr(said, "target= context=" CONTEXT_B " blind=1 generation=2 "));

@@ -89,6 +89,20 @@ static gsize count_walks(Fixture *f) {
         return n;
 }
 
+/* A mount of the same disk under another name is on its way, and would be seen by others. */
+static void test_alias_on_its_way(Fixture *f, gconstpointer data) {
+        GAsyncResult *other = call_start(f, "MountVolume", mount_arguments("w", "/dev/slow-mount", T2, "{}"));
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        run_for(200);
+        g_assert_null(call_mount(f, "v", "/dev/slow-mount", T1, SERVICE_A, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "volume w is on the same file system");
+        reply = call_end(f, other, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(count_walks(f), ==, 0);
+}
+
 /* Walked once, then it is known; the decision is the record's, and each skip and walk says why. */
 static void test_story(Fixture *f, gconstpointer data) {
         g_autofree char *said = NULL;
@@ -735,6 +749,7 @@ int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/relabel/" name, Fixture, data, set_up, function, tear_down)
         ADD("story", NULL, test_story);
+        ADD("alias-on-its-way", NULL, test_alias_on_its_way);
         ADD("tainted", NULL, test_tainted);
         ADD("runtime", NULL, test_runtime);
         ADD("hidden", NULL, test_hidden);

@@ -47,7 +47,7 @@ TreeResult walk(TreeSpec spec) {
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        if (spec.mode != TREE_COUNT && !spec.context)
+        if (spec.mode != TREE_COUNT && !spec.context && !spec.ownership)
                 spec.context = WANTED;
         r = tree_walk(&spec, &result, &f);
         if (r != 0)

@@ -31,7 +31,7 @@ void write_file(const char *path);
         }                                                   \
         G_STMT_END
 
-/* Walks; with WANTED, unless another context is named. */
+/* Walks; with WANTED, unless another context is named, or an ownership. */
 TreeResult walk(TreeSpec spec);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TreeResult, tree_result_done)
 

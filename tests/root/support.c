@@ -264,6 +264,7 @@ sd_bus *worker_dial(const Worker *w) {
 void answer_done(Answer *a) {
         g_free(a->message);
         free(a->record);
+        free(a->text);
         walk_result_done(&a->walk);
         node_done(&a->node);
         observed_done(&a->observed);
@@ -385,28 +386,30 @@ Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char 
         return a;
 }
 
-static sd_bus_message *new_relabel(sd_bus *bus, const RelabelArguments *a) {
-        sd_bus_message *call = new_call(bus, WORKER_RELABEL);
+static sd_bus_message *new_change(sd_bus *bus, const ChangeArguments *a) {
+        sd_bus_message *call = new_call(bus, WORKER_CHANGE);
+        gid_t gid = a->owned ? a->gid : GID_NONE, disk_gid = a->disk_gid ? a->disk_gid : gid;
 
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_RELABEL_IN, a->target ? a->target : "", a->mount_id,
-                                              a->context, a->blind, a->generation, a->threads, a->entries_per_sec,
-                                              a->idle, a->effect ? a->effect : "keep"),
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_CHANGE_IN, a->target ? a->target : "", a->mount_id,
+                                              a->context ? a->context : "", gid, disk_gid, a->read_only, a->blind,
+                                              a->generation, a->threads, a->entries_per_sec, a->idle,
+                                              a->effect ? a->effect : "keep"),
                         >=, 0);
         return call;
 }
 
-Answer call_relabel(sd_bus *bus, const RelabelArguments *arguments) {
+Answer call_change(sd_bus *bus, const ChangeArguments *arguments) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Answer a = { 0 };
 
-        reply = get_reply(bus, new_relabel(bus, arguments), &a);
+        reply = get_reply(bus, new_change(bus, arguments), &a);
         if (reply)
-                g_assert_cmpint(worker_read_relabelled(reply, &a.walk, &a.found, &a.record), >=, 0);
+                g_assert_cmpint(worker_read_changed(reply, &a.walk, &a.found, &a.record), >=, 0);
         return a;
 }
 
-void send_relabel(sd_bus *bus, const RelabelArguments *a, sd_bus_message **ret) {
-        send_call(bus, new_relabel(bus, a), ret);
+void send_change(sd_bus *bus, const ChangeArguments *a, sd_bus_message **ret) {
+        send_call(bus, new_change(bus, a), ret);
 }
 
 Answer call_inspect(sd_bus *bus, const char *target) {
@@ -424,18 +427,42 @@ Answer call_inspect(sd_bus *bus, const char *target) {
         return a;
 }
 
-Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth) {
+Answer call_verify_group(sd_bus *bus, const char *path, const char *context, const char *depth, gid_t gid) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         sd_bus_message *call = new_call(bus, WORKER_VERIFY);
         Answer a = { 0 };
 
-        g_assert_cmpint(
-                sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0.95, 0.05, 0, UINT64_C(0), 0),
-                >=, 0);
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0.95, 0.05, 0,
+                                              UINT64_C(0), 0, gid),
+                        >=, 0);
         reply = get_reply(bus, call, &a);
         if (reply)
                 g_assert_cmpint(worker_read_verified(reply, &a.walk), >=, 0);
         return a;
+}
+
+Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth) {
+        return call_verify_group(bus, path, context, depth, GID_NONE);
+}
+
+static Answer do_map(sd_bus *bus, gid_t from, gid_t to, bool any_mode) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        sd_bus_message *call = new_call(bus, WORKER_MAP);
+        Answer a = { 0 };
+
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_MAP_IN, from, to, any_mode), >=, 0);
+        reply = get_reply(bus, call, &a);
+        if (reply)
+                g_assert_cmpint(worker_read_mapped(reply, &a.mapped, &a.text), >=, 0);
+        return a;
+}
+
+Answer call_map(sd_bus *bus, gid_t from, gid_t to) {
+        return do_map(bus, from, to, false);
+}
+
+Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to) {
+        return do_map(bus, from, to, true);
 }
 
 Answer call_verify(sd_bus *bus, const char *path, const char *context) {

@@ -75,6 +75,8 @@ typedef struct Answer {
         RecordFound found;
         char *record;
         WalkResult walk;
+        MapResult mapped;
+        char *text;
 } Answer;
 
 void answer_done(Answer *a);
@@ -105,22 +107,30 @@ Answer call_inspect(sd_bus *bus, const char *target);
 /* Depth root. */
 Answer call_verify(sd_bus *bus, const char *path, const char *context);
 Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth);
+Answer call_verify_group(sd_bus *bus, const char *path, const char *context, const char *depth, gid_t gid);
+/* What Map says; "" for an error. */
+Answer call_map(sd_bus *bus, gid_t from, gid_t to);
+Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to);
 
-typedef struct RelabelArguments {
+typedef struct ChangeArguments {
         const char *target; /* NULL: what is staged */
         uint64_t mount_id;
-        const char *context;
+        const char *context; /* NULL: labels are left alone */
+        bool owned;          /* files are given to the group */
+        gid_t gid;
+        gid_t disk_gid; /* 0: the same */
+        bool read_only;
         bool blind;
         uint64_t generation;
         uint32_t threads;
         uint64_t entries_per_sec;
         bool idle;
         const char *effect; /* NULL: keep */
-} RelabelArguments;
+} ChangeArguments;
 
-Answer call_relabel(sd_bus *bus, const RelabelArguments *a);
+Answer call_change(sd_bus *bus, const ChangeArguments *a);
 /* As send_mount(). */
-void send_relabel(sd_bus *bus, const RelabelArguments *a, sd_bus_message **ret);
+void send_change(sd_bus *bus, const ChangeArguments *a, sd_bus_message **ret);
 
 /* Reads until the end of the connection, which the worker promises comes when the child is gone. */
 void wait_for_end(sd_bus *bus);

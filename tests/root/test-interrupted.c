@@ -17,7 +17,7 @@ static void test_hang_up(gconstpointer data) {
         g_autoptr(TestVolume) v = volume_mount("hang-up", fs_type, 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        RelabelArguments a;
+        ChangeArguments a;
         Progress progress = { 0 };
         unsigned n, labelled;
         gint64 start;
@@ -29,12 +29,12 @@ static void test_hang_up(gconstpointer data) {
         a = live(v, LABEL_1);
         a.entries_per_sec = 200;
         watch_progress(bus, &progress);
-        send_relabel(bus, &a, &reply);
+        send_change(bus, &a, &reply);
         wait_for_progress(bus, &progress, 2, &reply);
         g_assert_null(reply);
         g_assert_cmpint(progress.done, <, n);
         g_assert_cmpint(progress.total, >=, n);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), <, n);
 
         start = g_get_monotonic_time();
@@ -44,15 +44,15 @@ static void test_hang_up(gconstpointer data) {
         labelled = count_labelled(v->target, LABEL_1);
         g_assert_cmpint(labelled, >, 0);
         g_assert_cmpint(labelled, <, n);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
 
         /* The rest, and no more. */
         g_autoptr(sd_bus) next = worker_dial(worker);
         a.entries_per_sec = 0;
-        g_auto(Answer) rest = call_relabel(next, &a);
+        g_auto(Answer) rest = call_change(next, &a);
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.walk.counts.changed, ==, n - labelled);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 3);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 3);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
 }
 
@@ -63,7 +63,7 @@ static void test_hang_up_in_large_directory(void) {
         g_autoptr(TestVolume) v = volume_mount("large", "tmpfs", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        RelabelArguments a = live(v, LABEL_1);
+        ChangeArguments a = live(v, LABEL_1);
         Progress progress = { 0 };
         gint64 start, usec;
         unsigned labelled;
@@ -75,7 +75,7 @@ static void test_hang_up_in_large_directory(void) {
         }
         a.entries_per_sec = FILES / 10;
         watch_progress(bus, &progress);
-        send_relabel(bus, &a, &reply);
+        send_change(bus, &a, &reply);
         wait_for_progress(bus, &progress, 2, &reply);
 
         start = g_get_monotonic_time();
@@ -87,7 +87,7 @@ static void test_hang_up_in_large_directory(void) {
         labelled = count_labelled(v->target, LABEL_1);
         g_assert_cmpint(labelled, >, 0);
         g_assert_cmpint(labelled, <, FILES);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
 }
 
 /* Killed anywhere, the volume says that it is not done, and the next relabel does it. */
@@ -100,7 +100,7 @@ static void test_killed_at(gconstpointer data) {
         const char *injection = k->injection;
         const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection, NULL };
         g_autoptr(TestVolume) v = volume_mount("killed-at", "ext4", 0);
-        RelabelArguments a = live(v, LABEL_1);
+        ChangeArguments a = live(v, LABEL_1);
         unsigned n;
 
         if (!has_program("strace")) {
@@ -119,7 +119,7 @@ static void test_killed_at(gconstpointer data) {
         g_unsetenv("ASAN_OPTIONS");
         g_autoptr(sd_bus) bus = worker_dial(traced);
         sd_bus_message *reply = NULL;
-        send_relabel(bus, &a, &reply);
+        send_change(bus, &a, &reply);
         wait_for_end(bus);
         g_assert_null(reply);
 
@@ -127,17 +127,17 @@ static void test_killed_at(gconstpointer data) {
         g_assert_nonnull(record);
         if (strstr(record, LABEL_2)) {
                 g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, 0);
-                assert_record(v->target, LABEL_COMPLETE, LABEL_2, false, 7);
+                assert_record(v->target, STATE_COMPLETE, LABEL_2, false, 7);
         } else if (strstr(record, "partial"))
-                assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 8);
+                assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 8);
         else {
                 /* Never complete without what others may do. */
                 if (!k->effect)
-                        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 9);
+                        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 9);
                 else if (g_str_equal(k->effect, "taint"))
-                        assert_record(v->target, LABEL_COMPLETE, LABEL_1, true, 10);
+                        assert_record(v->target, STATE_COMPLETE, LABEL_1, true, 10);
                 else
-                        assert_record(v->target, LABEL_UNKNOWN, "", false, 10);
+                        assert_record(v->target, STATE_UNKNOWN, "", false, 10);
                 g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
         }
         if (g_str_equal(root, LABEL_1))
@@ -145,7 +145,7 @@ static void test_killed_at(gconstpointer data) {
 
         a.effect = NULL;
         g_autoptr(sd_bus) next = worker_dial(worker);
-        g_auto(Answer) rest = call_relabel(next, &a);
+        g_auto(Answer) rest = call_change(next, &a);
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.walk.counts.failed, ==, 0);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
@@ -183,7 +183,7 @@ static void test_killed_anytime(gconstpointer data) {
         n = count_labelled(v->target, "");
 
         for (unsigned i = 0; i < 20; i++) {
-                RelabelArguments a = live(v, i % 2 == 0 ? LABEL_1 : LABEL_2);
+                ChangeArguments a = live(v, i % 2 == 0 ? LABEL_1 : LABEL_2);
                 g_autoptr(sd_bus) bus = worker_dial(w);
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
                 pid_t pid;
@@ -193,7 +193,7 @@ static void test_killed_anytime(gconstpointer data) {
                 pid = find_child(w);
                 a.entries_per_sec = 20000;
                 a.blind = i % 3 == 0;
-                send_relabel(bus, &a, &reply);
+                send_change(bus, &a, &reply);
                 g_usleep((gulong) g_test_rand_int_range(0, 100 * 1000));
                 g_assert_cmpint(kill(pid, SIGKILL), ==, 0);
                 wait_for_end(bus);
@@ -207,7 +207,7 @@ static void test_killed_anytime(gconstpointer data) {
                 g_autoptr(sd_bus) next = worker_dial(w);
                 a.entries_per_sec = 0;
                 a.blind = false;
-                g_auto(Answer) rest = call_relabel(next, &a);
+                g_auto(Answer) rest = call_change(next, &a);
                 assert_answer(rest, "ok");
                 g_assert_cmpint(rest.walk.counts.failed, ==, 0);
                 g_assert_cmpint(count_labelled(v->target, a.context), ==, n);

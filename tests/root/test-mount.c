@@ -229,15 +229,25 @@ static void test_mounted_elsewhere(void) {
                 g_assert_cmpstr(observed.observed.mounts[1].target, ==, bind);
         }
 
-        /* The kernel refuses a read-only mount besides; the message says who is in the way. */
-        g_auto(Answer) refused = call_mount(
+        /* It is in use for writing, and can be read besides. */
+        g_auto(Answer) reader = call_mount(
                 bus, &(MountArguments){ .source = device, .fs_type = "ext4", .target = target, .read_only = true });
+        assert_answer(reader, "ok");
+        g_assert_true(reader.outcome.fact.read_only);
+        g_assert_true(is_read_only(target));
+        g_assert_false(is_read_only(foreign));
+        g_assert_cmpint(umount2(target, 0), ==, 0);
+
+        /* The other way round the kernel refuses, and the message says who is in the way. */
+        g_assert_cmpint(umount2(bind, 0), ==, 0);
+        g_assert_cmpint(umount2(foreign, 0), ==, 0);
+        g_assert_cmpint(mount(device, foreign, "ext4", MS_RDONLY, NULL), ==, 0);
+        g_auto(Answer) refused =
+                call_mount(bus, &(MountArguments){ .source = device, .fs_type = "ext4", .target = target });
         assert_answer(refused, "MountFailed");
         assert_message(refused, foreign);
         assert_message(refused, "EBUSY");
         g_assert_false(is_mounted(target));
-
-        g_assert_cmpint(umount2(bind, 0), ==, 0);
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
         close(loop);
 }

@@ -36,14 +36,14 @@ static void test_mount(gconstpointer data) {
         g_auto(Answer) first = call_mount(bus, &a);
         assert_answer(first, "ok");
         assert_told(&first, target);
-        assert_record(target, LABEL_UNKNOWN, "", true, 1);
+        assert_record(target, STATE_UNKNOWN, "", true, 1);
         g_assert_cmpint(umount2(target, 0), ==, 0);
 
         /* Nothing new: the generation stays. */
         g_auto(Answer) again = call_mount(bus, &a);
         assert_answer(again, "ok");
         assert_told(&again, target);
-        assert_record(target, LABEL_UNKNOWN, "", true, 1);
+        assert_record(target, STATE_UNKNOWN, "", true, 1);
 
         set_record(target,
                    "version=1 generation=7 label=complete tainted=no ownership=complete gid=5 context=" LABEL_1);
@@ -62,7 +62,7 @@ static void test_mount(gconstpointer data) {
         a.effect = "forget";
         g_auto(Answer) forgotten = call_mount(bus, &a);
         assert_answer(forgotten, "ok");
-        assert_record(target, LABEL_UNKNOWN, "", true, 9);
+        assert_record(target, STATE_UNKNOWN, "", true, 9);
         g_assert_cmpint(umount2(target, 0), ==, 0);
 
         a.effect = "nonsense";
@@ -107,7 +107,7 @@ static void test_hostile(void) {
                 g_auto(Answer) forgotten = call_mark(bus, v->target, v->mount_id, "forget");
                 assert_answer(forgotten, "ok");
                 assert_told(&forgotten, v->target);
-                assert_record(v->target, LABEL_UNKNOWN, "", false, 1);
+                assert_record(v->target, STATE_UNKNOWN, "", false, 1);
         }
 }
 
@@ -125,7 +125,7 @@ static void test_long(void) {
         g_assert_cmpstr(kept.record, ==, "");
         g_auto(Answer) tainted = call_mark(bus, v->target, v->mount_id, "taint");
         assert_answer(tainted, "ok");
-        assert_record(v->target, LABEL_UNKNOWN, "", true, 1);
+        assert_record(v->target, STATE_UNKNOWN, "", true, 1);
 }
 
 static void test_mark(void) {
@@ -150,7 +150,7 @@ static void test_mark(void) {
         g_auto(Answer) through = call_mark(bus, v->target, v->mount_id, "taint");
         assert_answer(through, "ok");
         assert_told(&through, v->target);
-        assert_record(v->target, LABEL_UNKNOWN, "", true, 1);
+        assert_record(v->target, STATE_UNKNOWN, "", true, 1);
         g_assert_true(is_read_only(v->target));
 }
 
@@ -212,7 +212,7 @@ static void test_stuck(void) {
         a.effect = "taint";
         g_auto(Answer) harmless = call_mount(bus, &a);
         assert_answer(harmless, "ok");
-        assert_record(target, LABEL_PARTIAL, LABEL_1, false, 8);
+        assert_record(target, STATE_PARTIAL, LABEL_1, false, 8);
         set_immutable(target, false);
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
@@ -283,7 +283,7 @@ static void test_order(gconstpointer data) {
         if (strstr(injection, "fsetxattr"))
                 g_assert_null(get_record(target));
         else
-                assert_record(target, LABEL_UNKNOWN, "", true, 1);
+                assert_record(target, STATE_UNKNOWN, "", true, 1);
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
 }

@@ -16,11 +16,11 @@ static void test_refused(void) {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", 0);
         g_autofree char *empty = make_target("refused-empty"), *file = path_printf("%s/file", v->target);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        RelabelArguments a = live(v, LABEL_1);
+        ChangeArguments a = live(v, LABEL_1);
         static const struct {
                 const char *context, *kind;
         } contexts[] = {
-                { "", "InvalidContext" },
+                { "", "InvalidOption" },
                 { "nonsense", "InvalidContext" },
                 { "a:b:container_file_t:s0\",x=\"", "InvalidContext" },
                 { "system_u:object_r:etc_t:s0", "TypeNotAllowed" },
@@ -28,7 +28,7 @@ static void test_refused(void) {
 
         for (size_t i = 0; i < G_N_ELEMENTS(contexts); i++) {
                 a.context = contexts[i].context;
-                g_auto(Answer) refused = call_relabel(bus, &a);
+                g_auto(Answer) refused = call_change(bus, &a);
                 assert_answer(refused, contexts[i].kind);
         }
         a.context = LABEL_1;
@@ -50,7 +50,7 @@ static void test_refused(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 a.target = rows[i].target;
                 a.mount_id = rows[i].id;
-                g_auto(Answer) refused = call_relabel(bus, &a);
+                g_auto(Answer) refused = call_change(bus, &a);
                 assert_answer(refused, rows[i].kind);
         }
         g_assert_null(get_record(v->target));
@@ -73,8 +73,8 @@ static void test_host(gconstpointer data) {
         g_assert_cmpint(mkdir(directory, 0755), ==, 0);
         g_assert_cmpint(mount(directory, target, NULL, MS_BIND, NULL), ==, 0);
 
-        const RelabelArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
-        g_auto(Answer) refused = call_relabel(bus, &a);
+        const ChangeArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
+        g_auto(Answer) refused = call_change(bus, &a);
         /* Nor is anything written through a mount that is read-only, to what isn't. */
         g_assert_cmpint(mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
         g_auto(Answer) marked = call_mark(bus, target, a.mount_id, "taint");
@@ -100,8 +100,8 @@ static void test_elsewhere(void) {
                         *target = make_target("sub-path");
         g_autoptr(sd_bus) bus = worker_dial(worker);
         const MountArguments stage = { .source = v->device, .fs_type = "ext4", .target = "" };
-        const RelabelArguments from_stage = staged(LABEL_1), from_root = live(v, LABEL_1);
-        RelabelArguments a = { .target = target, .context = LABEL_1 };
+        const ChangeArguments from_stage = staged(LABEL_1), from_root = live(v, LABEL_1);
+        ChangeArguments a = { .target = target, .context = LABEL_1 };
 
         fill_tree(v->target, 1, 3);
         g_assert_cmpint(mkdir(data, 0755), ==, 0);
@@ -110,15 +110,15 @@ static void test_elsewhere(void) {
         g_assert_cmpint(mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
         a.mount_id = mount_id_of(target);
 
-        g_auto(Answer) part = call_relabel(bus, &a);
+        g_auto(Answer) part = call_change(bus, &a);
         assert_answer(part, "PathNotAllowed");
         assert_message(part, TEST_DIR "/data");
         assert_message(part, "TargetRoots=");
-        g_auto(Answer) whole = call_relabel(bus, &from_root);
+        g_auto(Answer) whole = call_change(bus, &from_root);
         assert_answer(whole, "PathNotAllowed");
         g_auto(Answer) stage_answer = call_stage(bus, &stage);
         assert_answer(stage_answer, "ok");
-        g_auto(Answer) from_staged = call_relabel(bus, &from_stage);
+        g_auto(Answer) from_staged = call_change(bus, &from_stage);
         assert_answer(from_staged, "PathNotAllowed");
         g_auto(Answer) tainted = call_mark(bus, target, a.mount_id, "taint");
         assert_answer(tainted, "PathNotAllowed");
@@ -132,12 +132,12 @@ static void test_elsewhere(void) {
         set_record(v->target, complete);
         g_auto(Answer) forgotten = call_mark(bus, v->target, v->mount_id, "forget");
         assert_answer(forgotten, "ok");
-        assert_record(v->target, LABEL_UNKNOWN, "", false, 8);
+        assert_record(v->target, STATE_UNKNOWN, "", false, 8);
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
         g_assert_cmpint(umount2(data, 0), ==, 0);
         g_assert_cmpint(rmdir(data), ==, 0);
-        g_auto(Answer) alone = call_relabel(bus, &from_root);
+        g_auto(Answer) alone = call_change(bus, &from_root);
         assert_answer(alone, "ok");
         g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
         wait_for_end(bus);
@@ -148,13 +148,13 @@ static void test_type(void) {
         g_autoptr(TestVolume) v = volume_mount("type", "ext4", 0);
         g_autofree char *target = make_target("unlisted");
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        RelabelArguments a = { .target = target, .context = LABEL_1 };
+        ChangeArguments a = { .target = target, .context = LABEL_1 };
 
         g_assert_cmpint(umount2(v->target, 0), ==, 0);
         g_assert_true(run("mkfs.ext2", "-q", "-F", v->device, NULL));
         g_assert_cmpint(mount(v->device, target, "ext2", 0, NULL), ==, 0);
         a.mount_id = mount_id_of(target);
-        g_auto(Answer) relabelled = call_relabel(bus, &a);
+        g_auto(Answer) relabelled = call_change(bus, &a);
         assert_answer(relabelled, "TypeNotAllowed");
         assert_message(relabelled, "[FileSystem ext2]");
         g_auto(Answer) marked = call_mark(bus, target, a.mount_id, "taint");
@@ -174,27 +174,27 @@ static void test_not_supported(void) {
                               bound = volume_mount("read-only-mount", "ext4", 0);
         g_autofree char *image = make_image("read-only-stage", "ext4");
         g_autoptr(sd_bus) bus = worker_dial(with_ramfs);
-        RelabelArguments a = live(without, LABEL_1);
+        ChangeArguments a = live(without, LABEL_1);
 
-        g_auto(Answer) unlabelled = call_relabel(bus, &a);
+        g_auto(Answer) unlabelled = call_change(bus, &a);
         assert_answer(unlabelled, "NotSupported");
         assert_message(unlabelled, "keeps no labels");
 
         a = live(frozen, LABEL_1);
-        g_auto(Answer) read_only = call_relabel(bus, &a);
+        g_auto(Answer) read_only = call_change(bus, &a);
         assert_answer(read_only, "NotSupported");
         assert_message(read_only, "read-only");
 
         g_assert_cmpint(mount(NULL, bound->target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
         a = live(bound, LABEL_1);
-        g_auto(Answer) mount_only = call_relabel(bus, &a);
+        g_auto(Answer) mount_only = call_change(bus, &a);
         assert_answer(mount_only, "NotSupported");
         g_assert_null(get_record(bound->target));
 
         /* On a private mount of the tests' own nothing can be cloned if it is unbindable. */
         g_assert_cmpint(mount(NULL, without->target, NULL, MS_UNBINDABLE, NULL), ==, 0);
         a = live(without, LABEL_1);
-        g_auto(Answer) unbindable = call_relabel(bus, &a);
+        g_auto(Answer) unbindable = call_change(bus, &a);
         assert_answer(unbindable, "NotSupported");
         assert_message(unbindable, "unbindable");
 
@@ -202,7 +202,7 @@ static void test_not_supported(void) {
         a = staged(LABEL_1);
         g_auto(Answer) staged_read_only = call_stage(bus, &stage);
         assert_answer(staged_read_only, "ok");
-        g_auto(Answer) refused = call_relabel(bus, &a);
+        g_auto(Answer) refused = call_change(bus, &a);
         assert_answer(refused, "NotSupported");
 }
 

@@ -26,7 +26,7 @@ static void test_staged(gconstpointer data) {
         g_clear_pointer(&prepared, volume_unmount);
 
         const MountArguments a = { .source = image, .fs_type = fs_type, .target = target };
-        const RelabelArguments first = staged(LABEL_1), second = staged(LABEL_2);
+        const ChangeArguments first = staged(LABEL_1), second = staged(LABEL_2);
         g_autoptr(sd_bus) bus = worker_dial(worker);
         g_auto(Answer) stage = call_stage(bus, &a);
         assert_answer(stage, "ok");
@@ -34,7 +34,7 @@ static void test_staged(gconstpointer data) {
         g_assert_false(is_mounted(target));
         g_assert_cmpint(count_mounts(), ==, 0);
 
-        g_auto(Answer) done = call_relabel(bus, &first);
+        g_auto(Answer) done = call_change(bus, &first);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.done, ==, n);
@@ -49,7 +49,7 @@ static void test_staged(gconstpointer data) {
         g_assert_cmpint(published.outcome.fact.mount_id, ==, mount_id_of(target));
         g_assert_cmpstr(published.outcome.root_context, ==, LABEL_1);
         assert_told(&published, target);
-        assert_record(target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(target, STATE_COMPLETE, LABEL_1, false, 2);
         g_assert_cmpint(count_labelled(target, LABEL_1), ==, n);
         /* Nothing of the child's keeps it busy. */
         g_assert_cmpint(umount2(target, 0), ==, 0);
@@ -57,7 +57,7 @@ static void test_staged(gconstpointer data) {
         /* It is over. */
         g_auto(Answer) again = call_publish(bus, "keep");
         assert_answer(again, "NotSupported");
-        g_auto(Answer) nothing = call_relabel(bus, &second);
+        g_auto(Answer) nothing = call_change(bus, &second);
         assert_answer(nothing, "NotSupported");
         assert_message(nothing, "Nothing is staged");
         g_assert_cmpint(count_loops(image), ==, 0);
@@ -85,8 +85,8 @@ static void test_staged_only(void) {
         g_autoptr(sd_bus) without = worker_dial(worker);
         g_auto(Answer) no_target = call_stage(without, &a);
         assert_answer(no_target, "ok");
-        const RelabelArguments relabel = staged(LABEL_1);
-        g_auto(Answer) done = call_relabel(without, &relabel);
+        const ChangeArguments relabel = staged(LABEL_1);
+        g_auto(Answer) done = call_change(without, &relabel);
         assert_answer(done, "ok");
         g_auto(Answer) refused = call_publish(without, "keep");
         assert_answer(refused, "NotSupported");
@@ -107,7 +107,7 @@ static void test_live(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("live", fs_type, 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        RelabelArguments a;
+        ChangeArguments a;
         unsigned n;
 
         if (!v)
@@ -117,33 +117,33 @@ static void test_live(gconstpointer data) {
         a = live(v, LABEL_1);
         a.generation = 5;
 
-        g_auto(Answer) first = call_relabel(bus, &a);
+        g_auto(Answer) first = call_change(bus, &a);
         assert_answer(first, "ok");
         g_assert_cmpint(first.walk.counts.done, ==, n);
         g_assert_cmpint(first.walk.counts.changed, ==, n);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
         assert_told(&first, v->target);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 7);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 7);
 
         /* Nothing to change; the generation counts on from the volume's own. */
         a.generation = 0;
         a.threads = 1;
         a.idle = true;
-        g_auto(Answer) second = call_relabel(bus, &a);
+        g_auto(Answer) second = call_change(bus, &a);
         assert_answer(second, "ok");
         g_assert_cmpint(second.walk.counts.done, ==, n);
         g_assert_cmpint(second.walk.counts.changed, ==, 0);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 9);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 9);
 
         /* From the other end: the spelling of the context, all written without a look, many threads. */
         a.context = "system_u:object_r:container_file_t:s0:c4,c3";
         a.blind = true;
         a.threads = 1000;
-        g_auto(Answer) third = call_relabel(bus, &a);
+        g_auto(Answer) third = call_change(bus, &a);
         assert_answer(third, "ok");
         g_assert_cmpint(third.walk.counts.changed, ==, n);
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, n);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_2, false, 11);
+        assert_record(v->target, STATE_COMPLETE, LABEL_2, false, 11);
 }
 
 /* What the volume says of its group stays, unless the caller knows that it is out of date. A taint goes. */
@@ -152,57 +152,57 @@ static void test_record(void) {
         g_autoptr(sd_bus) bus = worker_dial(worker);
         static const char before[] =
                 "version=1 generation=7 label=complete tainted=yes ownership=complete gid=5 context=" LABEL_1;
-        RelabelArguments a = live(v, LABEL_2);
+        ChangeArguments a = live(v, LABEL_2);
 
         set_record(v->target, before);
         a.generation = 7;
-        g_auto(Answer) agreed = call_relabel(bus, &a);
+        g_auto(Answer) agreed = call_change(bus, &a);
         assert_answer(agreed, "ok");
         g_assert_cmpstr(agreed.record, ==,
                         "version=1 generation=9 label=complete tainted=no ownership=complete gid=5 context=" LABEL_2);
 
         set_record(v->target, before);
         a.generation = 8;
-        g_auto(Answer) outdated = call_relabel(bus, &a);
+        g_auto(Answer) outdated = call_change(bus, &a);
         assert_answer(outdated, "ok");
         g_assert_cmpstr(outdated.record, ==,
                         "version=1 generation=10 label=complete tainted=no ownership=unknown gid=0 context=" LABEL_2);
 
         set_record(v->target, "hostile");
         a.generation = 3;
-        g_auto(Answer) hostile = call_relabel(bus, &a);
+        g_auto(Answer) hostile = call_change(bus, &a);
         assert_answer(hostile, "ok");
-        assert_record(v->target, LABEL_COMPLETE, LABEL_2, false, 5);
+        assert_record(v->target, STATE_COMPLETE, LABEL_2, false, 5);
 }
 
 /* What others may do to the labels is in the record from the beginning. */
 static void test_effect(void) {
         g_autoptr(TestVolume) v = volume_mount("effect", "ext4", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        RelabelArguments a = live(v, LABEL_1);
+        ChangeArguments a = live(v, LABEL_1);
 
         a.effect = "taint";
-        g_auto(Answer) tainted = call_relabel(bus, &a);
+        g_auto(Answer) tainted = call_change(bus, &a);
         assert_answer(tainted, "ok");
         assert_told(&tainted, v->target);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, true, 3);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, true, 3);
 
         a.effect = "forget";
-        g_auto(Answer) forgotten = call_relabel(bus, &a);
+        g_auto(Answer) forgotten = call_change(bus, &a);
         assert_answer(forgotten, "ok");
         assert_told(&forgotten, v->target);
-        assert_record(v->target, LABEL_UNKNOWN, "", false, 6);
+        assert_record(v->target, STATE_UNKNOWN, "", false, 6);
 
         a.effect = "keep";
-        g_auto(Answer) kept = call_relabel(bus, &a);
+        g_auto(Answer) kept = call_change(bus, &a);
         assert_answer(kept, "ok");
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 8);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 8);
 
         a.effect = "hope";
         a.context = LABEL_2;
-        g_auto(Answer) refused = call_relabel(bus, &a);
+        g_auto(Answer) refused = call_change(bus, &a);
         g_assert_cmpstr(refused.kind, !=, "ok");
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 8);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 8);
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 0);
 }
 
@@ -210,19 +210,19 @@ static void test_effect(void) {
 static void test_limits(void) {
         g_autoptr(TestVolume) v = volume_mount("limits", "ext4", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        RelabelArguments a = live(v, LABEL_1);
+        ChangeArguments a = live(v, LABEL_1);
         Progress progress = { .done = 0 };
 
         a.threads = UINT32_MAX;
         a.entries_per_sec = UINT64_MAX;
         watch_progress(bus, &progress);
-        g_auto(Answer) done = call_relabel(bus, &a);
+        g_auto(Answer) done = call_change(bus, &a);
         assert_answer(done, "ok");
         while (sd_bus_process(bus, NULL) > 0)
                 ;
         g_assert_cmpint(progress.n, >=, 1);
         g_assert_cmpint(progress.total, >=, done.walk.counts.done);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 2);
 }
 
 /* An entry that can't be changed is counted and named, the root keeps its label, and the record says partial. */
@@ -230,7 +230,7 @@ static void test_immutable(void) {
         g_autoptr(TestVolume) v = volume_mount("immutable", "ext4", 0);
         g_autofree char *file = path_printf("%s/dir-1/odd\n\xff", v->target);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        const RelabelArguments a = live(v, LABEL_1);
+        const ChangeArguments a = live(v, LABEL_1);
         unsigned n;
 
         fill_tree(v->target, 3, 3);
@@ -238,7 +238,7 @@ static void test_immutable(void) {
         set_immutable(file, true);
         n = count_labelled(v->target, "");
 
-        g_auto(Answer) failed = call_relabel(bus, &a);
+        g_auto(Answer) failed = call_change(bus, &a);
         assert_answer(failed, "ok");
         g_assert_cmpint(failed.walk.counts.done, ==, n);
         g_assert_cmpint(failed.walk.counts.failed, ==, 1);
@@ -246,16 +246,16 @@ static void test_immutable(void) {
         g_assert_cmpstr(failed.walk.issues[0].path, ==, "dir-1/odd\\x0a\\xff");
         g_assert_nonnull(strstr(failed.walk.issues[0].text, "chattr"));
         assert_told(&failed, v->target);
-        assert_record(v->target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
         g_autofree char *root = get_label(v->target);
         g_assert_cmpstr(root, ==, "");
 
         set_immutable(file, false);
-        g_auto(Answer) rest = call_relabel(bus, &a);
+        g_auto(Answer) rest = call_change(bus, &a);
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.walk.counts.failed, ==, 0);
         g_assert_cmpint(rest.walk.counts.changed, ==, 2);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 3);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 3);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
 }
 
@@ -263,18 +263,18 @@ static void test_immutable(void) {
 static void test_stuck(void) {
         g_autoptr(TestVolume) v = volume_mount("stuck-record", "ext4", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        const RelabelArguments a = live(v, LABEL_2), b = live(v, LABEL_1);
+        const ChangeArguments a = live(v, LABEL_2), b = live(v, LABEL_1);
 
         fill_tree(v->target, 1, 3);
-        g_auto(Answer) first = call_relabel(bus, &b);
+        g_auto(Answer) first = call_change(bus, &b);
         assert_answer(first, "ok");
         set_immutable(v->target, true);
-        g_auto(Answer) refused = call_relabel(bus, &a);
+        g_auto(Answer) refused = call_change(bus, &a);
         assert_answer(refused, "EntriesFailed");
         assert_message(refused, "chattr");
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 0);
         set_immutable(v->target, false);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 2);
 }
 
 /* No room for labels: each needs a block of its own, as no two files have the same. */
@@ -290,8 +290,8 @@ static void test_full(void) {
         fill_tree(target, 2, 5);
         g_assert_false(run("dd", "if=/dev/zero", filler, "bs=1k", NULL));
 
-        const RelabelArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
-        g_auto(Answer) full = call_relabel(bus, &a);
+        const ChangeArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
+        g_auto(Answer) full = call_change(bus, &a);
         assert_answer(full, "ok");
         g_assert_cmpint(full.walk.counts.failed, >, 0);
         g_assert_cmpint(full.walk.n_issues, >, 0);
@@ -300,10 +300,10 @@ static void test_full(void) {
         g_assert_null(get_record(target));
 
         g_assert_cmpint(truncate(file, 0), ==, 0);
-        g_auto(Answer) roomy = call_relabel(bus, &a);
+        g_auto(Answer) roomy = call_change(bus, &a);
         assert_answer(roomy, "ok");
         g_assert_cmpint(roomy.walk.counts.failed, ==, 0);
-        assert_record(target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(target, STATE_COMPLETE, LABEL_1, false, 2);
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
 }
@@ -315,7 +315,7 @@ static void test_mounts_inside(void) {
                         *inner = path_printf("%s/dir-0/in\nner", v->target),
                         *bind = path_printf("%s/dir-1", v->target), *covered = path_printf("%s/file-1", point);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        const RelabelArguments a = live(v, LABEL_1);
+        const ChangeArguments a = live(v, LABEL_1);
         unsigned n;
 
         fill_tree(v->target, 3, 3);
@@ -325,7 +325,7 @@ static void test_mounts_inside(void) {
         g_assert_cmpint(mount("further-inside", inner, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(mount("/etc", bind, NULL, MS_BIND, NULL), ==, 0);
 
-        g_auto(Answer) done = call_relabel(bus, &a);
+        g_auto(Answer) done = call_change(bus, &a);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
@@ -360,8 +360,8 @@ static void test_part(void) {
         g_assert_cmpint(link(outside, leads_out), ==, 0);
         g_assert_cmpint(mount(part, target, NULL, MS_BIND, NULL), ==, 0);
 
-        RelabelArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
-        g_auto(Answer) done = call_relabel(bus, &a);
+        ChangeArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
+        g_auto(Answer) done = call_change(bus, &a);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.skipped, ==, 1);
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
@@ -369,7 +369,7 @@ static void test_part(void) {
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, 6);
         /* One file has another label still. */
         assert_told(&done, target);
-        assert_record(target, LABEL_PARTIAL, LABEL_1, false, 1);
+        assert_record(target, STATE_PARTIAL, LABEL_1, false, 1);
         g_autofree char *label = get_label(outside);
         g_assert_cmpstr(label, ==, "");
         g_auto(Answer) verified = call_verify_depth(bus, target, LABEL_1, "full");
@@ -385,17 +385,17 @@ static void test_part(void) {
         g_auto(Answer) stage = call_stage(bus, &share);
         assert_answer(stage, "ok");
         a = staged(LABEL_2);
-        g_auto(Answer) again = call_relabel(bus, &a);
+        g_auto(Answer) again = call_change(bus, &a);
         assert_answer(again, "ok");
         g_assert_cmpint(again.walk.counts.skipped, ==, 1);
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 6);
-        assert_record(target, LABEL_PARTIAL, LABEL_2, false, 2);
+        assert_record(target, STATE_PARTIAL, LABEL_2, false, 2);
 
         g_assert_cmpint(unlink(outside), ==, 0);
-        g_auto(Answer) all = call_relabel(bus, &a);
+        g_auto(Answer) all = call_change(bus, &a);
         assert_answer(all, "ok");
         g_assert_cmpint(all.walk.counts.changed, ==, 1);
-        assert_record(target, LABEL_COMPLETE, LABEL_2, false, 4);
+        assert_record(target, STATE_COMPLETE, LABEL_2, false, 4);
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
         g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
@@ -418,12 +418,12 @@ static void test_subvolume(void) {
         g_assert_cmpint(link(one, two), ==, 0);
         g_assert_cmpint(mount(v->device, target, "btrfs", 0, "subvol=/sub"), ==, 0);
 
-        const RelabelArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
-        g_auto(Answer) done = call_relabel(bus, &a);
+        const ChangeArguments a = { .target = target, .mount_id = mount_id_of(target), .context = LABEL_1 };
+        g_auto(Answer) done = call_change(bus, &a);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.skipped, ==, 0);
         g_assert_cmpint(count_labelled(target, LABEL_1), ==, 3);
-        assert_record(target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(target, STATE_COMPLETE, LABEL_1, false, 2);
         g_assert_cmpint(umount2(target, 0), ==, 0);
         g_autofree char *root = get_label(v->target);
         g_assert_cmpstr(root, ==, "");
@@ -437,7 +437,7 @@ static void test_capabilities(void) {
         g_autoptr(TestVolume) v = volume_mount("capabilities", "ext4", 0);
         g_autofree char *locked = path_printf("%s/dir-1", v->target), *file = path_printf("%s/file-1", locked);
         g_autoptr(sd_bus) bus = worker_dial(w);
-        const RelabelArguments a = live(v, LABEL_1);
+        const ChangeArguments a = live(v, LABEL_1);
         unsigned n;
 
         fill_tree(v->target, 3, 3);
@@ -448,11 +448,11 @@ static void test_capabilities(void) {
         g_assert_cmpint(chown(locked, 1000, 1000), ==, 0);
         g_assert_cmpint(chown(v->target, 1000, 1000), ==, 0);
 
-        g_auto(Answer) done = call_relabel(bus, &a);
+        g_auto(Answer) done = call_change(bus, &a);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
-        assert_record(v->target, LABEL_COMPLETE, LABEL_1, false, 2);
+        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 2);
         g_auto(Answer) verified = call_verify_depth(bus, v->target, LABEL_1, "full");
         assert_answer(verified, "ok");
         g_assert_true(verified.walk.matches);
@@ -463,7 +463,7 @@ static void test_deep(void) {
         enum { DEPTH = 3000 };
         g_autoptr(TestVolume) v = volume_mount("deep", "ext4", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
-        const RelabelArguments a = live(v, LABEL_1);
+        const ChangeArguments a = live(v, LABEL_1);
         int fd = open(v->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         for (unsigned i = 0; i < DEPTH; i++) {
@@ -476,7 +476,7 @@ static void test_deep(void) {
                 fd = below;
         }
         close(fd);
-        g_auto(Answer) done = call_relabel(bus, &a);
+        g_auto(Answer) done = call_change(bus, &a);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, DEPTH + 2); /* and lost+found */

@@ -81,7 +81,7 @@ static SampleResult take_sample(const char *root, double confidence, double shar
         SampleResult result = { 0 };
 
         must(fd);
-        g_assert_cmpint(sample_labels(&spec, &result, &f), ==, 0);
+        g_assert_cmpint(sample_tree(&spec, &result, &f), ==, 0);
         g_assert_cmpfloat(result.miss_probability, >, 0);
         g_assert_cmpfloat(result.miss_probability, <=, 1 - confidence);
         return result;
@@ -450,7 +450,7 @@ static void assert_failure(SampleSpec spec, FailureKind kind) {
         _cleanup_failure_ Failure f = { 0 };
         SampleResult result;
 
-        g_assert_cmpint(sample_labels(&spec, &result, &f), ==, kind);
+        g_assert_cmpint(sample_tree(&spec, &result, &f), ==, kind);
         g_assert_nonnull(f.message);
 }
 
@@ -506,7 +506,7 @@ static void test_progress(void) {
                 .progress = count_telling,
                 .userdata = &n,
         };
-        g_assert_cmpint(sample_labels(&spec, &result, &f), ==, -ECANCELED);
+        g_assert_cmpint(sample_tree(&spec, &result, &f), ==, -ECANCELED);
         g_assert_cmpuint(n, ==, 2);
 }
 

@@ -13,9 +13,9 @@
 static Worker *worker;
 
 static void label_all(sd_bus *bus, const TestVolume *v, const char *label) {
-        const RelabelArguments a = { .target = v->target, .mount_id = v->mount_id, .context = label };
+        const ChangeArguments a = { .target = v->target, .mount_id = v->mount_id, .context = label };
 
-        g_auto(Answer) done = call_relabel(bus, &a);
+        g_auto(Answer) done = call_change(bus, &a);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
 }

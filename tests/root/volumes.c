@@ -70,12 +70,12 @@ void set_label(const char *path, const char *label) {
         must(lsetxattr(path, "security.selinux", label, strlen(label) + 1, 0));
 }
 
-RelabelArguments live(const TestVolume *v, const char *context) {
-        return (RelabelArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
+ChangeArguments live(const TestVolume *v, const char *context) {
+        return (ChangeArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
 }
 
-RelabelArguments staged(const char *context) {
-        return (RelabelArguments){ .context = context };
+ChangeArguments staged(const char *context) {
+        return (ChangeArguments){ .context = context };
 }
 
 static const char *wanted;
@@ -115,13 +115,13 @@ void set_record(const char *path, const char *text) {
         set_record_bytes(path, text, strlen(text));
 }
 
-void assert_record(const char *path, LabelState state, const char *context, bool tainted, uint64_t generation) {
+void assert_record(const char *path, RecordState state, const char *context, bool tainted, uint64_t generation) {
         g_autofree char *text = get_record(path);
         VolumeRecord record = { 0 };
 
         g_assert_nonnull(text);
         g_assert_cmpint(volume_record_parse(text, strlen(text), &record), ==, 0);
-        g_assert_cmpstr(label_state_to_string(record.label_state), ==, label_state_to_string(state));
+        g_assert_cmpstr(record_state_to_string(record.label_state), ==, record_state_to_string(state));
         g_assert_cmpstr(strempty(record.context), ==, context);
         g_assert_cmpint(record.tainted, ==, tainted);
         g_assert_cmpint(record.generation, ==, generation);

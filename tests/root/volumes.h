@@ -24,8 +24,8 @@ void volume_unmount(TestVolume *v);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestVolume, volume_unmount)
 
 /* Relabels what is mounted, or what is staged. */
-RelabelArguments live(const TestVolume *v, const char *context);
-RelabelArguments staged(const char *context);
+ChangeArguments live(const TestVolume *v, const char *context);
+ChangeArguments staged(const char *context);
 
 /* Makes directories with files, a symbolic link and a FIFO beneath path. */
 void fill_tree(const char *path, unsigned n_dirs, unsigned n_files);
@@ -41,7 +41,7 @@ void set_record(const char *path, const char *text);
 void set_record_bytes(const char *path, const void *bytes, size_t n);
 
 /* Checks what the record says, and that it says so in a form that is understood. */
-void assert_record(const char *path, LabelState state, const char *context, bool tainted, uint64_t generation);
+void assert_record(const char *path, RecordState state, const char *context, bool tainted, uint64_t generation);
 /* The same of what the worker tells. */
 void assert_told(const Answer *a, const char *path);
 

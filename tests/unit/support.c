@@ -114,3 +114,38 @@ void assert_success_at(const char *file, int line, int r, const Failure *f) {
         if (r != 0 || f->kind != FAILURE_NONE || f->message)
                 fail_at(file, line, "expected success", f->message);
 }
+
+/* Why selvol may decide otherwise than the source of a row. */
+static const char *const differences[] = { "canonical",   "level-required", "caller-type", "policy-observed",
+                                           "no-stealing", "default-policy", "record",      "idmap",
+                                           "inline",      "fs-type" };
+
+static void assert_known_difference(const char *note) {
+        for (size_t i = 0; i < G_N_ELEMENTS(differences); i++)
+                if (g_str_has_prefix(note, differences[i]) && note[strlen(differences[i])] == ':')
+                        return;
+        g_error("the note '%s' names none of the known differences", note);
+}
+
+void assert_as_noted(const Row *row, bool agrees) {
+        if (agrees)
+                g_assert_null(row_get(row, "note"));
+        else
+                assert_known_difference(row_need(row, "note"));
+}
+
+bool is_yes(const char *cell) {
+        int r = parse_boolean(cell);
+
+        g_assert_cmpint(r, >=, 0);
+        return r;
+}
+
+AccessMode mode_from_word(const char *word) {
+        static const char *const words[ACCESS_MODES] = { "inline", "RWO", "RWOP", "ROX", "RWX" };
+
+        for (size_t i = 0; i < ACCESS_MODES; i++)
+                if (strcmp(words[i], word) == 0)
+                        return (AccessMode) i;
+        g_error("unknown access mode %s", word);
+}

@@ -36,6 +36,14 @@ const char *result_word(int r, const Failure *f);
 void assert_failure_at(const char *file, int line, int r, const Failure *f, FailureKind expected,
                        const char *const *needles);
 
+/* Checks that a row agrees with its source, or else that its note names one of the differences that are on purpose.
+ */
+void assert_as_noted(const Row *row, bool agrees);
+
+/* The words of the tables. */
+bool is_yes(const char *cell);
+AccessMode mode_from_word(const char *word);
+
 #define assert_success(r, f) assert_success_at(__FILE__, __LINE__, r, f)
 void assert_success_at(const char *file, int line, int r, const Failure *f);
 

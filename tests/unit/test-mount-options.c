@@ -144,6 +144,79 @@ static void test_labels_cannot_be_listed(void) {
         assert_failure(check(&s, "ext4", "seclabel", &f), &f, FAILURE_INVALID_OPTION, "seclabel");
 }
 
+/* What gives the files to group 7001, with options of the caller's. */
+static void test_group(void) {
+        static const struct {
+                const char *fs, *options, *result;
+        } good[] = {
+                { "vfat", "", "gid=7001;umask=0002" },
+                { "vfat", "flush;uid=5", "gid=7001;umask=0002;flush;uid=5" },
+                { "vfat", "umask=0027", "gid=7001;umask=0027" },
+                { "vfat", "fmask=0117;dmask=0007", "gid=7001;umask=0002;fmask=0117;dmask=0007" },
+                { "vfat", "gid=7001", "umask=0002;gid=7001" },
+                { "vfat", "umask=0;gid=7001;gid=7001", "umask=0;gid=7001;gid=7001" },
+                { "exfat", "iocharset=utf8", "gid=7001;umask=0002;iocharset=utf8" },
+                { "tmpfs", "size=1m", "gid=7001;mode=2770;size=1m" },
+                { "tmpfs", "size=1m;mode=0700", "gid=7001;size=1m;mode=0700" },
+        };
+        static const struct {
+                const char *fs, *options, *says;
+        } bad[] = {
+                { "ext4", "", "file system ext4 has no option that gives its files to a group (GroupOptions=)" },
+                { "nfs", "hard", "use FSGroupPolicy=File." },
+                { "vfat", "gid=7002", "'gid=7002' is not the group that is asked for (gid=7001)" },
+                { "vfat", "gid=7001;gid=0", "'gid=0'" },
+                { "vfat", "gid=07001", "'gid=07001'" }, /* may be octal */
+                { "vfat", "gid=70010", "'gid=70010'" },
+                { "vfat", "gid=700", "'gid=700'" },
+                { "vfat", "gid=", "'gid='" },
+                { "tmpfs", "gid", "'gid'" },
+        };
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
+                _cleanup_strv_ char **options = split_options(good[i].options);
+                _cleanup_failure_ Failure f = { 0 };
+                _cleanup_free_ char *result = NULL;
+                const FileSystem *fs = settings_file_system(&s, good[i].fs);
+
+                assert_success(mount_options_add_group(&options, fs, 7001, &f), &f);
+                result = strv_join(options, ";");
+                g_assert_cmpstr(result, ==, good[i].result);
+                assert_success(mount_options_check(options, &s, fs, &f), &f);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+                _cleanup_strv_ char **options = split_options(bad[i].options);
+                _cleanup_failure_ Failure f = { 0 };
+                _cleanup_free_ char *result = NULL;
+
+                assert_failure(mount_options_add_group(&options, settings_file_system(&s, bad[i].fs), 7001, &f), &f,
+                               FAILURE_INVALID_OPTION, bad[i].says);
+                result = strv_join(options, ";");
+                g_assert_cmpstr(result, ==, bad[i].options);
+        }
+}
+
+/* The largest group; and options that an administrator lists in GroupOptions= only. */
+static void test_group_listed(void) {
+        _cleanup_(settings_done) Settings s =
+                test_settings("[FileSystem ntfs3];MountOptions=uid=;GroupOptions=gid= dmask=0007 sparse context=x");
+        const FileSystem *fs = settings_file_system(&s, "ntfs3");
+        _cleanup_strv_ char **options = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+
+        assert_success(mount_options_add_group(&options, fs, 4294967294, &f), &f);
+        g_assert_cmpstr(options[0], ==, "gid=4294967294");
+        assert_success(check(&s, "ntfs3", options[0], &f), &f);
+        assert_success(check(&s, "ntfs3", "dmask=0007", &f), &f);
+        assert_success(check(&s, "ntfs3", "sparse", &f), &f);
+        assert_failure(check(&s, "ntfs3", "dmask=0000", &f), &f, FAILURE_INVALID_OPTION, "dmask=0000");
+        assert_failure(check(&s, "ntfs3", "gid", &f), &f, FAILURE_INVALID_OPTION, "'gid'");
+        assert_failure(check(&s, "ntfs3", "gid=", &f), &f, FAILURE_INVALID_OPTION, "'gid='");
+        assert_failure(check(&s, "ntfs3", "context=x", &f), &f, FAILURE_INVALID_OPTION, "context=x");
+        assert_failure(check(&s, "ext4", "gid=5", &f), &f, FAILURE_INVALID_OPTION, "gid=5");
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
@@ -153,5 +226,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount-options/none", test_none);
         g_test_add_func("/mount-options/allow-list", test_allow_list);
         g_test_add_func("/mount-options/labels-cannot-be-listed", test_labels_cannot_be_listed);
+        g_test_add_func("/mount-options/group", test_group);
+        g_test_add_func("/mount-options/group-listed", test_group_listed);
         return g_test_run();
 }

@@ -55,7 +55,9 @@ static Holder *hold(Volume *v, const char *target, Strategy strategy, const char
                        .target = copy(target),
                        .state = HOLDER_MOUNTED,
                        .strategy = strategy,
-                       .since_usec = since_usec };
+                       .since_usec = since_usec,
+                       .fs_group = GID_NONE,
+                       .disk_gid = GID_NONE };
         volume_add_holder(v, h);
         v->strategy = strategy > v->strategy ? strategy : v->strategy;
         g_assert_cmpint(free_and_strdup(&v->context, context), ==, 0);
@@ -70,19 +72,19 @@ static void observe(Fixture *x, const char *target, const char *context) {
         o->mounts[o->n_mounts++] = (MountFact){ .target = copy(target), .context = copy(context), .mount_id = 1 };
 }
 
-static int relabel_input(Fixture *x, const RelabelInput *in) {
+static int relabel_input(Fixture *x, const ChangeInput *in) {
         plan_done(&x->plan);
         failure_done(&x->failure);
         return plan_relabel(in, &x->plan, &x->failure);
 }
 
 static int relabel(Fixture *x, const char *context) {
-        return relabel_input(x, &(RelabelInput){ .node = &x->node,
-                                                 .settings = &x->settings,
-                                                 .volumes = &x->volumes,
-                                                 .volume = x->volume,
-                                                 .context = context,
-                                                 .observed = &x->observed });
+        return relabel_input(x, &(ChangeInput){ .node = &x->node,
+                                                .settings = &x->settings,
+                                                .volumes = &x->volumes,
+                                                .volume = x->volume,
+                                                .context = context,
+                                                .observed = &x->observed });
 }
 
 static void test_free(Fixture *x, gconstpointer data) {
@@ -100,10 +102,10 @@ static void test_free(Fixture *x, gconstpointer data) {
         g_assert_cmpuint(x->plan.usec, ==, G_USEC_PER_SEC);
 
         /* Neither the node nor the superblock was looked at. */
-        assert_success(relabel_input(x, &(RelabelInput){ .settings = &x->settings,
-                                                         .volumes = &x->volumes,
-                                                         .volume = x->volume,
-                                                         .context = CONTEXT_A }),
+        assert_success(relabel_input(x, &(ChangeInput){ .settings = &x->settings,
+                                                        .volumes = &x->volumes,
+                                                        .volume = x->volume,
+                                                        .context = CONTEXT_A }),
                        &x->failure);
 }
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
-#include "support.h"
+#include "plan-fixture.h"
 
 /* The plan, row by row of the tables in tests/data. */
-
-#define TARGET_1 "/var/lib/kubelet/pods/1/volumes/v/mount"
-#define TARGET_2 "/var/lib/kubelet/pods/2/volumes/v/mount"
 
 static const char plan_columns[] =
         "id conf selinux mls seclabel gates type driver fs mode supported policy options "
@@ -18,33 +15,6 @@ static const char pair_columns[] = "id type fs supported mode level1 policy1 lev
                                    "=reason2 =kubelet note";
 static const char matrix_columns[] = "id type fs 2015 mode =always =onvolumemount note";
 
-/* Why selvol may decide otherwise than the source of a row. */
-static const char *const differences[] = { "canonical",       "level-required", "caller-type",
-                                           "policy-observed", "no-stealing",    "default-policy" };
-
-static void assert_known_difference(const char *note) {
-        for (size_t i = 0; i < G_N_ELEMENTS(differences); i++)
-                if (g_str_has_prefix(note, differences[i]) && note[strlen(differences[i])] == ':')
-                        return;
-        g_error("the note '%s' names none of the known differences", note);
-}
-
-static bool is_yes(const char *cell) {
-        int r = parse_boolean(cell);
-
-        g_assert_cmpint(r, >=, 0);
-        return r;
-}
-
-static AccessMode mode_from_word(const char *word) {
-        static const char *const words[ACCESS_MODES] = { "inline", "RWO", "RWOP", "ROX", "RWX" };
-
-        for (size_t i = 0; i < ACCESS_MODES; i++)
-                if (strcmp(words[i], word) == 0)
-                        return (AccessMode) i;
-        g_error("unknown access mode %s", word);
-}
-
 /* OP, CP: only ReadWriteOncePod volumes are mounted with a context. SM, all: volumes of all modes. */
 static void set_gates(Settings *s, const char *word) {
         if (!word)
@@ -54,31 +24,6 @@ static void set_gates(Settings *s, const char *word) {
         if (!s->gate_mount && strcmp(word, "off") != 0 && strcmp(word, "OP") != 0 && strcmp(word, "CP") != 0 &&
             strcmp(word, "OP+CP") != 0)
                 g_error("unknown gates %s", word);
-}
-
-static const char *source_for(const char *fs) {
-        if (!fs)
-                return NULL;
-        return g_str_has_prefix(fs, "nfs") ? "server:/export" : strcmp(fs, "tmpfs") == 0 ? "tmpfs" : "/dev/vdb";
-}
-
-/* A request for the volume as kubelet makes one for a pod. */
-static Request make_request(const char *target, const char *holder, const char *fs, const char *mode,
-                            const char *policy, const char *level) {
-        Request q = REQUEST_INIT;
-
-        q.volume = copy(TEST_VOLUME);
-        q.target = copy(target);
-        q.holder = copy(holder);
-        q.source = source_for(fs) ? copy(source_for(fs)) : NULL;
-        q.fs_type = fs ? copy(fs) : NULL;
-        q.level = level ? copy(level) : NULL;
-        q.access_mode = mode ? mode_from_word(mode) : ACCESS_INLINE;
-        if (policy) {
-                q.policy = relabel_policy_parse(policy);
-                g_assert_cmpint(q.policy, >=, 0);
-        }
-        return q;
 }
 
 static void set_string(char **field, const Row *row, const char *column) {
@@ -115,23 +60,6 @@ static Request request_from_row(const Row *row) {
         if (row_get(row, "by"))
                 q.relabel_by = relabel_by_from_word(row_get(row, "by"));
         return q;
-}
-
-/* As the daemon does: check the request, then plan. */
-static int validate_and_plan(const Node *node, const Settings *settings, Request *q, const Volumes *volumes,
-                             const Observed *observed, int seclabel, Plan *ret, Failure *f) {
-        PlanInput in = { .node = node,
-                         .settings = settings,
-                         .request = q,
-                         .volumes = volumes,
-                         .observed = observed,
-                         .seclabel = seclabel };
-        int r;
-
-        r = request_validate(q, settings, f);
-        if (r != 0)
-                return r;
-        return plan_make(&in, ret, f);
 }
 
 static void assert_message_helps(int r, const Failure *f) {
@@ -189,17 +117,12 @@ static void assert_plan_is_consistent(const Plan *p) {
 /* Kubelet's answer is the label it mounts with, "-" for none, "error" if the pod can't start. */
 static void compare_with_kubelet(const Row *row, int r, const Plan *p) {
         g_autofree char *kubelet = expand_context(row_get(row, "=kubelet"));
-        const char *note = row_get(row, "note"), *ours;
+        const char *ours;
 
         if (!row_has(row, "=kubelet"))
                 return;
         ours = r != 0 ? "error" : p->strategy == STRATEGY_CONTEXT_MOUNT ? p->context : "";
-        if (strcmp(kubelet, ours) == 0)
-                g_assert_null(note);
-        else {
-                g_assert_nonnull(note);
-                assert_known_difference(note);
-        }
+        assert_as_noted(row, strcmp(kubelet, ours) == 0);
 }
 
 static void test_row_with_default(const Row *row, int default_policy) {
@@ -257,8 +180,6 @@ static void test_kubernetes_row(gconstpointer data) {
 
 /* --- two pods on one node --- */
 
-static const uint64_t since_usec = UINT64_C(1767323045000000);
-
 /* Remembers what carrying out a plan leaves behind. */
 static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
         Volume *v = volume_new(q->volume);
@@ -278,27 +199,15 @@ static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
                 .state = HOLDER_MOUNTED,
                 .strategy = p->strategy,
                 .relabelled_here = p->relabel_here,
-                .since_usec = since_usec,
+                .since_usec = TEST_SINCE_USEC,
                 .mount_id = 1,
                 .read_only = p->read_only,
+                .fs_group = p->fs_group,
+                .disk_gid = p->fs_group,
         };
         volume_add_holder(v, h);
         volumes_add(volumes, v);
         return v;
-}
-
-static void observe(Observed *o, const char *target, const char *fs_type, const char *context) {
-        o->mounts = reallocarray(o->mounts, o->n_mounts + 1, sizeof(MountFact));
-        g_assert_nonnull(o->mounts);
-        o->mounts[o->n_mounts++] = (MountFact){
-                .target = copy(target),
-                .source = copy("/dev/vdb"),
-                .fs_type = copy(fs_type),
-                .device = copy("254:16"),
-                .context = copy(context),
-                .seclabel = isempty(context),
-                .mount_id = 1,
-        };
 }
 
 static Request pair_request(const Row *row, int n) {
@@ -339,7 +248,7 @@ static void assert_conflict(const Plan *p, const Volume *v) {
         g_assert_cmpstr(p->conflicts[0].holder, ==, "pod-1");
         g_assert_cmpstr(p->conflicts[0].target, ==, TARGET_1);
         g_assert_cmpstr(p->conflicts[0].context, ==, v->context);
-        g_assert_cmpuint(p->conflicts[0].since_usec, ==, since_usec);
+        g_assert_cmpuint(p->conflicts[0].since_usec, ==, TEST_SINCE_USEC);
 }
 
 /* The first pod runs, the second comes; a second that has to wait gets the volume when the first is gone. */
@@ -390,10 +299,7 @@ static void test_pair(gconstpointer data) {
         runs = strcmp(expected, "ok") == 0;
         if (kubelet) {
                 g_assert_true(strcmp(kubelet, "runs") == 0 || strcmp(kubelet, "stuck") == 0);
-                if (runs == (strcmp(kubelet, "runs") == 0))
-                        g_assert_null(row_get(row, "note"));
-                else
-                        assert_known_difference(row_need(row, "note"));
+                assert_as_noted(row, runs == (strcmp(kubelet, "runs") == 0));
         }
         if (strcmp(expected, "ContextConflict") != 0)
                 return;
@@ -448,10 +354,7 @@ static void compare_with_2015(const Row *row) {
         if (!then)
                 return;
         expected = strcmp(then, "always") == 0 || (strcmp(then, "sometimes") == 0 && !shared);
-        if (managed == expected)
-                g_assert_null(row_get(row, "note"));
-        else
-                assert_known_difference(row_need(row, "note"));
+        assert_as_noted(row, managed == expected);
 }
 
 static void test_matrix_always(gconstpointer data) {
@@ -499,71 +402,6 @@ static void test_matrix_is_complete(gconstpointer data) {
 }
 
 /* --- what tables can't say --- */
-
-typedef struct Fixture {
-        Node node;
-        Settings settings;
-        Volumes volumes;
-        Observed observed;
-        Request request;
-        Failure failure;
-        Plan plan;
-} Fixture;
-
-static void fixture_set_up(Fixture *x, gconstpointer data) {
-        x->node = test_node();
-        x->settings = test_settings(NULL);
-        x->request = make_request(TARGET_2, "pod-2", "ext4", "RWO", "OnVolumeMount", "s0:c0,c1");
-        x->request.selinux_mount_supported = 1;
-}
-
-static void fixture_forget(Fixture *x) {
-        plan_done(&x->plan);
-        failure_done(&x->failure);
-}
-
-static void fixture_tear_down(Fixture *x, gconstpointer data) {
-        fixture_forget(x);
-        request_done(&x->request);
-        observed_done(&x->observed);
-        volumes_done(&x->volumes);
-        settings_done(&x->settings);
-        node_done(&x->node);
-}
-
-static int fixture_plan(Fixture *x) {
-        fixture_forget(x);
-        return validate_and_plan(&x->node, &x->settings, &x->request, &x->volumes, &x->observed, -1, &x->plan,
-                                 &x->failure);
-}
-
-static Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const char *holder, Strategy strategy,
-                            const char *context) {
-        Volume *v = volumes_find(&x->volumes, volume);
-        Holder *h = calloc(1, sizeof(*h));
-
-        g_assert_nonnull(h);
-        if (!v) {
-                v = volume_new(volume);
-                g_assert_nonnull(v);
-                volumes_add(&x->volumes, v);
-        }
-        v->strategy = strategy;
-        g_assert_cmpint(free_and_strdup(&v->context, context), ==, 0);
-        g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
-        *h = (Holder){
-                .name = copy(holder),
-                .target = copy(target),
-                .state = HOLDER_MOUNTED,
-                .strategy = strategy,
-                .since_usec = since_usec,
-        };
-        volume_add_holder(v, h);
-        return h;
-}
-
-#define CONTEXT_0_1 "system_u:object_r:container_file_t:s0:c0,c1"
-#define CONTEXT_0_2 "system_u:object_r:container_file_t:s0:c0,c2"
 
 /* KEP-1710, enabling and disabling the feature. */
 static void test_gate_on_off_on(Fixture *x, gconstpointer data) {
@@ -918,29 +756,6 @@ static void test_effect_of_strangers_mount(Fixture *x, gconstpointer data) {
         x->observed.mounts[0].read_only = true;
         assert_success(fixture_plan(x), &x->failure);
         g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
-}
-
-static MountFact *fixture_mounted(Fixture *x, const char *context, bool seclabel) {
-        observe(&x->observed, TARGET_2, "ext4", context);
-        x->observed.mounts[0].seclabel = seclabel;
-        return &x->observed.mounts[0];
-}
-
-static int fixture_adopt(Fixture *x) {
-        PlanInput in = {
-                .node = &x->node,
-                .settings = &x->settings,
-                .request = &x->request,
-                .volumes = &x->volumes,
-                .observed = &x->observed,
-                .seclabel = x->observed.mounts[0].seclabel,
-                .mounted = &x->observed.mounts[0],
-        };
-        int r;
-
-        fixture_forget(x);
-        r = request_validate(&x->request, &x->settings, &x->failure);
-        return r != 0 ? r : plan_make(&in, &x->plan, &x->failure);
 }
 
 static void test_adopt(Fixture *x, gconstpointer data) {

@@ -23,20 +23,13 @@ static const char *expand(const char *cell) {
         g_error("unknown context %s", cell);
 }
 
-static bool is_yes(const char *cell) {
-        int r = parse_boolean(cell);
-
-        g_assert_cmpint(r, >=, 0);
-        return r;
-}
-
 static VolumeRecord record_from_row(const Row *row) {
         const char *context = expand(row_get(row, "context"));
-        int state = label_state_from_string(row_need(row, "label"));
+        int state = record_state_from_string(row_need(row, "label"));
 
         g_assert_cmpint(state, >=, 0);
         return (VolumeRecord){
-                .label_state = (LabelState) state,
+                .label_state = (RecordState) state,
                 .context = context ? copy(context) : NULL,
                 .tainted = is_yes(row_need(row, "tainted")),
                 .generation = 7,
@@ -58,12 +51,12 @@ static void test_row(gconstpointer data) {
 static void test_all(void) {
         static const char *const contexts[] = { NULL, "", CONTEXT_A, CONTEXT_A2, CONTEXT_B };
 
-        for (unsigned i = 0; i < LABEL_STATES * 5 * 5 * 4; i++) {
-                VolumeRecord known = { .label_state = (LabelState) (i % LABEL_STATES),
-                                       .context = (char *) contexts[i / LABEL_STATES % 5],
-                                       .tainted = i / LABEL_STATES / 25 % 2 };
-                const char *root = contexts[i / LABEL_STATES / 5 % 5];
-                bool force = i / LABEL_STATES / 50, sound = known.label_state == LABEL_COMPLETE && !known.tainted;
+        for (unsigned i = 0; i < RECORD_STATES * 5 * 5 * 4; i++) {
+                VolumeRecord known = { .label_state = (RecordState) (i % RECORD_STATES),
+                                       .context = (char *) contexts[i / RECORD_STATES % 5],
+                                       .tainted = i / RECORD_STATES / 25 % 2 };
+                const char *root = contexts[i / RECORD_STATES / 5 % 5];
+                bool force = i / RECORD_STATES / 50, sound = known.label_state == STATE_COMPLETE && !known.tainted;
                 RelabelDecision d = relabel_decide(&known, root, CONTEXT_A, force);
 
                 sound = sound && !force && !isempty(known.context) && streq_ptr(known.context, root);

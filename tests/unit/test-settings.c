@@ -37,6 +37,16 @@ static const struct {
         { "bad-supported", "[VolumeType nfs];SELinuxMountSupported=2", "[VolumeType nfs] SELinuxMountSupported=2" },
         { "bad-supported-driver", "[Driver d];SELinuxMountSupported=y", "[Driver d] SELinuxMountSupported=y" },
         { "bad-fs-group", "[Driver d];FSGroupPolicy=Files", "[Driver d] FSGroupPolicy=Files" },
+        { "bad-skip", "[Service];SkipFSGroupChange=sometimes", "[Service] SkipFSGroupChange=sometimes is not valid" },
+        { "bad-change-policy", "[Service];DefaultFSGroupChangePolicy=Never",
+          "[Service] DefaultFSGroupChangePolicy=Never is not valid" },
+        { "bad-change-policy-case", "[Service];DefaultFSGroupChangePolicy=onrootmismatch",
+          "[Service] DefaultFSGroupChangePolicy=onrootmismatch" },
+        { "bad-group-options", "[FileSystem vfat];GroupOptions=umask=0002",
+          "[FileSystem vfat] GroupOptions=umask=0002 is not valid" },
+        { "bad-group-options-value", "[FileSystem vfat];GroupOptions=gid=5 umask=0002",
+          "[FileSystem vfat] GroupOptions=gid=5 umask=0002" },
+        { "bad-group-options-bare", "[FileSystem x];GroupOptions=gid", "[FileSystem x] GroupOptions=gid is" },
         { "bad-source", "[FileSystem ext4];Source=tape", "[FileSystem ext4] Source=tape" },
         { "bad-labels", "[FileSystem ext4];Labels=ja", "[FileSystem ext4] Labels=ja" },
         { "bad-fs-name", "[FileSystem ../x];Labels=yes", "[FileSystem ../x] does not name a file system" },
@@ -92,6 +102,39 @@ static void test_shipped(void) {
         g_assert_cmpint(settings_volume_type(&s, "csi")->fs_group_policy, ==, FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE);
         g_assert_cmpint(settings_volume_type(&s, "csi")->selinux_mount_supported, ==, -1);
         g_assert_cmpint(settings_volume_type(&s, "nfs")->managed, ==, MANAGED_NEVER);
+        g_assert_true(s.gate_skip_fs_group);
+        g_assert_cmpint(s.default_fs_group_change_policy, ==, FS_GROUP_CHANGE_ON_ROOT_MISMATCH);
+}
+
+/* Each volume type says how its files are given to a group, and no other type is there. */
+static void test_shipped_groups(void) {
+        static const struct {
+                FSGroupPolicy policy;
+                const char *types;
+        } expected[] = {
+                { FS_GROUP_FILE,
+                  "emptyDir gitRepo secret configMap downwardAPI projected gcePersistentDisk awsElasticBlockStore "
+                  "iscsi fc rbd cinder local flexVolume portworx" },
+                { FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE, "persistentVolumeClaim csi" },
+                { FS_GROUP_NONE, "nfs glusterfs cephfs azureFile quobyte hostPath image" },
+        };
+        static const char *const file_systems[] = { "vfat", "exfat", "tmpfs" };
+        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        size_t n = 0;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(expected); i++) {
+                g_auto(GStrv) types = g_strsplit(expected[i].types, " ", -1);
+
+                n += g_strv_length(types);
+                for (char **type = types; *type; type++)
+                        g_assert_cmpint(settings_volume_type(&s, *type)->fs_group_policy, ==, expected[i].policy);
+        }
+        g_assert_cmpuint(s.n_volume_types, ==, n);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(file_systems); i++)
+                g_assert_true(strv_contains(settings_file_system(&s, file_systems[i])->group_options, "gid="));
+        g_assert_cmpuint(strv_length(settings_file_system(&s, "ext4")->group_options), ==, 0);
+        g_assert_cmpuint(strv_length(settings_file_system(&s, "nfs")->group_options), ==, 0);
 }
 
 /* No option of the shipped lists can set labels or undo nosuid and nodev. */
@@ -107,6 +150,7 @@ static void test_shipped_options_are_harmless(void) {
                 for (size_t k = 0; k < s.n_file_systems; k++) {
                         g_assert_false(strv_contains(s.file_systems[k].options, harmful[i]));
                         g_assert_false(strv_contains(s.file_systems[k].context_options, harmful[i]));
+                        g_assert_false(strv_contains(s.file_systems[k].group_options, harmful[i]));
                 }
         }
 }
@@ -124,6 +168,8 @@ static void test_absent(void) {
         g_assert_cmpuint(s.n_volume_types, ==, 0);
         g_assert_cmpint(s.default_policy, ==, RELABEL_ALWAYS);
         g_assert_true(s.gate_relabel_policy);
+        g_assert_true(s.gate_skip_fs_group);
+        g_assert_cmpint(s.default_fs_group_change_policy, ==, FS_GROUP_CHANGE_ON_ROOT_MISMATCH);
         g_assert_cmpuint(s.job_timeout_usec, ==, 20 * G_USEC_PER_SEC);
 }
 
@@ -146,7 +192,7 @@ static void test_dropin(void) {
         _cleanup_(settings_done) Settings s = test_settings(
                 "[Service];SELinuxMount=no;DefaultRelabelPolicy=MountOption;JobTimeoutSec=3600;"
                 "MetricsTextfile=/var/lib/node_exporter/selvol.prom;[Worker];TargetRoots=/srv/a\t/srv/b;"
-                "[VolumeType nfs];FSGroupPolicy=None;[FileSystem nfs];Labels=yes");
+                "[VolumeType nfs];FSGroupPolicy=Mount;[FileSystem nfs];Labels=yes");
 
         g_assert_true(s.gate_relabel_policy);
         g_assert_false(s.gate_mount);
@@ -157,10 +203,21 @@ static void test_dropin(void) {
         g_assert_cmpstr(s.target_roots[1], ==, "/srv/b");
         g_assert_true(strv_contains(s.source_roots, "/dev"));
         g_assert_cmpint(settings_volume_type(&s, "nfs")->managed, ==, MANAGED_NEVER);
-        g_assert_cmpint(settings_volume_type(&s, "nfs")->fs_group_policy, ==, FS_GROUP_NONE);
+        g_assert_cmpint(settings_volume_type(&s, "nfs")->fs_group_policy, ==, FS_GROUP_MOUNT);
         g_assert_true(settings_file_system(&s, "nfs")->labels);
         g_assert_true(strv_contains(settings_file_system(&s, "nfs")->context_options, "nosharecache"));
         g_assert_cmpint(settings_file_system(&s, "nfs")->source, ==, SOURCE_NETWORK);
+}
+
+static void test_groups(void) {
+        _cleanup_(settings_done) Settings s =
+                test_settings("[Service];SkipFSGroupChange=no;DefaultFSGroupChangePolicy=Always;"
+                              "[FileSystem vfat];GroupOptions=;[FileSystem ntfs3];GroupOptions=dmask=07 gid=");
+
+        g_assert_false(s.gate_skip_fs_group);
+        g_assert_cmpint(s.default_fs_group_change_policy, ==, FS_GROUP_CHANGE_ALWAYS);
+        g_assert_cmpuint(strv_length(settings_file_system(&s, "vfat")->group_options), ==, 0);
+        g_assert_cmpuint(strv_length(settings_file_system(&s, "ntfs3")->group_options), ==, 2);
 }
 
 /* A restriction must not be lost to a blank or a comment. */
@@ -196,12 +253,15 @@ static void test_roots_contain(void) {
 static void test_words(void) {
         static const char *const managed[] = { "never", "always", "by-access-mode" },
                                  *const groups[] = { "None", "File", "ReadWriteOnceWithFSType", "Mount" },
-                                 *const sources[] = { "block", "none", "network" };
+                                 *const sources[] = { "block", "none", "network" },
+                                 *const changes[] = { "OnRootMismatch", "Always" };
 
         for (int i = 0; i < MANAGED_VALUES; i++)
                 g_assert_cmpint(managed_from_string(managed[i]), ==, i);
         for (int i = 0; i < FS_GROUP_POLICIES; i++)
                 g_assert_cmpint(fs_group_policy_from_string(groups[i]), ==, i);
+        for (int i = 0; i < FS_GROUP_CHANGE_POLICIES; i++)
+                g_assert_cmpint(fs_group_change_policy_from_string(changes[i]), ==, i);
         for (int i = 0; i < SOURCE_KINDS; i++)
                 g_assert_cmpint(source_kind_from_string(sources[i]), ==, i);
 }
@@ -216,10 +276,12 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/settings/syntax", test_syntax);
         g_test_add_func("/settings/shipped", test_shipped);
+        g_test_add_func("/settings/shipped-groups", test_shipped_groups);
         g_test_add_func("/settings/shipped-options-are-harmless", test_shipped_options_are_harmless);
         g_test_add_func("/settings/absent", test_absent);
         g_test_add_func("/settings/replaced", test_replaced);
         g_test_add_func("/settings/drop-in", test_dropin);
+        g_test_add_func("/settings/groups", test_groups);
         g_test_add_func("/settings/comment", test_comment);
         g_test_add_func("/settings/empty-list", test_empty_list);
         g_test_add_func("/settings/roots-contain", test_roots_contain);

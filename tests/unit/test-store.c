@@ -56,10 +56,10 @@ static Volume *sample(const char *id, const char *target) {
         v->mounted_here = true;
         v->access_mode = ACCESS_READ_WRITE_ONCE_POD;
         v->strategy = STRATEGY_CONTEXT_MOUNT;
-        v->record = (VolumeRecord){ .label_state = LABEL_COMPLETE,
+        v->record = (VolumeRecord){ .label_state = STATE_COMPLETE,
                                     .context = strdup("system_u:object_r:container_file_t:s0:c3"),
                                     .tainted = true,
-                                    .ownership_state = LABEL_PARTIAL,
+                                    .ownership_state = STATE_PARTIAL,
                                     .gid = (gid_t) -2,
                                     .generation = VOLUME_RECORD_GENERATION_MAX };
         v->last_verified_usec = 1700000000000000;
@@ -71,6 +71,8 @@ static Volume *sample(const char *id, const char *target) {
                        .reason = REASON_CONTEXT_SHARED,
                        .read_only = true,
                        .relabelled_here = true,
+                       .fs_group = (gid_t) -2,
+                       .disk_gid = 1000,
                        .since_usec = 17,
                        .mount_id = UINT64_MAX };
         volume_add_holder(v, h);
@@ -103,10 +105,10 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_true(v->mounted_here);
         g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
         g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
-        g_assert_cmpint(v->record.label_state, ==, LABEL_COMPLETE);
+        g_assert_cmpint(v->record.label_state, ==, STATE_COMPLETE);
         g_assert_cmpstr(v->record.context, ==, "system_u:object_r:container_file_t:s0:c3");
         g_assert_true(v->record.tainted);
-        g_assert_cmpint(v->record.ownership_state, ==, LABEL_PARTIAL);
+        g_assert_cmpint(v->record.ownership_state, ==, STATE_PARTIAL);
         g_assert_cmpuint(v->record.gid, ==, (gid_t) -2);
         g_assert_cmpuint(v->record.generation, ==, VOLUME_RECORD_GENERATION_MAX);
         g_assert_cmpuint(v->last_verified_usec, ==, 1700000000000000);
@@ -117,6 +119,8 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_true(h->read_only);
         g_assert_false(h->adopted);
         g_assert_true(h->relabelled_here);
+        g_assert_cmpuint(h->fs_group, ==, (gid_t) -2);
+        g_assert_cmpuint(h->disk_gid, ==, 1000);
         g_assert_cmpuint(h->mount_id, ==, UINT64_MAX);
 }
 
@@ -152,11 +156,11 @@ static void test_leftovers(Fixture *f, gconstpointer data) {
                 const VolumeRecord *read;
 
                 if (i == 0)
-                        v->record.label_state = LABEL_UNKNOWN; /* the context is left */
+                        v->record.label_state = STATE_UNKNOWN; /* the context is left */
                 else if (i == 1)
                         v->record.context = (free(v->record.context), NULL); /* the state is left */
                 else if (i == 2)
-                        v->record.ownership_state = LABEL_UNKNOWN; /* the gid is left */
+                        v->record.ownership_state = STATE_UNKNOWN; /* the gid is left */
                 else
                         v->record.generation = UINT64_MAX;
                 store_put_volume(f->store, v);
@@ -164,7 +168,7 @@ static void test_leftovers(Fixture *f, gconstpointer data) {
                 reopen(f);
                 g_assert_cmpint(store_load(f->store, &all), ==, 0);
                 read = &volumes_find(&all, "a/b")->record;
-                g_assert_cmpint(read->label_state, ==, i < 2 ? LABEL_UNKNOWN : LABEL_COMPLETE);
+                g_assert_cmpint(read->label_state, ==, i < 2 ? STATE_UNKNOWN : STATE_COMPLETE);
                 g_assert_cmpint(isempty(read->context), ==, i < 2);
                 g_assert_cmpuint(read->gid, ==, i == 2 ? 0 : (gid_t) -2);
                 g_assert_cmpuint(read->generation, ==, VOLUME_RECORD_GENERATION_MAX);
@@ -240,7 +244,7 @@ static void execute(Fixture *f, const char *sql) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=3");
+        execute(f, "PRAGMA user_version=4");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
 }
 
@@ -326,15 +330,17 @@ static void test_version_1(Fixture *f, gconstpointer data) {
                 g_assert_cmpstr(v->source, ==, "/dev/vdb");
                 g_assert_cmpstr(v->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
                 g_assert_cmpuint(v->inodes_used, ==, 42);
-                g_assert_cmpint(v->record.label_state, ==, LABEL_UNKNOWN);
+                g_assert_cmpint(v->record.label_state, ==, STATE_UNKNOWN);
                 g_assert_true(v->record.tainted);
                 g_assert_cmpstr(v->record.context, ==, "");
                 g_assert_cmpuint(v->record.generation, ==, 0);
-                g_assert_cmpint(v->record.ownership_state, ==, LABEL_UNKNOWN);
+                g_assert_cmpint(v->record.ownership_state, ==, STATE_UNKNOWN);
                 g_assert_false(v->mounted_here);
                 h = volume_find_holder(v, "/var/lib/kubelet/a");
                 g_assert_true(h->adopted);
                 g_assert_false(h->relabelled_here);
+                g_assert_cmpuint(h->fs_group, ==, GID_NONE);
+                g_assert_cmpuint(h->disk_gid, ==, GID_NONE);
                 g_assert_cmpuint(h->mount_id, ==, 99);
                 g_assert_cmpstr(h->spec, ==, "spec");
                 plain = volumes_find(&all, "plain");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The worker's unit gives it no mount namespace of its own: what it mounts there would never reach the host.
+"""The worker's unit gives it no mount namespace of its own: what it mounts there would never reach the host. Nor does it
+take from it what it needs.
 
 The list is that of exec_needs_mount_namespace() in systemd 252, with what later versions have added."""
 
@@ -58,6 +59,14 @@ NAMESPACE = {
     "LogNamespace": set(),
 }
 
+# The one that the worker stages in, and the one whose ids an idmapped mount has.
+NAMESPACES_NEEDED = {"mnt", "user"}
+CAPABILITIES_NEEDED = {
+    "CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER",
+    "CAP_CHOWN", "CAP_FSETID",  # a volume's group
+    "CAP_SETUID", "CAP_SETGID", "CAP_SETFCAP",  # the maps of a user namespace
+}
+
 DIRECTORIES = re.compile(r"(Runtime|State|Cache|Logs|Configuration)Directory")
 
 
@@ -73,6 +82,18 @@ def settings(text):
             yield key.strip(), value.strip()
 
 
+def allows_namespace(value, kind):
+    if value.lower() in {"yes", "true", "on", "1"}:
+        return False
+    if value.lower() in OFF:
+        return True
+    return (kind in value.lstrip("~").split()) != value.startswith("~")
+
+
+def allows_capability(value, name):
+    return (name in value.lstrip("~").split()) != value.startswith("~")
+
+
 def judge(text):
     wrong = []
     for key, value in settings(text):
@@ -85,11 +106,12 @@ def judge(text):
             # select(2) in mount helpers; and what a hostile tree may have the kernel keep.
             if soft != "1024" or not hard.isdecimal() or not 8192 <= int(hard) <= 65536:
                 wrong.append(f"{key}={value} is not 1024 and, for deep trees, at most 65536")
-        # RestrictNamespaces= without mnt would leave the worker unable to stage.
-        if key == "RestrictNamespaces" and value.startswith("~") and "mnt" in value.split("~")[1].split():
-            wrong.append(f"{key}={value} forbids the worker the namespace it stages in")
-        if key == "RestrictNamespaces" and value.lower() in {"yes", "true", "on", "1"}:
-            wrong.append(f"{key}={value} forbids the worker the namespace it stages in")
+        if key == "RestrictNamespaces":
+            wrong += [f"{key}={value} forbids the worker a namespace of kind {kind}"
+                      for kind in sorted(NAMESPACES_NEEDED) if not allows_namespace(value, kind)]
+        if key == "CapabilityBoundingSet":
+            wrong += [f"{key}={value} takes {name} from the worker"
+                      for name in sorted(CAPABILITIES_NEEDED) if not allows_capability(value, name)]
     return wrong
 
 
@@ -117,7 +139,15 @@ def self_test():
         ("a comment is harmless", not judge("[Service]\n# PrivateTmp=yes\n;PrivateTmp=yes\n")),
         ("another section is harmless", not judge("[Unit]\nPrivateTmp=yes\n")),
         ("RestrictNamespaces=yes is noticed", bool(judge("[Service]\nRestrictNamespaces=yes\n"))),
-        ("RestrictNamespaces=mnt is harmless", not judge("[Service]\nRestrictNamespaces=mnt\n")),
+        ("RestrictNamespaces=mnt is noticed", bool(judge("[Service]\nRestrictNamespaces=mnt\n"))),
+        ("RestrictNamespaces=~user is noticed", bool(judge("[Service]\nRestrictNamespaces=~net user\n"))),
+        ("RestrictNamespaces=~net is harmless", not judge("[Service]\nRestrictNamespaces=~net\n")),
+        ("RestrictNamespaces=no is harmless", not judge("[Service]\nRestrictNamespaces=no\n")),
+        ("RestrictNamespaces=mnt user is harmless", not judge("[Service]\nRestrictNamespaces=mnt user\n")),
+        ("a missing capability is noticed", bool(judge("[Service]\nCapabilityBoundingSet=CAP_SYS_ADMIN\n"))),
+        ("a capability taken is noticed", bool(judge("[Service]\nCapabilityBoundingSet=~CAP_CHOWN\n"))),
+        ("all capabilities are harmless", not judge("[Service]\nCapabilityBoundingSet="
+                                                    + " ".join(sorted(CAPABILITIES_NEEDED)) + "\n")),
         ("LimitNOFILE=524288 is noticed", bool(judge("[Service]\nLimitNOFILE=524288\n"))),
         ("LimitNOFILE=1024:524288 is noticed", bool(judge("[Service]\nLimitNOFILE=1024:524288\n"))),
         ("LimitNOFILE=1024:65536 is harmless", not judge("[Service]\nLimitNOFILE=1024:65536\n")),

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/volume-record.h"
+#include "label/record-xattr.h"
 #include "support.h"
 
 /* What is known of the labels on a disk: as text that a disk may bring, and how two accounts of it go together. */
 
 static const char text_columns[] = "id text =result";
+static const char work_columns[] = "id before label group ro =begun =done";
+static const char effect_columns[] = "id before effect =after";
 static const char reconcile_columns[] = "id stored found text =verdict =known";
 
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c1,c2"
@@ -121,7 +124,7 @@ static void test_long(void) {
         g_assert_cmpint(parse(text->str, text->len, &r), ==, -EBADMSG);
 }
 
-static VolumeRecord make(LabelState label, const char *context, bool tainted, uint64_t generation) {
+static VolumeRecord make(RecordState label, const char *context, bool tainted, uint64_t generation) {
         return (VolumeRecord){
                 .label_state = label,
                 .context = context ? copy(context) : NULL,
@@ -132,15 +135,15 @@ static VolumeRecord make(LabelState label, const char *context, bool tainted, ui
 
 /* All states, there and back again. */
 static void test_round_trip(void) {
-        for (unsigned i = 0; i < LABEL_STATES * LABEL_STATES * 2; i++) {
-                LabelState label = (LabelState) (i % LABEL_STATES);
-                _cleanup_(volume_record_done) VolumeRecord r = make(label, label == LABEL_UNKNOWN ? NULL : CONTEXT_A,
-                                                                    i / LABEL_STATES % 2, i),
+        for (unsigned i = 0; i < RECORD_STATES * RECORD_STATES * 2; i++) {
+                RecordState label = (RecordState) (i % RECORD_STATES);
+                _cleanup_(volume_record_done) VolumeRecord r = make(label, label == STATE_UNKNOWN ? NULL : CONTEXT_A,
+                                                                    i / RECORD_STATES % 2, i),
                                                            again = { 0 }, duplicate = { 0 };
                 _cleanup_free_ char *text = NULL;
 
-                r.ownership_state = (LabelState) (i / LABEL_STATES / 2);
-                r.gid = r.ownership_state == LABEL_UNKNOWN ? 0 : 1000 + i;
+                r.ownership_state = (RecordState) (i / RECORD_STATES / 2);
+                r.gid = r.ownership_state == STATE_UNKNOWN ? 0 : 1000 + i;
                 text = volume_record_format(&r);
                 g_assert_cmpint(parse(text, strlen(text), &again), ==, 0);
                 g_assert_true(volume_record_equal(&r, &again));
@@ -159,7 +162,7 @@ static void test_round_trip(void) {
 
 /* What is written can be read, also where a state was reset and what went with it was not. */
 static void test_leftovers(void) {
-        _cleanup_(volume_record_done) VolumeRecord r = make(LABEL_UNKNOWN, CONTEXT_A, false, 1),
+        _cleanup_(volume_record_done) VolumeRecord r = make(STATE_UNKNOWN, CONTEXT_A, false, 1),
                                                    plain = { .generation = 1 }, again = { 0 };
         _cleanup_free_ char *text = NULL;
 
@@ -171,9 +174,9 @@ static void test_leftovers(void) {
 }
 
 static void test_equal(void) {
-        _cleanup_(volume_record_done) VolumeRecord a = make(LABEL_COMPLETE, CONTEXT_A, false, 3);
+        _cleanup_(volume_record_done) VolumeRecord a = make(STATE_COMPLETE, CONTEXT_A, false, 3);
 
-        a.ownership_state = LABEL_COMPLETE;
+        a.ownership_state = STATE_COMPLETE;
         a.gid = 5;
         for (int i = 0; i <= 6; i++) {
                 _cleanup_(volume_record_done) VolumeRecord b = { 0 };
@@ -181,7 +184,7 @@ static void test_equal(void) {
                 g_assert_cmpint(volume_record_copy(&a, &b), ==, 0);
                 switch (i) {
                 case 1:
-                        b.label_state = LABEL_PARTIAL;
+                        b.label_state = STATE_PARTIAL;
                         break;
                 case 2:
                         g_assert_cmpint(free_and_strdup(&b.context, CONTEXT_B), ==, 0);
@@ -190,7 +193,7 @@ static void test_equal(void) {
                         b.tainted = true;
                         break;
                 case 4:
-                        b.ownership_state = LABEL_PARTIAL;
+                        b.ownership_state = STATE_PARTIAL;
                         break;
                 case 5:
                         b.gid = 6;
@@ -206,7 +209,7 @@ static void test_equal(void) {
         }
 }
 
-static void assert_record(const VolumeRecord *r, LabelState label, const char *context, bool tainted,
+static void assert_record(const VolumeRecord *r, RecordState label, const char *context, bool tainted,
                           uint64_t generation) {
         g_assert_cmpint(r->label_state, ==, label);
         g_assert_cmpstr(strempty(r->context), ==, context);
@@ -215,31 +218,31 @@ static void assert_record(const VolumeRecord *r, LabelState label, const char *c
 }
 
 static void test_apply(void) {
-        _cleanup_(volume_record_done) VolumeRecord r = make(LABEL_COMPLETE, CONTEXT_A, false, 3);
+        _cleanup_(volume_record_done) VolumeRecord r = make(STATE_COMPLETE, CONTEXT_A, false, 3);
 
         g_assert_false(volume_record_apply(&r, EFFECT_KEEP));
-        assert_record(&r, LABEL_COMPLETE, CONTEXT_A, false, 3);
+        assert_record(&r, STATE_COMPLETE, CONTEXT_A, false, 3);
         g_assert_true(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_COMPLETE, CONTEXT_A, true, 4);
+        assert_record(&r, STATE_COMPLETE, CONTEXT_A, true, 4);
         g_assert_false(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_COMPLETE, CONTEXT_A, true, 4);
+        assert_record(&r, STATE_COMPLETE, CONTEXT_A, true, 4);
         /* Files without a label don't get one by being forgotten. */
         g_assert_true(volume_record_apply(&r, EFFECT_FORGET));
-        assert_record(&r, LABEL_UNKNOWN, "", true, 5);
+        assert_record(&r, STATE_UNKNOWN, "", true, 5);
         g_assert_false(volume_record_apply(&r, EFFECT_FORGET));
-        assert_record(&r, LABEL_UNKNOWN, "", true, 5);
+        assert_record(&r, STATE_UNKNOWN, "", true, 5);
 }
 
 static void test_apply_new(void) {
-        _cleanup_(volume_record_done) VolumeRecord r = { 0 }, partial = make(LABEL_PARTIAL, CONTEXT_A, false, 8);
+        _cleanup_(volume_record_done) VolumeRecord r = { 0 }, partial = make(STATE_PARTIAL, CONTEXT_A, false, 8);
 
         g_assert_false(volume_record_apply(&r, EFFECT_FORGET));
-        assert_record(&r, LABEL_UNKNOWN, "", false, 0);
+        assert_record(&r, STATE_UNKNOWN, "", false, 0);
         g_assert_true(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_UNKNOWN, "", true, 1);
+        assert_record(&r, STATE_UNKNOWN, "", true, 1);
 
         g_assert_true(volume_record_apply(&partial, EFFECT_FORGET));
-        assert_record(&partial, LABEL_UNKNOWN, "", false, 9);
+        assert_record(&partial, STATE_UNKNOWN, "", false, 9);
 }
 
 /* A generation never starts again at the beginning: old records would look new. */
@@ -251,21 +254,114 @@ static void test_generation_end(void) {
                          VOLUME_RECORD_GENERATION_MAX);
         g_assert_cmpuint(volume_record_next_generation(UINT64_MAX), ==, VOLUME_RECORD_GENERATION_MAX);
         g_assert_true(volume_record_apply(&r, EFFECT_TAINT));
-        assert_record(&r, LABEL_UNKNOWN, "", true, VOLUME_RECORD_GENERATION_MAX);
+        assert_record(&r, STATE_UNKNOWN, "", true, VOLUME_RECORD_GENERATION_MAX);
 }
 
-/* "7 complete:A tainted" */
+static void take_word(VolumeRecord *r, const char *word) {
+        g_auto(GStrv) parts = g_strsplit(word, ":", 2);
+        unsigned long long gid;
+
+        if (streq(word, "tainted")) {
+                r->tainted = true;
+                return;
+        }
+        g_assert_true(streq(parts[0], "owned") || streq(parts[0], "owning"));
+        g_assert_cmpint(parse_u64(parts[1], &gid), ==, 0);
+        g_assert_cmpuint(gid, <, GID_NONE);
+        r->ownership_state = streq(parts[0], "owned") ? STATE_COMPLETE : STATE_PARTIAL;
+        r->gid = (gid_t) gid;
+}
+
+static const char *context_from_word(const char *word) {
+        g_assert_true(!word || streq(word, "A") || streq(word, "B"));
+        return !word ? NULL : streq(word, "A") ? CONTEXT_A : CONTEXT_B;
+}
+
+/* "7 complete:A tainted owned:1000" */
 static VolumeRecord record_from_cell(const char *cell) {
         g_auto(GStrv) words = g_strsplit(cell, " ", -1);
         g_auto(GStrv) label = g_strsplit(words[1], ":", 2);
-        const char *context = g_strcmp0(label[1], "A") == 0 ? CONTEXT_A : CONTEXT_B;
         unsigned long long generation;
-        int state = label_state_from_string(label[0]);
+        int state = record_state_from_string(label[0]);
+        VolumeRecord r;
 
         g_assert_cmpint(parse_u64(words[0], &generation), ==, 0);
         g_assert_cmpint(state, >=, 0);
-        g_assert_true(!words[2] || streq(words[2], "tainted"));
-        return make((LabelState) state, label[1] ? context : NULL, words[2] != NULL, generation);
+        r = make((RecordState) state, context_from_word(label[1]), false, generation);
+        for (char **word = words + 2; *word; word++)
+                take_word(&r, *word);
+        return r;
+}
+
+/* The texts are compared, and with them all there is to say. */
+static void assert_same(const VolumeRecord *r, const char *cell) {
+        _cleanup_(volume_record_done) VolumeRecord expected = record_from_cell(cell);
+        _cleanup_free_ char *text = volume_record_format(r), *expected_text = volume_record_format(&expected);
+
+        g_assert_cmpstr(text, ==, expected_text);
+        g_assert_true(volume_record_equal(r, &expected));
+}
+
+static void test_effect(gconstpointer data) {
+        const Row *row = data;
+        const char *before = row_need(row, "before"), *after = row_need(row, "=after");
+        _cleanup_(volume_record_done) VolumeRecord r = record_from_cell(before);
+        int effect = record_effect_from_string(row_need(row, "effect"));
+
+        g_assert_cmpint(effect, >=, 0);
+        g_assert_cmpint(volume_record_apply(&r, (RecordEffect) effect), ==, !streq(before, after));
+        assert_same(&r, after);
+        if (r.ownership_state == STATE_UNKNOWN)
+                g_assert_cmpuint(r.gid, ==, 0);
+        /* Once is enough. */
+        g_assert_false(volume_record_apply(&r, (RecordEffect) effect));
+        assert_same(&r, after);
+}
+
+static void test_work(gconstpointer data) {
+        const Row *row = data;
+        const char *group = row_get(row, "group");
+        _cleanup_(volume_record_done) VolumeRecord r = record_from_cell(row_need(row, "before"));
+        g_autofree char *context = g_strdup(context_from_word(row_get(row, "label")));
+        unsigned long long gid = GID_NONE;
+        RecordWork work;
+
+        g_assert_true(!group || parse_u64(group, &gid) == 0);
+        work = (RecordWork){ .context = context, .gid = (gid_t) gid, .read_only = is_yes(row_need(row, "ro")) };
+        g_assert_cmpint(volume_record_begin(&r, &work), ==, 0);
+        assert_same(&r, row_need(row, "=begun"));
+        /* The record has a copy. */
+        g_assert_true(!context || r.context != context);
+        volume_record_finish(&r, &work);
+        assert_same(&r, row_need(row, "=done"));
+}
+
+/* What does for readers does not for writers, however often it is done. */
+static void test_work_again(void) {
+        static const RecordWork readers = { .gid = 1000, .read_only = true }, writers = { .gid = 1000 };
+        _cleanup_(volume_record_done) VolumeRecord r = { 0 };
+
+        for (int i = 0; i < 3; i++) {
+                g_assert_cmpint(volume_record_begin(&r, &readers), ==, 0);
+                volume_record_finish(&r, &readers);
+                g_assert_cmpint(r.ownership_state, ==, STATE_PARTIAL);
+        }
+        g_assert_cmpint(volume_record_begin(&r, &writers), ==, 0);
+        volume_record_finish(&r, &writers);
+        assert_same(&r, "8 unknown owned:1000");
+
+        g_assert_true(volume_record_apply(&r, EFFECT_DISOWN));
+        g_assert_cmpint(volume_record_begin(&r, &readers), ==, 0);
+        assert_same(&r, "10 unknown owning:1000");
+}
+
+/* What a volume has to be told: a taint even if it says nothing, all else only if it says something. */
+static void test_effect_is_written(void) {
+        for (RecordEffect effect = 0; effect < EFFECTS; effect++) {
+                g_assert_cmpint(record_effect_is_written(RECORD_PRESENT, effect), ==, effect != EFFECT_KEEP);
+                g_assert_cmpint(record_effect_is_written(RECORD_ABSENT, effect), ==, effect == EFFECT_TAINT);
+                g_assert_false(record_effect_is_written(RECORD_UNSUPPORTED, effect));
+        }
 }
 
 static char *text_from_cell(const char *cell) {
@@ -297,28 +393,10 @@ static void test_reconcile(gconstpointer data) {
                       expected.generation);
         g_assert_true(volume_record_equal(&known, &expected));
         if (verdict >= VERDICT_MISSING) {
-                g_assert_cmpint(known.label_state, ==, LABEL_UNKNOWN);
+                g_assert_cmpint(known.label_state, ==, STATE_UNKNOWN);
                 g_assert_cmpint(known.tainted, ==, stored.tainted);
-                g_assert_cmpint(known.ownership_state, ==, LABEL_UNKNOWN);
-        }
-}
-
-/* The group is carried along where the record is believed, and forgotten with it. */
-static void test_reconcile_ownership(void) {
-        _cleanup_(volume_record_done) VolumeRecord stored = make(LABEL_COMPLETE, CONTEXT_A, false, 3);
-        _cleanup_free_ char *text = NULL;
-
-        stored.ownership_state = LABEL_COMPLETE;
-        stored.gid = 1000;
-        text = volume_record_format(&stored);
-        for (int i = 0; i < 3; i++) {
-                _cleanup_(volume_record_done) VolumeRecord known = { 0 };
-                RecordVerdict verdict;
-                RecordFound found = i == 0 ? RECORD_PRESENT : i == 1 ? RECORD_UNSUPPORTED : RECORD_ABSENT;
-
-                g_assert_cmpint(volume_record_reconcile(&stored, found, text, &known, &verdict), ==, 0);
-                g_assert_cmpint(known.ownership_state, ==, i < 2 ? LABEL_COMPLETE : LABEL_UNKNOWN);
-                g_assert_cmpuint(known.gid, ==, i < 2 ? 1000 : 0);
+                g_assert_cmpint(known.ownership_state, ==, STATE_UNKNOWN);
+                g_assert_cmpuint(known.gid, ==, 0);
         }
 }
 
@@ -359,9 +437,12 @@ int main(int argc, char **argv) {
         g_test_add_func("/volume-record/equal", test_equal);
         g_test_add_func("/volume-record/apply", test_apply);
         g_test_add_func("/volume-record/apply-new", test_apply_new);
+        table_add_tests(table_load("record-effects.table", effect_columns), "/volume-record/effect", test_effect);
+        g_test_add_func("/volume-record/effect-is-written", test_effect_is_written);
+        table_add_tests(table_load("record-work.table", work_columns), "/volume-record/work", test_work);
+        g_test_add_func("/volume-record/work-again", test_work_again);
         g_test_add_func("/volume-record/generation-end", test_generation_end);
         table_add_tests(table_load("reconcile.table", reconcile_columns), "/volume-record/reconcile", test_reconcile);
-        g_test_add_func("/volume-record/reconcile/ownership", test_reconcile_ownership);
         g_test_add_func("/volume-record/reconcile/long", test_reconcile_long);
         g_test_add_func("/volume-record/words", test_words);
         return g_test_run();

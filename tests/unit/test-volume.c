@@ -6,7 +6,11 @@ static Holder *make_holder(const char *name, const char *target, bool read_only)
         Holder *h = calloc(1, sizeof(*h));
 
         g_assert_nonnull(h);
-        *h = (Holder){ .name = copy(name), .target = copy(target), .read_only = read_only };
+        *h = (Holder){ .name = copy(name),
+                       .target = copy(target),
+                       .read_only = read_only,
+                       .fs_group = GID_NONE,
+                       .disk_gid = GID_NONE };
         return h;
 }
 
@@ -23,7 +27,7 @@ static void test_new(void) {
 
         g_assert_cmpstr(v->id, ==, "pvc-1");
         /* Lost or never known is never a reason to skip anything. */
-        g_assert_cmpint(v->record.label_state, ==, LABEL_UNKNOWN);
+        g_assert_cmpint(v->record.label_state, ==, STATE_UNKNOWN);
         g_assert_cmpint(v->strategy, ==, STRATEGY_NONE);
         g_assert_cmpstr(v->context, ==, "");
         g_assert_cmpuint(volume_count_holders(v), ==, 0);
@@ -177,6 +181,13 @@ static void change_force(Request *q) {
         q->walk.force = true;
 }
 
+static void change_fs_group(Request *q) {
+        q->fs_group = 1000;
+}
+static void change_fs_group_root(Request *q) {
+        q->fs_group = 0;
+}
+
 static const struct {
         const char *name;
         void (*change)(Request *q);
@@ -199,6 +210,8 @@ static const struct {
         { "read-only", change_read_only },
         { "relabel-by", change_relabel_by },
         { "force", change_force },
+        { "fs-group", change_fs_group },
+        { "fs-group-root", change_fs_group_root },
 };
 
 /* Each part counts, in the string and in the comparison alike. */
@@ -237,6 +250,104 @@ static void test_spec_stays(void) {
         _cleanup_free_ char *spec = request_spec(&q);
 
         g_assert_cmpstr(spec, ==, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi |ebs.csi.aws.com,pod-1");
+}
+
+/* What is said of a group counts beside a group only. */
+static bool same_group(const Request *a, const Request *b) {
+        if (a->fs_group == GID_NONE)
+                return b->fs_group == GID_NONE;
+        return a->fs_group == b->fs_group && a->fs_group_policy == b->fs_group_policy &&
+               a->fs_group_change_policy == b->fs_group_change_policy && a->user_namespace == b->user_namespace;
+}
+
+static void set_group(Request *q, unsigned i) {
+        static const gid_t groups[] = { GID_NONE, 0, 1, 1000, GID_NONE - 1 };
+
+        q->fs_group = groups[i % 5];
+        q->fs_group_policy = (int) (i / 5 % (FS_GROUP_POLICIES + 1)) - 1;
+        q->fs_group_change_policy = (int) (i / 5 / (FS_GROUP_POLICIES + 1) % (FS_GROUP_CHANGE_POLICIES + 1)) - 1;
+        q->user_namespace = i / 5 / (FS_GROUP_POLICIES + 1) / (FS_GROUP_CHANGE_POLICIES + 1);
+}
+
+/* Each with each, in the string and in the comparison alike. */
+static void test_spec_groups(void) {
+        const unsigned all = 5 * (FS_GROUP_POLICIES + 1) * (FS_GROUP_CHANGE_POLICIES + 1) * 2;
+
+        for (unsigned i = 0; i < all; i++) {
+                _cleanup_(request_done) Request a = make_request();
+                _cleanup_free_ char *spec_a = NULL;
+
+                set_group(&a, i);
+                spec_a = request_spec(&a);
+                for (unsigned k = i; k < all; k++) {
+                        _cleanup_(request_done) Request b = make_request();
+                        _cleanup_free_ char *spec_b = NULL;
+                        bool same;
+
+                        set_group(&b, k);
+                        spec_b = request_spec(&b);
+                        same = same_group(&a, &b);
+                        g_assert_true(same || i != k);
+                        g_assert_cmpint(streq(spec_a, spec_b), ==, same);
+                        g_assert_cmpint(request_equal(&a, &b), ==, same);
+                        g_assert_cmpint(request_equal(&b, &a), ==, same);
+                }
+        }
+}
+
+/* These are in stores, too; and without a group there is no word of one. */
+static void test_spec_group_stays(void) {
+        _cleanup_(request_done) Request q = make_request();
+        _cleanup_free_ char *plain = NULL, *none = NULL, *group = NULL, *all = NULL;
+
+        plain = request_spec(&q);
+        q.fs_group_policy = FS_GROUP_FILE;
+        q.fs_group_change_policy = FS_GROUP_CHANGE_ALWAYS;
+        q.user_namespace = true;
+        none = request_spec(&q);
+        g_assert_cmpstr(none, ==, plain);
+        q.fs_group = 4294967294;
+        q.relabel_by = RELABEL_BY_SERVICE;
+        q.walk.force = true;
+        all = request_spec(&q);
+        g_assert_cmpstr(all, ==,
+                        "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  service force group=4294967294:1:1:user"
+                        "|ebs.csi.aws.com,pod-1");
+        request_done(&q);
+        q = make_request();
+        q.fs_group = 0;
+        group = request_spec(&q);
+        g_assert_cmpstr(group, ==, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  group=0:-1:-1|ebs.csi.aws.com,pod-1");
+}
+
+/* An empty request asks for no group, not for root's. */
+static void test_spec_group_init(void) {
+        Request q = make_request();
+
+        g_assert_cmpuint(q.fs_group, ==, GID_NONE);
+        q.fs_group = 0;
+        q.fs_group_policy = q.fs_group_change_policy = 0;
+        request_done(&q);
+        g_assert_cmpuint(q.fs_group, ==, GID_NONE);
+        g_assert_cmpint(q.fs_group_policy, ==, -1);
+        g_assert_cmpint(q.fs_group_change_policy, ==, -1);
+        g_assert_false(q.user_namespace);
+}
+
+static void test_mapped(void) {
+        static const struct {
+                gid_t shown, on_disk;
+                bool mapped;
+        } cases[] = {
+                { GID_NONE, GID_NONE, false }, { 0, 0, false },   { 1000, 1000, false },
+                { 1000, 2000, true },          { 0, 1000, true }, { 1000, 0, true },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                const Holder h = { .fs_group = cases[i].shown, .disk_gid = cases[i].on_disk };
+
+                g_assert_cmpint(holder_is_mapped(&h), ==, cases[i].mapped);
+        }
 }
 
 /* How a walk treats its neighbours changes no answer. */
@@ -278,9 +389,9 @@ static void test_words(void) {
                 { "none", STRATEGY_NONE, strategy_from_string },
                 { "relabel", STRATEGY_RELABEL, strategy_from_string },
                 { "context-mount", STRATEGY_CONTEXT_MOUNT, strategy_from_string },
-                { "unknown", LABEL_UNKNOWN, label_state_from_string },
-                { "partial", LABEL_PARTIAL, label_state_from_string },
-                { "complete", LABEL_COMPLETE, label_state_from_string },
+                { "unknown", STATE_UNKNOWN, record_state_from_string },
+                { "partial", STATE_PARTIAL, record_state_from_string },
+                { "complete", STATE_COMPLETE, record_state_from_string },
                 { "mounting", HOLDER_MOUNTING, holder_state_from_string },
                 { "mounted", HOLDER_MOUNTED, holder_state_from_string },
                 { "unmounting", HOLDER_UNMOUNTING, holder_state_from_string },
@@ -289,7 +400,7 @@ static void test_words(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
                 g_assert_cmpint(words[i].from(words[i].word), ==, words[i].value);
         g_assert_cmpint(strategy_from_string("Relabel"), ==, -EINVAL);
-        g_assert_cmpint(label_state_from_string(""), ==, -EINVAL);
+        g_assert_cmpint(record_state_from_string(""), ==, -EINVAL);
         g_assert_cmpint(holder_state_from_string(NULL), ==, -EINVAL);
         g_assert_null(strategy_to_string(STRATEGIES));
 }
@@ -310,6 +421,10 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/volume/spec/borders", test_spec_borders);
         g_test_add_func("/volume/spec/stays", test_spec_stays);
+        g_test_add_func("/volume/spec/groups", test_spec_groups);
+        g_test_add_func("/volume/spec/group-stays", test_spec_group_stays);
+        g_test_add_func("/volume/spec/group-init", test_spec_group_init);
+        g_test_add_func("/volume/mapped", test_mapped);
         g_test_add_func("/volume/spec/walk", test_spec_walk);
         g_test_add_func("/volume/spec/timeout", test_spec_timeout);
         return g_test_run();

@@ -7,6 +7,7 @@
 
 #include "core/worker-protocol.h"
 #include "daemon/worker-client.h"
+#include "worker/marshal.h"
 
 /* What selvold takes from the worker, and what not: the worker is another process. */
 
@@ -79,7 +80,7 @@ static void append_issues(sd_bus_message *m, unsigned n, const char *path, const
 }
 
 static void append_counts(sd_bus_message *m) {
-        append(m, TREE_COUNTS_SIGNATURE, UINT64_C(5), UINT64_C(4), UINT64_C(3), UINT64_C(2), UINT64_C(1),
+        append(m, TREE_COUNTS_SIGNATURE, UINT64_C(5), UINT64_C(4), UINT64_C(3), UINT64_C(7), UINT64_C(2), UINT64_C(1),
                UINT64_C(6));
 }
 
@@ -87,12 +88,13 @@ static void assert_counts(const WalkCounts *c) {
         g_assert_cmpint(c->done, ==, 5);
         g_assert_cmpint(c->changed, ==, 4);
         g_assert_cmpint(c->mismatched, ==, 3);
+        g_assert_cmpint(c->misowned, ==, 7);
         g_assert_cmpint(c->failed, ==, 2);
         g_assert_cmpint(c->skipped, ==, 1);
         g_assert_cmpint(c->unsettled, ==, 6);
 }
 
-static void test_relabelled(void) {
+static void test_changed(void) {
         static const struct {
                 unsigned issues, mounts;
                 const char *path, *text, *mount;
@@ -122,7 +124,7 @@ static void test_relabelled(void) {
                 g_assert_cmpint(sd_bus_message_close_container(m), >=, 0);
                 append(m, VOLUME_RECORD_SIGNATURE, "absent", "");
 
-                g_assert_cmpint(worker_read_relabelled(finish(m), &result, &found, &text), ==, rows[i].r);
+                g_assert_cmpint(worker_read_changed(finish(m), &result, &found, &text), ==, rows[i].r);
                 if (rows[i].r < 0)
                         continue;
                 assert_counts(&result.counts);
@@ -174,6 +176,35 @@ static void test_verified(void) {
         }
 }
 
+static void test_mapped(void) {
+        static const struct {
+                const char *word, *text;
+                int r;
+                MapResult result;
+        } rows[] = {
+                { "mapped", "", 0, MAP_MAPPED },
+                { "differs", "a has group 5 and mode 0600", 0, MAP_DIFFERS },
+                { "unsupported", "the kernel says EPERM", 0, MAP_UNSUPPORTED },
+                { "Mapped", "", -EBADMSG, 0 },
+                { "", "", -EBADMSG, 0 },
+                { "differs", "a\033[31m", -EBADMSG, 0 },
+                { "differs", "a\nb", -EBADMSG, 0 },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+                _cleanup_free_ char *text = NULL;
+                MapResult result = MAP_RESULTS;
+
+                append(m, WORKER_MAP_OUT, rows[i].word, rows[i].text);
+                g_assert_cmpint(worker_read_mapped(finish(m), &result, &text), ==, rows[i].r);
+                if (rows[i].r < 0)
+                        continue;
+                g_assert_cmpint(result, ==, rows[i].result);
+                g_assert_cmpstr(text, ==, rows[i].text);
+        }
+}
+
 static void test_progress(void) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new(), *short_one = message_new(),
                                                         *other = message_new();
@@ -192,13 +223,59 @@ static void test_progress(void) {
         g_assert_cmpint(worker_read_progress(finish(other), &counts, &total), <, 0);
 }
 
+/* What the worker says of a tree arrives as it was meant. */
+static void test_tree(void) {
+        const TreeResult said = {
+                .counts = { .done = 5,
+                            .changed = 4,
+                            .mismatched = 3,
+                            .misowned = 7,
+                            .failed = 2,
+                            .skipped = 1,
+                            .unsettled = 6 },
+                .issues = { { .path = (char *) "a\n", .label = (char *) "x:y:z\x1b" },
+                            { .path = (char *) "b", .label = (char *) "" },
+                            { .path = (char *) "c", .misowned = true, .gid = 2000, .mode = S_IFREG | 0644 },
+                            { .path = (char *) "d",
+                              .label = (char *) "x:y:z",
+                              .misowned = true,
+                              .gid = 4294967294,
+                              .mode = S_IFDIR | 02070 },
+                            { .path = (char *) "e", .label = (char *) "", .misowned = true, .mode = 0 },
+                            { .path = (char *) "f", .error = EIO } },
+                .n_issues = 6,
+        };
+        static const char *const texts[] = {
+                "has the label 'x:y:z\\x1b'",
+                "has no label",
+                "has group 2000 and mode 0644",
+                "has the label 'x:y:z' and has group 4294967294 and mode 2070",
+                "has no label and has group 0 and mode 0000",
+        };
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
+
+        append(m, "bs", 1, CONTEXT);
+        g_assert_cmpint(marshal_tree(m, &said), ==, 0);
+        append(m, "d", 0.0);
+        g_assert_cmpint(worker_read_verified(finish(m), &result), ==, 0);
+        assert_counts(&result.counts);
+        g_assert_cmpint(result.n_issues, ==, said.n_issues);
+        g_assert_cmpstr(result.issues[0].path, ==, "a\\x0a");
+        for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+                g_assert_cmpstr(result.issues[i].text, ==, texts[i]);
+        g_assert_cmpstr(result.issues[5].text, ==, tree_error_text(EIO));
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         open_bus();
         g_test_add_func("/worker-client/record", test_record);
-        g_test_add_func("/worker-client/relabelled", test_relabelled);
+        g_test_add_func("/worker-client/changed", test_changed);
         g_test_add_func("/worker-client/verified", test_verified);
+        g_test_add_func("/worker-client/mapped", test_mapped);
         g_test_add_func("/worker-client/progress", test_progress);
+        g_test_add_func("/worker-client/tree", test_tree);
 
         int r = g_test_run();
         sd_bus_close_unref(bus);

@@ -2,7 +2,7 @@
 # Containers of podman's, and what their processes may see. Sourced by lib.bash.
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # of lib.bash, and for the tests
-image='' output=''
+image='' output='' container_options=()
 
 # Busybox with the applets that are needed, and a program that uses everything beneath a directory.
 container_image() {
@@ -38,7 +38,7 @@ in_container() {
     shift 2
     container_image || { output="no image: $(<"$scratch/podman")"; return 125; }
     output=$(timeout -k 5 90 podman run -t --rm --network=none --security-opt "label=level:$level" "${@/#/--volume=}" \
-        $image sh -c "$command" </dev/null 2>&1) || status=$?
+        "${container_options[@]}" $image sh -c "$command" </dev/null 2>&1) || status=$?
     output=${output//$'\r'/}
     return $status
 }

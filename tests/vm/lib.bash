@@ -235,13 +235,13 @@ property() {
 is_held() { [[ $(property "$1" Holders) == *"\"$2\" \"mounted\""* ]]; }
 is_not_held() { ! is_held "$@"; }
 has_no_holder() { [[ $(property "$1" Holders) == 0 ]]; }
-nobody_holds() { [[ $(records) != *'"Holders" a(sssbbt) '[1-9]* ]]; }
+nobody_holds() { [[ $(records) != *'"Holders" a(sssbbtuu) '[1-9]* ]]; }
 is_unknown() { ! call GetVolume s "$1" && [[ $error == NoSuchVolume ]]; }
 
 # clean NAME: all is unmounted by those who mounted it; then everything known is forgotten
 clean() {
     local name=$1 left ids
-    left=$(left_mounts)$(loops)$(records | grep -o '"Holders" a(sssbbt) [1-9].*')
+    left=$(left_mounts)$(loops)$(records | grep -o '"Holders" a(sssbbtuu) [1-9].*')
     if [[ -z $left ]]; then ok "$name: nothing is left"; else not_ok "$name: nothing is left" "$left"; fi
     left_mounts | tac | while read -r left; do umount -l "$left"; done
     losetup -D
@@ -328,7 +328,7 @@ configure() {
 
 # audited: what the policy denied the product; denials: what it should not have
 audited() { journalctl -q -b -o cat _TRANSPORT=audit | grep -E 'avc: +denied' | grep -E 'context=[^ ]*:selvol[a-z_]*_t'; }
-denials() { audited | grep -v ' name="to-be-denied"'; }
+denials() { audited | grep -vE ' (name|path)="([^"]*/)?to-be-denied"'; }
 denials_in_short() { denials | sed 's/^.*avc: */avc: /' | sort | uniq -c; }
 
 mkdir -p "$scratch" "$pods" /var/lib/selvol-volumes

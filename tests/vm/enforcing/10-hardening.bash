@@ -9,7 +9,7 @@ mkdir -p "$T"
 mount_with s0:c1,c2 hardening none "$T" 'FSType s tmpfs'
 daemon=$(main_pid selvold) worker=$(main_pid selvol-worker)
 status_of() { sed -n "s/^$2:\t*//p" "/proc/$1/status" | tr -s '\t' ' '; }
-capabilities=cap_dac_override,cap_dac_read_search,cap_fowner,cap_net_bind_service,cap_sys_chroot,cap_sys_admin
+capabilities=cap_chown,cap_dac_override,cap_dac_read_search,cap_fowner,cap_fsetid,cap_setgid,cap_setuid,cap_net_bind_service,cap_sys_chroot,cap_sys_admin,cap_setfcap
 
 is 'selvold: its user' "$(ps -o user= -p "$daemon")" selvol
 for set in CapInh CapPrm CapEff CapBnd CapAmb; do

@@ -123,6 +123,17 @@ grep -E 'admitted|mismatch|holders|tainted|enforcing' "$work/metrics" | grep -v 
 grep -q '^selvol_volume_manager_selinux_volume_context_mismatch_errors_total{.*} [1-9]' "$work/metrics" ||
     wrong "the refusal should be counted"
 
+step "9. The volume for group 1000, and then for 2000: files are given to a group once"
+rm -f "$pods/story-b/data/busybox"
+expect "true" "${manager[@]}" UnmountVolume 'ssa{sv}' pvc-1 "$pods/story-b/data" 0
+expect 'Ownership" s "walked"' "${manager[@]}" MountVolume 'sssa{sv}' pvc-1 "$device" "$pods/story-b/data" \
+    5 SELinuxLevel s s0:c20,c30 "${asks[@]}" Holder s pod-B FSGroup u 1000
+expect "true" "${manager[@]}" UnmountVolume 'ssa{sv}' pvc-1 "$pods/story-b/data" 0
+expect 'Ownership" s "mapped"' "${manager[@]}" MountVolume 'sssa{sv}' pvc-1 "$device" "$pods/story-b/data" \
+    5 SELinuxLevel s s0:c20,c30 "${asks[@]}" Holder s pod-B FSGroup u 2000
+expect " 2000 " ls -n "$pods/story-b/data/secret"
+run selvolctl show pvc-1
+
 echo
 if [ $failures -gt 0 ]; then
     echo "$failures steps went wrong."

@@ -5,9 +5,9 @@
 #include "daemon/notify.h"
 #include "daemon/watch.h"
 
-/* Relabel:
+/* Relabel and ApplyOwnership:
  *
- *   plan → observe the superblock → inspect the mount, or stage one → relabel the files (job-label.c) → conclude
+ *   plan → observe the superblock → inspect the mount, or stage one → change the files (job-files.c) → conclude
  *
  * The call is answered when the walk begins, or at the end if there is none. */
 
@@ -25,20 +25,20 @@ static void finish(Job *job) {
 
 static int refuse_read_only(Job *job) {
         return failure_set(&job->failure, FAILURE_NOT_SUPPORTED,
-                           "%s: the file system is read-only: its files can't be relabelled.", job->request.volume);
+                           "%s: the file system is read-only: its files can't be changed.", job->request.volume);
 }
 
 static int check_outcome(Job *job) {
         const MountOutcome *o = &job->outcome;
 
-        if (!o->fact.seclabel)
+        if (job->operation == OPERATION_RELABEL && !o->fact.seclabel)
                 return failure_set(&job->failure, FAILURE_NOT_SUPPORTED,
                                    "%s: the file system keeps no labels of its own, so there is nothing to relabel.",
                                    job->request.volume);
         return o->superblock_read_only ? refuse_read_only(job) : 0;
 }
 
-static void relabel(Job *job, sd_bus_message *reply, const char *target) {
+static void change(Job *job, sd_bus_message *reply, const char *target) {
         int r = check_outcome(job);
 
         if (r == 0)
@@ -46,7 +46,7 @@ static void relabel(Job *job, sd_bus_message *reply, const char *target) {
         if (r != 0)
                 conclude_failed(job, r);
         else
-                job_relabel_files(job, target, finish);
+                job_change_files(job, target, finish);
 }
 
 static void staged(Job *job, sd_bus_message *reply) {
@@ -60,7 +60,7 @@ static void staged(Job *job, sd_bus_message *reply) {
         if (r < 0)
                 conclude_failed(job, r);
         else
-                relabel(job, reply, "");
+                change(job, reply, "");
 }
 
 static void inspected(Job *job, sd_bus_message *reply) {
@@ -88,7 +88,7 @@ static void inspected(Job *job, sd_bus_message *reply) {
                 conclude_failed(job, r);
                 return;
         }
-        relabel(job, reply, job->share_target);
+        change(job, reply, job->share_target);
 }
 
 static void stage(Job *job) {
@@ -106,7 +106,7 @@ static void stage(Job *job) {
 
 static int plan(Job *job, const Volume *v) {
         Manager *m = job->manager;
-        const RelabelInput in = {
+        const ChangeInput in = {
                 .node = m->node_known ? &m->node : NULL,
                 .settings = &m->settings,
                 .volumes = &m->volumes,
@@ -117,7 +117,9 @@ static int plan(Job *job, const Volume *v) {
         int r;
 
         plan_done(&job->plan);
-        r = plan_relabel(&in, &job->plan, &job->failure);
+        r = job->operation == OPERATION_RELABEL
+                    ? plan_relabel(&in, &job->plan, &job->failure)
+                    : plan_chgrp(&in, job->request.fs_group, job->request.read_only, &job->plan, &job->failure);
         return r == 0 ? job_keep_share(job) : r;
 }
 
@@ -161,7 +163,7 @@ static int fill_request(Job *job, const Volume *v) {
         return r;
 }
 
-void job_relabel_begin(Job *job) {
+void job_change_begin(Job *job) {
         const Volume *v = job_volume(job);
         int r;
 

@@ -1,0 +1,890 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#include "scene.h"
+
+/* Group and mode in the tree engine (fsGroup), by kubelet's rules (pkg/volume/volume_linux.go). */
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+enum { UID = 1234, OLD = 1000, GID = 2000 };
+
+static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .read_only = true };
+
+/* In the place of the C library's, for the code that is tested too. */
+static void (*after_look)(const char *name), (*before_group)(const char *name), (*after_group)(const char *name);
+static void (*before_sync)(void);
+static int group_error, sync_error; /* errno, 0 for the real call */
+static atomic_uint n_looks, n_groups, n_pins;
+
+int fstatat(int fd, const char *path, struct stat *st, int flags) {
+        int r = (int) syscall(SYS_newfstatat, fd, path, st, flags);
+
+        n_looks++;
+        if (r >= 0 && after_look)
+                after_look(path);
+        return r;
+}
+
+int openat(int fd, const char *path, int flags, ...) {
+        n_pins += flags & O_PATH ? 1 : 0;
+        g_assert_false(flags & O_CREAT);
+        return (int) syscall(SYS_openat, fd, path, flags);
+}
+
+int fchownat(int fd, const char *path, uid_t uid, gid_t gid, int flags) {
+        int r;
+
+        n_groups++;
+        if (before_group)
+                before_group(path);
+        if (group_error) {
+                errno = group_error;
+                return -1;
+        }
+        r = (int) syscall(SYS_fchownat, fd, path, uid, gid, flags);
+        if (r >= 0 && after_group)
+                after_group(path);
+        return r;
+}
+
+int syncfs(int fd) {
+        if (before_sync)
+                before_sync();
+        errno = sync_error;
+        return sync_error ? -1 : (int) syscall(SYS_syncfs, fd);
+}
+
+static struct stat stat_of(const char *path) {
+        struct stat st;
+
+        must((int) syscall(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW));
+        return st;
+}
+
+static uint64_t ctime_of(const char *path) {
+        struct stat st = stat_of(path);
+
+        return (uint64_t) st.st_ctim.tv_sec * 1000000000 + (uint64_t) st.st_ctim.tv_nsec;
+}
+
+/* So that a change of ctime shows: time stamps go by the tick. */
+static void let_clock_tick(void) {
+        g_usleep(30000);
+}
+
+#define assert_owner(path, gid, mode)                                                                              \
+        G_STMT_START {                                                                                             \
+                struct stat _st_ = stat_of(path);                                                                  \
+                if (_st_.st_gid != (gid) || (_st_.st_mode & 07777) != (mode))                                      \
+                        g_error("%s:%i: %s has group %u and mode %04o, not %u and %04o", __FILE__, __LINE__, path, \
+                                _st_.st_gid, _st_.st_mode & 07777, (unsigned) (gid), (unsigned) (mode));           \
+        }                                                                                                          \
+        G_STMT_END
+
+/* What is no directory; mode with its type. */
+static void make(const char *path, mode_t mode, gid_t gid) {
+        if (S_ISLNK(mode))
+                must(symlink("../outside", path));
+        else if (S_ISDIR(mode))
+                must(mkdir(path, 0700));
+        else
+                must(mknod(path, (mode & S_IFMT) | 0600, S_ISCHR(mode) ? makedev(1, 3) : makedev(7, 250)));
+        must(lchown(path, UID, gid));
+        if (!S_ISLNK(mode))
+                must(chmod(path, mode & 07777));
+}
+
+/* A part of a scene that is walked, with a file outside. */
+typedef struct Volume {
+        Scene scene;
+        int fd; /* and working directory */
+        uint64_t outside_ctime;
+} Volume;
+
+static bool volume_enter(Volume *v, const char *fs_type) {
+        *v = (Volume){ .fd = -1 };
+        if (!scene_enter(&v->scene, fs_type, NULL))
+                return false;
+        make("outside", S_IFREG | 0600, OLD);
+        v->outside_ctime = ctime_of("outside");
+        make("volume", S_IFDIR | 0755, OLD);
+        v->fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(v->fd);
+        must(fchdir(v->fd));
+        return true;
+}
+
+static void volume_leave(Volume *v) {
+        after_look = before_group = after_group = NULL;
+        before_sync = NULL;
+        group_error = sync_error = 0;
+        if (v->fd >= 0) {
+                assert_owner("../outside", OLD, 0600);
+                g_assert_cmpuint(ctime_of("../outside"), ==, v->outside_ctime);
+                close(v->fd);
+        }
+        scene_leave(&v->scene);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Volume, volume_leave)
+
+static TreeResult change(int fd, const Ownership *o) {
+        return walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .ownership = o });
+}
+
+static void assert_changed(int fd, const Ownership *o, uint64_t changed) {
+        g_auto(TreeResult) r = change(fd, o);
+
+        for (size_t i = 0; i < r.n_issues; i++)
+                g_test_message("%s: %s", r.issues[i].path, g_strerror(r.issues[i].error));
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        g_assert_cmpuint(r.counts.changed, ==, changed);
+        g_assert_null(r.root_label);
+}
+
+/* Of each kind, what it is like and what it is to become. */
+static const struct {
+        const char *name;
+        mode_t type, before, rw, ro;
+} kinds[] = {
+        { "private", S_IFREG, 0600, 0660, 0640 },
+        { "public", S_IFREG, 0644, 0664, 0644 },
+        { "program", S_IFREG, 0755, 0775, 0755 },
+        { "nobodys", S_IFREG, 0000, 0660, 0440 },
+        { "shared", S_IFREG, 0660, 0660, 0660 },
+        { "setuid", S_IFREG, 04755, 04775, 04755 },
+        { "setuid-shared", S_IFREG, 04770, 04770, 04770 },
+        { "setgid", S_IFREG, 02755, 02775, 02755 },
+        { "setgid-not-program", S_IFREG, 02640, 02660, 02640 },
+        { "both", S_IFREG, 06711, 06771, 06751 },
+        { "sticky-file", S_IFREG, 01644, 01664, 01644 },
+        { "dir-private", S_IFDIR, 0700, 02770, 02750 },
+        { "dir-public", S_IFDIR, 0755, 02775, 02755 },
+        { "dir-sticky", S_IFDIR, 01777, 03777, 03777 },
+        { "dir-right", S_IFDIR, 02770, 02770, 02770 },
+        { "dir-setuid", S_IFDIR, 04755, 06775, 06755 },
+        { "fifo", S_IFIFO, 0600, 0660, 0640 },
+        { "socket", S_IFSOCK, 0755, 0775, 0755 },
+        { "char", S_IFCHR, 0640, 0660, 0640 },
+        { "block", S_IFBLK, 0600, 0660, 0640 },
+        { "link", S_IFLNK, 0777, 0777, 0777 },
+};
+
+static void make_kinds(gid_t gid) {
+        must(chown(".", UID, gid));
+        must(chmod(".", 0755));
+        for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+                make(kinds[i].name, kinds[i].type | kinds[i].before, gid);
+        must(symlink("nowhere", "broken"));
+        must(lchown("broken", UID, gid));
+}
+
+static void assert_kinds(const Ownership *o) {
+        for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+                assert_owner(kinds[i].name, o->gid, o->read_only ? kinds[i].ro : kinds[i].rw);
+                g_assert_cmpuint(stat_of(kinds[i].name).st_uid, ==, UID);
+        }
+        assert_owner("broken", o->gid, 0777);
+        assert_owner(".", o->gid, o->read_only ? 02755 : 02775);
+}
+
+static void remove_kinds(void) {
+        for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+                must(remove(kinds[i].name));
+        must(unlink("broken"));
+}
+
+/* All of them have another group, or the right one already; what has nothing to be changed is not written. */
+static void test_kinds(gconstpointer fs_type) {
+        g_auto(Volume) v;
+
+        if (!volume_enter(&v, fs_type))
+                return;
+        for (unsigned i = 0; i < 4; i++) {
+                const Ownership *o = i % 2 ? &ro : &rw;
+                gid_t gid = i < 2 ? OLD : GID;
+                uint64_t ctimes[G_N_ELEMENTS(kinds)], wrong = gid == GID ? 1 : 2; /* the root, "broken" */
+
+                make_kinds(gid);
+                for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
+                        wrong += gid != GID || kinds[k].before != (o->read_only ? kinds[k].ro : kinds[k].rw);
+                        ctimes[k] = ctime_of(kinds[k].name);
+                }
+                let_clock_tick();
+                n_groups = 0;
+                assert_changed(v.fd, o, wrong);
+                g_assert_cmpuint(n_groups, ==, gid == GID ? 0 : G_N_ELEMENTS(kinds) + 2);
+                assert_kinds(o);
+                for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
+                        if (gid == GID && kinds[k].before == (o->read_only ? kinds[k].ro : kinds[k].rw))
+                                g_assert_cmpuint(ctime_of(kinds[k].name), ==, ctimes[k]);
+                        else
+                                g_assert_cmpuint(ctime_of(kinds[k].name), >, ctimes[k]);
+                        ctimes[k] = ctime_of(kinds[k].name);
+                }
+
+                let_clock_tick();
+                assert_changed(v.fd, o, 0);
+                for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
+                        g_assert_cmpuint(ctime_of(kinds[k].name), ==, ctimes[k]);
+                remove_kinds();
+        }
+}
+
+/* In a directory of a larger file system each file is pinned. */
+static void test_part(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        for (unsigned i = 0; i < 2; i++) {
+                const Ownership *o = i ? &ro : &rw;
+
+                make_kinds(OLD);
+                must(link("../outside", "trap"));
+                v.outside_ctime = ctime_of("trap");
+                let_clock_tick();
+                {
+                        g_auto(TreeResult) r =
+                                walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = o, .part = true });
+
+                        g_assert_cmpuint(r.counts.failed, ==, 0);
+                        g_assert_cmpuint(r.counts.skipped, ==, 1);
+                        g_assert_cmpuint(r.counts.changed, ==, G_N_ELEMENTS(kinds) + 2);
+                }
+                assert_kinds(o);
+                assert_owner("trap", OLD, 0600);
+                must(unlink("trap"));
+                v.outside_ctime = ctime_of("../outside");
+                remove_kinds();
+        }
+}
+
+/* A kernel, or a filter, without fchmodat2(2), for this process. */
+static void refuse_fchmodat2(int error) {
+        struct sock_filter code[] = {
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmodat2, 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned) error),
+                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        const struct sock_fprog program = { .len = G_N_ELEMENTS(code), .filter = code };
+
+        must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+        must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+        g_assert_cmpint((int) syscall(SYS_fchmodat2, AT_FDCWD, ".", 0700, 0), ==, -1);
+        g_assert_cmpint(errno, ==, error);
+}
+
+/* How many are given a mode by their name. */
+static unsigned count_modes(const Ownership *o, gid_t gid) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+                if (kinds[i].type != S_IFDIR)
+                        n += kinds[i].before != (o->read_only ? kinds[i].ro : kinds[i].rw) ||
+                             (gid != GID && kinds[i].before & (S_ISUID | S_ISGID));
+        return n;
+}
+
+/* The other way is used for no more than has to be. */
+static void test_without_fchmodat2(gconstpointer error) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        for (unsigned i = 0; i < 4; i++) {
+                const Ownership *o = i % 2 ? &ro : &rw;
+                int status;
+                pid_t pid;
+
+                make_kinds(i < 2 ? OLD : GID);
+                pid = fork();
+                must(pid);
+                if (pid == 0) {
+                        refuse_fchmodat2(GPOINTER_TO_INT(error));
+                        n_pins = 0;
+                        {
+                                g_auto(TreeResult) r = change(v.fd, o);
+
+                                g_assert_cmpuint(r.counts.failed, ==, 0);
+                                g_assert_cmpuint(n_pins, ==, count_modes(o, i < 2 ? OLD : GID));
+                        }
+                        _exit(0);
+                }
+                must(waitpid(pid, &status, 0));
+                g_assert_cmpint(status, ==, 0);
+                assert_kinds(o);
+                assert_changed(v.fd, o, 0);
+                remove_kinds();
+        }
+}
+
+/* What is right costs one look. */
+static void test_cost(void) {
+        g_auto(Volume) v;
+        char name[16];
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make("dir", S_IFDIR | 02770, GID);
+        for (unsigned i = 0; i < 500; i++) {
+                (void) snprintf(name, sizeof(name), "%s%u", i % 2 ? "dir/" : "", i);
+                make(name, S_IFREG | (i % 3 ? 0660 : 06660), GID);
+        }
+        let_clock_tick();
+        g_usleep(100000);
+        n_looks = n_groups = n_pins = 0;
+        assert_changed(v.fd, &rw, 1); /* the root */
+        g_assert_cmpuint(n_looks, ==, 500);
+        g_assert_cmpuint(n_groups, ==, 1);
+        g_assert_cmpuint(n_pins, ==, 0);
+}
+
+/* Label, group and mode in one pass; each entry counts once. */
+static void test_with_labels(gconstpointer fs_type) {
+        g_auto(Volume) v;
+        static const struct {
+                const char *name;
+                bool label, group, mode;
+        } entries[] = {
+                { "right", true, true, true },       { "label", false, true, true },
+                { "group", true, false, true },      { "mode", true, true, false },
+                { "but-label", true, false, false }, { "but-mode", false, false, true },
+                { "none", false, false, false },
+        };
+        uint64_t ctime;
+
+        if (!volume_enter(&v, fs_type))
+                return;
+        for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
+                g_autofree char *dir = g_strdup_printf("d-%s", entries[i].name);
+
+                make(entries[i].name, S_IFREG | (entries[i].mode ? 0660 : 04600), entries[i].group ? GID : OLD);
+                make(dir, S_IFDIR | (entries[i].mode ? 02770 : 0700), entries[i].group ? GID : OLD);
+                set_label(entries[i].name, entries[i].label ? WANTED : OTHER);
+                set_label(dir, entries[i].label ? WANTED : OTHER);
+        }
+        set_label(".", OTHER);
+        ctime = ctime_of("right");
+        g_usleep(100000);
+        n_looks = 0;
+        {
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = WANTED, .ownership = &rw });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.done, ==, 2 * G_N_ELEMENTS(entries) + 1);
+                g_assert_cmpuint(r.counts.changed, ==, 2 * (G_N_ELEMENTS(entries) - 1) + 1);
+                g_assert_cmpstr(r.root_label, ==, OTHER);
+        }
+        g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* in one pass; directories are looked at open */
+        for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
+                g_autofree char *dir = g_strdup_printf("d-%s", entries[i].name);
+
+                assert_owner(entries[i].name, GID, entries[i].mode ? 0660u : 04660u);
+                assert_owner(dir, GID, 02770);
+                assert_label(entries[i].name, WANTED);
+                assert_label(dir, WANTED);
+        }
+        assert_owner(".", GID, 02775);
+        assert_label(".", WANTED);
+        g_assert_cmpuint(ctime_of("right"), ==, ctime);
+        {
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = WANTED, .ownership = &rw });
+
+                g_assert_cmpuint(r.counts.changed, ==, 0);
+        }
+}
+
+/* Each entry that fails counts once and is named; the root keeps all it has. */
+static void test_immutable(gconstpointer context) {
+        g_auto(Volume) v;
+        static const char *const names[] = { "label-and-group", "group", "mode", "right" };
+
+        if (!volume_enter(&v, "ext4"))
+                return;
+        make(names[0], S_IFREG | 0600, OLD);
+        make(names[1], S_IFREG | 0660, OLD);
+        make(names[2], S_IFREG | 0600, GID);
+        make(names[3], S_IFREG | 0660, GID);
+        make("fine", S_IFREG | 0600, OLD);
+        set_label(".", OTHER);
+        for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+                if (i > 0)
+                        set_label(names[i], WANTED);
+                set_immutable(names[i], true);
+        }
+        {
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = context, .ownership = &rw });
+
+                g_assert_cmpuint(r.counts.failed, ==, 3);
+                g_assert_cmpuint(r.n_issues, ==, 3);
+                g_assert_cmpuint(r.counts.changed, ==, 1);
+                for (size_t i = 0; i < 3; i++)
+                        assert_issue(&r, names[i], EPERM);
+        }
+        assert_owner("fine", GID, 0660);
+        assert_owner(".", OLD, 0755);
+        assert_label(".", OTHER);
+        for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+                set_immutable(names[i], false);
+        {
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = context, .ownership = &rw });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, 4);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+                assert_owner(names[i], GID, 0660);
+        assert_owner(".", GID, 02775);
+        assert_label(".", context ? WANTED : OTHER);
+}
+
+/* What a server or a quota has against it is told; what was written counts all the same. */
+static void test_errors(void) {
+        g_auto(Volume) v;
+        static const int errors[] = { EPERM, EDQUOT, EINVAL, EOVERFLOW, EROFS };
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make("file", S_IFREG | 0600, OLD);
+        make("link", S_IFLNK, OLD);
+        make("setuid", S_IFREG | 04755, OLD);
+        make("dir", S_IFDIR | 0700, OLD);
+        for (size_t i = 0; i < G_N_ELEMENTS(errors); i++) {
+                group_error = errors[i];
+                {
+                        g_auto(TreeResult) r = change(v.fd, &rw);
+
+                        g_assert_cmpuint(r.counts.failed, ==, 4);
+                        g_assert_cmpuint(r.counts.changed, ==, 0);
+                        assert_issue(&r, "file", errors[i]);
+                        assert_issue(&r, "link", errors[i]);
+                        assert_issue(&r, "setuid", errors[i]);
+                        assert_issue(&r, "dir", errors[i]);
+                }
+                assert_owner("file", OLD, 0600);
+                assert_owner("setuid", OLD, 04755);
+                assert_owner("dir", OLD, 0700);
+                assert_owner(".", OLD, 0755);
+        }
+        {
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = WANTED, .ownership = &rw });
+
+                g_assert_cmpuint(r.counts.failed, ==, 4);
+                g_assert_cmpuint(r.counts.changed, ==, 4);
+        }
+        assert_label("dir", WANTED);
+        assert_label(".", "");
+        g_assert_nonnull(strstr(tree_error_text(EPERM), "FSGroupPolicy"));
+        g_assert_nonnull(strstr(tree_error_text(EDQUOT), "group"));
+        group_error = ENOENT; /* gone */
+        assert_changed(v.fd, &rw, 0);
+}
+
+static void check_before_sync(void) {
+        assert_owner("file", GID, 0660);
+        assert_owner("dir", GID, 02770);
+        assert_owner(".", OLD, 0755);
+}
+
+/* The root tells that all is done, and on disk. */
+static void test_root_last(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make("file", S_IFREG | 0600, OLD);
+        make("dir", S_IFDIR | 0700, OLD);
+        before_sync = check_before_sync;
+        sync_error = EIO;
+        {
+                g_auto(TreeResult) r = change(v.fd, &rw);
+
+                g_assert_cmpuint(r.counts.failed, ==, 1);
+                g_assert_cmpuint(r.counts.changed, ==, 2);
+                assert_issue(&r, ".", EIO);
+        }
+        assert_owner(".", OLD, 0755);
+        sync_error = 0;
+        assert_changed(v.fd, &rw, 1);
+        assert_owner(".", GID, 02775);
+}
+
+static void create_late(const char *name) {
+        if (!streq(name, ""))
+                return;
+        before_group = NULL;
+        make("late", S_IFREG | 0600, OLD);
+}
+
+/* What is created in the root before it has its group does not get that from it. */
+static void test_late(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make("file", S_IFREG | 0600, OLD);
+        g_usleep(100000);
+        before_group = create_late;
+        assert_changed(v.fd, &rw, 3);
+        g_assert_null(before_group);
+        assert_owner("late", GID, 0660);
+        assert_owner(".", GID, 02775);
+}
+
+/* The file that is looked at, and what is put in its place once. */
+static const char *in_place;
+
+static void replace(const char *name) {
+        if (!in_place || !streq(name, "victim"))
+                return;
+        must(renameat2(AT_FDCWD, "victim", AT_FDCWD, in_place, RENAME_EXCHANGE));
+        in_place = NULL;
+}
+
+static void remove_victim(const char *name) {
+        if (streq(name, "victim"))
+                (void) unlink("victim");
+}
+
+/* An entry is exchanged after it was looked at, or after it was given its group. */
+static void test_replaced(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        for (unsigned i = 0; i < 8; i++) {
+                bool late = i % 2, special = i / 2 % 2, with_link = i / 4;
+
+                make("victim", S_IFREG | (special ? 06711 : 0711), OLD);
+                make("other", with_link ? S_IFLNK : S_IFREG | 0600, with_link ? OLD : GID);
+                in_place = "other";
+                after_look = late ? NULL : replace;
+                after_group = late ? replace : NULL;
+                {
+                        g_auto(TreeResult) r =
+                                walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = &rw, .threads = 1 });
+
+                        g_assert_cmpuint(r.counts.failed, ==, 0);
+                }
+                after_look = after_group = NULL;
+                /* what is special is pinned by then: its group is not given by name */
+                if (in_place)
+                        g_assert_true(late && special);
+                else {
+                        assert_owner("other", GID, special ? 06771u : 0771u);
+                        g_assert_cmpuint(stat_of("victim").st_gid, ==, GID);
+                        g_assert_cmpuint(stat_of("victim").st_mode & 06660, ==, 0660);
+                }
+                must(unlink("victim"));
+                must(unlink("other"));
+        }
+        make("victim", S_IFREG | 0600, OLD);
+        after_look = remove_victim;
+        {
+                g_auto(TreeResult) r = change(v.fd, &rw);
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+        after_look = NULL;
+        make("victim", S_IFREG | 0600, OLD);
+        after_group = remove_victim;
+        {
+                g_auto(TreeResult) r = change(v.fd, &rw);
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+        }
+}
+
+/* Where others can bring that about, what was exchanged in gets no mode but one made of its own. */
+static void test_contended(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        for (unsigned contended = 0; contended < 2; contended++) {
+                make("victim", S_IFREG | 0644, OLD);
+                make("other", S_IFREG | 0600, GID);
+                in_place = "other";
+                after_look = replace;
+                {
+                        g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE,
+                                                                .fd = v.fd,
+                                                                .ownership = &rw,
+                                                                .contended = contended,
+                                                                .threads = 1 });
+
+                        g_assert_cmpuint(r.counts.failed, ==, 0);
+                }
+                after_look = NULL;
+                assert_owner("victim", GID, contended ? 0660 : 0664);
+                must(unlink("victim"));
+                must(unlink("other"));
+        }
+}
+
+typedef struct Storm {
+        int stop;
+        unsigned long rounds;
+} Storm;
+
+static void *exchange_all(void *userdata) {
+        Storm *storm = userdata;
+
+        while (!g_atomic_int_get(&storm->stop)) {
+                must(renameat2(AT_FDCWD, "d/file", AT_FDCWD, "d/link", RENAME_EXCHANGE));
+                must(renameat2(AT_FDCWD, "d/special", AT_FDCWD, "d/plain", RENAME_EXCHANGE));
+                storm->rounds++;
+        }
+        return NULL;
+}
+
+/* Whatever is exchanged when, nothing outside changes (volume_leave() looks), and nobody else's file gets setuid. */
+static void test_storm(void) {
+        g_auto(Volume) v;
+        Storm storm = { 0 };
+        GThread *thread;
+        int plain;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make("d", S_IFDIR | 0700, OLD);
+        make("d/file", S_IFREG | 0777, OLD);
+        must(symlink("../../outside", "d/link"));
+        make("d/special", S_IFREG | 06777, OLD);
+        make("d/plain", S_IFREG | 0600, OLD);
+        plain = open("d/plain", O_RDWR | O_CLOEXEC);
+        must(plain);
+        thread = g_thread_new("storm", exchange_all, &storm);
+        for (unsigned i = 0; i < 150; i++) {
+                const Ownership o = { .gid = i % 2 ? OLD : GID, .read_only = i % 3 == 0 };
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = &o, .threads = 2 });
+                struct stat st;
+
+                g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
+                must(fstat(plain, &st));
+                g_assert_cmpuint(st.st_mode & (S_ISUID | S_ISGID), ==, 0);
+        }
+        g_atomic_int_set(&storm.stop, 1);
+        g_thread_join(thread);
+        close(plain);
+        g_assert_cmpuint(storm.rounds, >, 1000);
+        g_usleep(100000);
+        {
+                g_auto(TreeResult) r = change(v.fd, &rw);
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, ==, 0);
+        }
+        g_assert_cmpuint(stat_of("d/file").st_gid, ==, GID);
+        g_assert_cmpuint(stat_of("d/link").st_gid, ==, GID);
+}
+
+static const TreeIssue *find_issue(const TreeResult *r, const char *path) {
+        for (size_t i = 0; i < r->n_issues; i++)
+                if (streq(r->issues[i].path, path))
+                        return &r->issues[i];
+        g_error("no issue names %s", path);
+}
+
+static void assert_difference(const TreeResult *r, const char *path, const char *label, gid_t gid, mode_t mode) {
+        const TreeIssue *i = find_issue(r, path);
+
+        g_assert_cmpint(i->error, ==, 0);
+        g_assert_cmpstr(i->label, ==, label);
+        g_assert_cmpint(i->misowned, ==, gid != 0);
+        g_assert_cmpuint(i->gid, ==, gid);
+        g_assert_cmpuint(i->mode & 07777, ==, mode);
+}
+
+static void make_differences(void) {
+        make("right", S_IFREG | 0660, GID);
+        make("group", S_IFREG | 0660, OLD);
+        make("mode", S_IFREG | 04644, GID);
+        make("both", S_IFDIR | 0700, OLD);
+        make("label", S_IFREG | 0660, GID);
+        make("link", S_IFLNK, OLD);
+        set_label("right", WANTED);
+        set_label("group", WANTED);
+        set_label("mode", WANTED);
+        set_label("link", WANTED);
+        set_label("both", OTHER);
+        set_label(".", OTHER);
+}
+
+static void test_verify(void) {
+        g_auto(Volume) v;
+        uint64_t ctime;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make_differences();
+        ctime = ctime_of("group");
+        let_clock_tick();
+        {
+                g_auto(TreeResult) r =
+                        walk((TreeSpec){ .mode = TREE_VERIFY, .fd = v.fd, .context = WANTED, .ownership = &rw });
+
+                g_assert_cmpuint(r.counts.mismatched, ==, 3);
+                g_assert_cmpuint(r.counts.misowned, ==, 5);
+                g_assert_cmpuint(r.counts.failed + r.counts.changed, ==, 0);
+                g_assert_cmpuint(r.n_issues, ==, 6);
+                assert_difference(&r, "group", NULL, OLD, 0660);
+                assert_difference(&r, "mode", NULL, GID, 04644);
+                assert_difference(&r, "both", OTHER, OLD, 0700);
+                assert_difference(&r, "label", "", 0, 0);
+                assert_difference(&r, "link", NULL, OLD, 0777);
+                assert_difference(&r, ".", OTHER, OLD, 0755);
+                g_assert_true(S_ISDIR(find_issue(&r, "both")->mode));
+        }
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = v.fd, .ownership = &ro });
+
+                g_assert_cmpuint(r.counts.mismatched, ==, 0);
+                g_assert_cmpuint(r.counts.misowned, ==, 4); /* "mode" is enough for reading */
+                g_assert_cmpuint(r.n_issues, ==, 4);
+                g_assert_null(r.root_label);
+                assert_difference(&r, ".", NULL, OLD, 0755);
+        }
+        g_assert_cmpuint(ctime_of("group"), ==, ctime);
+        assert_owner(".", OLD, 0755);
+        assert_changed(v.fd, &rw, 5);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = v.fd, .ownership = &rw });
+
+                g_assert_cmpuint(r.counts.misowned, ==, 0);
+                g_assert_cmpuint(r.n_issues, ==, 0);
+        }
+}
+
+static SampleResult sample(int fd, const char *context, const Ownership *o) {
+        const SampleSpec spec = {
+                .fd = fd, .context = context, .ownership = o, .confidence = .99, .share = .05, .seed = 20
+        };
+        _cleanup_failure_ Failure f = { 0 };
+        SampleResult result = { 0 };
+
+        g_assert_cmpint(sample_tree(&spec, &result, &f), ==, 0);
+        return result;
+}
+
+static void test_sample(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make_differences();
+        must(chown(".", UID, GID));
+        must(chmod(".", 02770));
+        {
+                _cleanup_(sample_result_done) SampleResult s = sample(v.fd, WANTED, &rw);
+
+                /* the root's label is wrong for all, four of six entries have another group or mode */
+                g_assert_cmpuint(s.tree.counts.done, ==, 90);
+                g_assert_cmpuint(s.tree.counts.mismatched, ==, 90);
+                g_assert_cmpuint(s.tree.counts.misowned, >, 60 - 25);
+                g_assert_cmpuint(s.tree.counts.misowned, <, 60 + 25);
+                g_assert_cmpuint(s.tree.counts.failed, ==, 0);
+                g_assert_cmpuint(s.tree.n_issues, ==, 6);
+                assert_difference(&s.tree, "group", NULL, OLD, 0660);
+                assert_difference(&s.tree, "mode", NULL, GID, 04644);
+                assert_difference(&s.tree, "both", OTHER, OLD, 0700);
+                assert_difference(&s.tree, "label", "", 0, 0);
+                assert_difference(&s.tree, "link", NULL, OLD, 0777);
+                assert_difference(&s.tree, ".", OTHER, 0, 0);
+                g_assert_cmpstr(s.tree.root_label, ==, OTHER);
+        }
+        must(chmod(".", 0770));
+        {
+                _cleanup_(sample_result_done) SampleResult s = sample(v.fd, NULL, &ro);
+
+                g_assert_cmpuint(s.tree.counts.mismatched, ==, 0);
+                g_assert_cmpuint(s.tree.counts.misowned, ==, 90);
+                g_assert_cmpuint(s.tree.n_issues, ==, 4);
+                g_assert_null(s.tree.root_label);
+                assert_difference(&s.tree, ".", NULL, GID, 0770);
+        }
+        assert_changed(v.fd, &rw, 5);
+        {
+                _cleanup_(sample_result_done) SampleResult s = sample(v.fd, NULL, &rw);
+
+                g_assert_cmpuint(s.tree.counts.misowned, ==, 0);
+                g_assert_cmpuint(s.tree.n_issues, ==, 0);
+        }
+}
+
+/* Where labels don't matter the file system need not keep any; but it has to be writable. */
+static void test_without_labels(void) {
+        _cleanup_failure_ Failure f = { 0 };
+        TreeResult result;
+        int fd;
+
+        must(mkdir("/run/no-labels", 0755));
+        must(mount("ramfs", "/run/no-labels", "ramfs", 0, NULL));
+        fd = open("/run/no-labels", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        must(fchdir(fd));
+        make("file", S_IFREG | 0600, OLD);
+        assert_changed(fd, &rw, 2);
+        assert_owner("file", GID, 0660);
+        {
+                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = fd, .ownership = &rw });
+                _cleanup_(sample_result_done) SampleResult s = sample(fd, NULL, &rw);
+
+                g_assert_cmpuint(r.counts.done, ==, 2);
+                g_assert_cmpuint(r.counts.misowned, ==, 0);
+                g_assert_cmpuint(s.tree.counts.misowned + s.tree.counts.failed, ==, 0);
+        }
+        must(chown("file", UID, OLD));
+        must(mount(NULL, "/run/no-labels", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL));
+        g_assert_cmpint(tree_walk(&(TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .ownership = &rw }, &result, &f), ==,
+                        FAILURE_NOT_SUPPORTED);
+        g_assert_nonnull(strstr(f.message, "read-only"));
+        g_assert_nonnull(strstr(f.message, "group"));
+        assert_owner("file", OLD, 0660);
+        must(chdir("/"));
+        close(fd);
+        must(umount2("/run/no-labels", 0));
+}
+
+int main(int argc, char **argv) {
+        static const char *const fs_types[] = { "tmpfs", "ext4", "xfs", "btrfs" };
+
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
+                g_autofree char *all = g_strdup_printf("/tree-owner/kinds/%s", fs_types[i]),
+                                *labels = g_strdup_printf("/tree-owner/with-labels/%s", fs_types[i]);
+
+                g_test_add_data_func(all, fs_types[i], test_kinds);
+                g_test_add_data_func(labels, fs_types[i], test_with_labels);
+        }
+        g_test_add_func("/tree-owner/part", test_part);
+        g_test_add_data_func("/tree-owner/without-fchmodat2/enosys", GINT_TO_POINTER(ENOSYS), test_without_fchmodat2);
+        g_test_add_data_func("/tree-owner/without-fchmodat2/eperm", GINT_TO_POINTER(EPERM), test_without_fchmodat2);
+        g_test_add_func("/tree-owner/cost", test_cost);
+        g_test_add_data_func("/tree-owner/immutable/group", NULL, test_immutable);
+        g_test_add_data_func("/tree-owner/immutable/label-and-group", WANTED, test_immutable);
+        g_test_add_func("/tree-owner/errors", test_errors);
+        g_test_add_func("/tree-owner/root-last", test_root_last);
+        g_test_add_func("/tree-owner/late", test_late);
+        g_test_add_func("/tree-owner/replaced", test_replaced);
+        g_test_add_func("/tree-owner/contended", test_contended);
+        g_test_add_func("/tree-owner/storm", test_storm);
+        g_test_add_func("/tree-owner/verify", test_verify);
+        g_test_add_func("/tree-owner/sample", test_sample);
+        g_test_add_func("/tree-owner/without-labels", test_without_labels);
+        return g_test_run();
+}

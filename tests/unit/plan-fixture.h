@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "support.h"
+
+/* What it takes to make a plan for a pod's volume. */
+
+#define TARGET_1    "/var/lib/kubelet/pods/1/volumes/v/mount"
+#define TARGET_2    "/var/lib/kubelet/pods/2/volumes/v/mount"
+#define CONTEXT_0_1 "system_u:object_r:container_file_t:s0:c0,c1"
+#define CONTEXT_0_2 "system_u:object_r:container_file_t:s0:c0,c2"
+
+/* 2026-01-02 03:04:05 UTC */
+#define TEST_SINCE_USEC UINT64_C(1767323045000000)
+
+/* A request for the volume as kubelet makes one for a pod. */
+Request make_request(const char *target, const char *holder, const char *fs, const char *mode, const char *policy,
+                     const char *level);
+/* As the daemon does: check the request, then plan. */
+int validate_and_plan(const Node *node, const Settings *settings, Request *q, const Volumes *volumes,
+                      const Observed *observed, int seclabel, Plan *ret, Failure *f);
+/* Adds a mount of the superblock. */
+void observe(Observed *o, const char *target, const char *fs_type, const char *context);
+
+/* The second pod, pod-2, wants the volume at TARGET_2. */
+typedef struct Fixture {
+        Node node;
+        Settings settings;
+        Volumes volumes;
+        Observed observed;
+        Request request;
+        Failure failure;
+        Plan plan;
+} Fixture;
+
+void fixture_set_up(Fixture *x, gconstpointer data);
+void fixture_tear_down(Fixture *x, gconstpointer data);
+/* Replaces plan and failure. */
+int fixture_plan(Fixture *x);
+/* Somebody else has mounted the volume at TARGET_2 already. */
+MountFact *fixture_mounted(Fixture *x, const char *context, bool seclabel);
+int fixture_adopt(Fixture *x);
+/* A further holder, of no group. */
+Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const char *holder, Strategy strategy,
+                     const char *context);
