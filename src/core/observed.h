@@ -26,6 +26,7 @@ typedef struct MountFact {
         char *context; /* of context=, canonical; "" if mounted without */
         bool seclabel;
         bool read_only;
+        bool superblock_read_only; /* for the worker, not on the wire */
         uint64_t mount_id;
 } MountFact;
 

@@ -138,10 +138,11 @@ static bool relies_on_group(const Holder *h, const char *target, gid_t gid) {
         return !streq(h->target, target) && h->fs_group != GID_NONE && h->disk_gid != gid;
 }
 
-/* Whether both directories of a file system have files in common; NULL: it isn't known which one it is. */
+/* Whether a holder's directory of a file system has files in common with the wanted one, of which NULL says that it
+ * isn't known yet. */
 static bool roots_overlap(const char *a, const char *b) {
         if (!a || !b)
-                return true;
+                return !a || streq(a, "/");
         return streq(a, b) || streq(a, "/") || streq(b, "/") || path_is_beneath(a, b) || path_is_beneath(b, a);
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "core/context.h"
 #include "core/worker-protocol.h"
 #include "daemon/commit.h"
@@ -39,6 +41,11 @@ static int check_holder(Job *job) {
                 manager_release_holder(job->manager, v, old);
                 old = NULL;
         }
+        if (old && old->state == HOLDER_MOUNTED && holder_is_mapped(old))
+                return failure_set(&job->failure, FAILURE_INCOMPATIBLE,
+                                   "%s: selvol has mounted it at the target itself, so that it shows group %" PRIu32
+                                   " in the place of %" PRIu32 ": there is nothing to adopt.",
+                                   v->id, old->fs_group, old->disk_gid);
         if (old && old->strategy == STRATEGY_RELABEL && job->plan.strategy == STRATEGY_RELABEL &&
             contexts_conflict(v->context, job->plan.context))
                 return failure_set(&job->failure, FAILURE_INCOMPATIBLE,

@@ -97,6 +97,8 @@ static void end_walk(Job *job) {
 static void changed(Job *job, sd_bus_message *reply) {
         int r = 0;
 
+        /* What else draws samples, or walks, on this connection counts anew. */
+        job->progress = sd_bus_slot_unref(job->progress);
         job->walk.duration_usec = now_monotonic_usec() - job->walk.started_usec;
         if (reply)
                 r = take_changed(job, reply);
@@ -229,8 +231,10 @@ static void change(Job *job) {
         }
         if (w->ownership.reason == OWNERSHIP_FILES_DIFFER)
                 disown(job);
-        w->labels = w->groups = false;
-        w->relabelled = RELABELLED_NOT;
+        w->groups = false;
+        /* Labels may have been walked over with the modes. */
+        w->labels = w->labels && w->mended;
+        w->relabelled = w->mended ? w->relabelled : RELABELLED_NOT;
         w->ownership = (OwnershipDecision){ 0 };
         if (r < 0)
                 job_fail(job, r);
@@ -277,6 +281,8 @@ static void take_mapped(Job *job, MapResult result) {
                 break;
         case MAP_DIFFERS:
                 record_promise_broken(job->manager, job_volume(job), EFFECT_DISOWN, strempty(job->walk.why));
+                if (job->plan.ownership == OWNERSHIP_MAP)
+                        disown(job);
                 walk_instead(job, OWNERSHIP_FILES_DIFFER);
                 break;
         default:
@@ -364,6 +370,16 @@ static gid_t unmap(const Job *job, gid_t gid) {
         return gid == shown ? on_disk : gid == on_disk ? shown : gid;
 }
 
+/* There is no walk for them. The clone of a mount that swaps these groups shows the wanted one in any case. */
+static void spare_readers(Job *job) {
+        if (job->walk.ownership.action != OWNERSHIP_WALK || job->plan.ownership != OWNERSHIP_MAP)
+                return;
+        if (job->share_disk_gid == GID_NONE)
+                leave_alone(job);
+        else
+                job->walk.ownership = (OwnershipDecision){ OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP };
+}
+
 static void decide_groups(Job *job) {
         const Volume *v = job_volume(job);
         Walk *w = &job->walk;
@@ -371,15 +387,8 @@ static void decide_groups(Job *job) {
         w->ownership = decide_ownership(job, &v->record, unmap(job, job->outcome.root_gid), job->outcome.root_mode);
         w->gid = job->plan.fs_group;
         w->disk_gid = w->ownership.action == OWNERSHIP_MAP ? v->record.gid : unmap(job, w->gid);
+        spare_readers(job);
         w->groups = w->ownership.action == OWNERSHIP_WALK;
-        if (!w->groups || job->plan.ownership != OWNERSHIP_MAP)
-                return;
-        w->groups = false;
-        /* The clone of a mount that swaps these groups shows the wanted one in any case. */
-        if (job->share_disk_gid == GID_NONE)
-                leave_alone(job);
-        else
-                w->ownership = (OwnershipDecision){ OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP };
 }
 
 /* The clone of a mount that swaps the same groups does so too. */
@@ -426,8 +435,7 @@ int job_foretell_change(Job *job) {
         }
         if (owned)
                 w->ownership = decide_ownership(job, known, known->gid, S_IFDIR | S_ISGID | 0777);
-        if (w->ownership.action == OWNERSHIP_WALK && job->plan.ownership == OWNERSHIP_MAP)
-                leave_alone(job);
+        spare_readers(job);
         if (job->plan.strategy != STRATEGY_RELABEL && w->ownership.action != OWNERSHIP_WALK)
                 job->plan.entries = job->plan.usec = 0;
         if (!owned || w->ownership.action != OWNERSHIP_WALK)

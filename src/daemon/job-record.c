@@ -41,7 +41,8 @@ int job_take_record_text(Job *job, RecordFound found, const char *text) {
         r = volume_record_reconcile(&v->record, found, text, &known, &verdict);
         if (r < 0)
                 return r;
-        if (is_shared_unseen(job, verdict))
+        /* Until this job has seen to them. */
+        if (!job->looked && is_shared_unseen(job, verdict))
                 (void) volume_record_apply(&known, EFFECT_DISTRUST);
         if (is_notable(&v->record, verdict))
                 record_verdict(job->manager, v, verdict, text);

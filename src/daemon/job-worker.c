@@ -163,8 +163,8 @@ void job_send_walk_call(Job *job, JobStep step, sd_bus_message *call) {
         int r;
 
         job->walk.started_usec = now_monotonic_usec();
-        r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS, on_progress,
-                                job);
+        r = sd_bus_match_signal(job->worker, &job->progress, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS,
+                                on_progress, job);
         if (r >= 0 && job->request.timeout_usec == 0)
                 r = job_set_deadline(job, job->manager->settings.job_timeout_usec);
         if (r < 0)

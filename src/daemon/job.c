@@ -47,6 +47,7 @@ static Job *job_free(Job *job) {
         job_object_free(job->object);
         sd_event_source_disable_unref(job->deadline);
         sd_bus_slot_unref(job->slot);
+        sd_bus_slot_unref(job->progress);
         worker_disconnect(job->worker);
         for (size_t i = 0; i < job->n_calls; i++)
                 sd_bus_message_unref(job->calls[i]);

@@ -79,18 +79,18 @@ struct Job {
         Manager *manager;
         JobObject *object; /* NULL for what only looks */
         Operation operation;
+        gid_t expected_gid; /* verify: the group, found out; GID_NONE: groups don't matter */
+        char *expected;     /* likewise: the context */
         Request request;
-        char *expected;             /* verify: the context, found out */
-        gid_t expected_gid;         /* likewise; GID_NONE: groups don't matter */
-        VerifyOptions verify;       /* likewise */
-        RecordEffect verify_effect; /* of what was found on the record */
-        sd_bus_message **calls;     /* that this job answers */
+        VerifyOptions verify;
+        sd_bus_message **calls; /* that this job answers */
         size_t n_calls;
         char *caller;
         uint64_t started_usec; /* monotonic */
 
         sd_bus *worker;
         sd_bus_slot *slot;
+        sd_bus_slot *progress; /* while it walks */
         sd_event_source *deadline;
         JobStep step;
         bool stopped; /* timed out or cancelled: the connection is half-closed, and the failure is known */
@@ -103,14 +103,15 @@ struct Job {
         Plan plan; /* without plan.share, which belongs to the record: */
         char *share_target;
         uint64_t share_mount_id;
-        gid_t share_disk_gid; /* of a mount that shows the plan's group in its place; otherwise GID_NONE */
-        Failure refusal;      /* plan: why a mount would be refused */
+        Failure refusal; /* plan: why a mount would be refused */
         SavedVolume saved;
         Walk walk;
-        bool acting;       /* the worker may have changed something */
-        bool settling;     /* and is being asked what is left of it */
-        bool intended;     /* adopt: the holder is recorded, as an intent */
-        RecordFound found; /* adopt: what the volume carries */
+        gid_t share_disk_gid;       /* of a mount that shows the plan's group in its place; otherwise GID_NONE */
+        RecordEffect verify_effect; /* verify: of what was found on the record */
+        bool acting;                /* the worker may have changed something */
+        bool settling;              /* and is being asked what is left of it */
+        bool intended;              /* adopt: the holder is recorded, as an intent */
+        RecordFound found;          /* adopt: what the volume carries */
         char *found_text;
         bool looked;    /* the volume's own account of its labels has been taken over */
         bool staged;    /* mount: in two halves, and the files are looked at between */

@@ -51,8 +51,13 @@ static void count_failure(Job *job, const char *plugin) {
                 metrics_count(metrics, METRIC_CONTAINER_ERRORS, mode);
 }
 
+/* What mends modes comes to its end before anything else is done. */
+static bool labels_are_done(const Walk *w) {
+        return w->complete || w->mended;
+}
+
 static const char *relabel_outcome(const Walk *w) {
-        return w->relabelled == RELABELLED_SKIPPED ? "skipped" : w->complete ? "walked" : "failed";
+        return w->relabelled == RELABELLED_SKIPPED ? "skipped" : labels_are_done(w) ? "walked" : "failed";
 }
 
 static void count_entries(Metrics *metrics, MetricId id, const WalkCounts *c) {
@@ -89,7 +94,8 @@ static const char *ownership_outcome(const Job *job) {
         if (w->ownership.action == OWNERSHIP_WALK)
                 return w->complete ? "walked" : "failed";
         /* What was shown to nobody was not done. */
-        if (w->ownership.action != OWNERSHIP_SKIP && job->failure.kind != FAILURE_NONE)
+        if (job->failure.kind != FAILURE_NONE &&
+            (w->ownership.action == OWNERSHIP_MAP || w->ownership.action == OWNERSHIP_OPTION))
                 return "failed";
         return outcomes[w->ownership.action];
 }
@@ -194,7 +200,7 @@ static const char *job_message(const Job *job) {
 
 static const char *relabel_message(const Walk *w) {
         return w->relabelled == RELABELLED_SKIPPED ? MESSAGE_RELABEL_SKIPPED
-               : w->complete                       ? MESSAGE_RELABELLED
+               : labels_are_done(w)                ? MESSAGE_RELABELLED
                                                    : MESSAGE_RELABEL_FAILED;
 }
 
@@ -329,7 +335,7 @@ static char *describe(const Job *job) {
 }
 
 static void log_relabel(Job *job) {
-        bool failed = job->walk.labels && !job->walk.complete;
+        bool failed = job->walk.labels && !labels_are_done(&job->walk);
         _cleanup_free_ char *text = failed ? strdup(strempty(job->failure.message)) : describe_relabel(job);
 
         log_record(job, relabel_message(&job->walk), failed, operation_to_string(OPERATION_RELABEL), strempty(text));

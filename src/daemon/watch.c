@@ -18,6 +18,8 @@ struct Watch {
         unsigned retry_sec;
         uint64_t n_expected;       /* mounts recorded so far */
         uint64_t n_expected_asked; /* when the snapshot under way was asked for */
+        uint64_t *asked;           /* ids of mounts that the worker has not heard of yet */
+        size_t n_asked;
 };
 
 static void retry_later(Manager *m);
@@ -54,6 +56,14 @@ static bool has_come(const MountFact *came, size_t n, const Holder *h) {
         return false;
 }
 
+/* What the worker says of an id before it has heard that it was recorded is of an earlier mount. */
+static bool is_asked(const Watch *w, uint64_t mount_id) {
+        for (size_t i = 0; i < w->n_asked; i++)
+                if (w->asked[i] == mount_id)
+                        return true;
+        return false;
+}
+
 /* Only what went matters: what came, came through us, or is nobody's until it is adopted. */
 static void take_removed(Manager *m, uint64_t mount_id, const MountFact *came, size_t n_came) {
         Volume *v, *next;
@@ -62,7 +72,7 @@ static void take_removed(Manager *m, uint64_t mount_id, const MountFact *came, s
         HASH_ITER (hh, m->volumes.table, v, next)
                 LL_FOREACH_SAFE(v->holders, h, next_holder)
         if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) &&
-            !job_is_running_at(m, h->target))
+            !is_asked(m->watch, mount_id) && !job_is_running_at(m, h->target))
                 manager_release_holder(m, v, h);
 }
 
@@ -161,6 +171,7 @@ static void retry_later(Manager *m) {
         Watch *w = m->watch;
 
         w->worker = worker_disconnect(w->worker);
+        w->n_asked = 0;
         w->retry_sec = w->retry_sec == 0 ? 1 : w->retry_sec * 2 > RETRY_SEC_MAX ? RETRY_SEC_MAX : w->retry_sec * 2;
         w->retry = sd_event_source_disable_unref(w->retry);
         (void) sd_event_add_time_relative(m->event, &w->retry, CLOCK_MONOTONIC, w->retry_sec * USEC_PER_SEC, 0,
@@ -187,14 +198,34 @@ int watch_start(Manager *m) {
         return 0;
 }
 
+/* They are answered in their order. */
 static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        Manager *m = userdata;
+        Watch *w = m->watch;
+
+        if (w->n_asked > 0)
+                memmove(w->asked, w->asked + 1, --w->n_asked * sizeof(uint64_t));
         if (sd_bus_message_is_method_error(reply, NULL))
-                watch_recheck(userdata);
+                watch_recheck(m);
+        return 0;
+}
+
+static int note_asked(Watch *w, uint64_t mount_id) {
+        uint64_t *grown = reallocarray(w->asked, w->n_asked + 1, sizeof(uint64_t));
+
+        if (!grown)
+                return -ENOMEM;
+        w->asked = grown;
+        w->asked[w->n_asked++] = mount_id;
         return 0;
 }
 
 void watch_expect(Manager *m, const MountFact *fact) {
         m->watch->n_expected++;
+        if (m->watch->worker && note_asked(m->watch, fact->mount_id) < 0) {
+                watch_recheck(m);
+                return;
+        }
         /* Without a connection the next one begins with a full look. */
         if (m->watch->worker &&
             sd_bus_call_method_async(m->watch->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT,
@@ -214,6 +245,7 @@ void watch_stop(Manager *m) {
                 return;
         worker_disconnect(m->watch->worker);
         sd_event_source_disable_unref(m->watch->retry);
+        free(m->watch->asked);
         free(m->watch);
         m->watch = NULL;
 }

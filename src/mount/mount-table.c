@@ -161,6 +161,7 @@ static int copy_fact(struct libmnt_fs *fs, MountFact *ret) {
                 return -ENOMEM;
         m.seclabel = has_option(options, "seclabel");
         m.read_only = has_option(mnt_fs_get_vfs_options(fs), "ro") || has_option(options, "ro");
+        m.superblock_read_only = has_option(options, "ro");
         m.mount_id = (uint64_t) mnt_fs_get_id(fs);
 
         *ret = m;

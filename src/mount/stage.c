@@ -245,7 +245,7 @@ static int is_mounted_writable(const StageSpec *spec) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < n; i++)
-                writable = writable || !mounts[i].read_only;
+                writable = writable || !mounts[i].superblock_read_only;
         mount_facts_free(mounts, n);
         return writable;
 }

@@ -82,15 +82,15 @@ print_header() { # PACKAGE...
 }
 
 # Starts the calling script again in a mount namespace that goes with it. What is mounted, and the loop devices with
-# it, disappears whatever ends the script; the images have no name by then.
+# it, disappears whatever ends the script; the images have no name by then. $place: where beneath $work volumes are mounted.
 enter_scene() { # SCRIPT ARGUMENT...
     ((EUID == 0)) || die 'run as root: it mounts'
     [[ -n ${SELVOL_BENCH_UNSHARED:-} ]] || SELVOL_BENCH_UNSHARED=1 exec unshare --mount --propagation private "$@"
     work=$(mktemp -d "${TMPDIR:-/var/tmp}/selvol-bench.XXXXXX")
     trap leave_scene EXIT
     trap 'exit 130' INT TERM HUP
-    volume=$work/v view=$work/w # view: to mount it a second time
-    mkdir "$volume" "$view"
+    volume=$work/${place:-v} view=$work/w # view: to mount it a second time
+    mkdir -p "$volume" "$view"
 }
 leave_scene() {
     umount --lazy "$view" 2>/dev/null || true

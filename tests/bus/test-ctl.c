@@ -8,30 +8,30 @@
         "('" CONTEXT                                                                                                \
         "', '', {'Strategy': <'context-mount'>, 'Reason': <'context-mount'>, 'Text': <'No file is touched.'>, "     \
         "'FSType': <'ext4'>, 'Device': <'254:16'>, 'MountOptions': <['noatime', 'discard']>, 'ReadOnly': <false>, " \
-        "'Shared': <false>, 'Tainted': <true>, 'LabelState': <'unknown'>, 'SELinuxMode': <'enforcing'>, "          \
+        "'Shared': <false>, 'Tainted': <true>, 'LabelState': <'unknown'>, 'SELinuxMode': <'enforcing'>, "           \
         "'MountId': <uint64 84>, 'Relabel': <''>, 'RelabelReason': <''>, 'RelabelText': <''>, "                     \
         "'EntriesDone': <uint64 0>, 'EntriesChanged': <uint64 0>})"
 
 #define RELABELLED                                                                                           \
-        "('" CONTEXT "', '', {'Strategy': <'relabel'>, 'Tainted': <false>, 'LabelState': <'complete'>, "    \
+        "('" CONTEXT "', '', {'Strategy': <'relabel'>, 'Tainted': <false>, 'LabelState': <'complete'>, "     \
         "'Relabel': <'walked'>, 'RelabelReason': <'tainted'>, 'RelabelText': <'Files may have no label.'>, " \
         "'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 250>, 'Job': <objectpath '" JOB7 "'>})"
 
 #define VOLUME_PROPERTIES                                                                                        \
         "{'Id': <'pvc-1'>, 'Source': <'/dev/vdb'>, 'FSType': <'ext4'>, 'Driver': <'ebs.csi.aws.com'>, "          \
         "'VolumeType': <'csi'>, 'AccessMode': <'ReadWriteOncePod'>, 'Strategy': <'context-mount'>, "             \
-        "'Context': <'" CONTEXT "'>, 'LabelState': <'partial'>, 'LabelContext': <'u:r:t:s0:c7'>, "              \
+        "'Context': <'" CONTEXT "'>, 'LabelState': <'partial'>, 'LabelContext': <'u:r:t:s0:c7'>, "               \
         "'Tainted': <true>, 'Job': <objectpath '" JOB7 "'>, "                                                    \
         "'Holders': <[('pod-A', '/var/lib/kubelet/a', 'mounted', false, false, uint64 1767225600000000, uint32 " \
         "2000, uint32 0)]>, "                                                                                    \
         "'OwnershipState': <'partial'>, 'FSGroup': <uint32 0>, "                                                 \
         "'LastVerifiedUSec': <uint64 1767225600000000>}"
 
-#define FREE_VOLUME                                                                                              \
-        "{'Id': <'pvc-0'>, 'Source': <'/dev/vdc'>, 'FSType': <'xfs'>, 'Driver': <''>, 'VolumeType': <'csi'>, "   \
+#define FREE_VOLUME                                                                                             \
+        "{'Id': <'pvc-0'>, 'Source': <'/dev/vdc'>, 'FSType': <'xfs'>, 'Driver': <''>, 'VolumeType': <'csi'>, "  \
         "'AccessMode': <''>, 'Strategy': <'relabel'>, 'Context': <''>, 'LabelState': <'complete'>, 'Tainted': " \
-        "<false>, 'Job': <objectpath '/'>, "                                                                     \
-        "'Holders': <@a(sssbbtuu) []>, 'OwnershipState': <'unknown'>, 'FSGroup': <uint32 4294967295>, "          \
+        "<false>, 'Job': <objectpath '/'>, "                                                                    \
+        "'Holders': <@a(sssbbtuu) []>, 'OwnershipState': <'unknown'>, 'FSGroup': <uint32 4294967295>, "         \
         "'LastVerifiedUSec': <uint64 0>}"
 
 #define PLAN_REFUSED                                                                                                \

@@ -339,6 +339,9 @@ static void test_differs_in_vain(Fixture *f, gconstpointer data) {
         assert_state(f, "unknown", "4294967295");
         unmount(f, T1);
         assert_mounted(f, "/dev/misowned", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
+        unmount(f, T1);
+        assert_mounted(f, "/dev/misowned", T1, GROUP(2000) ", 'ReadOnly': <true>", "none", "read-only", NONE, NONE);
+        assert_state(f, "unknown", "4294967295");
 }
 
 /* A network file system keeps no record, and other nodes have it, too. */
@@ -585,6 +588,18 @@ static void test_adopt_beside_mapped(Fixture *f, gconstpointer data) {
         assert_state(f, "complete", "1000");
 }
 
+/* What selvol has mounted itself swaps groups, whatever somebody else asks for. */
+static void test_adopt_mapped(Fixture *f, gconstpointer data) {
+        GError *error = NULL;
+
+        assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
+        unmount(f, T1);
+        assert_mounted(f, "/dev/vdb", T1, GROUP(2000), "mapped", "other-group", 2000, 1000);
+        g_assert_null(call(f, "AdoptVolume", g_variant_new_parsed("('v', '" T1 "', @a{sv} {})"), &error));
+        assert_error(error, "Incompatible", "nothing to adopt");
+        assert_holders(f, "2000, 1000)");
+}
+
 static char *chgrp(Fixture *f, const char *gid, const char *options, GError **error) {
         g_autofree char *text = g_strdup_printf("('v', uint32 %s, @a{sv} %s)", gid, options ? options : "{}");
         g_autoptr(GVariant) reply = call(f, "ApplyOwnership", g_variant_new_parsed(text), error);
@@ -737,6 +752,7 @@ int main(int argc, char **argv) {
                 { "moved", test_moved },
                 { "adopt", test_adopt },
                 { "adopt-beside-mapped", test_adopt_beside_mapped },
+                { "adopt-mapped", test_adopt_mapped },
                 { "chgrp", test_chgrp },
                 { "chgrp-conflict", test_chgrp_conflict },
                 { "verify", test_verify },

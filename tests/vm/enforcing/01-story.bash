@@ -91,7 +91,7 @@ like 'its fields' "$record" SELVOL_RESULT=ContextConflict SELVOL_HOLDER=pod-B "S
     "SELVOL_CONTEXT=$file_type:s0:c20,c30" 'SELVOL_CALLER=uid 0' SELVOL_DURATION_USEC= \
     _SYSTEMD_UNIT=selvold.service
 like 'journalctl -x explains it' "$(journalctl -q -x "MESSAGE_ID=$refusal" SELVOL_VOLUME=pvc-1)" \
-    'Volume pvc-1 is in use with another context' "Wanted context: $file_type:s0:c20,c30"
+    'Volume pvc-1 is in use with another context' ContextConflict
 like 'the journal has the mount' "$(journal SELVOL_VOLUME=pvc-1 MESSAGE_ID=6e4d39945b7d46338d47eed5de94c0e2)" \
     SELVOL_RESULT=done SELVOL_HOLDER=pod-B SELVOL_REASON=context-mount
 
