@@ -350,6 +350,7 @@ static void test_network(Fixture *f, gconstpointer data) {
                 assert_mounted(f, "server:/norecord", T1,
                                GROUP(1000) ", 'FSType': <'nfs'>, 'FSGroupPolicy': <'File'>", "walked", "unknown",
                                1000, 1000);
+                assert_state(f, "complete", "1000");
                 unmount(f, T1);
         }
 }
