@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/messages.h"
+#include "state/messages.h"
 #include "daemon/authorise.h"
 
 enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };
@@ -261,11 +261,11 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
         Manager *m = userdata;
         AuthQuery *q, *next;
 
-        LL_FOREACH_SAFE(m->queries, q, next)
-        if (q->dispatched)
-                query_free(q);
-        else if (q->call == message && q->answer != PENDING)
-                q->dispatched = true;
+        LL_FOREACH_SAFE (m->queries, q, next)
+                if (q->dispatched)
+                        query_free(q);
+                else if (q->call == message && q->answer != PENDING)
+                        q->dispatched = true;
 
         for (size_t i = 0; i < ELEMENTSOF(standard_interfaces); i++)
                 if (sd_bus_message_is_method_call(message, standard_interfaces[i], NULL))

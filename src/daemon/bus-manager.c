@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "basic/log.h"
-#include "core/context.h"
+#include "model/context.h"
 #include "daemon/authorise.h"
 #include "daemon/bus-job.h"
 #include "daemon/bus-manager.h"

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/request.h"
+#include "model/request.h"
 
 /* Which options a method takes. */
 typedef enum OptionSet {

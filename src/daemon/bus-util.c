@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdarg.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/bus-util.h"
 
 int bus_open_option(sd_bus_message *m, const char *key, const char *type) {

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/failure.h"
+#include "model/failure.h"
 
 /* One entry of an open a{sv}. */
 int bus_append_option(sd_bus_message *m, const char *key, const char *type, ...);

@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/messages.h"
+#include "state/messages.h"
 #include "daemon/commit.h"
 #include "daemon/notify.h"
 
@@ -36,8 +36,7 @@ static int commit_transaction(Manager *m) {
         errno = -r;
         log_fields(
                 LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_FAILED } }, 1,
-                "The state can't be written to %s: %m. Calls that change anything are refused until a new file could "
-                "be written.",
+                "The state can't be written to %s: %m. Calls that change anything are refused until a new file could be written.",
                 m->state_path);
         return r;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
-#include "core/context.h"
-#include "core/worker-protocol.h"
+#include "model/context.h"
+#include "wire/protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/notify.h"

@@ -2,7 +2,7 @@
 #include <utlist.h>
 
 #include "basic/time-util.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job-object.h"
 #include "daemon/notify.h"
@@ -48,8 +48,7 @@ static int set_entries_failed(Job *job) {
                 return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_ENTRIES_FAILED,
-                "%s: %llu of %llu entries could not be changed: %s. What is known of the files stays partial; call "
-                "again when that is remedied.",
+                "%s: %llu of %llu entries could not be changed: %s. What is known of the files stays partial; call again when that is remedied.",
                 job->request.volume, (unsigned long long) c->failed, (unsigned long long) c->done,
                 isempty(issues) ? "none of them is named" : issues);
 }
@@ -182,10 +181,10 @@ static const Job *find_rival(const Job *job, bool (*is_rival)(const Job *other))
 static int rival_failure(Job *job, const Job *other) {
         if (!other)
                 return 0;
-        return failure_set(&job->failure, FAILURE_BUSY,
-                           "%s: volume %s is on the same file system, and %s is running for it; call again when that "
-                           "has ended.",
-                           job->request.volume, other->request.volume, operation_to_string(other->operation));
+        return failure_set(
+                &job->failure, FAILURE_BUSY,
+                "%s: volume %s is on the same file system, and %s is running for it; call again when that has ended.",
+                job->request.volume, other->request.volume, operation_to_string(other->operation));
 }
 
 int job_check_walks(Job *job) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/notify.h"
@@ -145,11 +145,11 @@ static void prepared(Job *job) {
 static int check_group_option(Job *job) {
         if (job->plan.ownership != OWNERSHIP_OPTION || job->outcome.root_gid == job->plan.fs_group)
                 return 0;
-        return failure_set(&job->failure, FAILURE_GROUP_CONFLICT,
-                           "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
-                           ": somebody else may have the "
-                           "file system mounted. Unmount it there first, or use FSGroupPolicy=File.",
-                           job->request.volume, job->plan.fs_group, job->outcome.root_gid);
+        return failure_set(
+                &job->failure, FAILURE_GROUP_CONFLICT,
+                "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
+                ": somebody else may have the file system mounted. Unmount it there first, or use FSGroupPolicy=File.",
+                job->request.volume, job->plan.fs_group, job->outcome.root_gid);
 }
 
 static void staged(Job *job, sd_bus_message *reply) {

@@ -2,7 +2,7 @@
 #include <utlist.h>
 
 #include "basic/path-util.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
 #include "daemon/watch.h"
@@ -111,11 +111,10 @@ void job_unmount_begin(Job *job) {
 
         if (h && h->state != HOLDER_MOUNTED) {
                 /* An intent of before a restart, with the worker out of reach since. */
-                if (failure_set(&job->failure, FAILURE_BUSY,
-                                "%s was being mounted when selvold ended, and the mount table has not been seen "
-                                "since: call "
-                                "again when the worker runs.",
-                                job->request.volume) < 0)
+                if (failure_set(
+                            &job->failure, FAILURE_BUSY,
+                            "%s was being mounted when selvold ended, and the mount table has not been seen since: call again when the worker runs.",
+                            job->request.volume) < 0)
                         job_fail(job, -ENOMEM);
                 job_conclude(job);
                 return;

@@ -3,8 +3,8 @@
 #include <utlist.h>
 
 #include "basic/time-util.h"
-#include "core/context.h"
-#include "core/worker-protocol.h"
+#include "model/context.h"
+#include "wire/protocol.h"
 #include "daemon/commit.h"
 #include "daemon/job-object.h"
 #include "daemon/record.h"
@@ -108,17 +108,16 @@ static char *describe_labels(const Job *job) {
         if (job->verify.depth == VERIFY_ROOT)
                 return strdup(w->matches ? "The label is as expected." : "The label is not the one expected.");
         if (failed > 0)
-                return strdup_printf("%llu entries were looked at: %llu have another label, and %llu could not be "
-                                     "looked at.",
-                                     done, mismatched, failed);
+                return strdup_printf(
+                        "%llu entries were looked at: %llu have another label, and %llu could not be looked at.",
+                        done, mismatched, failed);
         if (!w->matches)
                 return strdup_printf("%llu of %llu entries that were looked at have another label.", mismatched,
                                      done);
         if (job->verify.depth == VERIFY_FULL)
                 return strdup_printf("All %llu entries have the label.", done);
         return strdup_printf(
-                "%llu random draws all ended at the label. If a share of %g of them ended at another one, "
-                "that would have been missed with a probability of %.2g.",
+                "%llu random draws all ended at the label. If a share of %g of them ended at another one, that would have been missed with a probability of %.2g.",
                 done, job->verify.share, w->miss_probability);
 }
 

@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/job-object.h"
 #include "daemon/notify.h"
 
@@ -12,8 +12,7 @@
 static int set_timed_out(Job *job) {
         return failure_set(
                 &job->failure, FAILURE_TIMED_OUT,
-                "%s: the file system or its server did not answer in time. Other volumes are not affected; "
-                "the volume is busy until the attempt has been cleaned up.",
+                "%s: the file system or its server did not answer in time. Other volumes are not affected; the volume is busy until the attempt has been cleaned up.",
                 job->request.volume);
 }
 
@@ -94,10 +93,10 @@ int job_new_worker_call(Job *job, const char *member, sd_bus_message **ret) {
 /* Steps are always entered from the event loop or with the failure set, never with a reply at once. */
 static void call_failed(Job *job, JobStep step, int error) {
         if (!job->settling &&
-            failure_set(&job->failure, FAILURE_WORKER_FAILED,
-                        "The worker can't be reached (%s): is selvol-worker.socket active? See systemctl status "
-                        "selvol-worker.socket.",
-                        strerror(-error)) < 0)
+            failure_set(
+                    &job->failure, FAILURE_WORKER_FAILED,
+                    "The worker can't be reached (%s): is selvol-worker.socket active? See systemctl status selvol-worker.socket.",
+                    strerror(-error)) < 0)
                 job_fail(job, -ENOMEM);
         job->worker = worker_disconnect(job->worker);
         job->acting = false;

@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/authorise.h"
 #include "daemon/commit.h"
 #include "daemon/job-object.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/plan.h"
-#include "core/relabel.h"
+#include "plan/plan.h"
+#include "plan/relabel.h"
 #include "daemon/bus-request.h"
 #include "daemon/manager.h"
 #include "daemon/worker-client.h"

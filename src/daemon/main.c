@@ -2,7 +2,7 @@
 #include <getopt.h>
 
 #include "basic/log.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/manager.h"
 
 #include "selvol-config.h"

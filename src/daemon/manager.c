@@ -6,7 +6,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/messages.h"
+#include "state/messages.h"
 #include "daemon/authorise.h"
 #include "daemon/bus-manager.h"
 #include "daemon/commit.h"
@@ -95,8 +95,7 @@ static int load_state(Manager *m) {
         if (r == -EPROTONOSUPPORT)
                 return log_error_errno(
                         r,
-                        "The state %s was written by a newer version: install that one again, or move the "
-                        "file away.",
+                        "The state %s was written by a newer version: install that one again, or move the file away.",
                         m->state_path);
         if (r == -EBUSY)
                 return log_error_errno(r, "The state %s is in use: another selvold is running.", m->state_path);

@@ -6,10 +6,10 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
-#include "core/metrics.h"
-#include "core/observed.h"
-#include "core/settings.h"
-#include "core/volume.h"
+#include "state/metrics.h"
+#include "model/observed.h"
+#include "model/settings.h"
+#include "model/volume.h"
 #include "store/store.h"
 
 #define BUS_NAME          "org.selvol1"

@@ -2,7 +2,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "basic/log.h"
-#include "core/messages.h"
+#include "state/messages.h"
 #include "daemon/bus-job.h"
 #include "daemon/bus-volume.h"
 #include "daemon/notify.h"

@@ -67,9 +67,9 @@ void reconcile(Manager *m, const MountFact *facts, size_t n_facts) {
         Holder *h, *next_holder;
 
         HASH_ITER (hh, m->volumes.table, v, next) {
-                LL_FOREACH_SAFE(v->holders, h, next_holder)
-                if (!job_is_running_at(m, h->target))
-                        reconcile_holder(m, v, h, find_fact(facts, n_facts, h->target));
+                LL_FOREACH_SAFE (v->holders, h, next_holder)
+                        if (!job_is_running_at(m, h->target))
+                                reconcile_holder(m, v, h, find_fact(facts, n_facts, h->target));
         }
 }
 

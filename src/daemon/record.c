@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/messages.h"
+#include "state/messages.h"
 #include "daemon/job-object.h"
 #include "daemon/record.h"
 
@@ -446,9 +446,7 @@ void record_promise_broken(Manager *m, const Volume *v, RecordEffect effect, con
 void record_not_marked(Manager *m, const Volume *v, const char *why) {
         if (v)
                 log_warning(
-                        "%s: the volume's own record still says that all files are right, and can't be changed (%s). "
-                        "It is not believed on this node; relabel the volume, or give it to its group, before it "
-                        "goes to another one.",
+                        "%s: the volume's own record still says that all files are right, and can't be changed (%s). It is not believed on this node; relabel the volume, or give it to its group, before it goes to another one.",
                         v->id, why);
 }
 

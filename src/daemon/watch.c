@@ -3,8 +3,8 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/messages.h"
-#include "core/worker-protocol.h"
+#include "state/messages.h"
+#include "wire/protocol.h"
 #include "daemon/job.h"
 #include "daemon/reconcile.h"
 #include "daemon/watch.h"
@@ -70,10 +70,10 @@ static void take_removed(Manager *m, uint64_t mount_id, const MountFact *came, s
         Holder *h, *next_holder;
 
         HASH_ITER (hh, m->volumes.table, v, next)
-                LL_FOREACH_SAFE(v->holders, h, next_holder)
-        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) &&
-            !is_asked(m->watch, mount_id) && !job_is_running_at(m, h->target))
-                manager_release_holder(m, v, h);
+                LL_FOREACH_SAFE (v->holders, h, next_holder)
+                        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) &&
+                            !is_asked(m->watch, mount_id) && !job_is_running_at(m, h->target))
+                                manager_release_holder(m, v, h);
 }
 
 static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
@@ -190,8 +190,7 @@ int watch_start(Manager *m) {
                 errno = -r;
                 log_fields(
                         LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
-                        "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders "
-                        "are as they were recorded.",
+                        "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders are as they were recorded.",
                         m->options.worker_socket);
                 retry_later(m);
         }

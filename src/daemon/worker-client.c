@@ -2,8 +2,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "core/context.h"
-#include "core/worker-protocol.h"
+#include "model/context.h"
+#include "wire/protocol.h"
 #include "daemon/worker-client.h"
 
 enum { LINE_MAX_BYTES = 16 * 1024 };

@@ -4,10 +4,10 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
-#include "core/observed.h"
-#include "core/volume-record.h"
+#include "model/observed.h"
+#include "model/volume-record.h"
 
-/* selvold's end of the wire to the worker (core/worker-protocol.h). */
+/* selvold's end of the wire to the worker (wire/protocol.h). */
 
 /* Connects. Returns 0 or a negative errno. */
 int worker_connect(const char *socket_path, sd_event *event, sd_bus **ret);

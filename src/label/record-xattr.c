@@ -97,9 +97,8 @@ static int replace(int fd, const Carried *old, const VolumeRecord *record, Failu
                 return 0;
         return failure_set(
                 f, kind,
-                "The volume's own record (xattr " VOLUME_RECORD_XATTR " of its root directory) says that "
-                "all files have the right label or group. That would no longer be true, and it can be neither "
-                "changed nor removed (%s: %s).",
+                "The volume's own record (xattr " VOLUME_RECORD_XATTR
+                " of its root directory) says that all files have the right label or group. That would no longer be true, and it can be neither changed nor removed (%s: %s).",
                 strempty(strerrorname_np(error)), tree_error_text(error));
 }
 

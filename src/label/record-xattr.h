@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/volume-record.h"
+#include "model/volume-record.h"
 
-/* The record that a volume carries (core/volume-record.h), in the xattr VOLUME_RECORD_XATTR of its root. fd is the
+/* The record that a volume carries (model/volume-record.h), in the xattr VOLUME_RECORD_XATTR of its root. fd is the
  * root's, open for reading (fgetxattr(2) doesn't take O_PATH); CAP_SYS_ADMIN is needed, as without it nobody has such
  * an xattr (xattr(7), trusted). What is changed is on disk, fsync(2), before a function returns. */
 

@@ -8,7 +8,7 @@
 
 #include "basic/open-util.h"
 #include "basic/time-util.h"
-#include "core/failure.h"
+#include "model/failure.h"
 #include "label/draw.h"
 #include "label/selinux.h"
 #include "label/tree.h"
@@ -226,8 +226,7 @@ static int count_draws(const SampleSpec *spec, unsigned *ret_draws, double *ret_
                 if (n == DRAWS_MAX)
                         return failure_set(
                                 f, FAILURE_INVALID_OPTION,
-                                "To notice a share of %g of wrong entries with the confidence %g takes more "
-                                "than %i draws; ask for less, or for a full check.",
+                                "To notice a share of %g of wrong entries with the confidence %g takes more than %i draws; ask for less, or for a full check.",
                                 spec->share, spec->confidence, DRAWS_MAX);
                 miss *= 1 - spec->share;
                 n++;

@@ -7,8 +7,8 @@
 
 #include <selinux/selinux.h>
 
-#include "core/container-contexts.h"
-#include "core/context.h"
+#include "label/container-contexts.h"
+#include "model/context.h"
 #include "label/selinux.h"
 
 enum { CONTEXTS_FILE_MAX = 64 * 1024, LABEL_GUESS = 256 };
@@ -110,10 +110,10 @@ int selinux_check_context(const char *context, char **ret, Failure *f) {
 
         if (security_check_context_raw(canonical) < 0) {
                 if (errno == EINVAL)
-                        return failure_set(f, FAILURE_INVALID_CONTEXT,
-                                           "The loaded policy does not know the context %s: one of its user, role, "
-                                           "type and level is not defined or they don't go together.",
-                                           canonical);
+                        return failure_set(
+                                f, FAILURE_INVALID_CONTEXT,
+                                "The loaded policy does not know the context %s: one of its user, role, type and level is not defined or they don't go together.",
+                                canonical);
                 return errno > 0 ? -errno : -EIO;
         }
         if (security_canonicalize_context_raw(canonical, &known) < 0)

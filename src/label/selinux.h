@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/observed.h"
+#include "model/observed.h"
 
 #define LABEL_XATTR "security.selinux"
 

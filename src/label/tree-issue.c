@@ -6,22 +6,15 @@ enum { PATH_TAIL = 1024 }; /* bytes that are kept of a long path: the last ones 
 const char *tree_error_text(int error) {
         switch (error) {
         case EPERM:
-                return "not permitted: it is immutable or append-only (see lsattr(1)), and chattr -i -a makes it "
-                       "changeable; or the file system or its server lets nobody change the group, and the driver "
-                       "wants FSGroupPolicy=None or Mount";
+                return "not permitted: it is immutable or append-only (see lsattr(1)), and chattr -i -a makes it changeable; or the file system or its server lets nobody change the group, and the driver wants FSGroupPolicy=None or Mount";
         case EACCES:
-                return "permission denied: the SELinux policy (see ausearch -m avc), or the file system's server, "
-                       "does not "
-                       "let the worker do it";
+                return "permission denied: the SELinux policy (see ausearch -m avc), or the file system's server, does not let the worker do it";
         case ENOSPC:
-                return "no space is left on the volume, for a label or another group: make room; or for labels "
-                       "mount with a context (OnVolumeMount), which needs none";
+                return "no space is left on the volume, for a label or another group: make room; or for labels mount with a context (OnVolumeMount), which needs none";
         case EDQUOT:
-                return "the quota leaves no space, for a label or to the new group: raise it; or for labels mount "
-                       "with a context (OnVolumeMount), which needs none";
+                return "the quota leaves no space, for a label or to the new group: raise it; or for labels mount with a context (OnVolumeMount), which needs none";
         case EROFS:
-                return "it is read-only: a snapshot within the volume, or the file system became read-only meanwhile "
-                       "(see the kernel's log)";
+                return "it is read-only: a snapshot within the volume, or the file system became read-only meanwhile (see the kernel's log)";
         case EIO:
                 return "the disk could not be read or written; see the kernel's log";
         case EOPNOTSUPP:
@@ -30,8 +23,7 @@ const char *tree_error_text(int error) {
                 return "something else is mounted there, which is not entered";
         case EMFILE:
         case ENFILE:
-                return "the tree is too deep for the limit of open files: walk it with Threads=1, or raise "
-                       "LimitNOFILE= of selvol-worker.service";
+                return "the tree is too deep for the limit of open files: walk it with Threads=1, or raise LimitNOFILE= of selvol-worker.service";
         case EBUSY:
         case EAGAIN:
                 return "it changes faster than it can be walked: try again when less is going on";

@@ -230,11 +230,10 @@ static int check_file_system(const TreeSpec *spec, Failure *f) {
         if (fstatvfs(spec->fd, &sv) < 0)
                 return -errno;
         if (spec->mode == TREE_CHANGE && sv.f_flag & ST_RDONLY)
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "The volume is read-only, so neither label nor group of its files can be "
-                                   "changed%s.",
-                                   spec->context ? ": mount it with a context (OnVolumeMount), which needs no change"
-                                                 : "");
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        "The volume is read-only, so neither label nor group of its files can be changed%s.",
+                        spec->context ? ": mount it with a context (OnVolumeMount), which needs no change" : "");
         return 0;
 }
 

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/failure.h"
-#include "core/ownership.h"
+#include "model/failure.h"
+#include "model/ownership.h"
 
 /* The tree engine: visits every entry beneath a directory, to count, to compare or to set labels, groups and modes.
  * Directories are read and entries named by descriptors, never by a path, so that nothing that is renamed or
@@ -13,7 +13,7 @@
 
 enum {
         TREE_ISSUES_MAX = 16,  /* that are named; all are counted */
-        TREE_THREADS_MAX = 64, /* WALK_THREADS_MAX of core/failure.h */
+        TREE_THREADS_MAX = 64, /* WALK_THREADS_MAX of model/failure.h */
         TREE_PROGRESS_USEC = 250000,
 };
 

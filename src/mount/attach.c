@@ -91,10 +91,10 @@ static int mount_failure(Failure *f, const StageSpec *spec, struct libmnt_contex
 static int loop_failure(Failure *f, const StageSpec *spec, int error) {
         if (error == -ENOMEM)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_MOUNT_FAILED,
-                           "No loop device could be set up for '%s' (%s): is the module loaded, "
-                           "and /dev/loop-control there?",
-                           spec->source->name, strerrorname_np(-error));
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "No loop device could be set up for '%s' (%s): is the module loaded, and /dev/loop-control there?",
+                spec->source->name, strerrorname_np(-error));
 }
 
 /* With a descriptor of its own, as a loop device shares in the source's, and would keep the lock. */
@@ -135,8 +135,7 @@ static int open_loop(const StageSpec *spec, int *ret_fd, char **ret_path, Failur
         if (read_only[0] && !spec->read_only)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
-                        "'%s' is attached to a read-only loop device: detach it (losetup -j), or ask for a "
-                        "read-only mount.",
+                        "'%s' is attached to a read-only loop device: detach it (losetup -j), or ask for a read-only mount.",
                         s->name);
         r = loop_open(devices[0], ret_fd, ret_path);
         return r < 0 ? loop_failure(f, spec, r) : 0;

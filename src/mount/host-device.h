@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "core/settings.h"
+#include "model/settings.h"
 
 /* Whether a block device holds one of the host's own file systems: those of /, /usr, /var and the like and of the
  * roots that volumes are mounted beneath. Returns 1, 0 or a negative errno. */

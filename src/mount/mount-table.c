@@ -5,8 +5,8 @@
 
 #include <libmount.h>
 
-#include "core/context.h"
-#include "core/settings.h"
+#include "model/context.h"
+#include "model/settings.h"
 #include "mount/mount-table.h"
 
 /* What the kernel takes for a context that it can't understand; nobody is given it. */

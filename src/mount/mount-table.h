@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "core/observed.h"
+#include "model/observed.h"
 
 /* The mount table, proc_pid_mountinfo(5), read by libmount: octal escapes are decoded, lines may be of any length. A
  * line that can't be understood is an error: "not mounted" and "not known" must never look alike. */

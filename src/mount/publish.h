@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/observed.h"
+#include "model/observed.h"
 #include "mount/target.h"
 
 /* Attaches a detached mount to the target, if that is still what was opened and nothing has been mounted on it. This

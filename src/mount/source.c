@@ -179,9 +179,9 @@ static int probe_type(const Source *s, const char *source, char **ret, Failure *
         if (*ret)
                 return 0;
         if (ambivalent)
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' carries the signatures of several file systems: remove the wrong one with "
-                              "wipefs(8).");
+                return refuse(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' carries the signatures of several file systems: remove the wrong one with wipefs(8).");
         return refuse(f, FAILURE_INVALID_VOLUME, source,
                       "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
 }
@@ -210,10 +210,10 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
 
         s->fs = settings_file_system(settings, fs_type);
         if (!s->fs)
-                return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
-                                   "File system type '%s' is not allowed; an administrator can add a section "
-                                   "[FileSystem %s].",
-                                   fs_type, fs_type);
+                return failure_set(
+                        f, FAILURE_TYPE_NOT_ALLOWED,
+                        "File system type '%s' is not allowed; an administrator can add a section [FileSystem %s].",
+                        fs_type, fs_type);
         if (s->fs->source != SOURCE_BLOCK)
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
                               "Source '%s' is a device or image, which this type of file system does not take.");
@@ -227,9 +227,9 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
         int r;
 
         if (!isempty(fs_type) && !fs)
-                return refuse(f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
-                              "File system type '%s' is not allowed; an administrator can add a section "
-                              "[FileSystem ...].");
+                return refuse(
+                        f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
+                        "File system type '%s' is not allowed; an administrator can add a section [FileSystem ...].");
 
         if (fs && fs->source != SOURCE_BLOCK) {
                 s.fs = fs;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/observed.h"
-#include "core/settings.h"
+#include "model/observed.h"
+#include "model/settings.h"
 
 /* What a volume's data comes from, pinned. */
 typedef struct Source {

@@ -110,11 +110,10 @@ static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t 
         context = string_escape(m->context, CONTEXT_MAX);
         if (!target || !context)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_CONTEXT_CONFLICT,
-                           "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount it "
-                           "there first.",
-                           spec->source->name, target, isempty(context) ? "without a context" : "with context ",
-                           context);
+        return failure_set(
+                f, FAILURE_CONTEXT_CONFLICT,
+                "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount it there first.",
+                spec->source->name, target, isempty(context) ? "without a context" : "with context ", context);
 }
 
 /* The mount has got the context that the superblock has from elsewhere: btrfs may do so without a word. */
@@ -135,8 +134,7 @@ static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure 
                 return r;
         return failure_set(
                 f, FAILURE_CONTEXT_CONFLICT,
-                "%s is in use with context %s, in another mount namespace perhaps, and a file system can have "
-                "one context at a time.",
+                "%s is in use with context %s, in another mount namespace perhaps, and a file system can have one context at a time.",
                 spec->source->name, context);
 }
 
@@ -161,8 +159,7 @@ static int check_outcome(const StageSpec *spec, const MountOutcome *o, Failure *
         if (!spec->read_only && o->fact.read_only)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
-                        "%s could be mounted read-only only: ask for a read-only mount, or repair the file "
-                        "system or device.",
+                        "%s could be mounted read-only only: ask for a read-only mount, or repair the file system or device.",
                         spec->source->name);
         return 0;
 }
@@ -228,8 +225,7 @@ static int explain_failure(const StageSpec *spec, const AttachError *error, Fail
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
-                "%s is mounted at '%s' with other options, and can't be mounted %s besides (%s): unmount it "
-                "there first.",
+                "%s is mounted at '%s' with other options, and can't be mounted %s besides (%s): unmount it there first.",
                 spec->source->name, target, spec->read_only ? "read-only" : "read-write",
                 strerrorname_np(error->number));
 }
@@ -318,8 +314,7 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
         if (!streq_ptr(fact->context, spec->context))
                 return failure_set(
                         f, FAILURE_CONTEXT_CONFLICT,
-                        "The mount at '%s' has context '%s', not '%s', and a file system can have one at a "
-                        "time: unmount it there first.",
+                        "The mount at '%s' has context '%s', not '%s', and a file system can have one at a time: unmount it there first.",
                         path, context, spec->context);
         return 0;
 }
@@ -331,9 +326,9 @@ int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, i
         int r;
 
         if (!share->is_mount || share->mount_id != share_id)
-                return failure_set(f, FAILURE_MOUNT_FAILED,
-                                   "The mount that was to be shared is gone, or another one has taken its place: try "
-                                   "again.");
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "The mount that was to be shared is gone, or another one has taken its place: try again.");
         r = stage_read_back(share->fd, "", &o);
         if (r < 0)
                 return r;
@@ -349,10 +344,10 @@ int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, i
                 if (r == -ENOMEM)
                         return r;
                 if (r < 0)
-                        return failure_set(f, FAILURE_MOUNT_FAILED,
-                                           "%s is mounted read-only and can't be made writable (%s): unmount it "
-                                           "everywhere first.",
-                                           spec->source->name, strerrorname_np(-r));
+                        return failure_set(
+                                f, FAILURE_MOUNT_FAILED,
+                                "%s is mounted read-only and can't be made writable (%s): unmount it everywhere first.",
+                                spec->source->name, strerrorname_np(-r));
                 o.superblock_read_only = false;
         }
         r = set_attributes(tree, spec->options, spec->read_only);

@@ -7,7 +7,7 @@
 
 #include "basic/open-util.h"
 #include "basic/path-util.h"
-#include "core/request.h"
+#include "model/request.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
 
@@ -73,8 +73,7 @@ static int root_failure(Failure *f, const char *path, const Settings *settings, 
         case -ELOOP:
                 return failure_set(
                         f, FAILURE_PATH_NOT_ALLOWED,
-                        "The root %s of TargetRoots= goes through a symbolic link: an administrator should "
-                        "put the path it leads to in TargetRoots=.",
+                        "The root %s of TargetRoots= goes through a symbolic link: an administrator should put the path it leads to in TargetRoots=.",
                         root);
         case -ENOTDIR:
                 return failure_set(f, FAILURE_INVALID_TARGET, "The root %s of TargetRoots= is not a directory.",
@@ -96,8 +95,7 @@ static int target_failure(Failure *f, const char *path, int error) {
         case -ELOOP:
                 return failure_set(
                         f, FAILURE_INVALID_TARGET,
-                        "Target '%s' is or goes through a symbolic link, which is never followed: pass the "
-                        "path it leads to.",
+                        "Target '%s' is or goes through a symbolic link, which is never followed: pass the path it leads to.",
                         escaped);
         case -ENOTDIR:
                 return failure_set(f, FAILURE_INVALID_TARGET, "Target '%s' is not a directory.", escaped);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/settings.h"
+#include "model/settings.h"
 
 /* A path beneath an allowed root, pinned: openat2(2) from an open root with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
  * RESOLVE_NO_MAGICLINKS, so that nothing that happens to the path later leads elsewhere (class of CVE-2021-25741). */

@@ -62,8 +62,7 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         case -EBUSY:
                 return failure_set(
                         f, FAILURE_BUSY,
-                        "The mount at '%s' is in use: find out by whom with fuser -vm or lsof, or see whether "
-                        "something is mounted beneath it.",
+                        "The mount at '%s' is in use: find out by whom with fuser -vm or lsof, or see whether something is mounted beneath it.",
                         escaped);
         default:
                 return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/settings.h"
+#include "model/settings.h"
 
 /* Takes the topmost mount at path away if it is the one with the id (0: whichever). A missing directory, no mount and
  * another mount are success with *ret_unmounted false. Returns 0, a negative errno, PATH_NOT_ALLOWED, INVALID_TARGET,

@@ -2,7 +2,7 @@
 #include <utlist.h>
 
 #include "basic/path-util.h"
-#include "core/context.h"
+#include "model/context.h"
 #include "store/store-internal.h"
 
 static void bind_text(sqlite3_stmt *st, int *n, const char *s) {

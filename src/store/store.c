@@ -10,20 +10,15 @@ static const char *const statement_sql[STATEMENTS] = {
         [COMMIT] = "COMMIT",
         [ROLLBACK] = "ROLLBACK",
         [PUT_VOLUME] =
-                "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET "
-                "source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,"
-                "label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,"
-                "generation=?14,ownership_state=?15,gid=?16,mount_options=?17,mounted_here=?18",
+                "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,generation=?14,ownership_state=?15,gid=?16,mount_options=?17,mounted_here=?18",
         [DELETE_VOLUME] = "DELETE FROM volume WHERE id=?",
         [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
         [ADD_HISTORY] = "INSERT INTO history VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?)",
         [TRIM_HISTORY] =
-                "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 "
-                "ORDER BY seq DESC LIMIT ?2)",
+                "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 ORDER BY seq DESC LIMIT ?2)",
         [GET_HISTORY] =
-                "SELECT time_usec,operation,result,reason,target,holder,context,caller,text,duration_usec FROM "
-                "history WHERE volume=? ORDER BY seq",
+                "SELECT time_usec,operation,result,reason,target,holder,context,caller,text,duration_usec FROM history WHERE volume=? ORDER BY seq",
         [GET_META] = "SELECT value FROM meta WHERE key=?",
         [PUT_META] = "INSERT INTO meta VALUES (?1,?2) ON CONFLICT (key) DO UPDATE SET value=?2",
 };
@@ -43,39 +38,21 @@ static const char *const statement_sql[STATEMENTS] = {
 #define COLUMN_DISK_GID "disk_gid INTEGER NOT NULL DEFAULT 4294967295"
 
 static const char schema[] =
-        "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT,"
-        " volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL,"
-        " label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL,"
-        " inodes_used INTEGER NOT NULL, " COLUMN_LABEL_CONTEXT ", " COLUMN_GENERATION ", " COLUMN_OWNERSHIP_STATE
-        ", " COLUMN_GID ", " COLUMN_MOUNT_OPTIONS ", " COLUMN_MOUNTED_HERE ") STRICT;"
-        "CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL,"
-        " target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL,"
-        " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT "
-        "NULL,"
-        " spec TEXT NOT NULL, " COLUMN_RELABELLED_HERE ", " COLUMN_FS_GROUP ", " COLUMN_DISK_GID ") STRICT;"
-        "CREATE INDEX holder_volume ON holder (volume);"
-        "CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE "
-        "CASCADE,"
-        " time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL,"
-        " target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT "
-        "NULL,"
-        " duration_usec INTEGER NOT NULL) STRICT;"
-        "CREATE INDEX history_volume ON history (volume, seq);"
-        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
-        "PRAGMA user_version=3;";
+        "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT, volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL, label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL, inodes_used INTEGER NOT NULL, " COLUMN_LABEL_CONTEXT
+        ", " COLUMN_GENERATION ", " COLUMN_OWNERSHIP_STATE ", " COLUMN_GID ", " COLUMN_MOUNT_OPTIONS
+        ", " COLUMN_MOUNTED_HERE
+        ") STRICT;CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL, target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL, read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT NULL, spec TEXT NOT NULL, " COLUMN_RELABELLED_HERE
+        ", " COLUMN_FS_GROUP ", " COLUMN_DISK_GID
+        ") STRICT;CREATE INDEX holder_volume ON holder (volume);CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL, target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT NULL, duration_usec INTEGER NOT NULL) STRICT;CREATE INDEX history_volume ON history (volume, seq);CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;PRAGMA user_version=3;";
 
-static const char from_version_1[] = "ALTER TABLE volume ADD COLUMN " COLUMN_LABEL_CONTEXT ";"
-                                     "ALTER TABLE volume ADD COLUMN " COLUMN_GENERATION ";"
-                                     "ALTER TABLE volume ADD COLUMN " COLUMN_OWNERSHIP_STATE ";"
-                                     "ALTER TABLE volume ADD COLUMN " COLUMN_GID ";"
-                                     "ALTER TABLE volume ADD COLUMN " COLUMN_MOUNT_OPTIONS ";"
-                                     "ALTER TABLE volume ADD COLUMN " COLUMN_MOUNTED_HERE ";"
-                                     "ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_HERE ";"
-                                     "PRAGMA user_version=2;";
+static const char from_version_1[] =
+        "ALTER TABLE volume ADD COLUMN " COLUMN_LABEL_CONTEXT ";ALTER TABLE volume ADD COLUMN " COLUMN_GENERATION
+        ";ALTER TABLE volume ADD COLUMN " COLUMN_OWNERSHIP_STATE ";ALTER TABLE volume ADD COLUMN " COLUMN_GID
+        ";ALTER TABLE volume ADD COLUMN " COLUMN_MOUNT_OPTIONS ";ALTER TABLE volume ADD COLUMN " COLUMN_MOUNTED_HERE
+        ";ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_HERE ";PRAGMA user_version=2;";
 
-static const char from_version_2[] = "ALTER TABLE holder ADD COLUMN " COLUMN_FS_GROUP ";"
-                                     "ALTER TABLE holder ADD COLUMN " COLUMN_DISK_GID ";"
-                                     "PRAGMA user_version=3;";
+static const char from_version_2[] = "ALTER TABLE holder ADD COLUMN " COLUMN_FS_GROUP
+                                     ";ALTER TABLE holder ADD COLUMN " COLUMN_DISK_GID ";PRAGMA user_version=3;";
 
 int store_errno(int rc) {
         switch (rc & 0xff) {
@@ -136,8 +113,9 @@ static int execute_in_transaction(sqlite3 *db, const char *sql) {
 static int prepare_database(Store *s) {
         int version = 0, tables = 0, r;
 
-        r = execute(s->db, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-                           "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;");
+        r = execute(
+                s->db,
+                "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;");
         if (r >= 0)
                 r = execute(s->db, "BEGIN IMMEDIATE; COMMIT");
         if (r >= 0)

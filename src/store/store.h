@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/volume.h"
+#include "model/volume.h"
 
 /* What survives: volumes, holders and history in one SQLite file. Changes collect in a transaction until
  * store_commit(), which returns when they are on disk. After an error the store is failed: it takes and commits

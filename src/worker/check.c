@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/context.h"
+#include "model/context.h"
 #include "label/selinux.h"
 #include "worker/check.h"
 
@@ -16,8 +16,7 @@ int check_context(const Settings *settings, const char *context, char **ret, Fai
         if (!strv_contains(settings->label_types, type))
                 return failure_set(
                         f, FAILURE_TYPE_NOT_ALLOWED,
-                        "Type %s is not one that volumes may be labelled with; an administrator can add it to "
-                        "LabelTypes= of [Worker].",
+                        "Type %s is not one that volumes may be labelled with; an administrator can add it to LabelTypes= of [Worker].",
                         type);
         return selinux_check_context(canonical, ret, f);
 }

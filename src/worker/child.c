@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "basic/log.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "worker/child.h"
 #include "worker/staged.h"
 #include "worker/verbs.h"
@@ -57,8 +57,7 @@ int child_check_propagation(const Child *c, Failure *f) {
                 return 0;
         return failure_set(
                 f, FAILURE_NOT_PROPAGATING,
-                "selvol-worker runs in a mount namespace of its own, so its mounts would never reach the host: "
-                "remove the option of its unit that creates one (ProtectSystem=, PrivateTmp=, and the like).");
+                "selvol-worker runs in a mount namespace of its own, so its mounts would never reach the host: remove the option of its unit that creates one (ProtectSystem=, PrivateTmp=, and the like).");
 }
 
 bool child_peer_is_gone(void *userdata) {

@@ -4,8 +4,8 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
-#include "core/observed.h"
-#include "core/settings.h"
+#include "model/observed.h"
+#include "model/settings.h"
 
 /* A process that serves one connection of selvold's, which is one job. It may block for as long as a volume's server
  * likes: its parent ends it when the peer hangs up. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <limits.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "worker/marshal.h"
 
 /* Of an issue's path and text, escaped. */

@@ -3,11 +3,11 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/observed.h"
+#include "model/observed.h"
 #include "label/tree.h"
 #include "worker/mounted.h"
 
-/* The types of core/worker-protocol.h, in the worker's direction. Strings that are not UTF-8, which D-Bus can't
+/* The types of wire/protocol.h, in the worker's direction. Strings that are not UTF-8, which D-Bus can't
  * carry, are escaped. All return 0 or a negative errno. */
 
 int marshal_node(sd_bus_message *m, const Node *node) _warn_unused_;

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/request.h"
+#include "model/request.h"
 
 /* What the verbs Mount and Stage are called with. */
 typedef struct MountCall {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/observed.h"
-#include "core/volume-record.h"
+#include "model/observed.h"
+#include "model/volume-record.h"
 
 /* What there is to tell of a volume that is mounted. */
 typedef struct Mounted {

@@ -292,9 +292,8 @@ static int load_settings(Server *s) {
         if (r < 0)
                 return log_error_errno(r, "Reading the mount table failed: %m");
         if (r == 0)
-                log_error("This mount namespace is a slave of the host's: mounts made here would never be seen "
-                          "there, so "
-                          "none will be made.");
+                log_error(
+                        "This mount namespace is a slave of the host's: mounts made here would never be seen there, so none will be made.");
 
         settings_done(&s->settings);
         s->settings = settings;

@@ -5,7 +5,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "core/settings.h"
+#include "model/settings.h"
 
 /* Accepts connections, forks a child for each, and ends the child when the peer hangs up. Touches no volume itself,
  * so that none can block it. */

@@ -26,10 +26,10 @@ int subject_clone(const Target *target, CloneMode mode, Clone *ret, Failure *f) 
         path = string_escape(target->path, 200);
         if (!path)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_NOT_SUPPORTED,
-                           "What is mounted at '%s' is unbindable, so no private copy can be made to work on: see "
-                           "mount(8), --make-unbindable.",
-                           path);
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "What is mounted at '%s' is unbindable, so no private copy can be made to work on: see mount(8), --make-unbindable.",
+                path);
 }
 
 /* Where the file system is mounted for others, beneath none of the roots; NULL if nowhere. */
@@ -110,10 +110,10 @@ int subject_check(const Child *child, const Subject *s, Failure *f) {
                 escaped = string_escape(fs_type, 200);
                 if (!escaped)
                         return -ENOMEM;
-                return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
-                                   "The files are on a file system of type '%s', which is not one that volumes may "
-                                   "have; an administrator can add a section [FileSystem %s].",
-                                   escaped, escaped);
+                return failure_set(
+                        f, FAILURE_TYPE_NOT_ALLOWED,
+                        "The files are on a file system of type '%s', which is not one that volumes may have; an administrator can add a section [FileSystem %s].",
+                        escaped, escaped);
         }
         r = host_uses_file_system(child->settings, s->root);
         if (r <= 0)
@@ -127,8 +127,7 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
                 return 0;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "The volume is mounted with defcontext= or rootcontext=, so files show labels that are not "
-                "on disk: mount it without.");
+                "The volume is mounted with defcontext= or rootcontext=, so files show labels that are not on disk: mount it without.");
 }
 
 int subject_check_elsewhere(const Child *child, const Subject *s, Failure *f) {
@@ -141,11 +140,10 @@ int subject_check_elsewhere(const Child *child, const Subject *s, Failure *f) {
         escaped = string_escape(target, 200);
         if (!escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
-                           "The file system is mounted at '%s' as well, outside of TargetRoots=, so it may be the "
-                           "host's: unmount it there, or let an administrator add a directory above to "
-                           "TargetRoots= of [Worker].",
-                           escaped);
+        return failure_set(
+                f, FAILURE_PATH_NOT_ALLOWED,
+                "The file system is mounted at '%s' as well, outside of TargetRoots=, so it may be the host's: unmount it there, or let an administrator add a directory above to TargetRoots= of [Worker].",
+                escaped);
 }
 
 int subject_open(const Child *child, const char *target, uint64_t mount_id, CloneMode mode, Subject *ret,

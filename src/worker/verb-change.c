@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "label/record-xattr.h"
 #include "label/selinux.h"
 #include "worker/check.h"
@@ -46,10 +46,10 @@ static int fail_hidden(Failure *f, const MountFact *fact) {
 
         if (!context)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_NOT_SUPPORTED,
-                           "The volume is mounted with context %s, which hides the labels of its files: they can be "
-                           "changed only when it is mounted without.",
-                           context);
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "The volume is mounted with context %s, which hides the labels of its files: they can be changed only when it is mounted without.",
+                context);
 }
 
 static int check_labels(const Subject *s, Failure *f) {
@@ -73,11 +73,11 @@ static int check_labels(const Subject *s, Failure *f) {
 static int check_group(const ChangeCall *c, const Subject *s, Failure *f) {
         if ((c->ownership.gid != c->disk_gid) == s->outcome.idmapped)
                 return 0;
-        return failure_set(f, FAILURE_NOT_SUPPORTED,
-                           s->outcome.idmapped
-                                   ? "The mount is idmapped, so it is not known which group files would "
-                                     "have on disk: unmount it first."
-                                   : "The mount is not idmapped, so files have the group that they show.");
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                s->outcome.idmapped
+                        ? "The mount is idmapped, so it is not known which group files would have on disk: unmount it first."
+                        : "The mount is not idmapped, so files have the group that they show.");
 }
 
 /* Before anything is touched; and the host's own files stay as they are, whatever they have been mounted as, and

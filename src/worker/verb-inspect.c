@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "label/selinux.h"
 #include "mount/stage.h"
 #include "worker/marshal.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "basic/log.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "mount/idmap.h"
 #include "worker/staged.h"
 #include "worker/verbs.h"

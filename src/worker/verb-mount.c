@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "worker/marshal.h"
 #include "worker/staged.h"
 #include "worker/verbs.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <sys/sysmacros.h>
 
-#include "core/request.h"
-#include "core/worker-protocol.h"
+#include "model/request.h"
+#include "wire/protocol.h"
 #include "label/selinux.h"
 #include "mount/mount-table.h"
 #include "mount/source.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "mount/unmount.h"
 #include "worker/verbs.h"
 

@@ -3,7 +3,7 @@
 #include <sys/epoll.h>
 
 #include "basic/log.h"
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "label/selinux.h"
 #include "mount/mount-table.h"
 #include "worker/marshal.h"

@@ -5,7 +5,7 @@
 
 #include "worker/child.h"
 
-/* The methods of core/worker-protocol.h, as sd-bus calls them; userdata is the Child. */
+/* The methods of wire/protocol.h, as sd-bus calls them; userdata is the Child. */
 
 int verb_observe(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int verb_mount(sd_bus_message *m, void *userdata, sd_bus_error *error);

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "worker/marshal.h"
 #include "worker/walk.h"
 

@@ -42,9 +42,9 @@
 
 #include <systemd/sd-bus.h>
 
-#include "core/ownership.h"
-#include "core/volume-record.h"
-#include "core/worker-protocol.h"
+#include "model/ownership.h"
+#include "model/volume-record.h"
+#include "wire/protocol.h"
 
 enum { CONNECTIONS_MAX = 64, LOOK_INTERVAL_USEC = 50000 };
 

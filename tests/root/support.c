@@ -16,7 +16,7 @@
 
 #include <glib/gstdio.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/worker-client.h"
 #include "mount/loop.h"
 #include "mount/mount-table.h"

@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <systemd/sd-bus.h>
 
-#include "core/observed.h"
+#include "model/observed.h"
 #include "daemon/worker-client.h"
 
 /* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, a worker,

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "support.h"
 
 /* The worker's processes: what is left when one is killed, who may connect, how it stops. */

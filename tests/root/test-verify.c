@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "volumes.h"
 
 /* Verifying: how much is looked at, and that nothing else is. */

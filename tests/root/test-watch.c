@@ -3,7 +3,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/worker-client.h"
 #include "mount/mount-table.h"
 #include "support.h"

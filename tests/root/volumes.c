@@ -9,7 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "volumes.h"
 
 TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long flags) {

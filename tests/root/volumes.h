@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/volume-record.h"
+#include "model/volume-record.h"
 #include "support.h"
 
 /* Volumes with files in them, their labels and their record, as they are on disk: SELinux is off, so these are plain

@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "core/plan.h"
+#include "plan/plan.h"
 #include "table.h"
 
 /* What the tests of core share: a node, the shipped configuration, checks of failures. */

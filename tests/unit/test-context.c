@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/context.h"
+#include "model/context.h"
 #include "support.h"
 
 static void assert_form(const Row *row, int r, const char *form, const Failure *f) {

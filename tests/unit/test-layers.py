@@ -11,13 +11,17 @@ import sys
 # Folder: what it may include of our own. A folder may always include itself.
 MAY_USE = {
     "basic": set(),
-    "core": {"basic"},
-    "label": {"core", "basic"},
-    "mount": {"core", "basic"},
-    "store": {"core", "basic"},
-    "daemon": {"store", "core", "basic"},
-    "worker": {"label", "mount", "core", "basic"},
-    "ctl": {"core", "basic"},
+    "model": {"basic"},
+    "plan": {"model", "basic"},
+    "wire": {"model", "basic"},
+    "tree": {"model", "basic"},
+    "label": {"tree", "model", "basic"},
+    "mount": {"model", "basic"},
+    "store": {"model", "basic"},
+    "state": {"store", "wire", "plan", "model", "basic"},
+    "daemon": {"state", "store", "wire", "plan", "model", "basic"},
+    "worker": {"label", "tree", "mount", "wire", "plan", "model", "basic"},
+    "ctl": {"wire", "model", "basic"},
 }
 
 # Header of a library: the folders that may include it. The first that matches counts.
@@ -30,14 +34,15 @@ LIBRARIES = [
     (r"libeconf.*\.h", {"basic"}),
     (r"libsmartcols(/.*|\.h)", {"ctl"}),
     (r"microhttpd\.h", {"daemon"}),
-    (r"ut(hash|list|array|string)\.h", {"core", "daemon", "store"}),
+    (r"ut(hash|list|array|string)\.h", {"model", "plan", "daemon", "state", "store"}),
     (r"glib.*|gio/.*", set()),
 ]
 
-# The core decides; it neither looks at the system nor at the clock.
+# What is talked about and what is decided is pure: it neither looks at the system nor at the clock.
 # <sys/stat.h> is there for the bits of a mode, not for its functions.
-CORE_HEADERS = {"fcntl.h", "unistd.h", "dirent.h", "sys/socket.h", "sys/mount.h", "sys/xattr.h"}
-CORE_CALLS = {"time", "clock_gettime", "gettimeofday", "open", "openat", "fopen", "getenv", "stat", "lstat", "fstat",
+PURE = {"model", "plan"}
+PURE_HEADERS = {"fcntl.h", "unistd.h", "dirent.h", "sys/socket.h", "sys/mount.h", "sys/xattr.h"}
+PURE_CALLS = {"time", "clock_gettime", "gettimeofday", "open", "openat", "fopen", "getenv", "stat", "lstat", "fstat",
               "fstatat", "statx", "chmod", "fchmod", "fchmodat", "mkdir", "mkdirat", "mknod", "mkfifo", "umask",
               "utimensat", "futimens"}
 
@@ -70,19 +75,19 @@ def judge(name, text):
                 if folder not in allowed:
                     wrong.append(f"{name}: <{header}> belongs to {', '.join(sorted(allowed)) or 'the tests'}")
                 break
-        if folder == "core" and header in CORE_HEADERS:
-            wrong.append(f"{name}: core must not include <{header}>")
+        if folder in PURE and header in PURE_HEADERS:
+            wrong.append(f"{name}: {folder} must not include <{header}>")
 
-    if folder == "core":
+    if folder in PURE:
         for call in re.findall(r"(?<![\w.>])(\w+)\s*\(", without_comments_and_strings(text)):
-            if call in CORE_CALLS:
-                wrong.append(f"{name}: core must not call {call}()")
+            if call in PURE_CALLS:
+                wrong.append(f"{name}: {folder} must not call {call}()")
     return wrong
 
 
 # File, text, whether something is wrong with it.
 SELF_TEST = [
-    ("daemon/a.c", '#include "store/store.h"\n#include "core/plan.h"\n#include <systemd/sd-bus.h>', False),
+    ("daemon/a.c", '#include "store/store.h"\n#include "plan/plan.h"\n#include <systemd/sd-bus.h>', False),
     ("daemon/a.c", '#include "label/tree.h"', True),
     ("daemon/a.c", '#include "worker/child.h"', True),
     ("worker/a.c", '#include "mount/stage.h"\n#include "label/tree.h"', False),
@@ -91,14 +96,14 @@ SELF_TEST = [
     ("ctl/a.c", '#include "daemon/job.h"', True),
     ("label/a.c", '#include "mount/stage.h"', True),
     ("store/a.c", '#include "daemon/job.h"', True),
-    ("core/a.c", '#include "store/store.h"', True),
-    ("core/a.c", '  #  include "daemon/job.h"', True),
-    ("basic/a.c", '#include "core/plan.h"', True),
-    ("core/a.c", '#include "plan.h"', True),
-    ("core/a.c", '#include "../store/store.h"', True),
-    ("core/a.c", "#include <utlist.h>", False),
+    ("model/a.c", '#include "store/store.h"', True),
+    ("model/a.c", '  #  include "daemon/job.h"', True),
+    ("basic/a.c", '#include "plan/plan.h"', True),
+    ("model/a.c", '#include "plan.h"', True),
+    ("model/a.c", '#include "../store/store.h"', True),
+    ("model/a.c", "#include <utlist.h>", False),
     ("label/a.c", "#include <uthash.h>", True),
-    ("core/a.c", "#include <systemd/sd-bus.h>", True),
+    ("model/a.c", "#include <systemd/sd-bus.h>", True),
     ("basic/a.c", "#include <systemd/sd-bus.h>", True),
     ("basic/a.c", "#include <systemd/sd-journal.h>", False),
     ("daemon/a.c", "#include <systemd/sd-journal.h>", True),
@@ -107,18 +112,18 @@ SELF_TEST = [
     ("label/a.c", "#include <libmount/libmount.h>", True),
     ("mount/a.c", "#include <libmount.h>", False),
     ("daemon/a.c", "#include <sqlite3.h>", True),
-    ("core/a.c", "#include <libeconf.h>", True),
+    ("model/a.c", "#include <libeconf.h>", True),
     ("daemon/a.c", "#include <libsmartcols/libsmartcols.h>", True),
     ("daemon/a.c", "#include <glib.h>", True),
-    ("core/a.c", "#include <fcntl.h>", True),
-    ("core/a.c", "#include <sys/stat.h>\nbool f(mode_t m) { return S_ISDIR(m) && (m & S_ISGID); }", False),
-    ("core/a.c", "#include <sys/stat.h>\nint f(int fd, struct stat *st) { return fstat(fd, st); }", True),
+    ("model/a.c", "#include <fcntl.h>", True),
+    ("model/a.c", "#include <sys/stat.h>\nbool f(mode_t m) { return S_ISDIR(m) && (m & S_ISGID); }", False),
+    ("model/a.c", "#include <sys/stat.h>\nint f(int fd, struct stat *st) { return fstat(fd, st); }", True),
     ("label/a.c", "#include <fcntl.h>", False),
-    ("core/a.c", "int f(void) { return time(NULL); }", True),
-    ("core/a.c", "x = clock_gettime (CLOCK_MONOTONIC, &t);", True),
-    ("core/a.c", "fd = open(path, 0);", True),
-    ("core/a.c", "stream = open_memstream(&text, &size); strftime(b, 64, f, &tm); /* time() */", False),
-    ("core/a.c", 'failure_set(f, "call open(path) at a time(1)");', False),
+    ("model/a.c", "int f(void) { return time(NULL); }", True),
+    ("model/a.c", "x = clock_gettime (CLOCK_MONOTONIC, &t);", True),
+    ("model/a.c", "fd = open(path, 0);", True),
+    ("model/a.c", "stream = open_memstream(&text, &size); strftime(b, 64, f, &tm); /* time() */", False),
+    ("model/a.c", 'failure_set(f, "call open(path) at a time(1)");', False),
     ("elsewhere/a.c", "", True),
 ]
 

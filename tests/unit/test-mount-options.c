@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/mount-options.h"
+#include "model/mount-options.h"
 #include "support.h"
 
 /* One row: options separated by ';', as commas are part of what is tested. */

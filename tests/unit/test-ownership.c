@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/ownership.h"
+#include "model/ownership.h"
 #include "support.h"
 
 /* What a group asks of files, and whether they have to be looked at: what is skipped or mapped must be known to be

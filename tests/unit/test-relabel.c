@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/relabel.h"
+#include "plan/relabel.h"
 #include "support.h"
 
 /* Whether files have to be relabelled: what is skipped must be known to be right. */

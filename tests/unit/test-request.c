@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/request.h"
-#include "core/context.h"
+#include "model/request.h"
+#include "model/context.h"
 #include "support.h"
 
 #define TARGET "/var/lib/kubelet/pods/1/volumes/v/mount"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/settings.h"
+#include "model/settings.h"
 #include "support.h"
 
 /* Drop-ins that are wrong: the message names section, key and value. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/volume-record.h"
+#include "model/volume-record.h"
 #include "label/record-xattr.h"
 #include "support.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/volume.h"
+#include "model/volume.h"
 #include "support.h"
 
 static Holder *make_holder(const char *name, const char *target, bool read_only) {

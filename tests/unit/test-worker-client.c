@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-#include "core/worker-protocol.h"
+#include "wire/protocol.h"
 #include "daemon/worker-client.h"
 #include "worker/marshal.h"
 

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 
 #include "basic/path-util.h"
-#include "core/context.h"
-#include "core/request.h"
+#include "model/context.h"
+#include "model/request.h"
 
 static const char *const access_mode_table[ACCESS_MODES] = {
         [ACCESS_INLINE] = "",
@@ -83,10 +83,10 @@ int target_validate(const char *target, const Settings *settings, Failure *f) {
         escaped = string_escape(target, 200);
         if (!roots || !escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
-                           "Target '%s' is beneath none of the allowed roots (%s); an administrator can add one to "
-                           "TargetRoots= of [Worker].",
-                           escaped, isempty(roots) ? "none is configured" : roots);
+        return failure_set(
+                f, FAILURE_PATH_NOT_ALLOWED,
+                "Target '%s' is beneath none of the allowed roots (%s); an administrator can add one to TargetRoots= of [Worker].",
+                escaped, isempty(roots) ? "none is configured" : roots);
 }
 
 /* Names for people and tables: printable, UTF-8, of limited length. */
@@ -163,9 +163,9 @@ static int context_validate(Request *q, Failure *f) {
         }
         if (q->context) {
                 if (q->user || q->role || q->type || q->level)
-                        return failure_set(f, FAILURE_INVALID_OPTION,
-                                           "Pass either SELinuxContext or SELinuxUser, SELinuxRole, SELinuxType and "
-                                           "SELinuxLevel.");
+                        return failure_set(
+                                f, FAILURE_INVALID_OPTION,
+                                "Pass either SELinuxContext or SELinuxUser, SELinuxRole, SELinuxType and SELinuxLevel.");
                 r = context_canonicalize(q->context, &canonical, f);
                 if (r != 0)
                         return r;

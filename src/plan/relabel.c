@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/relabel.h"
+#include "plan/relabel.h"
 
 static const char *const relabel_reason_table[RELABEL_REASONS] = {
         [RELABEL_REASON_COMPLETE] = "complete",         [RELABEL_REASON_FORCED] = "forced",

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/settings.h"
+#include "model/settings.h"
 
 /* The caller's mount options, sorted out. */
 typedef struct MountOptions {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/plan.h"
+#include "plan/plan.h"
 
 /* What plan.c, plan-conflict.c and plan-relabel.c share. */
 

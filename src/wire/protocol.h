@@ -5,7 +5,7 @@
  * one job, served by one child. Hanging up (or shutdown(2) of the writing half) makes the parent end the child; the
  * connection's end of file then says that the child is gone and that nothing it staged is left.
  *
- * Errors are org.selvol1.Error.KIND, see core/failure.h. The worker checks every request against its own reading of
+ * Errors are org.selvol1.Error.KIND, see model/failure.h. The worker checks every request against its own reading of
  * the configuration, whatever selvold has checked before. */
 
 #define WORKER_SOCKET    "/run/selvol/worker"
@@ -47,7 +47,7 @@
 #define OUTCOME_FIELDS    "suubt"
 #define OUTCOME_SIGNATURE "(" MOUNT_FACT_SIGNATURE OUTCOME_FIELDS ")"
 
-/* (found, text): what the root carries, core/volume-record.h; the text is there only if it is UTF-8 */
+/* (found, text): what the root carries, model/volume-record.h; the text is there only if it is UTF-8 */
 #define VOLUME_RECORD_SIGNATURE "(ss)"
 
 /* Stage: the first half of Mount. The connection keeps the mount, which nobody else sees, until Publish; it is gone

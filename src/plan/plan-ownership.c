@@ -3,8 +3,8 @@
 #include <utlist.h>
 
 #include "basic/path-util.h"
-#include "core/mount-options.h"
-#include "core/plan-internal.h"
+#include "model/mount-options.h"
+#include "plan/plan-internal.h"
 
 /* The request knows best, then the driver's section, then the volume type's; kubelet's default is the last word. */
 static FSGroupPolicy find_policy(const PlanInput *in) {
@@ -84,10 +84,10 @@ static int group_failure(const char *volume, const Plan *p, Failure *f) {
                          : strdup_printf("for group %" PRIu32 ", but is for another one", p->fs_group);
         if (!who || !more || !wanted)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_GROUP_CONFLICT,
-                           "Volume %s is wanted %s, %s%s: its files can't be both. Unmount it there first, or "
-                           "ask for the same group.",
-                           volume, wanted, who, more);
+        return failure_set(
+                f, FAILURE_GROUP_CONFLICT,
+                "Volume %s is wanted %s, %s%s: its files can't be both. Unmount it there first, or ask for the same group.",
+                volume, wanted, who, more);
 }
 
 static int add_holder(Plan *p, const Volume *v, const Holder *h) {
@@ -191,10 +191,10 @@ static int find_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
                 return r < 0 ? r : group_failure(v->id, p, f);
         }
         if (reader)
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "Volume %s can't be given to a group: it is mounted read-only only. Unmount it "
-                                   "first, or mount it read-write, too.",
-                                   v->id);
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        "Volume %s can't be given to a group: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
+                        v->id);
         return v->holders ? failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted: try again.", v->id)
                           : 0;
 }

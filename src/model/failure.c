@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdarg.h>
 
-#include "core/failure.h"
+#include "model/failure.h"
 
 static const char *const failure_kind_table[FAILURE_KINDS] = {
         [FAILURE_NONE] = "None",

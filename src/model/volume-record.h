@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "basic/gid-util.h"
-#include "core/failure.h"
+#include "model/failure.h"
 
 /* What is known of the labels on a volume's disk. The store remembers it, and the volume carries a copy of its own in
  * the xattr VOLUME_RECORD_XATTR of its root, so that a volume that moves to another node brings its own truth. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/path-util.h"
 #include "basic/time-util.h"
-#include "core/context.h"
-#include "core/settings.h"
+#include "model/context.h"
+#include "model/settings.h"
 
 enum { JOB_TIMEOUT_SEC_DEFAULT = 20 };
 

@@ -6,8 +6,8 @@
 
 #include <uthash.h>
 
-#include "core/request.h"
-#include "core/volume-record.h"
+#include "model/request.h"
+#include "model/volume-record.h"
 
 /* What selvol remembers: volumes and who holds them. The store makes it durable, the daemon keeps it in memory. */
 

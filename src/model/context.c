@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdint.h>
 
-#include "core/context.h"
+#include "model/context.h"
 
 enum { SENSITIVITIES = 16, CATEGORIES = 1024 };
 
@@ -210,8 +210,7 @@ static int parts_canonicalize(const char *context, char *parts[static CONTEXT_PA
                                 return -ENOMEM;
                         return failure_set(
                                 f, FAILURE_INVALID_CONTEXT,
-                                "Context '%s' is malformed: its %s is missing or has characters other than "
-                                "letters, digits, '_', '.' and '-'; write user:role:type:level.",
+                                "Context '%s' is malformed: its %s is missing or has characters other than letters, digits, '_', '.' and '-'; write user:role:type:level.",
                                 escaped, names[i]);
                 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/observed.h"
-#include "core/ownership.h"
-#include "core/volume.h"
+#include "model/observed.h"
+#include "model/ownership.h"
+#include "model/volume.h"
 
 /* The decision: how a volume gets its label. The only place where one is taken. */
 

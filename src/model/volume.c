@@ -3,7 +3,7 @@
 #include <utlist.h>
 
 #include "basic/path-util.h"
-#include "core/volume.h"
+#include "model/volume.h"
 
 static const char *const strategy_table[STRATEGIES] = {
         [STRATEGY_NONE] = "none",

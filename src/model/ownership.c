@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/ownership.h"
+#include "model/ownership.h"
 
 enum { MODE_READ_WRITE = 0660, MODE_READ_ONLY = 0440, MODE_SEARCH = 0110 };
 
@@ -39,18 +39,15 @@ static const char *const reason_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_TYPE_NOT_MANAGED] = "Groups of this volume type are never changed.",
         [OWNERSHIP_POLICY_NONE] = "FSGroupPolicy None: the group is the driver's business.",
         [OWNERSHIP_READ_ONLY] = "The volume is read-only: its group is not changed.",
-        [OWNERSHIP_NO_FS_TYPE] = "FSGroupPolicy ReadWriteOnceWithFSType, and the file system is not known to be a "
-                                 "disk of the volume's "
-                                 "own: the group is not changed. Pass FSGroupPolicy=File if it is to be.",
+        [OWNERSHIP_NO_FS_TYPE] =
+                "FSGroupPolicy ReadWriteOnceWithFSType, and the file system is not known to be a disk of the volume's own: the group is not changed. Pass FSGroupPolicy=File if it is to be.",
         [OWNERSHIP_ACCESS_MODE] =
-                "FSGroupPolicy ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not "
-                "changed.",
+                "FSGroupPolicy ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not changed.",
         [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy Mount: the file system is mounted for the group.",
         [OWNERSHIP_COMPLETE] = "All files have the group already: the record says so, and the root agrees.",
         [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",
-        [OWNERSHIP_MODES_DIFFER] = "All files have another group, and the mount shows the wanted one in its place; "
-                                   "some kept it out, so all "
-                                   "were looked at first.",
+        [OWNERSHIP_MODES_DIFFER] =
+                "All files have another group, and the mount shows the wanted one in its place; some kept it out, so all were looked at first.",
         [OWNERSHIP_FORCED] = "All files are looked at, as asked for.",
         [OWNERSHIP_GATE_DISABLED] = "The gate SkipFSGroupChange is off: all files are looked at.",
         [OWNERSHIP_POLICY_ALWAYS] = "FSGroupChangePolicy Always: all files are looked at.",
@@ -61,11 +58,9 @@ static const char *const reason_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_FILES_DIFFER] = "Files have another group than the record says: all are looked at.",
         [OWNERSHIP_REQUESTED] = "All files are given to the group, as asked for.",
         [OWNERSHIP_USER_NAMESPACE] =
-                "The files have another group, and the runtime is going to idmap the mount for a user namespace, "
-                "which can be done once: all files are given to the group.",
+                "The files have another group, and the runtime is going to idmap the mount for a user namespace, which can be done once: all files are given to the group.",
         [OWNERSHIP_MOUNTED] =
-                "The files have another group, and what is mounted already can't be idmapped: all are given to the "
-                "group.",
+                "The files have another group, and what is mounted already can't be idmapped: all are given to the group.",
         [OWNERSHIP_NO_IDMAP] =
                 "The files have another group, and the mount can't be idmapped: all are given to the group.",
 };

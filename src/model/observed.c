@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/observed.h"
+#include "model/observed.h"
 
 void node_done(Node *n) {
         free(n->file_context);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/failure.h"
+#include "model/failure.h"
 
 /* What the worker saw: of the node, of a source, of a mount. Facts, no decisions. */
 

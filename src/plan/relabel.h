@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/volume-record.h"
+#include "model/volume-record.h"
 
 /* Whether the files of a volume have to be relabelled, and how. The words are part of the API. */
 typedef enum RelabelReason {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
-#include "core/context.h"
-#include "core/plan-internal.h"
+#include "model/context.h"
+#include "plan/plan-internal.h"
 
 static const Node node_unseen = { .selinux = true };
 static const Observed nothing_observed = { 0 };
@@ -16,11 +16,8 @@ static int check_managed(const PlanInput *in, Failure *f) {
         why = p.reason == REASON_SELINUX_DISABLED ? "SELinux is off on this node, and files can't be labelled."
               : streq(in->request->volume_type, "hostPath") ? "A hostPath is the host's own, and is never relabelled."
               : p.reason == REASON_TYPE_NOT_MANAGED
-                      ? "Labels of its volume type are never managed; an administrator can set Managed=always for "
-                        "the "
-                        "type or the driver."
-                      : "Several pods may use it, also on other nodes, and they would lose its files; an "
-                        "administrator can set Managed=always for the type or the driver.";
+                      ? "Labels of its volume type are never managed; an administrator can set Managed=always for the type or the driver."
+                      : "Several pods may use it, also on other nodes, and they would lose its files; an administrator can set Managed=always for the type or the driver.";
         return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabelled: %s", in->request->volume, why);
 }
 
@@ -42,10 +39,10 @@ static int find_context(const ChangeInput *in, char **ret, Failure *f) {
         if (!level)
                 return -ENOMEM;
         if (isempty(level) && in->node && in->node->mls)
-                return failure_set(f, FAILURE_LEVEL_REQUIRED,
-                                   "Context %s has no level: add one, for example s0:c10,c20. Categories are never "
-                                   "invented.",
-                                   context);
+                return failure_set(
+                        f, FAILURE_LEVEL_REQUIRED,
+                        "Context %s has no level: add one, for example s0:c10,c20. Categories are never invented.",
+                        context);
         *ret = TAKE_PTR(context);
         return 0;
 }
@@ -67,9 +64,7 @@ static int context_mounted_failure(const Volume *v, const Plan *p, Failure *f) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "Volume %s can't be relabelled: it is mounted with context %s, which all files show instead "
-                "of their labels, and is %s. Unmount it first; to use it with another context MountVolume "
-                "with policy OnVolumeMount needs no relabel.",
+                "Volume %s can't be relabelled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first; to use it with another context MountVolume with policy OnVolumeMount needs no relabel.",
                 v->id, c->context, who);
 }
 
@@ -81,8 +76,7 @@ int plan_check_mountable(const Settings *settings, const Volume *v, Failure *f) 
         if (isempty(v->source))
                 why = "its source is not known";
         else if (!v->mounted_here)
-                why = "somebody else mounted it the last time, so that it is not known which part of its source it "
-                      "is";
+                why = "somebody else mounted it the last time, so that it is not known which part of its source it is";
         else if (!fs || fs->source == SOURCE_NONE)
                 why = "its file system is there only while it is mounted";
         return why ? failure_set(
@@ -105,8 +99,7 @@ static int find_mount(const PlanInput *in, const Volume *v, const Holder **ret, 
         if (reader && !mount)
                 return failure_set(
                         f, FAILURE_NOT_SUPPORTED,
-                        "Volume %s can't be relabelled: it is mounted read-only only. Unmount it first, or "
-                        "mount it read-write, too.",
+                        "Volume %s can't be relabelled: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
                         v->id);
         if (v->holders && !mount)
                 return failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted: try again.", v->id);

@@ -2,8 +2,8 @@
 #include <utlist.h>
 
 #include "basic/time-util.h"
-#include "core/context.h"
-#include "core/plan-internal.h"
+#include "model/context.h"
+#include "plan/plan-internal.h"
 
 /* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
 enum { RELABEL_ENTRIES_PER_SEC = 150000 };
@@ -53,10 +53,10 @@ int plan_check_label_type(const Settings *settings, const char *context, Failure
                 return -ENOMEM;
         if (strv_contains(settings->label_types, type))
                 return 0;
-        return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
-                           "Type %s is not one that volumes may be labelled with; an administrator can add it to "
-                           "LabelTypes= of [Worker].",
-                           type);
+        return failure_set(
+                f, FAILURE_TYPE_NOT_ALLOWED,
+                "Type %s is not one that volumes may be labelled with; an administrator can add it to LabelTypes= of [Worker].",
+                type);
 }
 
 int plan_wanted_context(const Node *node, const Settings *settings, const Request *q, char **ret, Failure *f) {
@@ -70,9 +70,9 @@ int plan_wanted_context(const Node *node, const Settings *settings, const Reques
         else if (!q->level && node->mls)
                 context = strdup("");
         else if (!node->file_context)
-                return failure_set(f, FAILURE_INVALID_CONTEXT,
-                                   "The loaded policy names no context for container files (contexts/lxc_contexts): "
-                                   "load a policy with container types, or pass a full SELinuxContext.");
+                return failure_set(
+                        f, FAILURE_INVALID_CONTEXT,
+                        "The loaded policy names no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full SELinuxContext.");
         else {
                 r = context_complete(node->file_context, q->user, q->level, &context, f);
                 if (r != 0)
@@ -210,9 +210,9 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
         else if (policy == RELABEL_ALWAYS)
                 decide_plain(in, p, REASON_POLICY_ALWAYS);
         else if (isempty(p->context))
-                return failure_set(f, FAILURE_LEVEL_REQUIRED,
-                                   "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example "
-                                   "s0:c10,c20, or a full SELinuxContext. Categories are never invented.");
+                return failure_set(
+                        f, FAILURE_LEVEL_REQUIRED,
+                        "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example s0:c10,c20, or a full SELinuxContext. Categories are never invented.");
         else if (!find_traits(in).supports_mount)
                 decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
         else if (!in->settings->gate_mount && q->access_mode != ACCESS_READ_WRITE_ONCE_POD)
@@ -232,9 +232,7 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
                 if (r == 0 && p->strategy == STRATEGY_CONTEXT_MOUNT)
                         return failure_set(
                                 f, FAILURE_CONTEXT_DROPPED,
-                                "Volume %s should be mounted with context %s, but what is mounted at the target "
-                                "has none: the driver, or a libmount that can't see SELinux, dropped the "
-                                "option.",
+                                "Volume %s should be mounted with context %s, but what is mounted at the target has none: the driver, or a libmount that can't see SELinux, dropped the option.",
                                 in->request->volume, p->context);
                 return r;
         }
@@ -245,8 +243,7 @@ static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
         if (!isempty(p->context) && !streq(p->context, mounted))
                 return failure_set(
                         f, FAILURE_LABEL_MISMATCH,
-                        "Volume %s is mounted at the target with context %s, not with %s: unmount it and let it "
-                        "be mounted anew.",
+                        "Volume %s is mounted at the target with context %s, not with %s: unmount it and let it be mounted anew.",
                         in->request->volume, mounted, p->context);
         r = free_and_strdup(&p->context, mounted);
         if (r < 0)
@@ -270,10 +267,10 @@ static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
                                    escaped);
         }
         if (type && !settings_file_system(in->settings, type))
-                return failure_set(f, FAILURE_TYPE_NOT_ALLOWED,
-                                   "File system type %s is not allowed; an administrator can add a section "
-                                   "[FileSystem %s].",
-                                   type, type);
+                return failure_set(
+                        f, FAILURE_TYPE_NOT_ALLOWED,
+                        "File system type %s is not allowed; an administrator can add a section [FileSystem %s].",
+                        type, type);
         if (type && q->fs_type && !streq(type, q->fs_type))
                 return failure_set(f, FAILURE_INCOMPATIBLE, "The source holds %s, but the request says %s.", type,
                                    q->fs_type);
@@ -363,9 +360,9 @@ static int set_text(const PlanInput *in, Plan *p) {
         const char *who = "";
 
         if (p->strategy == STRATEGY_RELABEL && in->request->relabel_by == RELABEL_BY_SERVICE)
-                who = p->relabel_here ? " The service does so before it answers."
-                                      : " The runtime does so, with a context that it chooses: RelabelBy=service "
-                                        "needs the level, too.";
+                who = p->relabel_here
+                              ? " The service does so before it answers."
+                              : " The runtime does so, with a context that it chooses: RelabelBy=service needs the level, too.";
         free(p->text);
         p->text = strdup_printf("%s%s", plan_reason_text(p->reason), who);
         return p->text ? 0 : -ENOMEM;

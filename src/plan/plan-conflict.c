@@ -3,8 +3,8 @@
 #include <utlist.h>
 
 #include "basic/time-util.h"
-#include "core/context.h"
-#include "core/plan-internal.h"
+#include "model/context.h"
+#include "plan/plan-internal.h"
 
 int plan_add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
                       uint64_t since_usec) {
@@ -122,8 +122,7 @@ int plan_conflict_failure(const PlanInput *in, const Plan *p, Failure *f) {
 
         return failure_set(
                 f, FAILURE_CONTEXT_CONFLICT,
-                "Volume %s is wanted %s%s, but is %s %s%s%s%s. Unmount it there first, or ask for the same "
-                "context and policy; the signal ContextReleased tells when it is free.",
+                "Volume %s is wanted %s%s, but is %s %s%s%s%s. Unmount it there first, or ask for the same context and policy; the signal ContextReleased tells when it is free.",
                 in->request->volume,
                 p->strategy == STRATEGY_CONTEXT_MOUNT ? "with context "
                 : p->strategy == STRATEGY_RELABEL     ? "for relabelling to "

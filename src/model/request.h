@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 #include "basic/gid-util.h"
-#include "core/mount-options.h"
-#include "core/settings.h"
+#include "model/mount-options.h"
+#include "model/settings.h"
 
 typedef enum AccessMode {
         ACCESS_INLINE, /* not a persistent volume, or not said */

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 
 #include "basic/string-util.h"
-#include "core/metrics.h"
+#include "state/metrics.h"
 
 enum { LABELS_MAX = 3, BUCKETS_MAX = 14, SERIES_MAX = 512 };
 
@@ -24,10 +24,8 @@ static const struct {
                                       "Requests for which no context could be computed.",
                                       COUNTER,
                                       { "access_mode" } },
-        [METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS] = { "selvol_volume_manager_selinux_volume_context_mismatch_errors_"
-                                                    "total",
-                                                    "Requests refused because the volume is in use with another "
-                                                    "context.",
+        [METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS] = { "selvol_volume_manager_selinux_volume_context_mismatch_errors_total",
+                                                    "Requests refused because the volume is in use with another context.",
                                                     COUNTER,
                                                     { "volume_plugin", "access_mode" } },
         [METRIC_VOLUMES_ADMITTED] = { "selvol_volume_manager_selinux_volumes_admitted_total",

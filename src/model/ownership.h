@@ -3,8 +3,8 @@
 
 #include <sys/stat.h>
 
-#include "core/request.h"
-#include "core/volume-record.h"
+#include "model/request.h"
+#include "model/volume-record.h"
 
 /* fsGroup: a volume's files are given to a group (Kubernetes' pod.spec.securityContext.fsGroup, KEP-695, KEP-1682,
  * KEP-2317). */

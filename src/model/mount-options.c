@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/context.h"
-#include "core/mount-options.h"
+#include "model/context.h"
+#include "model/mount-options.h"
 
 void mount_options_done(MountOptions *o) {
         strv_free(o->options);
@@ -78,9 +78,9 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
                 return bad_option(f, option,
                                   "sets labels: pass the context as SELinuxContext or SELinuxLevel instead.");
         if (!option_is_well_formed(option))
-                return bad_option(f, option,
-                                  "is malformed: pass each option as a string of its own, key or key=value, "
-                                  "without quotes, commas and blanks.");
+                return bad_option(
+                        f, option,
+                        "is malformed: pass each option as a string of its own, key or key=value, without quotes, commas and blanks.");
         if (streq(option, "suid") || streq(option, "dev"))
                 return bad_option(f, option, "is refused: volumes are always mounted nosuid and nodev.");
         if (streq(option, "ro")) {
@@ -140,8 +140,7 @@ int mount_options_check(char *const *options, const Settings *settings, const Fi
                                 return -ENOMEM;
                         return failure_set(
                                 f, FAILURE_INVALID_OPTION,
-                                "Mount option '%s' is not on the list for %s; an administrator can add it to "
-                                "MountOptions= of [FileSystem %s].",
+                                "Mount option '%s' is not on the list for %s; an administrator can add it to MountOptions= of [FileSystem %s].",
                                 escaped, fs->name, fs->name);
                 }
         return 0;
@@ -165,8 +164,7 @@ static int check_group(char *const *options, const FileSystem *fs, const char *w
         if (!strv_contains(fs->group_options, "gid="))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
-                        "FSGroupPolicy=Mount: file system %s has no option that gives its files to a group "
-                        "(GroupOptions=): use FSGroupPolicy=File.",
+                        "FSGroupPolicy=Mount: file system %s has no option that gives its files to a group (GroupOptions=): use FSGroupPolicy=File.",
                         fs->name);
 
         for (size_t i = 0; options && options[i]; i++)

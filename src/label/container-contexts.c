@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/container-contexts.h"
+#include "label/container-contexts.h"
 
 #define BLANKS " \t\r\v\f"
 

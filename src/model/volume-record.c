@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/context.h"
-#include "core/volume-record.h"
+#include "model/context.h"
+#include "model/volume-record.h"
 
 static const char *const record_state_table[RECORD_STATES] = {
         [STATE_UNKNOWN] = "unknown",

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "basic/config.h"
-#include "core/failure.h"
+#include "model/failure.h"
 
 /* The configuration (selvol.conf(5)), checked. Both processes read it: selvold to decide, the worker to refuse. */
 

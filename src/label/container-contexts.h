@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "core/failure.h"
+#include "model/failure.h"
 
 /* The policy's contexts for containers, the file selinux_lxc_contexts_path() names. Absent ones are NULL. */
 typedef struct ContainerContexts {
