@@ -19,6 +19,7 @@ void mount_fact_done(MountFact *m) {
 void observed_done(Observed *o) {
         free(o->fs_type);
         free(o->device);
+        free(o->superblock);
         for (size_t i = 0; i < o->n_mounts; i++)
                 mount_fact_done(&o->mounts[i]);
         free(o->mounts);

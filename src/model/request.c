@@ -20,6 +20,12 @@ static const char *const relabel_by_table[RELABEL_BYS] = {
 };
 DEFINE_STRING_TABLE(relabel_by, RelabelBy);
 
+static const char *const verify_depth_table[VERIFY_DEPTHS] = {
+        [VERIFY_ROOT] = "root",
+        [VERIFY_FULL] = "full",
+};
+DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
+
 void request_done(Request *q) {
         free(q->volume);
         free(q->source);

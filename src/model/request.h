@@ -22,7 +22,11 @@ DECLARE_STRING_TABLE(access_mode, AccessMode);
 typedef enum RelabelBy { RELABEL_BY_RUNTIME, RELABEL_BY_SERVICE, RELABEL_BYS } RelabelBy;
 DECLARE_STRING_TABLE(relabel_by, RelabelBy);
 
-/* How a walk over all files treats its neighbours. */
+/* How much VerifyLabel compares. */
+typedef enum VerifyDepth { VERIFY_ROOT, VERIFY_FULL, VERIFY_DEPTHS } VerifyDepth;
+DECLARE_STRING_TABLE(verify_depth, VerifyDepth);
+
+/* How a walk over all files treats other workloads. */
 typedef struct WalkOptions {
         uint32_t threads;         /* to WALK_THREADS_MAX; 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; to WALK_ENTRIES_PER_SEC_MAX; 0: no limit */

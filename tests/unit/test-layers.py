@@ -27,7 +27,7 @@ MAY_USE = {
 # Header of a library: the folders that may include it. The first that matches counts.
 LIBRARIES = [
     (r"systemd/sd-journal\.h", {"basic"}),
-    (r"systemd/.*", {"daemon", "worker", "ctl"}),
+    (r"systemd/.*", {"wire", "daemon", "worker", "ctl"}),
     (r"selinux/.*", {"label"}),
     (r"libmount(/.*|\.h)", {"mount"}),
     (r"sqlite3.*\.h", {"store"}),
