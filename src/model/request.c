@@ -17,6 +17,7 @@ DEFINE_STRING_TABLE(access_mode, AccessMode);
 static const char *const relabel_by_table[RELABEL_BYS] = {
         [RELABEL_BY_RUNTIME] = "runtime",
         [RELABEL_BY_SERVICE] = "service",
+        [RELABEL_BY_NONE] = "none",
 };
 DEFINE_STRING_TABLE(relabel_by, RelabelBy);
 
@@ -81,7 +82,7 @@ int target_validate(const char *target, const Settings *settings, Failure *f) {
         if (!path_is_normalized(target))
                 return refuse(
                         f, FAILURE_INVALID_TARGET, target,
-                        "Target '%s' is not an absolute, normalised path: leave out '.', '..' and extra slashes.");
+                        "Target '%s' is not an absolute, normalized path: leave out '.', '..' and extra slashes.");
         if (roots_contain(settings->target_roots, target))
                 return 0;
 
@@ -134,7 +135,7 @@ static int source_validate(const char *source, const FileSystem *fs, const Setti
 
         if (!path_is_normalized(source))
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is not an absolute, normalised path of a block device or image.");
+                              "Source '%s' is not an absolute, normalized path of a block device or image.");
         if (!roots_contain(settings->source_roots, source))
                 return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
                               "Source '%s' is beneath none of the directories of SourceRoots= in [Worker].");

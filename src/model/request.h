@@ -19,7 +19,12 @@ typedef enum AccessMode {
 DECLARE_STRING_TABLE(access_mode, AccessMode);
 
 /* Who relabels the files where they have to be. */
-typedef enum RelabelBy { RELABEL_BY_RUNTIME, RELABEL_BY_SERVICE, RELABEL_BYS } RelabelBy;
+typedef enum RelabelBy {
+        RELABEL_BY_RUNTIME,
+        RELABEL_BY_SERVICE,
+        RELABEL_BY_NONE, /* the holder relies on no labels */
+        RELABEL_BYS,
+} RelabelBy;
 DECLARE_STRING_TABLE(relabel_by, RelabelBy);
 
 /* How much VerifyLabel compares. */
@@ -57,7 +62,8 @@ typedef struct Request {
         bool user_namespace;        /* the runtime is going to idmap the mount */
         RelabelBy relabel_by;
         WalkOptions walk;
-        uint64_t timeout_usec; /* 0: the configured one */
+        uint64_t timeout_usec; /* with the wait in line; 0: the configured one */
+        uint64_t wait_usec;    /* for a conflict to end */
 } Request;
 
 #define REQUEST_INIT                               \
@@ -80,7 +86,7 @@ int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unu
  * end. It is opaque; the rules only keep it from ever being taken for a path that leads elsewhere. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
-/* Checks a target: absolute, normalised, beneath one of the configured roots. */
+/* Checks a target: absolute, normalized, beneath one of the configured roots. */
 int target_validate(const char *target, const Settings *settings, Failure *f) _warn_unused_;
 
 /* Checks the options of a walk, whatever method they came with. Returns 0, -ENOMEM or INVALID_OPTION. */

@@ -95,5 +95,5 @@ const FileSystem *settings_file_system(const Settings *s, const char *name) _pur
 const Trait *settings_volume_type(const Settings *s, const char *name) _pure_;
 const Trait *settings_driver(const Settings *s, const char *name) _pure_;
 
-/* Whether path, normalised, is strictly beneath one of the roots; spelling only. */
+/* Whether path, normalized, is strictly beneath one of the roots; spelling only. */
 bool roots_contain(char *const *roots, const char *path) _pure_;

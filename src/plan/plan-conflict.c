@@ -125,7 +125,7 @@ int plan_conflict_failure(const PlanInput *in, const Plan *p, Failure *f) {
                 "Volume %s is wanted %s%s, but is %s %s%s%s%s. Unmount it there first, or ask for the same context and policy; the signal ContextReleased tells when it is free.",
                 in->request->volume,
                 p->strategy == STRATEGY_CONTEXT_MOUNT ? "with context "
-                : p->strategy == STRATEGY_RELABEL     ? "for relabelling to "
+                : p->strategy == STRATEGY_RELABEL     ? "for relabeling to "
                                                       : "without a context",
                 p->strategy == STRATEGY_NONE ? ""
                 : isempty(p->context)        ? "a context that the runtime chooses"

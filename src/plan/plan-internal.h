@@ -25,7 +25,7 @@ int plan_conflict_failure(const PlanInput *in, const Plan *p, Failure *f) _warn_
 char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;
 
 /* What all who have the volume besides may do to labels once all files have got one. */
-RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own);
+MarkChange plan_change_of_others(const PlanInput *in, const Volume *own);
 
 /* How much there is to relabel and how long it takes, where it is known. */
 void plan_estimate(const Volume *own, Plan *p);

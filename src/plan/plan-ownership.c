@@ -166,6 +166,65 @@ int plan_check_group(const Volumes *volumes, const char *volume, const char *tar
         return r < 0 || p->n_conflicts == 0 ? r : group_failure(volume, p, f);
 }
 
+static int add_reliance(const Volume *v, const Holder *h, const char *volume, const char *root, Reliance **list,
+                        size_t *n) {
+        const Conflict c = { v->id, h->name, h->target, v->context, h->since_usec };
+        Reliance one = { .gid = h->disk_gid };
+        Reliance *grown;
+
+        grown = reallocarray(*list, *n + 1, sizeof(Reliance));
+        if (!grown)
+                return -ENOMEM;
+        *list = grown;
+        one.who = plan_describe_conflict(&c, volume);
+        one.root = root ? strdup(root) : NULL;
+        grown[(*n)++] = one;
+        return one.who && (!root || one.root) ? 0 : -ENOMEM;
+}
+
+static int find_reliances(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
+                          Reliance **list, size_t *n) {
+        const Volume *own = volumes_find(volumes, volume);
+        const Holder *h;
+        int r;
+
+        if (own)
+                LL_FOREACH (own->holders, h) {
+                        if (!relies_on_group(h, target, GID_NONE))
+                                continue;
+                        r = add_reliance(own, h, volume, NULL, list, n);
+                        if (r < 0)
+                                return r;
+                }
+        for (size_t i = 0; i < observed->n_mounts; i++) {
+                Volume *v = NULL;
+
+                h = volumes_find_target(volumes, observed->mounts[i].target, &v);
+                if (!h || v == own || !relies_on_group(h, target, GID_NONE))
+                        continue;
+                r = add_reliance(v, h, volume, observed->mounts[i].root, list, n);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int plan_find_reliances(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
+                        Reliance **ret, size_t *ret_n) {
+        Reliance *list = NULL;
+        size_t n = 0;
+        int r;
+
+        r = find_reliances(volumes, volume, target, observed, &list, &n);
+        if (r < 0) {
+                reliances_free(list, n);
+                return r;
+        }
+        *ret = list;
+        *ret_n = n;
+        return 0;
+}
+
 /* Through which mount the files can be reached: one that shows groups as they are, or shows the wanted one. */
 static int find_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
         const Holder *h, *reader = NULL, *mapped = NULL, *other = NULL;
@@ -199,7 +258,7 @@ static int find_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
                           : 0;
 }
 
-int plan_chgrp(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) {
+int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) {
         const Volume *v = in->volume;
         _cleanup_(plan_done) Plan p = { .strategy = STRATEGY_NONE,
                                         .runtime_flag = "",

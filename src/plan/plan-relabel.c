@@ -13,12 +13,12 @@ static int check_managed(const PlanInput *in, Failure *f) {
 
         if (!plan_decide_unmanaged(in, &p))
                 return 0;
-        why = p.reason == REASON_SELINUX_DISABLED ? "SELinux is off on this node, and files can't be labelled."
-              : streq(in->request->volume_type, "hostPath") ? "A hostPath is the host's own, and is never relabelled."
+        why = p.reason == REASON_SELINUX_DISABLED ? "SELinux is off on this node, and files can't be labeled."
+              : streq(in->request->volume_type, "hostPath") ? "A hostPath is the host's own, and is never relabeled."
               : p.reason == REASON_TYPE_NOT_MANAGED
                       ? "Labels of its volume type are never managed; an administrator can set Managed=always for the type or the driver."
                       : "Several pods may use it, also on other nodes, and they would lose its files; an administrator can set Managed=always for the type or the driver.";
-        return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabelled: %s", in->request->volume, why);
+        return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabeled: %s", in->request->volume, why);
 }
 
 static int find_context(const ChangeInput *in, char **ret, Failure *f) {
@@ -64,7 +64,7 @@ static int context_mounted_failure(const Volume *v, const Plan *p, Failure *f) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "Volume %s can't be relabelled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first; to use it with another context MountVolume with policy OnVolumeMount needs no relabel.",
+                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first; to use it with another context MountVolume with policy OnVolumeMount needs no relabel.",
                 v->id, c->context, who);
 }
 
@@ -99,7 +99,7 @@ static int find_mount(const PlanInput *in, const Volume *v, const Holder **ret, 
         if (reader && !mount)
                 return failure_set(
                         f, FAILURE_NOT_SUPPORTED,
-                        "Volume %s can't be relabelled: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
+                        "Volume %s can't be relabeled: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
                         v->id);
         if (v->holders && !mount)
                 return failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted: try again.", v->id);
@@ -151,7 +151,7 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
         if (r < 0 || (r > 0 && r != FAILURE_CONTEXT_CONFLICT))
                 return r;
 
-        p.effect = plan_effect_of_others(&plan_input, v);
+        p.change = plan_change_of_others(&plan_input, v);
         plan_estimate(v, &p);
         p.text = strdup(plan_reason_text(p.reason));
         if (!p.text)

@@ -15,14 +15,15 @@ static const char *const reason_text[REASONS] = {
                 "Labels of this volume type are not managed when several pods may use the volume.",
         [REASON_CONTEXT_MOUNT] = "The volume is mounted with the context: no file is touched.",
         [REASON_CONTEXT_SHARED] = "The volume is mounted with this context already and is shared.",
-        [REASON_POLICY_ALWAYS] = "Policy Always: the files are relabelled.",
-        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the files are relabelled.",
+        [REASON_POLICY_ALWAYS] = "Policy Always: the files are relabeled.",
+        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the files are relabeled.",
         [REASON_ACCESS_MODE_UNSUPPORTED] =
-                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the files are relabelled.",
-        [REASON_DRIVER_UNSUPPORTED] = "The driver does not declare SELinuxMountSupported: the files are relabelled.",
+                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the files are relabeled.",
+        [REASON_DRIVER_UNSUPPORTED] = "The driver does not declare SELinuxMountSupported: the files are relabeled.",
         [REASON_NO_SECLABEL] = "The file system keeps no labels: there is nothing to relabel.",
-        [REASON_READ_ONLY] = "The volume is read-only: it can't be relabelled.",
-        [REASON_REQUESTED] = "The files are relabelled, as asked for.",
+        [REASON_READ_ONLY] = "The volume is read-only: it can't be relabeled.",
+        [REASON_NOT_RELABELED] = "RelabelBy is none: the files keep their labels.",
+        [REASON_REQUESTED] = "The files are relabeled, as asked for.",
 };
 
 const char *plan_reason_text(Reason reason) {
@@ -55,7 +56,7 @@ int plan_check_label_type(const Settings *settings, const char *context, Failure
                 return 0;
         return failure_set(
                 f, FAILURE_TYPE_NOT_ALLOWED,
-                "Type %s is not one that volumes may be labelled with; an administrator can add it to LabelTypes= of [Worker].",
+                "Type %s is not one that volumes may be labeled with; an administrator can add it to LabelTypes= of [Worker].",
                 type);
 }
 
@@ -150,12 +151,14 @@ static void decide(Plan *p, Strategy strategy, Reason reason) {
         p->reason = reason;
 }
 
-/* Mounted without a context: relabelled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
+/* Mounted without a context: relabeled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
 static void decide_plain(const PlanInput *in, Plan *p, Reason reason) {
         if (!seclabel_expected(in))
                 decide(p, STRATEGY_NONE, REASON_NO_SECLABEL);
         else if (p->read_only)
                 decide(p, STRATEGY_NONE, REASON_READ_ONLY);
+        else if (in->request->relabel_by == RELABEL_BY_NONE)
+                decide(p, STRATEGY_NONE, REASON_NOT_RELABELED);
         else
                 decide(p, STRATEGY_RELABEL, reason);
 }
@@ -308,26 +311,26 @@ void plan_estimate(const Volume *own, Plan *p) {
         p->usec = own->inodes_used * USEC_PER_SEC / RELABEL_ENTRIES_PER_SEC;
 }
 
-/* What somebody who has the volume already may do to labels that all files have got. A runtime may be relabelling
+/* What somebody who has the volume already may do to labels that all files have got. A runtime may be relabeling
  * still, and to categories of its own. */
-static RecordEffect holder_effect(const Holder *h) {
-        if (h->read_only || h->relabelled_here)
-                return EFFECT_KEEP; /* with the same context, or it would be a conflict */
-        return h->strategy == STRATEGY_CONTEXT_MOUNT ? EFFECT_TAINT : EFFECT_FORGET;
+static MarkChange holder_change(const Holder *h) {
+        if (h->read_only || h->relabeled_here)
+                return MARK_KEEP; /* with the same context, or it would be a conflict */
+        return h->strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
 }
 
-static RecordEffect stronger_effect(RecordEffect a, RecordEffect b) {
+static MarkChange stronger_change(MarkChange a, MarkChange b) {
         return a > b ? a : b;
 }
 
-RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own) {
-        RecordEffect effect = EFFECT_KEEP;
+MarkChange plan_change_of_others(const PlanInput *in, const Volume *own) {
+        MarkChange change = MARK_KEEP;
         const Holder *h;
 
         if (own)
                 LL_FOREACH (own->holders, h)
                         if (!streq(h->target, in->request->target))
-                                effect = stronger_effect(effect, holder_effect(h));
+                                change = stronger_change(change, holder_change(h));
         for (size_t i = 0; i < in->observed->n_mounts; i++) {
                 const MountFact *m = &in->observed->mounts[i];
 
@@ -335,24 +338,24 @@ RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own) {
                         continue;
                 h = volumes_find_target(in->volumes, m->target, NULL);
                 if (h)
-                        effect = stronger_effect(effect, holder_effect(h));
+                        change = stronger_change(change, holder_change(h));
                 else if (!isempty(m->context) && !m->read_only)
-                        effect = stronger_effect(effect, EFFECT_TAINT);
+                        change = stronger_change(change, MARK_TAINT);
         }
-        return effect;
+        return change;
 }
 
-static RecordEffect find_effect(const PlanInput *in, const Volume *own, const Plan *p) {
-        RecordEffect effect;
+static MarkChange find_change(const PlanInput *in, const Volume *own, const Plan *p) {
+        MarkChange change;
         Reason ignored;
 
         if (p->read_only || p->relabel_here)
-                effect = EFFECT_KEEP;
+                change = MARK_KEEP;
         else if (p->strategy == STRATEGY_CONTEXT_MOUNT)
-                effect = EFFECT_TAINT;
+                change = MARK_TAINT;
         else /* without SELinux a new file has no label; but nothing is noted on disks that are none of ours */
-                effect = !in->node->selinux && type_is_managed(in, &ignored) ? EFFECT_TAINT : EFFECT_FORGET;
-        return stronger_effect(effect, plan_effect_of_others(in, own));
+                change = !in->node->selinux && type_is_managed(in, &ignored) ? MARK_TAINT : MARK_RESET_LABELS;
+        return stronger_change(change, plan_change_of_others(in, own));
 }
 
 /* The reason, and who relabels where the caller had a wish. */
@@ -413,7 +416,7 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         if (p.n_conflicts == 0) {
                 if (p.share && p.strategy == STRATEGY_CONTEXT_MOUNT)
                         p.reason = REASON_CONTEXT_SHARED;
-                p.effect = find_effect(in, own, &p);
+                p.change = find_change(in, own, &p);
                 plan_estimate(own, &p);
         }
         k = set_text(in, &p);

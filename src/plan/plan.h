@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/observed.h"
-#include "model/ownership.h"
+#include "model/files.h"
 #include "model/volume.h"
 
 /* The decision: how a volume gets its label. The only place where one is taken. */
@@ -25,14 +25,15 @@ typedef struct Plan {
         char **mount_options; /* what the file system is mounted with, without context=, nosuid and nodev */
         bool read_only;
         bool relabel_here; /* the service relabels the files, not the runtime: before anyone sees the mount, or, if
-                            * somebody else has made it, before the answer; relabel_decide() may find it done */
+                            * somebody else has made it, before the answer; files_decide() may find it done */
         gid_t fs_group;    /* that the files are to have, to whoever uses the mount; GID_NONE: none */
         bool readers;      /* they need to read only */
-        OwnershipAction ownership; /* none; option; walk, of which ownership_decide() may find nothing to do; map: if
+        OwnershipAction ownership; /* none; option; walk, of which files_decide() may find nothing to do; map: if
                                     * need be, but no file is to be changed */
         OwnershipReason ownership_reason;
-        RecordEffect effect; /* on what is known of the labels, with what other users may do: to be durable before
-                              * anyone sees the mount, but after relabelling here */
+        MarkChange
+                change; /* to the mark, with what other users may do: to be durable before the mount is seen, but after
+                            * relabeling here */
         const Holder *share; /* mount by cloning this holder's mount; belongs to the input */
         uint64_t entries;    /* to be visited by a relabel, 0 if none or unknown */
         uint64_t usec;       /* how long that takes, likewise */
@@ -69,8 +70,8 @@ typedef struct ChangeInput {
 
 /* Decides on the method Relabel, which asks for labels and for no mount: strategy relabel, done here, with the
  * context in canonical form; share is the holder's mount to walk over, NULL if nobody has the volume, so that it has
- * to be mounted first, with the options of the last mount; effect is what the holders may do afterwards. Whether
- * there is anything to do is relabel_decide()'s. Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED
+ * to be mounted first, with the options of the last mount; change is what the holders may do afterwards. Whether
+ * there is anything to do is files_decide()'s. Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED
  * (SELinux is off; hostPath always, and other volumes whose labels are not managed; mounted with a context, so that
  * its files have no labels to change; held by readers only; held by nobody, and not known in full, or no longer
  * there), INVALID_OPTION (of the last mount, and not allowed any more), INVALID_CONTEXT, LEVEL_REQUIRED,
@@ -84,7 +85,7 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
  * -ENOMEM; or why not: NOT_SUPPORTED (a hostPath, always; held by readers only; held by nobody, and not known in
  * full, or no longer there), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in another group (*ret then
  * holds the conflicts, and must be released too). */
-int plan_chgrp(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
+int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
 /* Adds to the plan's conflicts who relies on the files having another group on disk than gid: other holders of the
  * volume than the one at target, and holders of other volumes that have some of the same files; root is the directory
@@ -92,6 +93,11 @@ int plan_chgrp(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failur
  * -ENOMEM. */
 int plan_check_group(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
                      const char *root, gid_t gid, Plan *p, Failure *f) _warn_unused_;
+
+/* Who relies on the group that the files have on disk now: as plan_check_group() finds them, for whoever decides on the
+ * files later. *ret is to be released with reliances_free(). Returns 0 or -ENOMEM. */
+int plan_find_reliances(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
+                        Reliance **ret, size_t *ret_n) _warn_unused_;
 
 /* The sentence that goes with a reason. */
 const char *plan_reason_text(Reason reason);

@@ -28,9 +28,11 @@ static void put_holder(Store *s, const Volume *v, const Holder *h) {
         bind_u64(st, &n, h->since_usec);
         bind_u64(st, &n, h->mount_id);
         bind_text(st, &n, h->spec);
-        bind_u64(st, &n, h->relabelled_here);
+        bind_u64(st, &n, h->relabeled_here);
         bind_u64(st, &n, h->fs_group);
         bind_u64(st, &n, h->disk_gid);
+        bind_text(st, &n, strempty(h->context));
+        bind_text(st, &n, strempty(h->device));
         store_change(s, PUT_HOLDER);
 }
 
@@ -40,18 +42,17 @@ static void bind_id(Store *s, Statement id, const char *volume) {
         bind_text(s->statements[id], &n, volume);
 }
 
-static bool record_is_known(const VolumeRecord *r) {
-        return r->label_state != STATE_UNKNOWN && !isempty(r->context);
+/* What store_load() would refuse is not written: a state that speaks of no context is none. */
+static FilesState known_label_state(const Mark *m) {
+        return isempty(m->context) ? FILES_UNKNOWN : m->label_state;
 }
 
-/* What store_load() would refuse is not written: a state that speaks of no context is none. */
-static void bind_record(sqlite3_stmt *st, int *n, const VolumeRecord *r) {
-        bool owned = r->ownership_state != STATE_UNKNOWN;
+static void bind_mark(sqlite3_stmt *st, int *n, const Mark *m) {
+        bool owned = m->ownership_state != FILES_UNKNOWN;
 
-        bind_text(st, n, record_is_known(r) ? r->context : "");
-        bind_u64(st, n, r->generation < VOLUME_RECORD_GENERATION_MAX ? r->generation : VOLUME_RECORD_GENERATION_MAX);
-        bind_text(st, n, record_state_to_string(r->ownership_state));
-        bind_u64(st, n, owned ? r->gid : 0);
+        bind_text(st, n, known_label_state(m) == FILES_UNKNOWN ? "" : m->context);
+        bind_text(st, n, files_state_to_string(m->ownership_state));
+        bind_u64(st, n, owned ? m->gid : 0);
 }
 
 /* Without memory for the options it is not known what the last mount was of. */
@@ -79,12 +80,11 @@ void store_put_volume(Store *s, const Volume *v) {
         bind_text(st, &n, access_mode_to_string(v->access_mode));
         bind_text(st, &n, strategy_to_string(v->strategy));
         bind_text(st, &n, v->context);
-        bind_text(st, &n,
-                  record_state_to_string(record_is_known(&v->record) ? v->record.label_state : STATE_UNKNOWN));
-        bind_u64(st, &n, v->record.tainted);
+        bind_text(st, &n, files_state_to_string(known_label_state(&v->mark)));
+        bind_u64(st, &n, v->mark.tainted);
         bind_u64(st, &n, v->last_verified_usec);
         bind_u64(st, &n, v->inodes_used);
-        bind_record(st, &n, &v->record);
+        bind_mark(st, &n, &v->mark);
         bind_mount(st, &n, v);
         store_change(s, PUT_VOLUME);
 
@@ -270,32 +270,32 @@ static int gid_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
         return r;
 }
 
-static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
-        _cleanup_(volume_record_done) VolumeRecord record = { 0 };
-        int label_state = enum_column(st, 8, record_state_from_string),
-            ownership_state = enum_column(st, 14, record_state_from_string), r;
+static int read_mark(sqlite3_stmt *st, Mark *ret) {
+        int label_state = enum_column(st, 8, files_state_from_string),
+            ownership_state = enum_column(st, 13, files_state_from_string), r;
+        _cleanup_(mark_done) Mark mark = { 0 };
 
         if (label_state < 0 || ownership_state < 0)
                 return -EUCLEAN;
-        record.label_state = (RecordState) label_state;
-        record.ownership_state = (RecordState) ownership_state;
-        r = flag_column(st, 9, &record.tainted);
-        if (r >= 0)
-                r = dup_column(st, 12, &record.context);
-        if (r >= 0)
-                r = check_context(record.context);
-        if (r >= 0)
-                r = number_column(st, 13, VOLUME_RECORD_GENERATION_MAX, &record.generation);
-        if (r >= 0)
-                r = gid_column(st, 15, GID_NONE - 1, &record.gid);
+        mark.label_state = (FilesState) label_state;
+        mark.ownership_state = (FilesState) ownership_state;
+        r = flag_column(st, 9, &mark.tainted);
         if (r < 0)
                 return r;
-        if ((label_state == STATE_UNKNOWN) != isempty(record.context) ||
-            (ownership_state == STATE_UNKNOWN && record.gid != 0))
+        r = dup_column(st, 12, &mark.context);
+        if (r < 0)
+                return r;
+        r = check_context(mark.context);
+        if (r < 0)
+                return r;
+        r = gid_column(st, 14, GID_NONE - 1, &mark.gid);
+        if (r < 0)
+                return r;
+        if (!mark_is_consistent(&mark))
                 return -EUCLEAN;
 
-        *ret = record;
-        record = (VolumeRecord){ 0 };
+        *ret = mark;
+        mark = (Mark){ 0 };
         return 0;
 }
 
@@ -307,7 +307,7 @@ static int read_mount(sqlite3_stmt *st, Volume *v) {
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = dup_column(st, 16, &text);
+        r = dup_column(st, 15, &text);
         if (r >= 0)
                 r = strv_split(text, ",", &all);
         if (r >= 0)
@@ -315,7 +315,7 @@ static int read_mount(sqlite3_stmt *st, Volume *v) {
         if (r == 0 && !strv_equal(all, options.options))
                 r = -EUCLEAN;
         if (r == 0)
-                r = flag_column(st, 17, &v->mounted_here);
+                r = flag_column(st, 16, &v->mounted_here);
         if (r != 0)
                 return r < 0 ? r : -EUCLEAN;
         v->mount_options = TAKE_PTR(options.options);
@@ -343,7 +343,7 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
         if (r >= 0)
                 r = check_volume(v);
         if (r >= 0)
-                r = read_record(st, &v->record);
+                r = read_mark(st, &v->mark);
         if (r >= 0)
                 r = read_mount(st, v);
         if (r < 0)
@@ -377,11 +377,17 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
         if (r >= 0)
                 r = flag_column(st, 7, &h->adopted);
         if (r >= 0)
-                r = flag_column(st, 11, &h->relabelled_here);
+                r = flag_column(st, 11, &h->relabeled_here);
         if (r >= 0)
                 r = gid_column(st, 12, GID_NONE, &h->fs_group);
         if (r >= 0)
                 r = gid_column(st, 13, GID_NONE, &h->disk_gid);
+        if (r >= 0)
+                r = dup_column(st, 14, &h->context);
+        if (r >= 0)
+                r = check_context(h->context);
+        if (r >= 0)
+                r = dup_column(st, 15, &h->device);
         if (r < 0)
                 return r;
         if (!path_is_normalized(h->target) || (h->fs_group == GID_NONE) != (h->disk_gid == GID_NONE))

@@ -3,16 +3,16 @@
 
 #include "store/store-internal.h"
 
-enum { SCHEMA_VERSION = 3 };
+enum { SCHEMA_VERSION = 4 };
 
 static const char *const statement_sql[STATEMENTS] = {
         [BEGIN] = "BEGIN IMMEDIATE",
         [COMMIT] = "COMMIT",
         [ROLLBACK] = "ROLLBACK",
         [PUT_VOLUME] =
-                "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,generation=?14,ownership_state=?15,gid=?16,mount_options=?17,mounted_here=?18",
+                "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,ownership_state=?14,gid=?15,mount_options=?16,mounted_here=?17",
         [DELETE_VOLUME] = "DELETE FROM volume WHERE id=?",
-        [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
         [ADD_HISTORY] = "INSERT INTO history VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?)",
         [TRIM_HISTORY] =
@@ -31,25 +31,34 @@ static const char *const statement_sql[STATEMENTS] = {
 #define COLUMN_GID             "gid INTEGER NOT NULL DEFAULT 0"
 #define COLUMN_MOUNT_OPTIONS   "mount_options TEXT NOT NULL DEFAULT ''"
 #define COLUMN_MOUNTED_HERE    "mounted_here INTEGER NOT NULL DEFAULT 0"
-#define COLUMN_RELABELLED_HERE "relabelled_here INTEGER NOT NULL DEFAULT 0"
+#define COLUMN_RELABELED_HERE  "relabeled_here INTEGER NOT NULL DEFAULT 0"
+#define COLUMN_RELABELLED_OLD  "relabelled_here INTEGER NOT NULL DEFAULT 0"
 
 /* Version 3: no group, GID_NONE. */
 #define COLUMN_FS_GROUP "fs_group INTEGER NOT NULL DEFAULT 4294967295"
 #define COLUMN_DISK_GID "disk_gid INTEGER NOT NULL DEFAULT 4294967295"
 
+/* Version 4: what a mount is known by; the mark on the volume counts no changes any more. */
+#define COLUMN_CONTEXT "context TEXT NOT NULL DEFAULT ''"
+#define COLUMN_DEVICE  "device TEXT NOT NULL DEFAULT ''"
+
 static const char schema[] =
         "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT, volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL, label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL, inodes_used INTEGER NOT NULL, " COLUMN_LABEL_CONTEXT
-        ", " COLUMN_GENERATION ", " COLUMN_OWNERSHIP_STATE ", " COLUMN_GID ", " COLUMN_MOUNT_OPTIONS
-        ", " COLUMN_MOUNTED_HERE
-        ") STRICT;CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL, target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL, read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT NULL, spec TEXT NOT NULL, " COLUMN_RELABELLED_HERE
-        ", " COLUMN_FS_GROUP ", " COLUMN_DISK_GID
-        ") STRICT;CREATE INDEX holder_volume ON holder (volume);CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL, target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT NULL, duration_usec INTEGER NOT NULL) STRICT;CREATE INDEX history_volume ON history (volume, seq);CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;PRAGMA user_version=3;";
+        ", " COLUMN_OWNERSHIP_STATE ", " COLUMN_GID ", " COLUMN_MOUNT_OPTIONS ", " COLUMN_MOUNTED_HERE
+        ") STRICT;CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL, target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL, read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT NULL, spec TEXT NOT NULL, " COLUMN_RELABELED_HERE
+        ", " COLUMN_FS_GROUP ", " COLUMN_DISK_GID ", " COLUMN_CONTEXT ", " COLUMN_DEVICE
+        ") STRICT;CREATE INDEX holder_volume ON holder (volume);CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL, target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT NULL, duration_usec INTEGER NOT NULL) STRICT;CREATE INDEX history_volume ON history (volume, seq);CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;PRAGMA user_version=4;";
 
 static const char from_version_1[] =
         "ALTER TABLE volume ADD COLUMN " COLUMN_LABEL_CONTEXT ";ALTER TABLE volume ADD COLUMN " COLUMN_GENERATION
         ";ALTER TABLE volume ADD COLUMN " COLUMN_OWNERSHIP_STATE ";ALTER TABLE volume ADD COLUMN " COLUMN_GID
         ";ALTER TABLE volume ADD COLUMN " COLUMN_MOUNT_OPTIONS ";ALTER TABLE volume ADD COLUMN " COLUMN_MOUNTED_HERE
-        ";ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_HERE ";PRAGMA user_version=2;";
+        ";ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_OLD ";PRAGMA user_version=2;";
+
+static const char from_version_3[] =
+        "ALTER TABLE volume DROP COLUMN generation;ALTER TABLE holder ADD COLUMN " COLUMN_CONTEXT
+        ";ALTER TABLE holder ADD COLUMN " COLUMN_DEVICE
+        ";UPDATE holder SET context=(SELECT context FROM volume WHERE id=holder.volume) WHERE strategy<>'none';ALTER TABLE holder RENAME COLUMN relabelled_here TO relabeled_here;PRAGMA user_version=4;";
 
 static const char from_version_2[] = "ALTER TABLE holder ADD COLUMN " COLUMN_FS_GROUP
                                      ";ALTER TABLE holder ADD COLUMN " COLUMN_DISK_GID ";PRAGMA user_version=3;";
@@ -133,7 +142,9 @@ static int prepare_database(Store *s) {
         } else if (version < 1)
                 return -EUCLEAN;
         for (; r >= 0 && version < SCHEMA_VERSION; version++)
-                r = execute_in_transaction(s->db, version == 1 ? from_version_1 : from_version_2);
+                r = execute_in_transaction(s->db, version == 1   ? from_version_1
+                                                  : version == 2 ? from_version_2
+                                                                 : from_version_3);
         if (r < 0)
                 return r;
 
