@@ -37,9 +37,6 @@ typedef enum FailureKind {
 
 DECLARE_STRING_TABLE(failure_kind, FailureKind);
 
-/* Of the names of failures as D-Bus errors. */
-#define ERROR_PREFIX "org.selvol1.Error."
-
 typedef struct Failure {
         FailureKind kind;
         char *message; /* says what was wrong and what to do; strings from outside are escaped in it */

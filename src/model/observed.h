@@ -55,5 +55,7 @@ typedef struct MountOutcome {
 
 void node_done(Node *n);
 void mount_fact_done(MountFact *m);
+/* Returns NULL. */
+MountFact *mount_facts_free(MountFact *facts, size_t n);
 void observed_done(Observed *o);
 void mount_outcome_done(MountOutcome *o);

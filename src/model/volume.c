@@ -107,9 +107,14 @@ void volume_add_holder(Volume *v, Holder *h) {
         LL_APPEND(v->holders, h);
 }
 
-void volume_remove_holder(Volume *v, Holder *h) {
+Holder *volume_take_holder(Volume *v, Holder *h) {
         LL_DELETE(v->holders, h);
-        holder_free(h);
+        h->next = NULL;
+        return h;
+}
+
+void volume_remove_holder(Volume *v, Holder *h) {
+        holder_free(volume_take_holder(v, h));
 }
 
 void volumes_done(Volumes *all) {

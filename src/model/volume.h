@@ -88,6 +88,8 @@ DEFINE_CLEANUP_FUNC(Holder *, holder_free);
 Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
 size_t volume_count_holders(const Volume *v) _pure_;
 void volume_add_holder(Volume *v, Holder *h);
+/* Takes it out of the list; it is the caller's then. */
+Holder *volume_take_holder(Volume *v, Holder *h);
 void volume_remove_holder(Volume *v, Holder *h);
 
 /* Whether the holder's mount swaps two groups. */

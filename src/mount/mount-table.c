@@ -235,13 +235,6 @@ static int append_fact(MountFact **facts, size_t *n, struct libmnt_fs *fs) {
         return 0;
 }
 
-MountFact *mount_facts_free(MountFact *facts, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                mount_fact_done(&facts[i]);
-        free(facts);
-        return NULL;
-}
-
 static bool has_device(const dev_t *devices, size_t n, dev_t device) {
         for (size_t i = 0; i < n; i++)
                 if (devices[i] == device)

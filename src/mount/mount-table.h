@@ -58,7 +58,5 @@ int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;
 /* Whether a fact is of a mount that mount_table_find_devices() would find. */
 bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_t n_devices);
 
-MountFact *mount_facts_free(MountFact *facts, size_t n);
-
 /* "MAJOR:MINOR" as a device number. Returns 0 or -EINVAL. */
 int device_parse(const char *s, dev_t *ret) _warn_unused_;

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "wire/names.h"
 #include "wire/peer.h"
 
 static int open_socket(const char *path) {
