@@ -37,6 +37,11 @@ static void conflict_done(Conflict *c) {
         free(c->context);
 }
 
+void plan_drop_conflict(Plan *p, size_t i) {
+        conflict_done(&p->conflicts[i]);
+        p->conflicts[i] = p->conflicts[--p->n_conflicts];
+}
+
 void plan_done(Plan *p) {
         free(p->context);
         free(p->text);

@@ -42,6 +42,8 @@ typedef struct Plan {
 } Plan;
 
 void plan_done(Plan *p);
+/* Drops one of the conflicts. */
+void plan_drop_conflict(Plan *p, size_t i);
 
 typedef struct PlanInput {
         const Node *node;

@@ -67,7 +67,7 @@ static int on_post(sd_event_source *source, void *userdata) {
 }
 
 int commit_setup(State *s) {
-        return sd_event_add_post(s->event, &s->commit_source, on_post, m);
+        return sd_event_add_post(s->event, &s->commit_source, on_post, s);
 }
 
 void commit_teardown(State *s) {

@@ -4,7 +4,7 @@
 #include "model/volume.h"
 #include "plan/plan.h"
 
-struct Job;
+typedef struct Job Job;
 
 /* What happens, for the one who tells the bus of it: the api registers these at start, and calls come from below. */
 typedef struct Events {
@@ -17,10 +17,10 @@ typedef struct Events {
         void (*conflict)(void *userdata, const char *volume, FailureKind kind, const Plan *plan);
         /* Of jobs that walk or wait in line: it is shown from now on; it changed; it has ended, and its result is kept;
          * it is forgotten. */
-        void (*job_added)(void *userdata, const struct Job *job);
-        void (*job_changed)(void *userdata, const struct Job *job);
-        void (*job_ended)(void *userdata, const struct Job *job);
-        void (*job_removed)(void *userdata, const struct Job *job);
+        void (*job_added)(void *userdata, const Job *job);
+        void (*job_changed)(void *userdata, const Job *job);
+        void (*job_ended)(void *userdata, const Job *job);
+        void (*job_removed)(void *userdata, const Job *job);
         void *userdata;
 } Events;
 

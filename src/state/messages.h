@@ -18,11 +18,11 @@
 #define MESSAGE_FAILED "4168f665acb245a1bcba4ecae97cceb6"
 /* A label is not the one expected. */
 #define MESSAGE_VERIFY_MISMATCH "f44999408b17452ba2dd5124911b1ef4"
-/* A holder's mount went away behind our back. */
+/* A holder's mount is gone, and selvol did not unmount it. */
 #define MESSAGE_HOLDER_LOST "902caebf0cf3421aa9f1388cd7ef37e3"
 /* The last holder has gone: the volume can have another context. */
 #define MESSAGE_CONTEXT_RELEASED "26084ea48ac9441b8527edf1709d9aa7"
-/* A record was brought in line with the mount table: adopted, finished or rolled back. */
+/* A record was brought in line with the mount table: finished or rolled back. */
 #define MESSAGE_RECONCILED "03c47e5ba3064248941cb753b9e7f9a0"
 /* The state can no longer be written. */
 #define MESSAGE_STORE_FAILED "1fe72e3ec44b4c5ab66fb04c2db4bbfb"
@@ -30,7 +30,7 @@
 #define MESSAGE_STORE_SET_ASIDE "849b45bb109c402496f22ecaa39c5a8a"
 /* The worker could not be reached, died or broke the protocol. */
 #define MESSAGE_WORKER_FAILED "f0718d1a0a3d43c2a9b87f51ef291ad9"
-/* The caller is not authorised. */
+/* The caller is not authorized. */
 #define MESSAGE_DENIED "f56c450d604a4fbebc0ec814cb0e3fad"
 /* The configuration has a mistake. */
 #define MESSAGE_CONFIG_INVALID "6bf03bf3ad9e4a35b78b2ba3f5317ef7"
@@ -38,16 +38,14 @@
 #define MESSAGE_NOT_PROPAGATING "2e3ffd0d2c7c4d4481393f635324be83"
 /* The record of a volume was dropped. */
 #define MESSAGE_FORGOTTEN "3fbd8f7ad3ee415bbec686ec0757ce3c"
-/* The files of a volume have been relabelled. */
-#define MESSAGE_RELABELLED "27caea025bc04dc0bc584799ad94ada0"
+/* The files of a volume have been relabeled. */
+#define MESSAGE_RELABELED "27caea025bc04dc0bc584799ad94ada0"
 /* The files of a volume have the right labels already, as far as can be relied on. */
 #define MESSAGE_RELABEL_SKIPPED "91569b333c504b37a18f647633afe2c1"
-/* Some files, or all, could not be relabelled. */
+/* Some files, or all, could not be relabeled. */
 #define MESSAGE_RELABEL_FAILED "16534baef63347a2af172fea62b4bd00"
-/* What a volume carries of its labels and group is not what was recorded here. */
-#define MESSAGE_RECORD_VERDICT "6e843cc7510240deba9e1ad5b13d11da"
-/* Labels, groups or modes differ that were recorded to be right. */
-#define MESSAGE_RECORD_BROKEN "ca4bc256f440452789c93131cb1d70b6"
+/* The mark on a volume claimed that labels, groups or modes are right which are not. */
+#define MESSAGE_MARK_WRONG "ca4bc256f440452789c93131cb1d70b6"
 /* The files of a volume have been given to a group. */
 #define MESSAGE_OWNERSHIP_APPLIED "def1f13af4534a338401ed3b1a41ab28"
 /* They have that group already, as far as can be relied on. */

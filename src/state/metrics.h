@@ -21,7 +21,6 @@ typedef enum MetricId {
         METRIC_OWNERSHIP,                      /* outcome, reason */
         METRIC_OWNERSHIP_ENTRIES,              /* result */
         METRIC_OWNERSHIP_DURATION,             /* histogram */
-        METRIC_RECORD_VERDICTS,                /* verdict */
         METRIC_VERIFY_DURATION,                /* depth: histogram */
         METRIC_DECISIONS,                      /* strategy, reason */
         METRIC_REFUSALS,                       /* error */

@@ -39,17 +39,20 @@ static Verdict decide(const Volume *v, const Holder *h, const MountFact *fact) {
 }
 
 /* What it was mounted from, if that has changed, went with the job: it is not known any more. */
-static void finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
+static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        int r;
+
         h->state = HOLDER_MOUNTED;
         h->mount_id = fact->mount_id;
         v->mounted_here = false;
-        if (v->holders == h && !h->next) {
+        r = free_and_strdup(&h->device, fact->device);
+        if (r >= 0 && v->holders == h && !h->next) {
                 v->strategy = h->strategy;
-                (void) free_and_strdup(&v->context, strempty(h->context));
+                r = free_and_strdup(&v->context, strempty(h->context));
         }
-        (void) free_and_strdup(&h->device, fact->device);
         holder_note_reconciled(s, v, h, "finished");
         commit_volume(s, v);
+        return r;
 }
 
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
@@ -57,7 +60,8 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
         case KEEP:
                 break;
         case FINISH:
-                finish(s, v, h, fact);
+                if (finish(s, v, h, fact) < 0)
+                        log_error("%s: Out of memory, the record of the mount is incomplete.", v->id);
                 break;
         case ROLL_BACK:
                 h->state = HOLDER_MOUNTED;

@@ -305,7 +305,7 @@ int ready_note_append(sd_bus_message *m, const ReadyNote *n) {
                                                    n->gid, n->disk_gid));
 }
 
-static int files_decision_append(sd_bus_message *m, const FilesDecision *d) {
+int files_decision_append(sd_bus_message *m, const FilesDecision *d) {
         return zero_or_error(sd_bus_message_append(
                 m, FILES_DECISION_TYPE, relabel_action_to_string(d->relabel),
                 relabel_reason_to_string(d->relabel_reason), (int) d->blind, ownership_action_to_string(d->ownership),

@@ -187,6 +187,10 @@ void ready_note_done(ReadyNote *n);
 int ready_note_append(sd_bus_message *m, const ReadyNote *n) _warn_unused_;
 int ready_note_read(sd_bus_message *m, ReadyNote *ret) _warn_unused_;
 
+#define FILES_DECISION_TYPE "(ssbssuu)"
+int files_decision_append(sd_bus_message *m, const FilesDecision *d) _warn_unused_;
+int files_decision_read(sd_bus_message *m, FilesDecision *ret) _warn_unused_;
+
 /* What Mount, Adopt and Change end with. */
 typedef struct OperationResult {
         bool repeated; /* Mount: what was expected is there, and nothing was done */
@@ -199,7 +203,6 @@ typedef struct OperationResult {
 } OperationResult;
 
 void operation_result_done(OperationResult *r);
-#define FILES_DECISION_TYPE   "(ssbssuu)"
 #define OPERATION_RESULT_TYPE "(b" MOUNT_OUTCOME_TYPE MARK_TYPE FILES_DECISION_TYPE "sb" WALK_RESULT_TYPE ")"
 int operation_result_append(sd_bus_message *m, const OperationResult *r) _warn_unused_;
 int operation_result_read(sd_bus_message *m, OperationResult *ret) _warn_unused_;

@@ -44,10 +44,12 @@
  *
  * Progress(WalkCounts, t total): at most four times a second while files are visited, and once, with counts of 0, before
  *   the first of them. total is how many entries there are, 0: unknown. A walk that sends nothing is stuck.
+ * Decided(FilesDecision): before a walk, so that it is known what was begun if it does not come to its end.
  * Marked(Mark): the mark on the volume was written, and is this now.
  * Publishing(MountIdentity): right before the mount is attached to the target, unless Ready said so.
  * Changed(MountFact[], at): of Watch. */
 #define WORKER_PROGRESS   "Progress"
+#define WORKER_DECIDED    "Decided"
 #define WORKER_MARKED     "Marked"
 #define WORKER_PUBLISHING "Publishing"
 #define WORKER_CHANGED    "Changed"

@@ -601,7 +601,7 @@ int ready_note_read(sd_bus_message *m, ReadyNote *ret) {
         return 0;
 }
 
-static int files_decision_read(sd_bus_message *m, FilesDecision *ret) {
+int files_decision_read(sd_bus_message *m, FilesDecision *ret) {
         const char *relabel_word, *relabel_reason_word, *action_word, *reason_word;
         int relabel, relabel_reason, blind, action, reason, r;
         uint32_t gid, disk_gid;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "job/job.h"
+
+/* How a job runs: its child, the child's questions, and its end. */
+
+/* Starts the child of a job whose turn it is. */
+void job_run(Job *job);
+/* Ends it, with a failure that the job has, as soon as possible: at once in line, otherwise when its child is gone. */
+void job_stop(Job *job);
+/* Ends a job without a child, with the result that it has. */
+void job_conclude(Job *job);
+
+/* How long the job may take, from now on. Returns 0 or a negative errno. */
+int job_set_deadline(Job *job, uint64_t usec) _warn_unused_;
+
+/* Answers those who wait for it so far. */
+void job_answer(Job *job);
+/* Makes it an object that callers can see. */
+void job_show(Job *job);
+/* Whether it can be freed: it has ended, and its child is gone. */
+static inline bool job_is_over(const Job *job) {
+        return job->state == JOB_ENDED && !job->worker;
+}
