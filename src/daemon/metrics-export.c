@@ -5,9 +5,8 @@
 #include <utlist.h>
 
 #include "basic/log.h"
-#include "daemon/job-object.h"
 #include "daemon/metrics-export.h"
-#include "daemon/record.h"
+#include "job/job-metrics.h"
 
 enum { EXPORT_INTERVAL_USEC = 5000000, EXPORT_ACCURACY_USEC = 1000000 };
 
@@ -18,29 +17,41 @@ static void count_volume(Metrics *metrics, const Volume *v) {
                 metrics_count(metrics, METRIC_TOTAL_VOLUMES, plugin, v->holders ? "held" : "free");
 }
 
-static void update_gauges(Manager *m) {
-        size_t holders = 0, tainted = 0, walking = 0;
-        const JobObject *o;
-        Volume *v, *next;
+static void count_jobs(Metrics *metrics, const Jobs *jobs) {
+        size_t running = 0, waiting = 0, walking = 0;
+        const Job *job;
 
-        metrics_reset(m->metrics, METRIC_TOTAL_VOLUMES);
-        HASH_ITER (hh, m->volumes.table, v, next) {
-                count_volume(m->metrics, v);
-                holders += volume_count_holders(v);
-                tainted += v->record.tainted;
+        DL_FOREACH (jobs->list, job) {
+                waiting += job->state == JOB_WAITING;
+                running += job->state != JOB_WAITING && job->state != JOB_ENDED;
+                walking += job->state != JOB_ENDED && job->progress.started_usec > 0;
         }
-        metrics_set(m->metrics, METRIC_HOLDERS, (double) holders);
-        metrics_set(m->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
-        metrics_set(m->metrics, METRIC_JOBS, (double) m->n_jobs);
-        DL_FOREACH (m->job_objects, o)
-                walking += o->job && o->announced;
-        metrics_set(m->metrics, METRIC_JOBS_WALKING, (double) walking);
-        metrics_set(m->metrics, METRIC_ENFORCING, !m->node.selinux ? -1 : m->node.enforcing);
+        metrics_set(metrics, METRIC_JOBS, (double) running);
+        metrics_set(metrics, METRIC_JOBS_WAITING, (double) waiting);
+        metrics_set(metrics, METRIC_JOBS_WALKING, (double) walking);
 }
 
-char *metrics_text(Manager *m) {
-        update_gauges(m);
-        return metrics_render(m->metrics);
+static void update_gauges(const State *s, const Jobs *jobs) {
+        size_t holders = 0, tainted = 0;
+        Volume *v, *next;
+
+        metrics_reset(s->metrics, METRIC_TOTAL_VOLUMES);
+        HASH_ITER (hh, s->volumes.table, v, next) {
+                count_volume(s->metrics, v);
+                holders += volume_count_holders(v);
+                tainted += v->mark.tainted;
+        }
+        metrics_set(s->metrics, METRIC_HOLDERS, (double) holders);
+        metrics_set(s->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
+        metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
+        count_jobs(s->metrics, jobs);
+}
+
+char *metrics_text(void *userdata) {
+        const Manager *m = userdata;
+
+        update_gauges(m->state, m->api->jobs);
+        return metrics_render(m->state->metrics);
 }
 
 static int write_file(const char *path, const char *text) {
@@ -71,12 +82,12 @@ static int on_export(sd_event_source *source, uint64_t usec, void *userdata) {
         _cleanup_free_ char *text = NULL;
         int r;
 
-        if (m->settings.metrics_textfile) {
+        if (m->state->settings.metrics_textfile) {
                 text = metrics_text(m);
-                r = text ? write_file(m->settings.metrics_textfile, text) : -ENOMEM;
+                r = text ? write_file(m->state->settings.metrics_textfile, text) : -ENOMEM;
                 /* Said when it begins to fail, not every five seconds. */
                 if (r < 0 && !m->export_failed)
-                        log_error_errno(r, "Failed to write the metrics to %s: %m", m->settings.metrics_textfile);
+                        log_error_errno(r, "Failed to write the metrics to %s: %m", m->state->settings.metrics_textfile);
                 m->export_failed = r < 0;
         }
         r = sd_event_source_set_time_relative(source, EXPORT_INTERVAL_USEC);
@@ -87,7 +98,7 @@ static int on_export(sd_event_source *source, uint64_t usec, void *userdata) {
  * node_exporter's users see that a service has gone. */
 int metrics_export_start(Manager *m) {
         m->export_source = sd_event_source_disable_unref(m->export_source);
-        if (!m->settings.metrics_textfile)
+        if (!m->state->settings.metrics_textfile)
                 return 0;
         return sd_event_add_time_relative(m->event, &m->export_source, CLOCK_MONOTONIC, 0, EXPORT_ACCURACY_USEC,
                                           on_export, m);

@@ -3,8 +3,8 @@
 
 #include "daemon/manager.h"
 
-/* The metrics with the gauges brought up to date; NULL on lack of memory. */
-char *metrics_text(Manager *m);
+/* The metrics of a Manager with the gauges brought up to date; NULL on lack of memory. */
+char *metrics_text(void *userdata);
 
 /* Begins, or ends, as the configuration says, to write them for node_exporter's textfile collector: every five
  * seconds a new file, renamed over the old one. Failures are logged. */

@@ -12,7 +12,7 @@ Jobs *jobs_free(Jobs *jobs);
 DEFINE_CLEANUP_FUNC(Jobs *, jobs_free);
 
 /* Starts a job for a call that has been authorized, or lets it join the one that does just this; reply is called once
- * with userdata, not before this returns. The request and the caller are taken over. Of a verify and a Relabel the
+ * with userdata, perhaps before this returns. The request and the caller are taken over. Of a verify and a Relabel the
  * request's context is the one expected or wanted, "" for the recorded one; of an unmount the volume may be "", for
  * whichever is at the target. *ret is the job. Returns 0; -ENOMEM; LIMIT_REACHED or STORE_FAILED. */
 int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,

@@ -488,6 +488,8 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
                 take_error(job, e);
                 return 0;
         }
+        /* It ends by itself, and this makes sure of it. */
+        peer_hang_up(job->worker);
         r = operation_type(job->operation)->take(job, reply);
         /* Late, but done: a repeated call gets this answer. */
         if (r == 0 && job->state == JOB_SETTLING)

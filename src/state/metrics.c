@@ -105,6 +105,7 @@ static const struct {
                                      GAUGE },
         [METRIC_HOLDERS] = { "selvol_holders", "Holders of all volumes.", GAUGE },
         [METRIC_JOBS] = { "selvol_jobs", "Jobs that are running.", GAUGE },
+        [METRIC_JOBS_WAITING] = { "selvol_jobs_waiting", "Jobs that wait in line.", GAUGE },
         [METRIC_JOBS_WALKING] = { "selvol_jobs_walking", "Jobs that walk over the files of a volume.", GAUGE },
         [METRIC_ENFORCING] = { "selvol_selinux_enforcing", "1 if SELinux is enforcing, 0 if permissive, -1 if off.",
                                GAUGE },

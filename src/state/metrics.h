@@ -32,6 +32,7 @@ typedef enum MetricId {
         METRIC_TAINTED_VOLUMES, /* gauge */
         METRIC_HOLDERS,         /* gauge */
         METRIC_JOBS,            /* gauge */
+        METRIC_JOBS_WAITING,    /* gauge */
         METRIC_JOBS_WALKING,    /* gauge */
         METRIC_ENFORCING,       /* gauge */
         METRIC_BUILD_INFO,      /* version: gauge */

@@ -4,7 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "state/messages.h"
-#include "daemon/authorise.h"
+#include "api/authorize.h"
 
 enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };
 enum { ALLOW_USER_INTERACTION = 1 };
@@ -46,7 +46,7 @@ typedef enum Answer { PENDING, ALLOWED, DENIED, CHALLENGE, UNAVAILABLE } Answer;
  * method gets as far as to ask for the answer or not: the object may be gone, or the configuration another. */
 struct AuthQuery {
         AuthQuery *next;
-        Manager *manager;
+        Api *api;
         sd_bus_message *call;
         sd_bus_slot *slot;
         const char *action;
@@ -55,7 +55,7 @@ struct AuthQuery {
         bool dispatched; /* for the second time */
 };
 
-const char *authorise_action(const char *method) {
+const char *authorize_action(const char *method) {
         for (size_t i = 0; i < ELEMENTSOF(actions); i++)
                 if (streq(actions[i].method, method))
                         return actions[i].action;
@@ -63,7 +63,7 @@ const char *authorise_action(const char *method) {
 }
 
 static void query_free(AuthQuery *q) {
-        LL_DELETE(q->manager->queries, q);
+        LL_DELETE(q->api->queries, q);
         sd_bus_slot_unref(q->slot);
         sd_bus_message_unref(q->call);
         free(q->volume);
@@ -72,62 +72,62 @@ static void query_free(AuthQuery *q) {
         free(q);
 }
 
-void authorise_teardown(Manager *m) {
-        while (m->queries)
-                query_free(m->queries);
-        m->last_sender = (free(m->last_sender), NULL);
+void authorize_teardown(Api *api) {
+        while (api->queries)
+                query_free(api->queries);
+        api->last_sender = (free(api->last_sender), NULL);
 }
 
-static int deny(Manager *m, sd_bus_message *call, const char *result, sd_bus_error *error) {
+static int deny(Api *api, sd_bus_message *call, const char *result, sd_bus_error *error) {
         const char *method = sd_bus_message_get_member(call), *sender = strempty(sd_bus_message_get_sender(call));
         const LogField fields[] = { { "MESSAGE_ID", MESSAGE_DENIED }, { "SELVOL_CALLER", sender } };
 
-        metrics_count(m->metrics, METRIC_AUTHORIZATIONS, result);
-        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s by %s is not authorised: %s.", method, sender, result);
+        metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, result);
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s by %s is not authorized: %s.", method, sender, result);
         return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
-                                 "%s is not authorised (%s): polkit has to allow the action %s.", method, result,
-                                 strempty(authorise_action(method)));
+                                 "%s is not authorized (%s): polkit has to allow the action %s.", method, result,
+                                 strempty(authorize_action(method)));
 }
 
-static int conclude(Manager *m, AuthQuery *q, sd_bus_message *call, const char *volume, const char *source,
+static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const char *volume, const char *source,
                     const char *target, sd_bus_error *error) {
-        bool same = streq_ptr(q->action, authorise_action(sd_bus_message_get_member(call))) &&
+        bool same = streq_ptr(q->action, authorize_action(sd_bus_message_get_member(call))) &&
                     streq(q->volume, volume) && streq(q->source, source) && streq(q->target, target);
         Answer answer = q->answer;
 
         query_free(q);
         /* What is carried out must be what polkit was asked about. */
         if (!same)
-                return deny(m, call, "changed", error);
+                return deny(api, call, "changed", error);
 
         switch (answer) {
         case ALLOWED:
-                metrics_count(m->metrics, METRIC_AUTHORIZATIONS, "allowed");
+                metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "allowed");
                 return 1;
         case CHALLENGE:
-                metrics_count(m->metrics, METRIC_AUTHORIZATIONS, "challenge");
+                metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "challenge");
                 return sd_bus_error_set(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
                                         "Interactive authentication is required, and the call does not allow it.");
         case UNAVAILABLE:
-                return deny(m, call, "unavailable", error);
+                return deny(api, call, "unavailable", error);
         case DENIED:
         case PENDING:
         default:
-                return deny(m, call, "denied", error);
+                return deny(api, call, "denied", error);
         }
 }
 
 static Answer read_answer(sd_bus_message *reply) {
-        int authorised, challenge, r;
+        int authorized, challenge, r;
 
         if (sd_bus_message_is_method_error(reply, NULL))
                 return UNAVAILABLE;
         r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
         if (r > 0)
-                r = sd_bus_message_read(reply, "bb", &authorised, &challenge);
+                r = sd_bus_message_read(reply, "bb", &authorized, &challenge);
         if (r <= 0)
                 return UNAVAILABLE;
-        return authorised ? ALLOWED : challenge ? CHALLENGE : DENIED;
+        return authorized ? ALLOWED : challenge ? CHALLENGE : DENIED;
 }
 
 static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -160,83 +160,83 @@ static int append_question(sd_bus_message *question, const AuthQuery *q, bool in
         return r;
 }
 
-static int ask(Manager *m, AuthQuery *q) {
+static int ask(Api *api, AuthQuery *q) {
         bool interactive = sd_bus_message_get_allow_interactive_authorization(q->call) > 0;
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = NULL;
         int r;
 
-        r = sd_bus_message_new_method_call(m->bus, &question, "org.freedesktop.PolicyKit1",
+        r = sd_bus_message_new_method_call(api->bus, &question, "org.freedesktop.PolicyKit1",
                                            "/org/freedesktop/PolicyKit1/Authority",
                                            "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
         if (r >= 0)
                 r = append_question(question, q, interactive);
         if (r >= 0)
-                r = sd_bus_call_async(m->bus, &q->slot, question, on_answer, q,
+                r = sd_bus_call_async(api->bus, &q->slot, question, on_answer, q,
                                       (interactive ? INTERACTIVE_SEC : ANSWER_SEC) * USEC_PER_SEC);
         return r;
 }
 
 /* The bus is asked once for each connection that calls several times: it never gives a unique name to another. */
-int authorise_get_uid(Manager *m, sd_bus_message *call, uid_t *ret) {
+int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         const char *sender = strempty(sd_bus_message_get_sender(call));
         int r;
 
-        if (!streq_ptr(m->last_sender, sender)) {
+        if (!streq_ptr(api->last_sender, sender)) {
                 uid_t uid;
 
                 r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
                 if (r >= 0)
                         r = sd_bus_creds_get_euid(creds, &uid);
                 if (r >= 0)
-                        r = free_and_strdup(&m->last_sender, sender);
+                        r = free_and_strdup(&api->last_sender, sender);
                 if (r < 0)
                         return r;
-                m->last_uid = uid;
+                api->last_uid = uid;
         }
-        *ret = m->last_uid;
+        *ret = api->last_uid;
         return 0;
 }
 
-bool authorise_is_trusted(Manager *m, sd_bus_message *call) {
+bool authorize_is_trusted(Api *api, sd_bus_message *call) {
         uid_t uid;
 
-        return authorise_get_uid(m, call, &uid) >= 0 && uid == m->options.trusted_uid;
+        return authorize_get_uid(api, call, &uid) >= 0 && uid == api->trusted_uid;
 }
 
-int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *source, const char *target,
+int authorize(Api *api, sd_bus_message *call, const char *volume, const char *source, const char *target,
               sd_bus_error *error) {
-        const char *action = authorise_action(sd_bus_message_get_member(call));
+        const char *action = authorize_action(sd_bus_message_get_member(call));
         size_t n = 0;
         AuthQuery *q;
         int r;
 
-        LL_FOREACH (m->queries, q) {
+        LL_FOREACH (api->queries, q) {
                 if (q->call == call)
-                        return conclude(m, q, call, volume, source, target, error);
+                        return conclude(api, q, call, volume, source, target, error);
                 n++;
         }
 
-        if (authorise_is_trusted(m, call)) {
-                metrics_count(m->metrics, METRIC_AUTHORIZATIONS, "root");
+        if (authorize_is_trusted(api, call)) {
+                metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "root");
                 return 1;
         }
         if (!action || n >= QUERIES_MAX)
-                return deny(m, call, action ? "too-many" : "denied", error);
+                return deny(api, call, action ? "too-many" : "denied", error);
 
         q = calloc(1, sizeof(*q));
         if (!q)
                 return -ENOMEM;
         *q = (AuthQuery){
-                .manager = m,
+                .api = api,
                 .call = sd_bus_message_ref(call),
                 .action = action,
                 .volume = strdup(volume),
                 .source = strdup(source),
                 .target = strdup(target),
         };
-        LL_PREPEND(m->queries, q);
-        r = q->volume && q->source && q->target ? ask(m, q) : -ENOMEM;
+        LL_PREPEND(api->queries, q);
+        r = q->volume && q->source && q->target ? ask(api, q) : -ENOMEM;
         if (r < 0) {
                 query_free(q);
                 return r;
@@ -245,23 +245,23 @@ int authorise(Manager *m, sd_bus_message *call, const char *volume, const char *
 }
 
 /* Returns 0 to have it answered, as a filter does. */
-static int authorise_standard(Manager *m, sd_bus_message *call, sd_bus_error *error) {
+static int authorize_standard(Api *api, sd_bus_message *call, sd_bus_error *error) {
         _cleanup_free_ char *id = NULL;
         int r;
 
         r = sd_bus_path_decode(sd_bus_message_get_path(call), VOLUME_PREFIX, &id);
         if (r < 0)
                 return r;
-        r = authorise(m, call, strempty(id), "", "", error);
+        r = authorize(api, call, strempty(id), "", "", error);
         return r < 0 ? r : !r;
 }
 
 /* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
 static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        Manager *m = userdata;
+        Api *api = userdata;
         AuthQuery *q, *next;
 
-        LL_FOREACH_SAFE (m->queries, q, next)
+        LL_FOREACH_SAFE (api->queries, q, next)
                 if (q->dispatched)
                         query_free(q);
                 else if (q->call == message && q->answer != PENDING)
@@ -269,10 +269,10 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
 
         for (size_t i = 0; i < ELEMENTSOF(standard_interfaces); i++)
                 if (sd_bus_message_is_method_call(message, standard_interfaces[i], NULL))
-                        return authorise_standard(m, message, error);
+                        return authorize_standard(api, message, error);
         return 0;
 }
 
-int authorise_setup(Manager *m) {
-        return sd_bus_add_filter(m->bus, NULL, on_message, m);
+int authorize_setup(Api *api) {
+        return sd_bus_add_filter(api->bus, NULL, on_message, api);
 }
