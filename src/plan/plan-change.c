@@ -15,7 +15,7 @@ int plan_check_mountable(const Settings *settings, const Volume *v, Failure *f) 
         if (isempty(v->source))
                 why = "its source is not known";
         else if (!v->mounted_here)
-                why = "its last mount was not made by selvol, so that it is not known which part of its source it is";
+                why = "somebody else mounted it the last time, so that it is not known which part of its source it is";
         else if (!fs || fs->source == SOURCE_NONE)
                 why = "its file system exists only while it is mounted";
         else
