@@ -6,6 +6,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "model/settings-load.h"
 #include "state/messages.h"
 #include "daemon/authorise.h"
 #include "daemon/bus-manager.h"

@@ -97,7 +97,7 @@ static void test_long_target(void) {
         _cleanup_(settings_done) Settings s = test_settings(NULL);
         _cleanup_failure_ Failure f = { 0 };
 
-        assert_failure(target_validate(target, &s, &f), &f, FAILURE_INVALID_TARGET, "normalised");
+        assert_failure(target_validate(target, &s, &f), &f, FAILURE_INVALID_TARGET, "normalized");
         g_assert_cmpuint(strlen(f.message), <, 400);
 }
 
