@@ -358,6 +358,7 @@ static void test_walk_options(Fixture *x, gconstpointer data) {
 static void test_relabel_by(void) {
         g_assert_cmpint(relabel_by_from_string("runtime"), ==, RELABEL_BY_RUNTIME);
         g_assert_cmpint(relabel_by_from_string("service"), ==, RELABEL_BY_SERVICE);
+        g_assert_cmpint(relabel_by_from_string("none"), ==, RELABEL_BY_NONE);
         g_assert_cmpint(relabel_by_from_string("Service"), ==, -EINVAL);
         g_assert_cmpint(REQUEST_INIT.relabel_by, ==, RELABEL_BY_RUNTIME);
 }
