@@ -2,6 +2,7 @@
 #include "basic/time-util.h"
 #include "job/operation.h"
 #include "job/plan-answer.h"
+#include "plan/plan-change.h"
 #include "state/commit.h"
 #include "wire/protocol.h"
 

@@ -5,6 +5,7 @@
 #include "basic/time-util.h"
 #include "job/line.h"
 #include "job/run.h"
+#include "plan/plan-group.h"
 #include "state/reconcile.h"
 
 /* Volume and target; what is claimed beyond is the superblock. */
@@ -85,12 +86,8 @@ bool line_wait_for_conflict(Job *job) {
 }
 
 int line_note_group_conflict(Job *job) {
-        _cleanup_failure_ Failure ignored = { 0 };
-        int r;
-
-        r = plan_check_group(&job->jobs->state->volumes, job->request.volume, job->request.target, &job->observed,
-                             NULL, job->plan.fs_group, &job->plan, &ignored);
-        return r < 0 ? r : 0;
+        return plan_find_group_conflicts(&job->jobs->state->volumes, job->request.volume, job->request.target,
+                                         &job->observed, job->plan.fs_group, &job->plan);
 }
 
 void line_park(Job *job) {

@@ -3,6 +3,7 @@
 #include "job/operation.h"
 #include "job/plan-answer.h"
 #include "plan/files.h"
+#include "plan/plan-group.h"
 #include "state/reconcile.h"
 #include "wire/protocol.h"
 
@@ -81,6 +82,27 @@ static void predict_files(Job *job) {
                 job->plan.entries = job->plan.usec = 0;
 }
 
+/* Whether the walk that is predicted would take the files' group from somebody. */
+static int check_group(Job *job) {
+        const Volumes *volumes = &job->jobs->state->volumes;
+        const Request *q = &job->request;
+        Reliance *list = NULL;
+        size_t n = 0;
+        int r;
+
+        r = plan_find_reliances(volumes, q->volume, q->target, &job->observed, &list, &n);
+        if (r < 0)
+                return r;
+        r = files_check_reliances(&job->result.files, q->volume, NULL, list, n, &job->failure);
+        reliances_free(list, n);
+        if (r != FAILURE_GROUP_CONFLICT)
+                return r;
+        return plan_find_group_conflicts(volumes, q->volume, q->target, &job->observed, job->result.files.disk_gid,
+                                         &job->plan) < 0
+                       ? -ENOMEM
+                       : r;
+}
+
 static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
@@ -89,10 +111,7 @@ static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
                 return r;
         predict_files(job);
         ret->verdict = PLAN_STOP;
-        if (job->result.files.ownership != OWNERSHIP_WALK)
-                return 0;
-        return plan_check_group(&job->jobs->state->volumes, job->request.volume, job->request.target, &job->observed,
-                                NULL, job->result.files.disk_gid, &job->plan, &job->failure);
+        return check_group(job);
 }
 
 /* The answer of before, from the record. */

@@ -2,6 +2,7 @@
 #include "basic/time-util.h"
 #include "job/plan-answer.h"
 #include "job/progress.h"
+#include "plan/plan-group.h"
 #include "state/commit.h"
 
 int job_keep_share(Job *job) {

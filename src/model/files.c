@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "model/files.h"
 
 static const char *const relabel_action_table[RELABEL_ACTIONS] = {
@@ -18,16 +20,17 @@ DEFINE_STRING_TABLE(relabel_reason, RelabelReason);
 
 static const char *const relabel_text[RELABEL_REASONS] = {
         [RELABEL_REASON_COMPLETE] =
-                "All files have the context already: the record says so, and the root's label agrees.",
-        [RELABEL_REASON_FORCED] = "All files are looked at, as asked for.",
-        [RELABEL_REASON_UNKNOWN] = "Nothing is known of the labels: all files are looked at.",
-        [RELABEL_REASON_PARTIAL] = "An earlier relabel did not come to its end: all files are looked at.",
-        [RELABEL_REASON_TAINTED] = "Files may have no label on disk: all are looked at.",
+                "All files have the context already: the mark on the volume says so, and the root's label agrees.",
+        [RELABEL_REASON_FORCED] = "All files are checked, as requested.",
+        [RELABEL_REASON_UNKNOWN] = "The labels are unknown: all files are checked.",
+        [RELABEL_REASON_PARTIAL] = "An earlier relabel was not completed: all files are checked.",
+        [RELABEL_REASON_TAINTED] = "Files may have no label on disk: all files are checked.",
         [RELABEL_REASON_OTHER_CONTEXT] = "The files have another context.",
-        [RELABEL_REASON_ROOT_DIFFERS] = "The root has another label than the record says: all files are looked at.",
+        [RELABEL_REASON_ROOT_DIFFERS] = "The root has another label than the mark says: all files are checked.",
 };
 
 const char *relabel_reason_text(RelabelReason reason) {
+        assert(reason < RELABEL_REASONS);
         return relabel_text[reason];
 }
 
@@ -65,33 +68,36 @@ DEFINE_STRING_TABLE(ownership_reason, OwnershipReason);
 static const char *const ownership_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_NOT_ASKED] = "",
         [OWNERSHIP_TYPE_NOT_MANAGED] = "Groups of this volume type are never changed.",
-        [OWNERSHIP_POLICY_NONE] = "FSGroupPolicy None: the group is the driver's business.",
+        [OWNERSHIP_POLICY_NONE] = "FSGroupPolicy is None: ownership is left to the driver.",
         [OWNERSHIP_READ_ONLY] = "The volume is read-only: its group is not changed.",
         [OWNERSHIP_NO_FS_TYPE] =
-                "FSGroupPolicy ReadWriteOnceWithFSType, and the file system is not known to be a disk of the volume's own: the group is not changed. Pass FSGroupPolicy=File if it is to be.",
+                "FSGroupPolicy is ReadWriteOnceWithFSType, and the volume is not known to have a file system of its own: the group is not changed. To change it, pass FSGroupPolicy=File.",
         [OWNERSHIP_ACCESS_MODE] =
-                "FSGroupPolicy ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not changed.",
-        [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy Mount: the file system is mounted for the group.",
-        [OWNERSHIP_COMPLETE] = "All files have the group already: the record says so, and the root agrees.",
+                "FSGroupPolicy is ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not changed.",
+        [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy is Mount: the file system is mounted for the group.",
+        [OWNERSHIP_COMPLETE] =
+                "All files have the group already: the mark on the volume says so, and the root agrees.",
+        [OWNERSHIP_ROOT_ONLY] =
+                "The root has the group. The file system can't carry a mark, so the other files are not known to have it.",
         [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",
-        [OWNERSHIP_FORCED] = "All files are looked at, as asked for.",
-        [OWNERSHIP_GATE_DISABLED] = "The gate SkipFSGroupChange is off: all files are looked at.",
-        [OWNERSHIP_POLICY_ALWAYS] = "FSGroupChangePolicy Always: all files are looked at.",
-        [OWNERSHIP_PARTIAL] = "An earlier change of the group did not come to its end: all files are looked at.",
-        [OWNERSHIP_UNKNOWN] = "Nothing is known of the files' group: all are looked at.",
-        [OWNERSHIP_ROOT_DIFFERS] =
-                "The root has another group or mode than the record says: all files are looked at.",
-        [OWNERSHIP_FILES_DIFFER] = "Files have another group than the record says: all are looked at.",
-        [OWNERSHIP_REQUESTED] = "All files are given to the group, as asked for.",
+        [OWNERSHIP_FORCED] = "All files are checked, as requested.",
+        [OWNERSHIP_GATE_DISABLED] = "The gate SkipFSGroupChange is off: all files are checked.",
+        [OWNERSHIP_POLICY_ALWAYS] = "FSGroupChangePolicy is Always: all files are checked.",
+        [OWNERSHIP_PARTIAL] = "An earlier change of the group was not completed: all files are checked.",
+        [OWNERSHIP_UNKNOWN] = "The group of the files is unknown: all files are checked.",
+        [OWNERSHIP_ROOT_DIFFERS] = "The root has another group or mode than the mark says: all files are checked.",
+        [OWNERSHIP_FILES_DIFFER] = "Files have another group than the mark says: all files are checked.",
+        [OWNERSHIP_REQUESTED] = "All files are given to the group, as requested.",
         [OWNERSHIP_USER_NAMESPACE] =
-                "The files have another group, and the runtime is going to idmap the mount for a user namespace, which can be done once: all files are given to the group.",
+                "The files have another group, and the runtime will idmap the mount for a user namespace, which is possible only once: all files are given to the group.",
         [OWNERSHIP_MOUNTED] =
-                "The files have another group, and what is mounted already can't be idmapped: all are given to the group.",
+                "The files have another group, and a mount that is visible already can't be idmapped: all files are given to the group.",
         [OWNERSHIP_NO_IDMAP] =
-                "The files have another group, and the mount can't be idmapped: all are given to the group.",
+                "The files have another group, and the mount can't be idmapped: all files are given to the group.",
 };
 
 const char *ownership_reason_text(OwnershipReason reason) {
+        assert(reason < OWNERSHIP_REASONS);
         return ownership_text[reason];
 }
 

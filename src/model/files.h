@@ -25,7 +25,7 @@ typedef enum RelabelReason {
         RELABEL_REASON_PARTIAL,       /* a relabel was interrupted, or failed */
         RELABEL_REASON_TAINTED,       /* files may have been made that have no label on disk */
         RELABEL_REASON_OTHER_CONTEXT, /* all files have another context */
-        RELABEL_REASON_ROOT_DIFFERS,  /* the record says complete, but the root's label is another one */
+        RELABEL_REASON_ROOT_DIFFERS,  /* the mark says complete, but the root's label is another one */
         RELABEL_REASONS,
 } RelabelReason;
 DECLARE_STRING_TABLE(relabel_reason, RelabelReason);

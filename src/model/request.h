@@ -93,6 +93,6 @@ int target_validate(const char *target, const Settings *settings, Failure *f) _w
 int walk_options_validate(const WalkOptions *w, Failure *f) _warn_unused_;
 
 /* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't count, nor
- * how a walk treats its neighbours: that changes no answer. Who relabels does, and force: a walk that was skipped is
+ * how a walk treats other workloads: that changes no answer. Who relabels does, and force: a walk that was skipped is
  * no answer to it. */
 bool request_equal(const Request *a, const Request *b) _pure_;

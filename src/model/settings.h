@@ -65,7 +65,7 @@ typedef struct Settings {
         /* [Service] */
         bool gate_relabel_policy;     /* SELinuxRelabelPolicy=: context mounts at all (KEP-1710's first gate) */
         bool gate_mount;              /* SELinuxMount=: for all access modes, not only ReadWriteOncePod */
-        bool gate_skip_fs_group;      /* SkipFSGroupChange=: believe the record of a volume's group at all */
+        bool gate_skip_fs_group;      /* SkipFSGroupChange=: believe the mark on a volume of its group at all */
         RelabelPolicy default_policy; /* DefaultRelabelPolicy= */
         FSGroupChangePolicy default_fs_group_change_policy; /* DefaultFSGroupChangePolicy= */
         uint64_t job_timeout_usec;                          /* JobTimeoutSec= */
@@ -87,8 +87,6 @@ typedef struct Settings {
 /* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and value:
  * unknown sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
 int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused_;
-/* Reads and checks the configuration below the directories (NULL: /usr/lib/selvol and /etc/selvol). */
-int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;
 void settings_done(Settings *s);
 
 const FileSystem *settings_file_system(const Settings *s, const char *name) _pure_;

@@ -3,6 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "model/settings-load.h"
 #include "state/commit.h"
 #include "state/load.h"
 #include "state/messages.h"

@@ -10,6 +10,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "model/settings-load.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
 #include "worker/child.h"

@@ -5,6 +5,7 @@
 
 #include <glib.h>
 
+#include "model/settings-load.h"
 #include "plan/plan.h"
 #include "table.h"
 

@@ -19,7 +19,9 @@ MAY_USE = {
     "mount": {"model", "basic"},
     "store": {"model", "basic"},
     "state": {"store", "wire", "plan", "model", "basic"},
-    "daemon": {"state", "store", "wire", "plan", "model", "basic"},
+    "job": {"state", "wire", "plan", "model", "basic"},
+    "api": {"job", "state", "wire", "plan", "model", "basic"},
+    "daemon": {"api", "job", "state", "store", "wire", "plan", "model", "basic"},
     "worker": {"label", "tree", "mount", "wire", "plan", "model", "basic"},
     "ctl": {"wire", "model", "basic"},
 }
@@ -27,14 +29,14 @@ MAY_USE = {
 # Header of a library: the folders that may include it. The first that matches counts.
 LIBRARIES = [
     (r"systemd/sd-journal\.h", {"basic"}),
-    (r"systemd/.*", {"wire", "daemon", "worker", "ctl"}),
+    (r"systemd/.*", {"wire", "state", "job", "api", "daemon", "worker", "ctl"}),
     (r"selinux/.*", {"label"}),
     (r"libmount(/.*|\.h)", {"mount"}),
     (r"sqlite3.*\.h", {"store"}),
     (r"libeconf.*\.h", {"basic"}),
     (r"libsmartcols(/.*|\.h)", {"ctl"}),
     (r"microhttpd\.h", {"daemon"}),
-    (r"ut(hash|list|array|string)\.h", {"model", "plan", "daemon", "state", "store"}),
+    (r"ut(hash|list|array|string)\.h", {"model", "plan", "store", "state", "job", "api", "daemon"}),
     (r"glib.*|gio/.*", set()),
 ]
 

@@ -97,7 +97,7 @@ static void test_long_target(void) {
         _cleanup_(settings_done) Settings s = test_settings(NULL);
         _cleanup_failure_ Failure f = { 0 };
 
-        assert_failure(target_validate(target, &s, &f), &f, FAILURE_INVALID_TARGET, "normalised");
+        assert_failure(target_validate(target, &s, &f), &f, FAILURE_INVALID_TARGET, "normalized");
         g_assert_cmpuint(strlen(f.message), <, 400);
 }
 
@@ -358,6 +358,7 @@ static void test_walk_options(Fixture *x, gconstpointer data) {
 static void test_relabel_by(void) {
         g_assert_cmpint(relabel_by_from_string("runtime"), ==, RELABEL_BY_RUNTIME);
         g_assert_cmpint(relabel_by_from_string("service"), ==, RELABEL_BY_SERVICE);
+        g_assert_cmpint(relabel_by_from_string("none"), ==, RELABEL_BY_NONE);
         g_assert_cmpint(relabel_by_from_string("Service"), ==, -EINVAL);
         g_assert_cmpint(REQUEST_INIT.relabel_by, ==, RELABEL_BY_RUNTIME);
 }
