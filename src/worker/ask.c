@@ -98,6 +98,19 @@ static int send_signal(Child *c, sd_bus_message *m) {
         return 0;
 }
 
+int tell_decided(Child *c, const FilesDecision *decision) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        int r;
+
+        r = new_signal(c, WORKER_DECIDED, &m);
+        if (r < 0)
+                return r;
+        r = files_decision_append(m, decision);
+        if (r < 0)
+                return r;
+        return send_signal(c, m);
+}
+
 int tell_publishing(Child *c, const MountIdentity *identity) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         int r;

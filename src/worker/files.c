@@ -187,6 +187,9 @@ static int walk(const Change *g, Failure *f) {
         r = find_total(g, &spec, f);
         if (r != 0)
                 return r;
+        r = tell_decided(g->child, d);
+        if (r < 0)
+                return r;
         r = walk_tell_start(g->child, spec.total);
         if (r < 0)
                 return r;
