@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/btrfs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "mount/host-device.h"
 #include "mount/mount-table.h"
+#include "mount/superblock.h"
 
 enum { BTRFS_DEVICES_MAX = 256 };
 
@@ -125,47 +124,16 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         return 0;
 }
 
-/* The UUID of the btrfs that an open directory is on, as hex digits; NULL if it is none. */
-static int read_btrfs_uuid(int fd, char **ret) {
-        struct btrfs_ioctl_fs_info_args info = { 0 };
-        char *hex, *p;
-
-        if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0) {
-                if (errno != ENOTTY)
-                        return -errno;
-                *ret = NULL;
-                return 0;
-        }
-        hex = p = malloc(2 * sizeof(info.fsid) + 1);
-        if (!hex)
-                return -ENOMEM;
-        for (size_t i = 0; i < sizeof(info.fsid); i++)
-                p += sprintf(p, "%02x", info.fsid[i]);
-        *ret = hex;
-        return 0;
-}
-
 static int path_is_on_btrfs(const char *path, const char *uuid) {
+        _cleanup_free_ char *actual = NULL;
         _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *hex = NULL, *digits = NULL;
-        char *p;
         int r;
 
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = read_btrfs_uuid(fd, &hex);
-        if (r < 0 || !hex)
-                return r;
-
-        digits = p = malloc(strlen(uuid) + 1);
-        if (!digits)
-                return -ENOMEM;
-        for (const char *u = uuid; *u; u++)
-                if (*u != '-')
-                        *p++ = *u;
-        *p = '\0';
-        return streq(hex, digits);
+        r = superblock_read_btrfs_uuid(fd, &actual);
+        return r < 0 ? r : actual && streq(actual, uuid);
 }
 
 /* btrfs has an anonymous device number, so that one which the device is part of, if any, is asked for its UUID.
@@ -217,6 +185,6 @@ int host_uses_file_system(const Settings *settings, int fd) {
 
         if (fstat(fd, &st) < 0)
                 return -errno;
-        r = read_btrfs_uuid(fd, &uuid);
+        r = superblock_read_btrfs_uuid(fd, &uuid);
         return r < 0 ? r : host_uses(settings, st.st_dev, uuid);
 }

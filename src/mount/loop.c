@@ -35,11 +35,10 @@ int loop_open(dev_t device, int *ret_fd, char **ret_path) {
         return 0;
 }
 
-/* Returns 1 if the device shows the whole of the file, 0 if not. */
-static int loop_matches(dev_t device, dev_t file_device, ino_t file_inode, bool *ret_read_only) {
+/* Returns 1 if it is attached, 0 if not, or a negative errno. */
+static int read_status(dev_t device, struct loop_info64 *ret) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
-        struct loop_info64 info;
         int r;
 
         r = loop_open(device, &fd, &path);
@@ -47,12 +46,41 @@ static int loop_matches(dev_t device, dev_t file_device, ino_t file_inode, bool 
                 return 0;
         if (r < 0)
                 return r;
-        if (ioctl(fd, LOOP_GET_STATUS64, &info) < 0)
+        if (ioctl(fd, LOOP_GET_STATUS64, ret) < 0)
                 return errno == ENXIO ? 0 : -errno;
+        return 1;
+}
 
+static bool shows_whole(const struct loop_info64 *info) {
+        return info->lo_offset == 0 && info->lo_sizelimit == 0;
+}
+
+/* Returns 1 if the device shows the whole of the file, 0 if not. */
+static int loop_matches(dev_t device, dev_t file_device, ino_t file_inode, bool *ret_read_only) {
+        struct loop_info64 info;
+        int r;
+
+        r = read_status(device, &info);
+        if (r <= 0)
+                return r;
         *ret_read_only = info.lo_flags & LO_FLAGS_READ_ONLY;
-        return info.lo_device == file_device && info.lo_inode == file_inode && info.lo_offset == 0 &&
-               info.lo_sizelimit == 0;
+        return info.lo_device == file_device && info.lo_inode == file_inode && shows_whole(&info);
+}
+
+int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode) {
+        struct loop_info64 info;
+        int r;
+
+        if (major(device) != LOOP_MAJOR_NUMBER)
+                return 0;
+        r = read_status(device, &info);
+        if (r <= 0)
+                return r;
+        if (!shows_whole(&info))
+                return 0;
+        *ret_file_device = info.lo_device;
+        *ret_file_inode = info.lo_inode;
+        return 1;
 }
 
 /* The minor number of a name in /sys/block, if it is a loop device that is attached. */

@@ -19,3 +19,7 @@ int loop_attach(int file_fd, const char *file_path, bool read_only, int *ret_fd,
 
 /* Opens an existing one, /dev/loopN. Returns 0 or a negative errno. */
 int loop_open(dev_t device, int *ret_fd, char **ret_path) _warn_unused_;
+
+/* The file that a loop device shows the whole of. Returns 1; 0 if it shows a part, or is no loop device that is attached;
+ * or a negative errno. */
+int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode) _warn_unused_;

@@ -172,20 +172,11 @@ static int mounted_failure(Failure *f, const Target *t) {
                            r >= 0 ? ", type " : "", r >= 0 ? fact.fs_type : "");
 }
 
-int target_open_free(const char *path, const Settings *settings, Target *ret, Failure *f) {
-        _cleanup_(target_done) Target t = TARGET_INIT;
-        int r;
-
-        r = target_open(path, settings, &t, f);
-        if (r != 0)
-                return r;
-        if (t.is_mount)
-                return mounted_failure(f, &t);
-        if (!t.is_directory)
-                return target_failure(f, path, -ENOTDIR);
-
-        *ret = t;
-        t = TARGET_INIT;
+int target_check_free(const Target *t, Failure *f) {
+        if (t->is_mount)
+                return mounted_failure(f, t);
+        if (!t->is_directory)
+                return target_failure(f, t->path, -ENOTDIR);
         return 0;
 }
 

@@ -29,8 +29,8 @@ void target_done(Target *t);
  * outside the roots, whether it exists or not) or INVALID_TARGET. */
 int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
 
-/* Opens a directory on which nothing is mounted. Returns as target_open(). */
-int target_open_free(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
+/* Checks that it is a directory on which nothing is mounted. Returns 0, a negative errno, or INVALID_TARGET. */
+int target_check_free(const Target *t, Failure *f) _warn_unused_;
 
 /* Opens a directory that is the root of a mount. Returns as target_open(). */
 int target_open_mount(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;

@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "mount/mount-table.h"
 #include "mount/target.h"
 #include "mount/unmount.h"
 
@@ -19,17 +20,44 @@ static int unmount_in(int parent, const char *name) {
         return r;
 }
 
-/* Returns 1 if the mount is there, 0 if not. A descriptor of the mount would keep it busy, so it is closed at once.
+/* The id of the mount that name is the root of; 0 if it is the root of none. A descriptor of the mount would keep it busy.
  */
-static int mount_is_there(int parent, const char *name, uint64_t mount_id) {
+static int find_mount(int parent, const char *name, uint64_t *ret) {
         struct statx sx = { 0 };
 
         if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &sx) < 0)
-                return errno == ENOENT ? 0 : -errno;
-        return (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) && (mount_id == 0 || mount_id == sx.stx_mnt_id);
+                return -errno;
+        *ret = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? sx.stx_mnt_id : 0;
+        return 0;
 }
 
-int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, bool *ret_unmounted, Failure *f) {
+static int is_of_device(uint64_t mount_id, const char *device) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        int r;
+
+        r = mount_table_read_mount(NULL, mount_id, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_id(table, mount_id, &fact, NULL);
+        return r < 0 ? r : streq(fact.device, device);
+}
+
+/* Returns 1 if the mount is there, 0 or -ENOENT if not, or another negative errno. */
+static int mount_is_there(int parent, const char *name, uint64_t mount_id, const char *device) {
+        uint64_t found;
+        int r;
+
+        r = find_mount(parent, name, &found);
+        if (r < 0)
+                return r;
+        if (found == 0 || (mount_id != 0 && mount_id != found))
+                return 0;
+        return isempty(device) ? 1 : is_of_device(found, device);
+}
+
+int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
+                   bool *ret_unmounted, Failure *f) {
         _cleanup_close_ int parent = -EBADF;
         _cleanup_free_ char *escaped = NULL;
         const char *name;
@@ -39,7 +67,7 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         if (r > 0 || (r < 0 && r != -ENOENT))
                 return r;
         if (r == 0)
-                r = mount_is_there(parent, name, mount_id);
+                r = mount_is_there(parent, name, mount_id, device);
         if (r == 0 || r == -ENOENT) {
                 *ret_unmounted = false;
                 return 0;

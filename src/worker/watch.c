@@ -4,10 +4,8 @@
 
 #include "basic/log.h"
 #include "wire/protocol.h"
-#include "label/selinux.h"
 #include "mount/mount-table.h"
-#include "worker/marshal.h"
-#include "worker/verbs.h"
+#include "worker/watch.h"
 
 enum { LOOK_INTERVAL_USEC = 100 * 1000 };
 
@@ -70,24 +68,52 @@ static bool is_unchanged(const MountFact *a, const MountFact *b) {
 static int append_difference(sd_bus_message *came, sd_bus_message *went, const MountFact *old, size_t n_old,
                              const MountFact *new, size_t n_new, size_t *ret_count) {
         size_t i = 0, k = 0, count = 0;
-        int r = 0;
+        int r;
 
-        while (r >= 0 && (i < n_old || k < n_new)) {
+        while (i < n_old || k < n_new) {
                 const MountFact *o = i < n_old ? &old[i] : NULL, *n = k < n_new ? &new[k] : NULL;
                 int order = !o ? 1 : !n ? -1 : compare_ids(o, n);
                 bool gone = order < 0 || (order == 0 && !is_same_mount(o, n)),
                      fresh = order > 0 || (order == 0 && !is_unchanged(o, n));
 
-                if (gone && went)
+                if (gone && went) {
                         r = sd_bus_message_append(went, "t", o->mount_id);
-                if (r >= 0 && fresh && came)
-                        r = marshal_fact(came, n);
+                        if (r < 0)
+                                return r;
+                }
+                if (fresh && came) {
+                        r = mount_fact_append(came, n);
+                        if (r < 0)
+                                return r;
+                }
                 count += gone || fresh;
                 i += order <= 0;
                 k += order >= 0;
         }
         *ret_count = count;
-        return r < 0 ? r : 0;
+        return 0;
+}
+
+static int append_changes(sd_bus_message *m, const Watch *w, const MountFact *new, size_t n_new) {
+        size_t count;
+        int r;
+
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, MOUNT_FACT_TYPE);
+        if (r < 0)
+                return r;
+        r = append_difference(m, NULL, w->mounts, w->n_mounts, new, n_new, &count);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_close_container(m);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, "t");
+        if (r < 0)
+                return r;
+        r = append_difference(NULL, m, w->mounts, w->n_mounts, new, n_new, &count);
+        if (r < 0)
+                return r;
+        return sd_bus_message_close_container(m);
 }
 
 static int tell(Watch *w, const MountFact *new, size_t n_new) {
@@ -98,22 +124,14 @@ static int tell(Watch *w, const MountFact *new, size_t n_new) {
         r = append_difference(NULL, NULL, w->mounts, w->n_mounts, new, n_new, &count);
         if (r < 0 || count == 0)
                 return r;
-
+        log_debug("%zu mounts have come or gone.", count);
         r = sd_bus_message_new_signal(w->child->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED);
-        if (r >= 0)
-                r = sd_bus_message_open_container(m, 'a', MOUNT_FACT_SIGNATURE);
-        if (r >= 0)
-                r = append_difference(m, NULL, w->mounts, w->n_mounts, new, n_new, &count);
-        if (r >= 0)
-                r = sd_bus_message_close_container(m);
-        if (r >= 0)
-                r = sd_bus_message_open_container(m, 'a', "t");
-        if (r >= 0)
-                r = append_difference(NULL, m, w->mounts, w->n_mounts, new, n_new, &count);
-        if (r >= 0)
-                r = sd_bus_message_close_container(m);
-        if (r >= 0)
-                r = sd_bus_send(w->child->bus, m, NULL);
+        if (r < 0)
+                return r;
+        r = append_changes(m, w, new, n_new);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(w->child->bus, m, NULL);
         return r < 0 ? r : 0;
 }
 
@@ -128,7 +146,7 @@ static int look_again(Watch *w) {
         if (r < 0) {
                 /* The peer sees the end of the connection and starts again from a full look. */
                 mount_facts_free(mounts, n);
-                log_error_errno(r, "The mount table can't be watched any longer: %m");
+                log_error_errno(r, "Failed to watch the mount table: %m");
                 return sd_event_exit(w->child->event, r);
         }
 
@@ -150,7 +168,7 @@ static int on_soon(sd_event_source *source, uint64_t usec, void *userdata) {
 }
 
 /* Polls before the first look, so that nothing is missed in between. */
-static int watch_start(Child *c, Watch **ret) {
+static int start(Child *c, Watch **ret) {
         _cleanup_(watch_freep) Watch *w = calloc(1, sizeof(*w));
         int r;
 
@@ -161,10 +179,12 @@ static int watch_start(Child *c, Watch **ret) {
         if (w->fd < 0)
                 return -errno;
         r = sd_event_add_io(c->event, &w->source, w->fd, EPOLLPRI, on_change, w);
-        if (r >= 0)
-                r = sd_event_source_set_ratelimit(w->source, LOOK_INTERVAL_USEC, 1);
-        if (r >= 0)
-                r = look(c->settings, &w->mounts, &w->n_mounts);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_ratelimit(w->source, LOOK_INTERVAL_USEC, 1);
+        if (r < 0)
+                return r;
+        r = look(c->settings, &w->mounts, &w->n_mounts);
         if (r < 0)
                 return r;
 
@@ -172,56 +192,16 @@ static int watch_start(Child *c, Watch **ret) {
         return 0;
 }
 
-static int reply(sd_bus_message *m, const Node *node, const Watch *w) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *answer = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_return(m, &answer);
-        if (r >= 0)
-                r = marshal_node(answer, node);
-        if (r >= 0)
-                r = marshal_facts(answer, w->mounts, w->n_mounts);
-        if (r >= 0)
-                r = sd_bus_send(NULL, answer, NULL);
-        return r < 0 ? r : 0;
-}
-
-int verb_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        Child *c = userdata;
-        _cleanup_failure_ Failure f = { 0 };
-        _cleanup_(node_done) Node node = { 0 };
+int watch_begin(Child *c, const MountFact **ret_mounts, size_t *ret_n) {
         int r;
 
         c->watch = watch_free(c->watch);
-        r = selinux_read_node(&node);
-        if (r == 0)
-                r = watch_start(c, &c->watch);
-        if (r == 0)
-                r = reply(m, &node, c->watch);
-        return child_finish(WORKER_WATCH, NULL, r, &f, error);
-}
-
-static int read_expected(sd_bus_message *m, MountFact *ret) {
-        const char *target, *source, *fs_type, *device, *root, *context;
-        int seclabel, read_only, r;
-        uint64_t id;
-
-        r = sd_bus_message_read(m, MOUNT_FACT_SIGNATURE, &id, &target, &source, &fs_type, &device, &root, &context,
-                                &seclabel, &read_only);
+        r = start(c, &c->watch);
         if (r < 0)
                 return r;
-        *ret = (MountFact){
-                .mount_id = id,
-                .target = strdup(target),
-                .source = strdup(source),
-                .fs_type = strdup(fs_type),
-                .device = strdup(device),
-                .root = strdup(root),
-                .context = strdup(context),
-                .seclabel = seclabel,
-                .read_only = read_only,
-        };
-        return ret->target && ret->source && ret->fs_type && ret->device && ret->root && ret->context ? 0 : -ENOMEM;
+        *ret_mounts = c->watch->mounts;
+        *ret_n = c->watch->n_mounts;
+        return 0;
 }
 
 /* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't
@@ -248,19 +228,15 @@ static int add_expected(Watch *w, MountFact *fact) {
         return 0;
 }
 
-int verb_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_(mount_fact_done) MountFact fact = { 0 };
-        Child *c = userdata;
+int watch_expect(Child *c, MountFact *fact, Failure *f) {
         Watch *w = c->watch;
         int r;
 
         if (!w)
-                return sd_bus_reply_method_errorf(m, ERROR_PREFIX "NotSupported", "Nothing is watched here.");
-        r = read_expected(m, &fact);
-        if (r >= 0)
-                r = add_expected(w, &fact);
-        if (r >= 0 && !w->soon)
-                r = sd_event_add_time_relative(c->event, &w->soon, CLOCK_MONOTONIC, LOOK_INTERVAL_USEC, 0, on_soon,
-                                               w);
-        return r < 0 ? r : sd_bus_reply_method_return(m, NULL);
+                return failure_set(f, FAILURE_NOT_SUPPORTED, "Nothing is watched on this connection.");
+        r = add_expected(w, fact);
+        if (r < 0 || w->soon)
+                return r;
+        r = sd_event_add_time_relative(c->event, &w->soon, CLOCK_MONOTONIC, LOOK_INTERVAL_USEC, 0, on_soon, w);
+        return r < 0 ? r : 0;
 }
