@@ -73,6 +73,8 @@ static const char *const ownership_text[OWNERSHIP_REASONS] = {
                 "FSGroupPolicy ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not changed.",
         [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy Mount: the file system is mounted for the group.",
         [OWNERSHIP_COMPLETE] = "All files have the group already: the record says so, and the root agrees.",
+        [OWNERSHIP_ROOT_ONLY] =
+                "The file system keeps no mark; the root has the group, which is enough as FSGroupChangePolicy OnRootMismatch was asked for.",
         [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",
         [OWNERSHIP_FORCED] = "All files are looked at, as asked for.",
         [OWNERSHIP_GATE_DISABLED] = "The gate SkipFSGroupChange is off: all files are looked at.",
