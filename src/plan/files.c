@@ -61,13 +61,14 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
                 return OWNERSHIP_UNKNOWN;
         if (!root_holds(w, seen, mark->gid))
                 return OWNERSHIP_ROOT_DIFFERS;
-        if (mark->gid == w->gid)
-                return OWNERSHIP_COMPLETE;
+        if (mark->gid == unmap(w, w->gid))
+                return w->swapped_gid == GID_NONE ? OWNERSHIP_COMPLETE : OWNERSHIP_OTHER_GROUP;
         if (w->on_disk)
                 return OWNERSHIP_REQUESTED;
         if (w->user_namespace)
                 return OWNERSHIP_USER_NAMESPACE;
-        return w->mounted ? OWNERSHIP_MOUNTED : OWNERSHIP_OTHER_GROUP;
+        /* A mount that swaps groups, and what is cloned from it, can't be idmapped once more. */
+        return w->mounted || w->swapped_gid != GID_NONE ? OWNERSHIP_MOUNTED : OWNERSHIP_OTHER_GROUP;
 }
 
 static OwnershipAction action_of(OwnershipReason reason) {

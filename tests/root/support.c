@@ -16,11 +16,11 @@
 
 #include <glib/gstdio.h>
 
-#include "wire/protocol.h"
-#include "daemon/worker-client.h"
 #include "mount/loop.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
+#include "wire/peer.h"
+#include "wire/protocol.h"
 #include "support.h"
 
 static bool skip_all(const char *why) {
@@ -254,219 +254,41 @@ void worker_stop(Worker *w) {
         g_free(w);
 }
 
+Worker *worker_start_traced(const char *injection) {
+        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection, NULL };
+        Worker *w;
+
+        if (!has_program("strace")) {
+                g_test_skip("strace");
+                return NULL;
+        }
+        /* LeakSanitizer gives up under ptrace. */
+        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
+        w = worker_start(NULL, wrapper);
+        g_unsetenv("ASAN_OPTIONS");
+        return w;
+}
+
+pid_t worker_find_child(const Worker *w) {
+        g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) w->pid, (int) w->pid);
+
+        for (;;) {
+                g_autofree char *text = NULL;
+                g_auto(GStrv) pids = NULL;
+
+                g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+                pids = g_strsplit(g_strstrip(text), " ", -1);
+                if (g_strv_length(pids) == 1)
+                        return (pid_t) g_ascii_strtoll(pids[0], NULL, 10);
+                g_usleep(1000);
+        }
+}
+
 sd_bus *worker_dial(const Worker *w) {
         sd_bus *bus;
 
-        g_assert_cmpint(worker_connect(w->socket, NULL, &bus), >=, 0);
+        g_assert_cmpint(peer_connect(w->socket, NULL, &bus), >=, 0);
         return bus;
-}
-
-void answer_done(Answer *a) {
-        g_free(a->message);
-        free(a->record);
-        free(a->text);
-        walk_result_done(&a->walk);
-        node_done(&a->node);
-        observed_done(&a->observed);
-        mount_outcome_done(&a->outcome);
-}
-
-static sd_bus_message *new_call(sd_bus *bus, const char *member) {
-        sd_bus_message *m;
-
-        g_assert_cmpint(sd_bus_message_new_method_call(bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, member), >=, 0);
-        return m;
-}
-
-/* Sends the call, takes it over, and fills the answer's kind. NULL if it failed. */
-static sd_bus_message *get_reply(sd_bus *bus, sd_bus_message *call, Answer *a) {
-        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        sd_bus_message *reply = NULL;
-
-        if (sd_bus_call(bus, call, 0, &error, &reply) < 0) {
-                const char *kind =
-                        g_str_has_prefix(error.name, ERROR_PREFIX) ? error.name + strlen(ERROR_PREFIX) : error.name;
-
-                a->kind = g_intern_string(kind);
-                a->message = g_strdup(error.message);
-        } else
-                a->kind = "ok";
-        sd_bus_message_unref(call);
-        return reply;
-}
-
-Answer call_observe(sd_bus *bus, const char *source, const char *fs_type, const char *target) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_OBSERVE);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_OBSERVE_IN, source, fs_type, target), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_observed(reply, &a.node, &a.observed), >=, 0);
-        return a;
-}
-
-static void append_mount(sd_bus_message *call, const MountArguments *m) {
-        g_auto(GStrv) options = g_strsplit(m->options ? m->options : "", ",", -1);
-
-        g_assert_cmpint(sd_bus_message_append(call, "sss", m->source, m->fs_type, m->target), >=, 0);
-        g_assert_cmpint(sd_bus_message_append_strv(call, options), >=, 0);
-        g_assert_cmpint(sd_bus_message_append(call, "sbst", m->context ? m->context : "", m->read_only,
-                                              m->share ? m->share : "", m->share_id),
-                        >=, 0);
-}
-
-/* Sends the call, takes it over, and reads an outcome and a record. */
-static Answer get_mounted(sd_bus *bus, sd_bus_message *call) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Answer a = { 0 };
-
-        reply = get_reply(bus, call, &a);
-        if (reply) {
-                g_assert_cmpint(worker_read_outcome(reply, &a.outcome), >=, 0);
-                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
-        }
-        return a;
-}
-
-static sd_bus_message *new_mount(sd_bus *bus, const MountArguments *m) {
-        sd_bus_message *call = new_call(bus, WORKER_MOUNT);
-
-        append_mount(call, m);
-        g_assert_cmpint(sd_bus_message_append(call, "s", m->effect ? m->effect : "keep"), >=, 0);
-        return call;
-}
-
-Answer call_mount(sd_bus *bus, const MountArguments *m) {
-        return get_mounted(bus, new_mount(bus, m));
-}
-
-static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        sd_bus_message **reply = userdata;
-
-        if (reply)
-                *reply = sd_bus_message_ref(m);
-        return 0;
-}
-
-void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret) {
-        g_assert_cmpint(sd_bus_call_async(bus, NULL, call, on_reply, ret, UINT64_MAX), >=, 0);
-        sd_bus_message_unref(call);
-        g_assert_cmpint(sd_bus_flush(bus), >=, 0);
-}
-
-void send_mount(sd_bus *bus, const MountArguments *a, sd_bus_message **ret) {
-        send_call(bus, new_mount(bus, a), ret);
-}
-
-Answer call_stage(sd_bus *bus, const MountArguments *m) {
-        sd_bus_message *call = new_call(bus, WORKER_STAGE);
-
-        append_mount(call, m);
-        return get_mounted(bus, call);
-}
-
-Answer call_publish(sd_bus *bus, const char *effect) {
-        sd_bus_message *call = new_call(bus, WORKER_PUBLISH);
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_PUBLISH_IN, effect), >=, 0);
-        return get_mounted(bus, call);
-}
-
-Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char *effect) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_MARK);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_MARK_IN, target, mount_id, effect), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
-        return a;
-}
-
-static sd_bus_message *new_change(sd_bus *bus, const ChangeArguments *a) {
-        sd_bus_message *call = new_call(bus, WORKER_CHANGE);
-        gid_t gid = a->owned ? a->gid : GID_NONE, disk_gid = a->disk_gid ? a->disk_gid : gid;
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_CHANGE_IN, a->target ? a->target : "", a->mount_id,
-                                              a->context ? a->context : "", gid, disk_gid, a->read_only, a->blind,
-                                              a->generation, a->threads, a->entries_per_sec, a->idle,
-                                              a->effect ? a->effect : "keep"),
-                        >=, 0);
-        return call;
-}
-
-Answer call_change(sd_bus *bus, const ChangeArguments *arguments) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Answer a = { 0 };
-
-        reply = get_reply(bus, new_change(bus, arguments), &a);
-        if (reply)
-                g_assert_cmpint(worker_read_changed(reply, &a.walk, &a.found, &a.record), >=, 0);
-        return a;
-}
-
-void send_change(sd_bus *bus, const ChangeArguments *a, sd_bus_message **ret) {
-        send_call(bus, new_change(bus, a), ret);
-}
-
-Answer call_inspect(sd_bus *bus, const char *target) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_INSPECT);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_INSPECT_IN, target), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply) {
-                g_assert_cmpint(worker_read_node(reply, &a.node), >=, 0);
-                g_assert_cmpint(worker_read_outcome(reply, &a.outcome), >=, 0);
-                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
-        }
-        return a;
-}
-
-Answer call_verify_group(sd_bus *bus, const char *path, const char *context, const char *depth, gid_t gid) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_VERIFY);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0.95, 0.05, 0,
-                                              UINT64_C(0), 0, gid),
-                        >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_verified(reply, &a.walk), >=, 0);
-        return a;
-}
-
-Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth) {
-        return call_verify_group(bus, path, context, depth, GID_NONE);
-}
-
-static Answer do_map(sd_bus *bus, gid_t from, gid_t to, bool any_mode) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_MAP);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_MAP_IN, from, to, any_mode), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_mapped(reply, &a.mapped, &a.text), >=, 0);
-        return a;
-}
-
-Answer call_map(sd_bus *bus, gid_t from, gid_t to) {
-        return do_map(bus, from, to, false);
-}
-
-Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to) {
-        return do_map(bus, from, to, true);
-}
-
-Answer call_verify(sd_bus *bus, const char *path, const char *context) {
-        return call_verify_depth(bus, path, context, "root");
 }
 
 void wait_for_end(sd_bus *bus) {
@@ -485,17 +307,341 @@ void wait_for_end(sd_bus *bus) {
         }
 }
 
-Answer call_unmount(sd_bus *bus, const char *target, uint64_t id) {
+/* --- what is heard --- */
+
+static void heard_done(Heard *h) {
+        plan_question_done(&h->question);
+        ready_note_done(&h->ready);
+        mount_identity_done(&h->publishing);
+        mark_done(&h->marked);
+}
+
+void answer_done(Answer *a) {
+        g_free(a->message);
+        heard_done(&a->heard);
+        plan_question_done(&a->question);
+        mount_outcome_done(&a->outcome);
+        mark_done(&a->mark);
+        free(a->detail);
+        walk_result_done(&a->walk);
+        free(a->actual);
+        free(a->not_reset);
+        node_done(&a->node);
+}
+
+static PlanAnswer make_plan_answer(const Operation *o) {
+        const Arguments *a = &o->arguments;
+        const char *share = a->share ? a->share : g_str_equal(o->method, WORKER_CHANGE) ? a->target : NULL;
+        bool wants_files = a->files.context || a->files.ownership != OWNERSHIP_NONE;
+
+        if (a->verdict != PLAN_GO)
+                return (PlanAnswer){ .verdict = a->verdict, .seclabel = -1, .files = FILES_WANTED_INIT };
+        return (PlanAnswer){
+                .seclabel = a->suppose_seclabel && o->heard.n_plans == 1 ? 1 : -1,
+                .context = (char *) a->context,
+                .mount_options = a->options ? g_strsplit(a->options, ",", -1) : NULL,
+                .read_only = a->read_only,
+                .share_target = (char *) share,
+                .share_id = a->share_id,
+                .change = a->change,
+                .files = wants_files ? a->files : FILES_WANTED_INIT,
+                .reliances = (Reliance *) a->reliances,
+                .n_reliances = a->n_reliances,
+                .entries_per_sec = a->entries_per_sec,
+        };
+}
+
+static void answer_question(Operation *o, sd_bus_message *question) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_UNMOUNT);
-        Answer a = { 0 };
+
+        g_assert_cmpint(sd_bus_message_new_method_return(question, &reply), >=, 0);
+        if (sd_bus_message_is_method_call(question, NULL, DECISION_PLAN)) {
+                PlanAnswer answer = make_plan_answer(o);
+
+                g_assert_cmpint(plan_answer_append(reply, &answer), ==, 0);
+                g_strfreev(answer.mount_options);
+        }
+        g_assert_cmpint(sd_bus_send(o->bus, reply, NULL), >=, 0);
+}
+
+static void hear_question(Operation *o, sd_bus_message *m) {
+        Heard *h = &o->heard;
+        bool hold;
+
+        g_assert_true(sd_bus_message_has_signature(
+                m, sd_bus_message_is_method_call(m, NULL, DECISION_PLAN) ? PLAN_QUESTION_TYPE : READY_NOTE_TYPE));
+        if (sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_PLAN)) {
+                plan_question_done(&h->question);
+                g_assert_cmpint(plan_question_read(m, &h->question), ==, 0);
+                h->n_plans++;
+                hold = o->arguments.hold_plan;
+        } else {
+                g_assert_true(sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_READY));
+                ready_note_done(&h->ready);
+                g_assert_cmpint(ready_note_read(m, &h->ready), ==, 0);
+                h->n_ready++;
+                hold = o->arguments.hold_ready;
+        }
+        g_assert_null(o->held);
+        if (hold)
+                o->held = sd_bus_message_ref(m);
+        else
+                answer_question(o, m);
+}
+
+static void hear_signal(Operation *o, sd_bus_message *m) {
+        Heard *h = &o->heard;
+
+        if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS)) {
+                uint64_t done = h->progress.done;
+
+                g_assert_cmpint(walk_counts_read(m, &h->progress), ==, 0);
+                g_assert_cmpint(sd_bus_message_read(m, "t", &h->total), >, 0);
+                g_assert_cmpuint(h->progress.done, >=, done);
+                h->n_progress++;
+        } else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED)) {
+                mark_done(&h->marked);
+                g_assert_cmpint(mark_read(m, &h->marked), ==, 0);
+                h->n_marked++;
+        } else {
+                g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PUBLISHING));
+                mount_identity_done(&h->publishing);
+                g_assert_cmpint(mount_identity_read(m, &h->publishing), ==, 0);
+                h->n_publishing++;
+        }
+}
+
+static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        uint8_t type;
+
+        g_assert_cmpint(sd_bus_message_get_type(m, &type), >=, 0);
+        if (type == SD_BUS_MESSAGE_METHOD_CALL)
+                hear_question(userdata, m);
+        else if (type == SD_BUS_MESSAGE_SIGNAL && g_strcmp0(sd_bus_message_get_path(m), WORKER_PATH) == 0)
+                hear_signal(userdata, m);
+        else
+                return 0;
+        return 1;
+}
+
+static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Operation *o = userdata;
+
+        o->reply = sd_bus_message_ref(m);
+        return 0;
+}
+
+/* --- an operation --- */
+
+static Operation *operation_new(const Worker *w, const char *method, sd_bus_message **ret_call) {
+        Operation *o = g_new0(Operation, 1);
+
+        o->method = method;
+        o->bus = worker_dial(w);
+        g_assert_cmpint(sd_bus_add_filter(o->bus, NULL, on_message, o), >=, 0);
+        g_assert_cmpint(sd_bus_message_new_method_call(o->bus, ret_call, NULL, WORKER_PATH, WORKER_INTERFACE, method),
+                        >=, 0);
+        return o;
+}
+
+/* Takes the call over. */
+static Operation *operation_send(Operation *o, sd_bus_message *call) {
+        g_assert_cmpint(sd_bus_call_async(o->bus, NULL, call, on_reply, o, UINT64_MAX), >=, 0);
+        g_assert_cmpint(sd_bus_flush(o->bus), >=, 0);
+        sd_bus_message_unref(call);
+        return o;
+}
+
+Operation *operation_start(const Worker *w, const char *method, const Arguments *a) {
+        sd_bus_message *call;
+        Operation *o = operation_new(w, method, &call);
+
+        o->arguments = *a;
+        if (g_str_equal(method, WORKER_MOUNT)) {
+                const MountCall c = { (char *) "volume", (char *) a->source, (char *) a->fs_type, (char *) a->target,
+                                      a->expected };
+
+                g_assert_cmpint(mount_call_append(call, &c), ==, 0);
+        } else if (g_str_equal(method, WORKER_ADOPT)) {
+                const AdoptCall c = { (char *) "volume", (char *) a->target };
+
+                g_assert_cmpint(adopt_call_append(call, &c), ==, 0);
+        } else {
+                const ChangeCall c = { (char *) "volume", (char *) a->target, (char *) a->source,
+                                       (char *) a->fs_type };
+
+                g_assert_cmpint(change_call_append(call, &c), ==, 0);
+        }
+        return operation_send(o, call);
+}
+
+void operation_step(Operation *o) {
+        int r = sd_bus_process(o->bus, NULL);
+
+        if (r < 0) {
+                g_assert_true(r == -ENOTCONN || r == -ECONNRESET);
+                o->ended = true;
+        } else if (r == 0)
+                g_assert_cmpint(sd_bus_wait(o->bus, 20 * G_USEC_PER_SEC), >, 0);
+}
+
+void operation_answer(Operation *o) {
+        g_assert_nonnull(o->held);
+        answer_question(o, o->held);
+        o->held = sd_bus_message_unref(o->held);
+}
+
+static void operation_free(Operation *o) {
+        sd_bus_message_unref(o->held);
+        sd_bus_message_unref(o->reply);
+        heard_done(&o->heard);
+        sd_bus_close_unref(o->bus);
+        g_free(o);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Operation, operation_free)
+
+/* What holds for every operation that ended well. */
+static void check_result(const Operation *o, const OperationResult *result) {
+        const Heard *h = &o->heard;
+
+        if (h->n_marked > 0) {
+                g_assert_cmpint(h->marked.found, ==, result->mark.found);
+                g_assert_true(mark_equal(&h->marked, &result->mark));
+        }
+        if (h->n_publishing + h->n_ready > 0) {
+                const MountIdentity *told = h->n_ready > 0 ? &h->ready.identity : &h->publishing;
+
+                g_assert_cmpstr(o->method, ==, WORKER_MOUNT);
+                g_assert_cmpuint(h->n_publishing + h->n_ready, ==, 1);
+                if (result->walk.counts.failed == 0) {
+                        g_assert_cmpuint(told->id, ==, result->outcome.fact.mount_id);
+                        g_assert_cmpstr(told->device, ==, result->outcome.fact.device);
+                }
+        }
+        if (result->repeated)
+                g_assert_cmpuint(h->n_plans + h->n_publishing + h->n_ready, ==, 0);
+        else
+                g_assert_cmpuint(h->n_plans, >=, 1);
+}
+
+static void read_result(Operation *o, Answer *a) {
+        OperationResult result;
+
+        g_assert_cmpint(operation_result_read(o->reply, &result), ==, 0);
+        check_result(o, &result);
+        a->repeated = result.repeated;
+        a->walked = result.walked;
+        a->outcome = result.outcome;
+        a->mark = result.mark;
+        a->files = result.files;
+        a->detail = result.detail;
+        a->walk = result.walk;
+}
+
+static void read_verified(Operation *o, Answer *a) {
+        VerifyResult result;
+
+        g_assert_cmpint(verify_result_read(o->reply, &result), ==, 0);
+        a->matches = result.matches;
+        a->actual = result.actual;
+        a->walk = result.walk;
+        a->reset = result.reset;
+        a->not_reset = result.not_reset;
+}
+
+static void read_reply(Operation *o, Answer *a) {
+        sd_bus_message *m = o->reply;
         int unmounted;
 
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_UNMOUNT_IN, target, id), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply) {
-                g_assert_cmpint(sd_bus_message_read(reply, WORKER_UNMOUNT_OUT, &unmounted), >=, 0);
-                a.flag = unmounted;
+        if (g_str_equal(o->method, WORKER_VERIFY))
+                read_verified(o, a);
+        else if (g_str_equal(o->method, WORKER_UNMOUNT)) {
+                g_assert_cmpint(sd_bus_message_read(m, "b", &unmounted), >, 0);
+                a->unmounted = unmounted;
+        } else if (g_str_equal(o->method, WORKER_INSPECT)) {
+                g_assert_cmpint(node_read(m, &a->node), ==, 0);
+                g_assert_cmpint(mount_outcome_read(m, &a->outcome), ==, 0);
+                g_assert_cmpint(mark_read(m, &a->mark), ==, 0);
+        } else
+                read_result(o, a);
+        g_assert_cmpint(sd_bus_message_at_end(m, true), >, 0);
+}
+
+Answer operation_finish(Operation *operation) {
+        g_autoptr(Operation) o = operation;
+        const sd_bus_error *error;
+        Answer a = { 0 };
+
+        operation_wait(o, false);
+        g_assert_nonnull(o->reply);
+        error = sd_bus_message_get_error(o->reply);
+        if (!error) {
+                a.kind = "ok";
+                read_reply(o, &a);
+        } else if (g_str_equal(error->name, SD_BUS_ERROR_NO_REPLY))
+                a.kind = "gone";
+        else {
+                a.kind = g_intern_string(g_str_has_prefix(error->name, ERROR_PREFIX)
+                                                 ? error->name + strlen(ERROR_PREFIX)
+                                                 : error->name);
+                a.message = g_strdup(error->message);
         }
+        a.heard = o->heard;
+        a.question = a.heard.question;
+        o->heard = (Heard){ 0 };
+        a.heard.question = (PlanQuestion){ 0 };
         return a;
+}
+
+Answer operation_hang_up(Operation *o) {
+        peer_hang_up(o->bus);
+        return operation_finish(o);
+}
+
+/* --- calls --- */
+
+Answer call_mount(const Worker *w, const Arguments *a) {
+        return operation_finish(operation_start(w, WORKER_MOUNT, a));
+}
+
+Answer call_adopt(const Worker *w, const Arguments *a) {
+        return operation_finish(operation_start(w, WORKER_ADOPT, a));
+}
+
+Answer call_change(const Worker *w, const Arguments *a) {
+        return operation_finish(operation_start(w, WORKER_CHANGE, a));
+}
+
+Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target) {
+        Answer a = call_mount(
+                w, &(Arguments){ .source = source, .fs_type = fs_type, .target = target, .verdict = PLAN_STOP });
+
+        if (g_str_equal(a.kind, "gone") && a.heard.n_plans == 1)
+                a.kind = "ok";
+        return a;
+}
+
+Answer call_inspect(const Worker *w, const char *target) {
+        sd_bus_message *call;
+        Operation *o = operation_new(w, WORKER_INSPECT, &call);
+
+        g_assert_cmpint(sd_bus_message_append(call, "s", target), >=, 0);
+        return operation_finish(operation_send(o, call));
+}
+
+Answer call_verify(const Worker *w, const VerifyCall *c) {
+        sd_bus_message *call;
+        Operation *o = operation_new(w, WORKER_VERIFY, &call);
+
+        g_assert_cmpint(verify_call_append(call, c), ==, 0);
+        return operation_finish(operation_send(o, call));
+}
+
+Answer call_unmount(const Worker *w, const char *target, uint64_t id) {
+        const UnmountCall c = { .target = (char *) target, .identity = { .id = id } };
+        sd_bus_message *call;
+        Operation *o = operation_new(w, WORKER_UNMOUNT, &call);
+
+        g_assert_cmpint(unmount_call_append(call, &c), ==, 0);
+        return operation_finish(operation_send(o, call));
 }

@@ -9,11 +9,10 @@
 #include <glib.h>
 #include <systemd/sd-bus.h>
 
-#include "model/observed.h"
-#include "daemon/worker-client.h"
+#include "wire/messages.h"
 
-/* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, a worker,
- * and its client. SELinux is off where they run; tests/vm has the rest. */
+/* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, a worker, and
+ * the other end of its connections, where the test plays selvold. SELinux is off where they run; tests/vm has the rest. */
 
 #define TEST_DIR     "/run/selvol-test"
 #define TEST_TARGETS TEST_DIR "/targets"
@@ -57,84 +56,133 @@ typedef struct Worker {
 /* Starts a worker with the shipped configuration, roots of the test, and a drop-in (NULL: none); behind the words of
  * wrapper, if not NULL. */
 Worker *worker_start(const char *dropin, const char *const *wrapper);
+/* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), on the side: the worker stays our child. Or
+ * marks the test as skipped and returns NULL. */
+Worker *worker_start_traced(const char *injection);
 /* Stops it and checks that it ends well. */
 void worker_stop(Worker *w);
+/* The child of the only connection there is. */
+pid_t worker_find_child(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Worker, worker_stop)
 
 sd_bus *worker_dial(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_bus, sd_bus_close_unref)
 
-/* Each returns "ok" or the failure's kind (in message the text, if not NULL; to be freed). */
+/* --- one operation --- */
+
+/* What is asked of the worker with Mount, Adopt or Change, and what it is answered to Plan. */
+typedef struct Arguments {
+        const char *source, *fs_type, *target;
+        MountIdentity expected;
+        /* The answer */
+        PlanVerdict verdict;
+        const char *options; /* separated by commas */
+        const char *context;
+        bool read_only;
+        const char *share; /* NULL: for Change the target, otherwise none */
+        uint64_t share_id;
+        MarkChange change;
+        FilesWanted files; /* see wanted_labels() and wanted_group(); nothing is wanted if all is 0 */
+        const Reliance *reliances;
+        size_t n_reliances;
+        uint64_t entries_per_sec;
+        bool suppose_seclabel; /* the first answer only */
+        /* Questions that stay without an answer, until operation_answer() */
+        bool hold_plan, hold_ready;
+} Arguments;
+
+static inline FilesWanted wanted_labels(const char *context) {
+        return (FilesWanted){ .context = (char *) context, .gid = GID_NONE, .swapped_gid = GID_NONE };
+}
+
+/* Whatever it takes: skip, map or walk. */
+static inline FilesWanted wanted_group(gid_t gid) {
+        return (FilesWanted){ .gid = gid,
+                              .swapped_gid = GID_NONE,
+                              .ownership = OWNERSHIP_WALK,
+                              .gate = true,
+                              .policy = FS_GROUP_CHANGE_ON_ROOT_MISMATCH };
+}
+
+/* What was said on a connection. */
+typedef struct Heard {
+        unsigned n_plans, n_ready, n_publishing, n_marked, n_progress;
+        PlanQuestion question; /* the last one of each */
+        ReadyNote ready;
+        MountIdentity publishing;
+        Mark marked;
+        WalkCounts progress;
+        uint64_t total;
+} Heard;
+
+/* How it ended. */
 typedef struct Answer {
-        const char *kind;
-        char *message;
-        Node node;
-        Observed observed;
+        const char *kind; /* "ok", the failure's kind, or "gone": the connection ended without a reply */
+        char *message;    /* of a failure */
+        Heard heard;
+        PlanQuestion question; /* the last one */
+        /* Of Mount, Adopt and Change; outcome and mark also of Inspect, walk of Verify */
+        bool repeated, walked;
         MountOutcome outcome;
-        bool flag;
-        RecordFound found;
-        char *record;
+        Mark mark;
+        FilesDecision files;
+        char *detail;
         WalkResult walk;
-        MapResult mapped;
-        char *text;
+        /* Of Verify */
+        bool matches;
+        char *actual, *not_reset;
+        MarkChange reset;
+        /* Of Inspect and Unmount */
+        Node node;
+        bool unmounted;
 } Answer;
 
 void answer_done(Answer *a);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, answer_done)
 
-Answer call_observe(sd_bus *bus, const char *source, const char *fs_type, const char *target);
+/* An operation under way. */
+typedef struct Operation {
+        sd_bus *bus;
+        const char *method;
+        Arguments arguments;
+        Heard heard;
+        sd_bus_message *held;  /* the question that has no answer */
+        sd_bus_message *reply; /* also if the connection ended: an error of sd-bus */
+        bool ended;            /* the end of file has come */
+} Operation;
 
-typedef struct MountArguments {
-        const char *source, *fs_type, *target;
-        const char *options; /* separated by commas */
-        const char *context;
-        bool read_only;
-        const char *share;
-        uint64_t share_id;
-        const char *effect; /* NULL: keep */
-} MountArguments;
+/* method: WORKER_MOUNT, WORKER_ADOPT or WORKER_CHANGE. The arguments are copied, but not their strings. */
+Operation *operation_start(const Worker *w, const char *method, const Arguments *a);
+/* Serves what comes next. */
+void operation_step(Operation *o);
+/* Until the condition is met, or there is nothing more to wait for. */
+#define operation_wait(o, condition)        \
+        while (!(condition) && !(o)->ended) \
+        operation_step(o)
+/* To the question that was held. */
+void operation_answer(Operation *o);
+/* Serves it to the end of the connection, checks what was said on the way, and frees it. */
+Answer operation_finish(Operation *o);
+/* The same after hanging up. */
+Answer operation_hang_up(Operation *o);
 
-Answer call_mount(sd_bus *bus, const MountArguments *a);
-/* Sends it, without waiting for the answer, which goes to *ret (may be NULL), to be unreferenced.
- */
-void send_mount(sd_bus *bus, const MountArguments *a, sd_bus_message **ret);
-/* The same of any call, which is taken over. */
-void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret);
-Answer call_stage(sd_bus *bus, const MountArguments *a);
-Answer call_publish(sd_bus *bus, const char *effect);
-Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char *effect);
-Answer call_inspect(sd_bus *bus, const char *target);
-/* Depth root. */
-Answer call_verify(sd_bus *bus, const char *path, const char *context);
-Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth);
-Answer call_verify_group(sd_bus *bus, const char *path, const char *context, const char *depth, gid_t gid);
-/* What Map says; "" for an error. */
-Answer call_map(sd_bus *bus, gid_t from, gid_t to);
-Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to);
+/* From dialing to the end of the connection. */
+Answer call_mount(const Worker *w, const Arguments *a);
+Answer call_adopt(const Worker *w, const Arguments *a);
+Answer call_change(const Worker *w, const Arguments *a);
+/* A Mount that ends with the plan: "ok" if it was asked for one. */
+Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target);
+Answer call_inspect(const Worker *w, const char *target);
+Answer call_verify(const Worker *w, const VerifyCall *call);
+/* id 0: whichever is there. */
+Answer call_unmount(const Worker *w, const char *target, uint64_t id);
 
-typedef struct ChangeArguments {
-        const char *target; /* NULL: what is staged */
-        uint64_t mount_id;
-        const char *context; /* NULL: labels are left alone */
-        bool owned;          /* files are given to the group */
-        gid_t gid;
-        gid_t disk_gid; /* 0: the same */
-        bool read_only;
-        bool blind;
-        uint64_t generation;
-        uint32_t threads;
-        uint64_t entries_per_sec;
-        bool idle;
-        const char *effect; /* NULL: keep */
-} ChangeArguments;
-
-Answer call_change(sd_bus *bus, const ChangeArguments *a);
-/* As send_mount(). */
-void send_change(sd_bus *bus, const ChangeArguments *a, sd_bus_message **ret);
+static inline VerifyCall verify_labels(const char *path, const char *context, VerifyDepth depth) {
+        return (VerifyCall){ .path = (char *) path, .expected = (char *) context, .depth = depth, .gid = GID_NONE };
+}
 
 /* Reads until the end of the connection, which the worker promises comes when the child is gone. */
 void wait_for_end(sd_bus *bus);
-Answer call_unmount(sd_bus *bus, const char *target, uint64_t id);
 
 #define assert_answer(answer, expected)                                                                 \
         G_STMT_START {                                                                                  \
