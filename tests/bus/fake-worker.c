@@ -49,6 +49,7 @@
 #include "model/ownership.h"
 #include "plan/files.h"
 #include "wire/messages.h"
+#include "wire/names.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
