@@ -285,16 +285,16 @@ static void test_absent(Fixture *f, gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add("/authorise/denied", Fixture, NULL, set_up, test_denied, tear_down);
-        g_test_add("/authorise/standard-interfaces", Fixture, NULL, set_up, test_standard_interfaces, tear_down);
-        g_test_add("/authorise/table-is-complete", Fixture, NULL, set_up, test_table_is_complete, tear_down);
-        g_test_add("/authorise/job", Fixture, NULL, set_up, test_job, tear_down);
-        g_test_add("/authorise/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
-        g_test_add("/authorise/challenge", Fixture, NULL, set_up, test_challenge, tear_down);
-        g_test_add("/authorise/error", Fixture, NULL, set_up, test_error, tear_down);
-        g_test_add("/authorise/silence", Fixture, NULL, set_up, test_silence, tear_down);
-        g_test_add("/authorise/bad-input-first", Fixture, NULL, set_up, test_bad_input_first, tear_down);
-        g_test_add("/authorise/object-gone", Fixture, NULL, set_up, test_object_gone, tear_down);
-        g_test_add("/authorise/absent", Fixture, NULL, set_up_without_polkit, test_absent, tear_down);
+        g_test_add("/authorize/denied", Fixture, NULL, set_up, test_denied, tear_down);
+        g_test_add("/authorize/standard-interfaces", Fixture, NULL, set_up, test_standard_interfaces, tear_down);
+        g_test_add("/authorize/table-is-complete", Fixture, NULL, set_up, test_table_is_complete, tear_down);
+        g_test_add("/authorize/job", Fixture, NULL, set_up, test_job, tear_down);
+        g_test_add("/authorize/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
+        g_test_add("/authorize/challenge", Fixture, NULL, set_up, test_challenge, tear_down);
+        g_test_add("/authorize/error", Fixture, NULL, set_up, test_error, tear_down);
+        g_test_add("/authorize/silence", Fixture, NULL, set_up, test_silence, tear_down);
+        g_test_add("/authorize/bad-input-first", Fixture, NULL, set_up, test_bad_input_first, tear_down);
+        g_test_add("/authorize/object-gone", Fixture, NULL, set_up, test_object_gone, tear_down);
+        g_test_add("/authorize/absent", Fixture, NULL, set_up_without_polkit, test_absent, tear_down);
         return g_test_run();
 }
