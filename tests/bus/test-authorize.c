@@ -27,6 +27,7 @@ static const struct {
         { "ApplyOwnership", "('v', uint32 1000, @a{sv} {})", "org.selvol1.apply-ownership" },
         { "ForgetVolume", "('v', @a{sv} {})", "org.selvol1.forget-volume" },
         { "GetVolume", "('v',)", "org.selvol1.inspect" },
+        { "GetVolumeByTarget", "('" T1 "',)", "org.selvol1.inspect" },
         { "GetJob", "(@t 1,)", "org.selvol1.inspect" },
         { "GetMetrics", NULL, "org.selvol1.inspect" },
 };
@@ -113,15 +114,15 @@ static void test_table_is_complete(Fixture *f, gconstpointer data) {
 
 /* It has gone on until somebody may end it. */
 static void assert_allowed_job(Fixture *f, const char *job) {
-        GAsyncResult *waiting = call_start_at(f, job, "org.selvol1.Job", "Wait", NULL), *cancelling;
-        g_autoptr(GVariant) waited = NULL, cancelled = NULL;
+        GAsyncResult *waiting = call_start_at(f, job, "org.selvol1.Job", "Wait", NULL), *canceling;
+        g_autoptr(GVariant) waited = NULL, canceled = NULL;
         GError *error = NULL;
         const char *result;
 
         polkit_answer(polkit_pop(f), TRUE, FALSE);
-        cancelling = call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL);
+        canceling = call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL);
         polkit_answer(polkit_pop(f), TRUE, FALSE);
-        cancelled = call_end(f, cancelling, &error);
+        canceled = call_end(f, canceling, &error);
         g_assert_no_error(error);
         waited = call_end(f, waiting, &error);
         g_assert_no_error(error);
