@@ -208,6 +208,10 @@ GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments) {
         return call_start_at(f, "/org/selvol1", "org.selvol1.Manager", method, arguments);
 }
 
+gboolean call_has_ended(GAsyncResult *result) {
+        return *(GAsyncResult **) result != NULL;
+}
+
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error) {
         GAsyncResult **slot = (GAsyncResult **) result;
         GVariant *reply;
@@ -354,25 +358,38 @@ void assert_no_metric(Fixture *f, const char *line) {
         g_assert_null(strstr(text, line));
 }
 
-GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
+static GVariant *find_property(Fixture *f, const char *path, const char *interface, const char *property,
+                               GError **error) {
         g_autoptr(GVariant) reply = NULL, boxed = NULL;
-        g_autoptr(GError) error = NULL;
 
         reply = g_dbus_connection_call_sync(f->client, "org.selvol1", path, "org.freedesktop.DBus.Properties", "Get",
                                             g_variant_new("(ss)", interface, property), G_VARIANT_TYPE("(v)"),
-                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
-        g_assert_no_error(error);
+                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, error);
+        if (!reply)
+                return NULL;
         boxed = g_variant_get_child_value(reply, 0);
         return g_variant_get_variant(boxed);
+}
+
+GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
+        g_autoptr(GError) error = NULL;
+        GVariant *value = find_property(f, path, interface, property, &error);
+
+        g_assert_no_error(error);
+        return value;
+}
+
+static char *to_text(GVariant *value) {
+        if (g_variant_is_of_type(value, G_VARIANT_TYPE_STRING) ||
+            g_variant_is_of_type(value, G_VARIANT_TYPE_OBJECT_PATH))
+                return g_variant_dup_string(value, NULL);
+        return g_variant_print(value, FALSE);
 }
 
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property) {
         g_autoptr(GVariant) value = get_property_at(f, path, interface, property);
 
-        if (g_variant_is_of_type(value, G_VARIANT_TYPE_STRING) ||
-            g_variant_is_of_type(value, G_VARIANT_TYPE_OBJECT_PATH))
-                return g_variant_dup_string(value, NULL);
-        return g_variant_print(value, FALSE);
+        return to_text(value);
 }
 
 GVariant *get_holders(Fixture *f, const char *element) {
@@ -391,6 +408,13 @@ char *get_volume_text(Fixture *f, const char *element, const char *property) {
         g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
 
         return get_text(f, path, "org.selvol1.Volume", property);
+}
+
+char *get_volume_text_or_null(Fixture *f, const char *element, const char *property) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
+        g_autoptr(GVariant) value = find_property(f, path, "org.selvol1.Volume", property, NULL);
+
+        return value ? to_text(value) : NULL;
 }
 
 char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error) {

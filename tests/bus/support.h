@@ -41,6 +41,8 @@ GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface,
                             GVariant *arguments);
 /* Waits for the end of it. Returns the reply, or NULL with *error. */
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
+/* Whether the answer is there, so that call_end() would not wait. */
+gboolean call_has_ended(GAsyncResult *result);
 GVariant *call(Fixture *f, const char *method, GVariant *arguments, GError **error);
 GVariant *call_text(Fixture *f, const char *method, const char *arguments, GError **error);
 
@@ -60,6 +62,8 @@ GVariant *get_property_at(Fixture *f, const char *path, const char *interface, c
 /* The same as text, and of the volume with the encoded id. */
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
 char *get_volume_text(Fixture *f, const char *element, const char *property);
+/* NULL if there is no such volume. */
+char *get_volume_text_or_null(Fixture *f, const char *element, const char *property);
 /* Of the volume with the encoded id; aa{sv}. */
 GVariant *get_holders(Fixture *f, const char *element);
 gsize count_holders(Fixture *f, const char *element);
@@ -88,12 +92,12 @@ void assert_no_metric(Fixture *f, const char *line);
 void assert_metric(Fixture *f, const char *line);
 void run_for(guint ms);
 /* Runs the main loop until the condition holds, five seconds at most. */
-#define WAIT_FOR(f, condition)                                              \
-        do {                                                                \
-                gint64 _end_ = g_get_monotonic_time() + 5 * G_USEC_PER_SEC; \
-                while (!(condition)) {                                      \
-                        g_assert_cmpint(g_get_monotonic_time(), <, _end_);  \
-                        g_main_context_iteration(NULL, FALSE);              \
-                        g_usleep(5000);                                     \
-                }                                                           \
+#define WAIT_FOR(f, condition) WAIT_LONG(f, 5, condition)
+#define WAIT_LONG(f, seconds, condition)                                           \
+        do {                                                                       \
+                gint64 _end_ = g_get_monotonic_time() + (seconds) *G_USEC_PER_SEC; \
+                while (!(condition)) {                                             \
+                        g_assert_cmpint(g_get_monotonic_time(), <, _end_);         \
+                        run_for(5);                                                \
+                }                                                                  \
         } while (0)
