@@ -27,6 +27,7 @@ static const struct {
         { "ApplyOwnership", "('v', uint32 1000, @a{sv} {})", "org.selvol1.apply-ownership" },
         { "ForgetVolume", "('v', @a{sv} {})", "org.selvol1.forget-volume" },
         { "GetVolume", "('v',)", "org.selvol1.inspect" },
+        { "GetVolumeByTarget", "('" T1 "',)", "org.selvol1.inspect" },
         { "GetJob", "(@t 1,)", "org.selvol1.inspect" },
         { "GetMetrics", NULL, "org.selvol1.inspect" },
 };
@@ -113,15 +114,15 @@ static void test_table_is_complete(Fixture *f, gconstpointer data) {
 
 /* It has gone on until somebody may end it. */
 static void assert_allowed_job(Fixture *f, const char *job) {
-        GAsyncResult *waiting = call_start_at(f, job, "org.selvol1.Job", "Wait", NULL), *cancelling;
-        g_autoptr(GVariant) waited = NULL, cancelled = NULL;
+        GAsyncResult *waiting = call_start_at(f, job, "org.selvol1.Job", "Wait", NULL), *canceling;
+        g_autoptr(GVariant) waited = NULL, canceled = NULL;
         GError *error = NULL;
         const char *result;
 
         polkit_answer(polkit_pop(f), TRUE, FALSE);
-        cancelling = call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL);
+        canceling = call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL);
         polkit_answer(polkit_pop(f), TRUE, FALSE);
-        cancelled = call_end(f, cancelling, &error);
+        canceled = call_end(f, canceling, &error);
         g_assert_no_error(error);
         waited = call_end(f, waiting, &error);
         g_assert_no_error(error);
@@ -285,16 +286,16 @@ static void test_absent(Fixture *f, gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-        g_test_add("/authorise/denied", Fixture, NULL, set_up, test_denied, tear_down);
-        g_test_add("/authorise/standard-interfaces", Fixture, NULL, set_up, test_standard_interfaces, tear_down);
-        g_test_add("/authorise/table-is-complete", Fixture, NULL, set_up, test_table_is_complete, tear_down);
-        g_test_add("/authorise/job", Fixture, NULL, set_up, test_job, tear_down);
-        g_test_add("/authorise/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
-        g_test_add("/authorise/challenge", Fixture, NULL, set_up, test_challenge, tear_down);
-        g_test_add("/authorise/error", Fixture, NULL, set_up, test_error, tear_down);
-        g_test_add("/authorise/silence", Fixture, NULL, set_up, test_silence, tear_down);
-        g_test_add("/authorise/bad-input-first", Fixture, NULL, set_up, test_bad_input_first, tear_down);
-        g_test_add("/authorise/object-gone", Fixture, NULL, set_up, test_object_gone, tear_down);
-        g_test_add("/authorise/absent", Fixture, NULL, set_up_without_polkit, test_absent, tear_down);
+        g_test_add("/authorize/denied", Fixture, NULL, set_up, test_denied, tear_down);
+        g_test_add("/authorize/standard-interfaces", Fixture, NULL, set_up, test_standard_interfaces, tear_down);
+        g_test_add("/authorize/table-is-complete", Fixture, NULL, set_up, test_table_is_complete, tear_down);
+        g_test_add("/authorize/job", Fixture, NULL, set_up, test_job, tear_down);
+        g_test_add("/authorize/allowed", Fixture, NULL, set_up, test_allowed, tear_down);
+        g_test_add("/authorize/challenge", Fixture, NULL, set_up, test_challenge, tear_down);
+        g_test_add("/authorize/error", Fixture, NULL, set_up, test_error, tear_down);
+        g_test_add("/authorize/silence", Fixture, NULL, set_up, test_silence, tear_down);
+        g_test_add("/authorize/bad-input-first", Fixture, NULL, set_up, test_bad_input_first, tear_down);
+        g_test_add("/authorize/object-gone", Fixture, NULL, set_up, test_object_gone, tear_down);
+        g_test_add("/authorize/absent", Fixture, NULL, set_up_without_polkit, test_absent, tear_down);
         return g_test_run();
 }
