@@ -11,14 +11,7 @@
 #include "model/settings.h"
 #include "model/volume.h"
 #include "store/store.h"
-
-#define BUS_NAME          "org.selvol1"
-#define MANAGER_PATH      "/org/selvol1"
-#define MANAGER_INTERFACE "org.selvol1.Manager"
-#define VOLUME_PREFIX     "/org/selvol1/volume"
-#define VOLUME_INTERFACE  "org.selvol1.Volume"
-#define JOB_PREFIX        "/org/selvol1/job"
-#define JOB_INTERFACE     "org.selvol1.Job"
+#include "wire/names.h"
 
 typedef struct Job Job;
 typedef struct JobObject JobObject;

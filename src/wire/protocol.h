@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "wire/names.h"
+
 /* The wire between selvold and selvol-worker: sd-bus without a bus over the socket WORKER_SOCKET. One connection is
  * one job, served by one child. Hanging up (or shutdown(2) of the writing half) makes the parent end the child; the
  * connection's end of file then says that the child is gone and that nothing it staged is left.
@@ -11,7 +13,6 @@
 #define WORKER_SOCKET    "/run/selvol/worker"
 #define WORKER_PATH      "/org/selvol1/worker"
 #define WORKER_INTERFACE "org.selvol1.Worker"
-#define ERROR_PREFIX     "org.selvol1.Error."
 
 /* (bbbs): SELinux on, enforcing, contexts have levels, the policy's context for container files ("" if none) */
 #define NODE_SIGNATURE "(bbbs)"
