@@ -131,8 +131,8 @@ like 'selvolctl relabel' "$(selvolctl relabel jobs "$file_type:s0:c7" 2>&1)" job
 is 'selvolctl relabel: on the disk' "$(on_disk /dev/scratch0 labels /mnt)" "$total $file_type:s0:c7"
 selvolctl relabel --max-entries-per-second=10 jobs "$file_type:s0:c8" >"$scratch/ctl" 2>&1 &
 client=$!
-soon 'selvolctl jobs: lists it' 20 eval 'selvolctl jobs | grep -q "jobs.*running\|running.*jobs"'
-id=$(selvolctl jobs --json | python3 -c 'import json, sys; print([j["id"] for j in json.load(sys.stdin)["jobs"] if j["state"] == "running"][0])')
+soon 'selvolctl jobs: lists it' 20 eval 'selvolctl jobs | grep -qE "relabel +jobs +(running|acting)"'
+id=$(selvolctl jobs --json | python3 -c 'import json, sys; print([j["Id"] for j in json.load(sys.stdin) if j["State"] != "ended"][0])')
 yes 'selvolctl cancel' selvolctl cancel "$id"
 wait $client
 is 'selvolctl relabel: canceled: its exit status' $? 1
