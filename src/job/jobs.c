@@ -458,7 +458,7 @@ static void begin(Job *job) {
                   operation_to_string(job->operation));
         if (count_running(job->jobs) < places(job) && line_is_turn(job))
                 job_run(job);
-        else
+        else if (line_is_long(job))
                 job_show(job);
 }
 

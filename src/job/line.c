@@ -162,6 +162,12 @@ static const Job *find_in_front(const Job *job) {
         return NULL;
 }
 
+bool line_is_long(const Job *job) {
+        const Job *front = find_in_front(job);
+
+        return !front || front->state != JOB_ENDED;
+}
+
 void line_fail_busy(Job *job) {
         const Job *front = find_in_front(job);
         int r;

@@ -28,5 +28,7 @@ bool line_is_turn(Job *job);
 /* Has jobs whose turn it is run, soon. */
 void line_advance(Jobs *jobs);
 
+/* Whether a job that waits does so for more than the end of a child that has done its work. */
+bool line_is_long(const Job *job);
 /* Sets BUSY, naming who is in front, of a job whose time in line is over. */
 void line_fail_busy(Job *job);

@@ -267,7 +267,8 @@ static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
 static void wait_in_line(Job *job) {
         revert(job);
         job->state = JOB_WAITING;
-        job_show(job);
+        if (line_is_long(job))
+                job_show(job);
         send_verdict(job, PLAN_WAIT);
 }
 

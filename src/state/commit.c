@@ -78,7 +78,7 @@ void commit_teardown(State *s) {
                 d->callback(s, -ECANCELED, d->userdata);
                 free(d);
         }
-        sd_event_source_unref(s->commit_source);
+        s->commit_source = sd_event_source_unref(s->commit_source);
 }
 
 void commit_volume(State *s, Volume *v) {
