@@ -236,7 +236,7 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
                         return -ENOMEM;
                 return failure_set(f, FAILURE_BUSY, "Volume %s is held at %s: unmount it first.", v->id, target);
         }
-        if (job_claims_volume(api->jobs, v->id))
+        if (job_is_on_volume(api->jobs, v->id))
                 return failure_set(f, FAILURE_BUSY, "A job runs or waits on volume %s; call again when it has ended.",
                                    v->id);
         if (!commit_is_possible(api->state))

@@ -76,7 +76,7 @@ static int append(const Job *job, sd_bus_message *call) {
 
 /* Others may use the same file system under another name, or none. */
 static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
-        const Volume *v = job_volume(job);
+        Volume *v = job_volume(job);
         int r;
 
         if (!v)
@@ -91,6 +91,8 @@ static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         if (r < 0)
                 return r;
         ret->seclabel = -1;
+        /* That the state can't be written is found out before files are changed. */
+        commit_volume(job->jobs->state, v);
         return 0;
 }
 

@@ -202,11 +202,11 @@ Job *job_find_running(const Jobs *jobs, const char *volume) {
         return NULL;
 }
 
-bool job_claims_volume(const Jobs *jobs, const char *volume) {
+bool job_is_on_volume(const Jobs *jobs, const char *volume) {
         const Job *job;
 
         DL_FOREACH (jobs->list, job)
-                if (operation_changes(job->operation) && !job_is_over(job) && streq(job->request.volume, volume))
+                if (operation_changes(job->operation) && job->state != JOB_ENDED && streq(job->request.volume, volume))
                         return true;
         return false;
 }

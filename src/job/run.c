@@ -99,6 +99,9 @@ static void finish(Job *job) {
         job_count(job);
         job->state = JOB_ENDED;
         job->progress.expected_end_usec = 0;
+        /* Whatever is returned as a job can be asked about. */
+        if (operation_is_answered_early(job->operation) && !job_has_failed(job))
+                job_show(job);
         job_answer(job);
         answer_all(job, &job->followers, &job->n_followers);
         if (job->shown)

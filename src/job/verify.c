@@ -106,7 +106,7 @@ static char *describe_labels(const Job *job) {
         return strdup_printf("All %llu entries have the label.", done);
 }
 
-static char *describe(const Job *job) {
+static char *describe_files(const Job *job) {
         unsigned long long misowned = job->verified.walk.counts.misowned;
         _cleanup_free_ char *labels = describe_labels(job);
         gid_t gid = job->verify.gid;
@@ -118,6 +118,15 @@ static char *describe(const Job *job) {
                                             labels, misowned, gid)
                             : strdup_printf("%s They have group %" PRIu32 ", and a mode that gives it access.",
                                             labels, gid);
+}
+
+static char *describe(const Job *job) {
+        const char *not_reset = strempty(job->verified.not_reset);
+        _cleanup_free_ char *files = describe_files(job);
+
+        if (!files || isempty(not_reset))
+                return TAKE_PTR(files);
+        return strdup_printf("%s The mark on the volume says otherwise, and could not be reset: %s.", files, not_reset);
 }
 
 /* What the worker says has to fit together: a match is a match of everything. */
