@@ -8,7 +8,21 @@ struct Config {
         econf_file *file; /* NULL: no file anywhere */
 };
 
-DEFINE_CLEANUP_FUNC(econf_file *, econf_freeFile);
+typedef struct Files {
+        econf_file **list;
+        size_t n;
+} Files;
+
+/* libeconf since 0.7 has an econf_freeFilep() of its own. */
+static void file_freep(econf_file **file) {
+        econf_freeFile(*file);
+}
+
+static void files_done(Files *files) {
+        for (size_t i = 0; i < files->n; i++)
+                econf_freeFile(files->list[i]);
+        free(files->list);
+}
 
 static int econf_to_errno(econf_err e) {
         switch (e) {
@@ -25,27 +39,64 @@ static int econf_to_errno(econf_err e) {
         }
 }
 
-int config_load(const char *project, const char *usr_dir, const char *etc_dir, Config **ret, char **ret_text) {
-        _cleanup_(econf_freeFilep) econf_file *file = NULL;
+/* Keys of *next replace those of *file. */
+static econf_err merge_file(econf_file **file, econf_file **next) {
+        econf_file *merged = NULL;
         econf_err e;
-        Config *config;
 
-        e = econf_readDirs(&file, usr_dir, etc_dir, project, ".conf", "=", "#");
-        if (e != ECONF_SUCCESS && e != ECONF_NOFILE) {
-                _cleanup_free_ char *name = NULL;
-                uint64_t line = 0;
-
-                econf_errLocation(&name, &line);
-                *ret_text =
-                        strdup_printf("%s:%llu: %s", strempty(name), (unsigned long long) line, econf_errString(e));
-                return *ret_text ? econf_to_errno(e) : -ENOMEM;
+        if (!*file) {
+                *file = TAKE_PTR(*next);
+                return ECONF_SUCCESS;
         }
 
-        config = malloc(sizeof(*config));
+        e = econf_mergeFiles(&merged, *file, *next);
+        if (e != ECONF_SUCCESS)
+                return e;
+        econf_freeFile(*file);
+        *file = merged;
+        return ECONF_SUCCESS;
+}
+
+/* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in 0.5. Without any file
+ * *ret stays NULL. */
+static econf_err read_files(const char *project, const char *usr_dir, const char *etc_dir, econf_file **ret) {
+        _cleanup_(file_freep) econf_file *file = NULL;
+        _cleanup_(files_done) Files files = { 0 };
+        econf_err e;
+
+        e = econf_readDirsHistory(&files.list, &files.n, usr_dir, etc_dir, project, ".conf", "=", "#");
+        if (e != ECONF_SUCCESS) {
+                files = (Files){ 0 }; /* libeconf may leave a pointer to what it has freed */
+                return e == ECONF_NOFILE ? ECONF_SUCCESS : e;
+        }
+        for (size_t i = 0; i < files.n; i++) {
+                e = merge_file(&file, &files.list[i]);
+                if (e != ECONF_SUCCESS)
+                        return e;
+        }
+        *ret = TAKE_PTR(file);
+        return ECONF_SUCCESS;
+}
+
+static int describe_error(econf_err e, char **ret_text) {
+        _cleanup_free_ char *name = NULL;
+        uint64_t line = 0;
+
+        econf_errLocation(&name, &line);
+        *ret_text = strdup_printf("%s:%llu: %s", strempty(name), (unsigned long long) line, econf_errString(e));
+        return *ret_text ? econf_to_errno(e) : -ENOMEM;
+}
+
+int config_load(const char *project, const char *usr_dir, const char *etc_dir, Config **ret, char **ret_text) {
+        _cleanup_(config_freep) Config *config = calloc(1, sizeof(*config));
+        econf_err e;
+
         if (!config)
                 return -ENOMEM;
-        config->file = e == ECONF_SUCCESS ? TAKE_PTR(file) : NULL;
-        *ret = config;
+        e = read_files(project, usr_dir, etc_dir, &config->file);
+        if (e != ECONF_SUCCESS)
+                return describe_error(e, ret_text);
+        *ret = TAKE_PTR(config);
         return 0;
 }
 
