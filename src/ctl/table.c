@@ -209,8 +209,9 @@ static void table_unrefp(struct libscols_table **t) {
         scols_unref_table(*t);
 }
 
-static int add_heading(struct libscols_table *out, const char *name) {
-        _cleanup_free_ char *heading = strdup(name);
+/* In libsmartcols 2.38 a heading that is not printed makes its column wider all the same. */
+static int add_heading(struct libscols_table *out, const char *name, bool legend) {
+        _cleanup_free_ char *heading = strdup(legend ? name : "");
 
         if (!heading)
                 return -ENOMEM;
@@ -256,7 +257,7 @@ int table_print(const Table *t, bool legend, bool colours) {
 
         for (size_t i = 0; i < t->n_columns; i++)
                 if (!t->columns[i].detail) {
-                        int r = add_heading(out, t->columns[i].name);
+                        int r = add_heading(out, t->columns[i].name, legend);
                         if (r < 0)
                                 return r;
                 }
