@@ -11,6 +11,7 @@
 #include "daemon/bus-volume.h"
 #include "daemon/commit.h"
 #include "daemon/job.h"
+#include "daemon/log-control.h"
 #include "daemon/metrics-export.h"
 #include "daemon/record.h"
 
@@ -369,6 +370,8 @@ static int add_objects(Manager *m) {
                 r = volume_bus_register(m);
         if (r >= 0)
                 r = job_bus_register(m);
+        if (r >= 0)
+                r = log_control_register(m->bus);
         if (r >= 0)
                 r = authorise_setup(m);
         return r;
