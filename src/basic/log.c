@@ -28,6 +28,8 @@ int log_set_level_from_string(const char *s) {
         unsigned long long number;
         int level;
 
+        assert(s);
+
         if (parse_u64(s, &number) >= 0 && number < ELEMENTSOF(log_level_table)) {
                 max_level = (int) number;
                 return 0;
@@ -96,6 +98,8 @@ void log_fields(int priority, const LogField *fields, size_t n_fields, const cha
         _cleanup_free_ char *message = NULL;
         int saved = errno, r;
         va_list ap;
+
+        assert(fields || n_fields == 0);
 
         if (priority > max_level)
                 return;
