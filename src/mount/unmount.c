@@ -6,21 +6,20 @@
 #include "mount/target.h"
 #include "mount/unmount.h"
 
-/* Through a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) itself takes no
- * descriptor. */
+/* Relative to a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) takes none. */
 static int unmount_in(int parent, const char *name) {
-        int r;
+        int r = 0;
 
         if (fchdir(parent) < 0)
                 return -errno;
-        r = umount2(name, UMOUNT_NOFOLLOW) < 0 ? -errno : 0;
+        if (umount2(name, UMOUNT_NOFOLLOW) < 0)
+                r = -errno;
         if (chdir("/") < 0)
                 return -errno;
         return r;
 }
 
-/* Returns 1 if the mount is there, 0 if not. A descriptor of the mount would keep it busy, so it is closed at once.
- */
+/* Returns 1 if the mount is there, 0 if not. Opens nothing: a descriptor would keep the mount busy. */
 static int mount_is_there(int parent, const char *name, uint64_t mount_id) {
         struct statx sx = { 0 };
 
@@ -29,42 +28,49 @@ static int mount_is_there(int parent, const char *name, uint64_t mount_id) {
         return (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) && (mount_id == 0 || mount_id == sx.stx_mnt_id);
 }
 
+static int busy_failure(Failure *f, const char *path) {
+        _cleanup_free_ char *escaped = string_escape(path, 200);
+
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_BUSY,
+                "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.",
+                escaped);
+}
+
 int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, bool *ret_unmounted, Failure *f) {
         _cleanup_close_ int parent = -EBADF;
-        _cleanup_free_ char *escaped = NULL;
         const char *name;
         int r;
 
-        r = target_open_parent(path, settings, &parent, &name, f);
-        if (r > 0 || (r < 0 && r != -ENOENT))
-                return r;
-        if (r == 0)
-                r = mount_is_there(parent, name, mount_id);
-        if (r == 0 || r == -ENOENT) {
-                *ret_unmounted = false;
-                return 0;
-        }
-        if (r > 0)
-                r = unmount_in(parent, name);
+        assert(ret_unmounted);
 
-        escaped = string_escape(path, 200);
-        if (!escaped)
-                return -ENOMEM;
-        switch (r) {
-        case 0:
-                *ret_unmounted = true;
-                return 0;
-        case -EINVAL:
-        case -ENOENT:
-                /* Somebody else was faster. */
+        r = target_open_parent(path, settings, &parent, &name, f);
+        if (r == -ENOENT) {
                 *ret_unmounted = false;
                 return 0;
-        case -EBUSY:
-                return failure_set(
-                        f, FAILURE_BUSY,
-                        "The mount at '%s' is in use: find out by whom with fuser -vm or lsof, or see whether something is mounted beneath it.",
-                        escaped);
-        default:
-                return r;
         }
+        if (r != 0)
+                return r;
+        r = mount_is_there(parent, name, mount_id);
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                *ret_unmounted = false;
+                return 0;
+        }
+
+        r = unmount_in(parent, name);
+        if (r == -EBUSY)
+                return busy_failure(f, path);
+        /* Someone else was faster. */
+        if (r == -EINVAL || r == -ENOENT) {
+                *ret_unmounted = false;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        *ret_unmounted = true;
+        return 0;
 }

@@ -153,7 +153,7 @@ static void test_target_replaced(gconstpointer data) {
         }
         g_assert_true(sd_bus_message_is_method_error(m, NULL));
         g_assert_cmpstr(sd_bus_message_get_error(m)->name, ==, ERROR_PREFIX "InvalidTarget");
-        g_assert_nonnull(strstr(sd_bus_message_get_error(m)->message, "meanwhile"));
+        g_assert_nonnull(strstr(sd_bus_message_get_error(m)->message, "in the meantime"));
 
         if (g_str_equal(how, "mounted")) {
                 g_assert_cmpint(count_mounts(), ==, before + 1);
