@@ -29,6 +29,7 @@ static const struct {
         { "GetHistory", "org.selvol1.inspect" },
         { "Get", "org.selvol1.inspect" },
         { "GetAll", "org.selvol1.inspect" },
+        { "Set", "org.selvol1.set-log-level" }, /* LogLevel is the only property that can be set */
         { "GetManagedObjects", "org.selvol1.inspect" },
         { "Introspect", "org.selvol1.inspect" },
 };

@@ -2,6 +2,7 @@
 #include "api/authorize.h"
 #include "api/call.h"
 #include "api/connect.h"
+#include "api/log-control.h"
 #include "api/objects.h"
 #include "api/signals.h"
 #include "basic/log.h"
@@ -19,6 +20,9 @@ static int add_objects(Api *api) {
         if (r < 0)
                 return r;
         r = job_objects_add(api);
+        if (r < 0)
+                return r;
+        r = log_control_register(api->bus);
         if (r < 0)
                 return r;
         return authorize_setup(api);

@@ -9,6 +9,6 @@ typedef struct AttachError {
 } AttachError;
 
 /* Mounts on spec's directory, in whatever namespace the caller is in, by libmount: mount(2), or the helper
- * mount.TYPE. An image is mounted over a loop device, which goes with the mount. Neither fstab nor utab plays a part.
+ * mount.TYPE. An image is mounted over a loop device, which is detached with the mount. fstab and utab are not used.
  * Returns 0, a negative errno, or MOUNT_FAILED with *error filled. */
 int attach_file_system(const StageSpec *spec, AttachError *error, Failure *f) _warn_unused_;

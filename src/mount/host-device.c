@@ -70,6 +70,13 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
         return 0;
 }
 
+static bool has_device(const dev_t *devices, size_t n, dev_t device) {
+        for (size_t i = 0; i < n; i++)
+                if (devices[i] == device)
+                        return true;
+        return false;
+}
+
 /* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices. Returns 1, 0
  * if there is none, or a negative errno. */
 static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
@@ -88,20 +95,21 @@ static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n)
 
                 if (!path)
                         return -ENOMEM;
-                r = entry->d_name[0] == '.' ? -ENOENT : read_devices(dirfd(dir), path, &devices, &n);
+                if (entry->d_name[0] == '.')
+                        continue;
+                r = read_devices(dirfd(dir), path, &devices, &n);
                 if (r == -ENOENT || r == -ENOTDIR)
                         continue;
                 if (r < 0)
                         return r;
-                for (size_t i = 0; i < n; i++)
-                        if (devices[i] == device) {
-                                *ret_uuid = strdup(entry->d_name);
-                                if (!*ret_uuid)
-                                        return -ENOMEM;
-                                *ret = TAKE_PTR(devices);
-                                *ret_n = n;
-                                return 1;
-                        }
+                if (!has_device(devices, n, device))
+                        continue;
+                *ret_uuid = strdup(entry->d_name);
+                if (!*ret_uuid)
+                        return -ENOMEM;
+                *ret = TAKE_PTR(devices);
+                *ret_n = n;
+                return 1;
         }
         return 0;
 }
@@ -111,9 +119,13 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         dev_t *single;
         int r;
 
+        assert(ret && ret_n);
+
         r = find_btrfs(device, &uuid, ret, ret_n);
-        if (r != 0)
-                return r < 0 ? r : 0;
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return 0;
 
         single = malloc(sizeof(dev_t));
         if (!single)
@@ -136,8 +148,8 @@ static int path_is_on_btrfs(const char *path, const char *uuid) {
         return r < 0 ? r : actual && streq(actual, uuid);
 }
 
-/* btrfs has an anonymous device number, so that one which the device is part of, if any, is asked for its UUID.
- * Nothing else is opened: it might be on a server that doesn't answer. */
+/* btrfs has an anonymous device number, so it is compared by UUID, if the device belongs to one at all. Nothing else
+ * is opened: it might be on a server that doesn't answer. */
 static int path_is_on_device(const char *path, dev_t device, const char *btrfs_uuid) {
         struct statx sx = { 0 };
 
@@ -145,7 +157,9 @@ static int path_is_on_device(const char *path, dev_t device, const char *btrfs_u
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
         if (makedev(sx.stx_dev_major, sx.stx_dev_minor) == device)
                 return 1;
-        return btrfs_uuid && sx.stx_dev_major == 0 && S_ISDIR(sx.stx_mode) ? path_is_on_btrfs(path, btrfs_uuid) : 0;
+        if (!btrfs_uuid || sx.stx_dev_major != 0 || !S_ISDIR(sx.stx_mode))
+                return 0;
+        return path_is_on_btrfs(path, btrfs_uuid);
 }
 
 static int host_uses(const Settings *settings, dev_t device, const char *btrfs_uuid) {
@@ -174,8 +188,12 @@ int host_uses_device(const Settings *settings, dev_t device) {
         size_t n = 0;
         int r;
 
+        assert(settings);
+
         r = find_btrfs(device, &uuid, &siblings, &n);
-        return r < 0 ? r : host_uses(settings, device, uuid);
+        if (r < 0)
+                return r;
+        return host_uses(settings, device, uuid);
 }
 
 int host_uses_file_system(const Settings *settings, int fd) {
@@ -183,8 +201,13 @@ int host_uses_file_system(const Settings *settings, int fd) {
         struct stat st;
         int r;
 
+        assert(settings);
+        assert(fd >= 0);
+
         if (fstat(fd, &st) < 0)
                 return -errno;
         r = superblock_read_btrfs_uuid(fd, &uuid);
-        return r < 0 ? r : host_uses(settings, st.st_dev, uuid);
+        if (r < 0)
+                return r;
+        return host_uses(settings, st.st_dev, uuid);
 }

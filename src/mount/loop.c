@@ -126,6 +126,8 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_
         struct dirent *entry;
         size_t n = 0;
 
+        assert(ret && ret_n);
+
         dir = opendir("/sys/block");
         if (!dir)
                 return -errno;
@@ -133,13 +135,21 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_
         while ((errno = 0, entry = readdir(dir))) {
                 bool read_only = false;
                 unsigned number = 0;
+                dev_t device;
                 int r;
 
                 r = parse_attached(dir, entry->d_name, &number);
-                if (r > 0)
-                        r = loop_matches(makedev(LOOP_MAJOR_NUMBER, number), file_device, file_inode, &read_only);
-                if (r > 0)
-                        r = append_device(&devices, &flags, &n, makedev(LOOP_MAJOR_NUMBER, number), read_only);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
+                device = makedev(LOOP_MAJOR_NUMBER, number);
+                r = loop_matches(device, file_device, file_inode, &read_only);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
+                r = append_device(&devices, &flags, &n, device, read_only);
                 if (r < 0)
                         return r;
         }
@@ -164,7 +174,7 @@ static int attach_to(unsigned number, int file_fd, const char *file_path, bool r
 
         if (!path)
                 return -ENOMEM;
-        /* For people only: the kernel knows the file by its descriptor. */
+        /* For losetup(8) only: the kernel uses the descriptor. */
         (void) snprintf((char *) config.info.lo_file_name, sizeof(config.info.lo_file_name), "%s", file_path);
 
         fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
@@ -180,6 +190,10 @@ static int attach_to(unsigned number, int file_fd, const char *file_path, bool r
 
 int loop_attach(int file_fd, const char *file_path, bool read_only, int *ret_fd, char **ret_path) {
         _cleanup_close_ int control = -EBADF;
+
+        assert(file_fd >= 0);
+        assert(file_path);
+        assert(ret_fd && ret_path);
 
         control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
         if (control < 0)

@@ -7,21 +7,21 @@
 #include "mount/target.h"
 #include "mount/unmount.h"
 
-/* Through a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) itself takes no
- * descriptor. */
+/* Relative to a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) takes none. */
 static int unmount_in(int parent, const char *name) {
-        int r;
+        int r = 0;
 
         if (fchdir(parent) < 0)
                 return -errno;
-        r = umount2(name, UMOUNT_NOFOLLOW) < 0 ? -errno : 0;
+        if (umount2(name, UMOUNT_NOFOLLOW) < 0)
+                r = -errno;
         if (chdir("/") < 0)
                 return -errno;
         return r;
 }
 
-/* The id of the mount that name is the root of; 0 if it is the root of none. A descriptor of the mount would keep it busy.
- */
+/* The id of the mount that name is the root of; 0 if it is the root of none. Opens nothing: a descriptor would keep the
+ * mount busy. */
 static int find_mount(int parent, const char *name, uint64_t *ret) {
         struct statx sx = { 0 };
 
@@ -43,12 +43,14 @@ static int is_of_device(uint64_t mount_id, const char *device) {
         return r < 0 ? r : streq(fact.device, device);
 }
 
-/* Returns 1 if the mount is there, 0 or -ENOENT if not, or another negative errno. */
+/* Returns 1 if the mount is there, 0 if not. */
 static int mount_is_there(int parent, const char *name, uint64_t mount_id, const char *device) {
         uint64_t found;
         int r;
 
         r = find_mount(parent, name, &found);
+        if (r == -ENOENT)
+                return 0;
         if (r < 0)
                 return r;
         if (found == 0 || (mount_id != 0 && mount_id != found))
@@ -56,43 +58,50 @@ static int mount_is_there(int parent, const char *name, uint64_t mount_id, const
         return isempty(device) ? 1 : is_of_device(found, device);
 }
 
+static int busy_failure(Failure *f, const char *path) {
+        _cleanup_free_ char *escaped = string_escape(path, 200);
+
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_BUSY,
+                "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.",
+                escaped);
+}
+
 int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
                    bool *ret_unmounted, Failure *f) {
         _cleanup_close_ int parent = -EBADF;
-        _cleanup_free_ char *escaped = NULL;
         const char *name;
         int r;
 
-        r = target_open_parent(path, settings, &parent, &name, f);
-        if (r > 0 || (r < 0 && r != -ENOENT))
-                return r;
-        if (r == 0)
-                r = mount_is_there(parent, name, mount_id, device);
-        if (r == 0 || r == -ENOENT) {
-                *ret_unmounted = false;
-                return 0;
-        }
-        if (r > 0)
-                r = unmount_in(parent, name);
+        assert(ret_unmounted);
 
-        escaped = string_escape(path, 200);
-        if (!escaped)
-                return -ENOMEM;
-        switch (r) {
-        case 0:
-                *ret_unmounted = true;
-                return 0;
-        case -EINVAL:
-        case -ENOENT:
-                /* Somebody else was faster. */
+        r = target_open_parent(path, settings, &parent, &name, f);
+        if (r == -ENOENT) {
                 *ret_unmounted = false;
                 return 0;
-        case -EBUSY:
-                return failure_set(
-                        f, FAILURE_BUSY,
-                        "The mount at '%s' is in use: find out by whom with fuser -vm or lsof, or see whether something is mounted beneath it.",
-                        escaped);
-        default:
-                return r;
         }
+        if (r != 0)
+                return r;
+        r = mount_is_there(parent, name, mount_id, device);
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                *ret_unmounted = false;
+                return 0;
+        }
+
+        r = unmount_in(parent, name);
+        if (r == -EBUSY)
+                return busy_failure(f, path);
+        /* Someone else was faster. */
+        if (r == -EINVAL || r == -ENOENT) {
+                *ret_unmounted = false;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        *ret_unmounted = true;
+        return 0;
 }

@@ -204,6 +204,7 @@ int main(int argc, char **argv) {
         Arguments args = { 0 };
         int r;
 
+        log_set_level_from_environment();
         r = parse_arguments(argc, argv, &args);
         if (r > 0)
                 r = run(&args);

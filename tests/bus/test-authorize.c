@@ -63,15 +63,23 @@ static void test_denied(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(table, ==, "");
 }
 
-/* What sd-bus answers by itself is known of volumes too. */
+/* What sd-bus answers by itself. */
 static void test_standard_interfaces(Fixture *f, gconstpointer data) {
         static const struct {
-                const char *path, *interface, *method, *arguments;
+                const char *path, *interface, *method, *arguments, *action;
         } calls[] = {
-                { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL },
-                { "/org/selvol1/volume", "org.freedesktop.DBus.Introspectable", "Introspect", NULL },
-                { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)" },
-                { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', 'Version')" },
+                { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL,
+                  "org.selvol1.inspect" },
+                { "/org/selvol1/volume", "org.freedesktop.DBus.Introspectable", "Introspect", NULL,
+                  "org.selvol1.inspect" },
+                { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)",
+                  "org.selvol1.inspect" },
+                { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', 'Version')",
+                  "org.selvol1.inspect" },
+                { "/org/freedesktop/LogControl1", "org.freedesktop.DBus.Properties", "Get",
+                  "('org.freedesktop.LogControl1', 'LogLevel')", "org.selvol1.inspect" },
+                { "/org/freedesktop/LogControl1", "org.freedesktop.DBus.Properties", "Set",
+                  "('org.freedesktop.LogControl1', 'LogLevel', <'debug'>)", "org.selvol1.set-log-level" },
         };
 
         for (size_t i = 0; i < 2 * G_N_ELEMENTS(calls); i++) {
@@ -85,13 +93,13 @@ static void test_standard_interfaces(Fixture *f, gconstpointer data) {
                 pending = call_start_at(f, calls[k].path, calls[k].interface, calls[k].method,
                                         parse(calls[k].arguments));
                 question = polkit_pop(f);
-                check_question(question, "org.selvol1.inspect");
+                check_question(question, calls[k].action);
                 polkit_answer(question, allowed, FALSE);
                 reply = call_end(f, pending, &error);
                 if (allowed)
                         g_assert_no_error(error);
                 else
-                        assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "org.selvol1.inspect");
+                        assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", calls[k].action);
         }
 }
 

@@ -18,6 +18,8 @@
 #define POD_A2    "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
 #define POD_B     "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define LOG_CONTROL   "/org/freedesktop/LogControl1"
+#define LOG_INTERFACE "org.freedesktop.LogControl1"
 
 static void set_up(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_ROOT, FALSE);
@@ -985,6 +987,58 @@ static void test_textfile(Fixture *f, gconstpointer data) {
         }
 }
 
+static void assert_log_level(Fixture *f, const char *level) {
+        g_autofree char *text = get_text(f, LOG_CONTROL, LOG_INTERFACE, "LogLevel");
+
+        g_assert_cmpstr(text, ==, level);
+}
+
+static void set_log_property(Fixture *f, const char *property, const char *value, GError **error) {
+        g_autoptr(GVariant) reply = NULL;
+
+        reply = call_end(f,
+                         call_start_at(f, LOG_CONTROL, "org.freedesktop.DBus.Properties", "Set",
+                                       g_variant_new("(ssv)", LOG_INTERFACE, property, g_variant_new_string(value))),
+                         error);
+}
+
+static void test_log_control(Fixture *f, gconstpointer data) {
+        g_autofree char *target = NULL, *identifier = NULL;
+        GError *error = NULL;
+
+        assert_log_level(f, "info");
+        set_log_property(f, "LogLevel", "debug", &error);
+        g_assert_no_error(error);
+        assert_log_level(f, "debug");
+        set_log_property(f, "LogLevel", "4", &error);
+        g_assert_no_error(error);
+        assert_log_level(f, "warning");
+        set_log_property(f, "LogLevel", "loud", &error);
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.InvalidArgs", "debug");
+        assert_log_level(f, "warning");
+
+        target = get_text(f, LOG_CONTROL, LOG_INTERFACE, "LogTarget");
+        g_assert_cmpstr(target, ==, "console");
+        set_log_property(f, "LogTarget", "journal", &error);
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.PropertyReadOnly", "LogTarget");
+        identifier = get_text(f, LOG_CONTROL, LOG_INTERFACE, "SyslogIdentifier");
+        g_assert_cmpstr(identifier, ==, "selvold");
+}
+
+static void test_log_level_environment(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *value, *level;
+        } rows[] = { { "err", "err" }, { "7", "debug" }, { "loud", "info" }, { "", "info" } };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                daemon_stop(f, SIGTERM);
+                g_setenv("SELVOL_LOG_LEVEL", rows[i].value, TRUE);
+                daemon_start(f, CALLER_ROOT);
+                g_unsetenv("SELVOL_LOG_LEVEL");
+                assert_log_level(f, rows[i].level);
+        }
+}
+
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/daemon/" name, Fixture, data, set_up, function, tear_down)
@@ -1034,5 +1088,7 @@ int main(int argc, char *argv[]) {
         ADD("introspection/manager", "org.selvol1.Manager", test_introspection);
         ADD("introspection/volume", "org.selvol1.Volume", test_introspection);
         ADD("objects", NULL, test_objects);
+        ADD("log/control", NULL, test_log_control);
+        ADD("log/environment", NULL, test_log_level_environment);
         return g_test_run();
 }

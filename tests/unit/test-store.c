@@ -520,6 +520,8 @@ static void test_rewrite(Fixture *f, gconstpointer data) {
 static void test_failed(Fixture *f, gconstpointer data) {
         _cleanup_(volume_freep) Volume *second = sample("other", "/var/lib/kubelet/a");
         _cleanup_(volumes_done) Volumes all = { 0 };
+        HistoryEntry *entries;
+        size_t n;
 
         put_sample(f);
         store_put_volume(f->store, second);
@@ -527,6 +529,7 @@ static void test_failed(Fixture *f, gconstpointer data) {
         g_assert_cmpint(store_commit(f->store), <, 0);
         store_delete_volume(f->store, "a/b");
         g_assert_cmpint(store_commit(f->store), <, 0);
+        g_assert_cmpint(store_get_history(f->store, "a/b", &entries, &n), <, 0);
         volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
         g_assert_cmpint(store_rewrite(f->store, &all, ""), ==, 0);
         g_assert_false(store_is_failed(f->store));
