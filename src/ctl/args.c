@@ -30,8 +30,6 @@ const RequestOptionInfo request_options[REQUEST_OPTIONS] = {
         [OPTION_IDLE] = { "idle", "IOSchedulingClass", "s" },
         [OPTION_TIMEOUT] = { "timeout", "TimeoutUSec", "t" },
         [OPTION_DEPTH] = { "depth", "Depth", "s" },
-        [OPTION_CONFIDENCE] = { "confidence", "Confidence", "d" },
-        [OPTION_MISMATCH_SHARE] = { "mismatch-share", "MismatchShare", "d" },
 };
 
 enum {
@@ -71,8 +69,6 @@ static const struct option long_options[] = {
         { "idle", no_argument, NULL, ARG_REQUEST + OPTION_IDLE },
         { "timeout", required_argument, NULL, ARG_REQUEST + OPTION_TIMEOUT },
         { "depth", required_argument, NULL, ARG_REQUEST + OPTION_DEPTH },
-        { "confidence", required_argument, NULL, ARG_REQUEST + OPTION_CONFIDENCE },
-        { "mismatch-share", required_argument, NULL, ARG_REQUEST + OPTION_MISMATCH_SHARE },
         { "json", no_argument, NULL, ARG_JSON },
         { "no-legend", no_argument, NULL, ARG_NO_LEGEND },
         { "quiet", no_argument, NULL, 'q' },
@@ -133,9 +129,6 @@ static int read_request_option(Args *a, RequestOption option, const char *value)
         case 'u':
                 return option == OPTION_FS_GROUP ? read_group(option, value, &v->number)
                                                  : read_number(option, value, &v->number);
-        case 'd':
-                r = parse_real(value, &v->real);
-                return r < 0 ? bad_value(option, value, "a number such as 0.99") : 0;
         case 'a':
                 r = split_mount_options(value, &v->list);
                 return r == -EINVAL ? bad_value(option, value, "closed quotes") : r;

@@ -43,8 +43,6 @@ typedef enum RequestOption {
         OPTION_IDLE,
         OPTION_TIMEOUT,
         OPTION_DEPTH,
-        OPTION_CONFIDENCE,
-        OPTION_MISMATCH_SHARE,
         REQUEST_OPTIONS,
 } RequestOption;
 
@@ -53,7 +51,6 @@ typedef struct OptionValue {
         const char *string; /* belongs to argv */
         bool boolean;
         uint64_t number; /* times in µs */
-        double real;
         char **list;
 } OptionValue;
 

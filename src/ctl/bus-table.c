@@ -10,9 +10,8 @@ static int leave(sd_bus_message *m) {
 
 static const char *signature_of(CellType type) {
         static const char *const signatures[] = {
-                [CELL_STRING] = "s", [CELL_BOOLEAN] = "b", [CELL_NUMBER] = "t",
-                [CELL_REAL] = "d",   [CELL_TIME] = "t",    [CELL_DURATION] = "t",
-                [CELL_GROUP] = "u",  [CELL_JOB] = "o",     [CELL_LIST] = "as",
+                [CELL_STRING] = "s",   [CELL_BOOLEAN] = "b", [CELL_NUMBER] = "t", [CELL_TIME] = "t",
+                [CELL_DURATION] = "t", [CELL_GROUP] = "u",   [CELL_JOB] = "o",    [CELL_LIST] = "as",
         };
 
         return signatures[type];
@@ -33,7 +32,6 @@ static int read_cell(sd_bus_message *m, Table *t, size_t column) {
         uint64_t number;
         uint32_t group;
         int boolean, r;
-        double real;
 
         switch (type) {
         case CELL_LIST:
@@ -44,9 +42,6 @@ static int read_cell(sd_bus_message *m, Table *t, size_t column) {
         case CELL_STRING:
                 r = sd_bus_message_read_basic(m, 's', &string);
                 return r < 0 ? r : table_set_string(t, column, string);
-        case CELL_REAL:
-                r = sd_bus_message_read_basic(m, 'd', &real);
-                return r < 0 ? r : table_set_real(t, column, real);
         case CELL_GROUP:
                 r = sd_bus_message_read_basic(m, 'u', &group);
                 return r < 0 ? r : table_set_number(t, column, group);

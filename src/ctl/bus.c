@@ -73,8 +73,6 @@ static int append_value(sd_bus_message *m, const char *signature, const OptionVa
                 return sd_bus_message_append(m, "t", v->number);
         case 'u':
                 return sd_bus_message_append(m, "u", (uint32_t) v->number);
-        case 'd':
-                return sd_bus_message_append(m, "d", v->real);
         case 'a':
                 return sd_bus_message_append_strv(m, v->list);
         default:

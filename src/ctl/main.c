@@ -17,8 +17,7 @@ enum {
         OPTIONS_WALK = BIT(OPTION_THREADS) | BIT(OPTION_MAX_ENTRIES_PER_SECOND) | BIT(OPTION_IDLE) | OPTIONS_TIMEOUT,
         OPTIONS_RELABEL = OPTIONS_WALK | BIT(OPTION_FORCE),
         OPTIONS_CHGRP = OPTIONS_RELABEL | BIT(OPTION_READ_ONLY),
-        OPTIONS_VERIFY = OPTIONS_WALK | BIT(OPTION_FS_GROUP) | BIT(OPTION_DEPTH) | BIT(OPTION_CONFIDENCE) |
-                         BIT(OPTION_MISMATCH_SHARE),
+        OPTIONS_VERIFY = OPTIONS_WALK | BIT(OPTION_FS_GROUP) | BIT(OPTION_DEPTH),
         ANY_NUMBER = 0x10000,
 };
 
@@ -95,9 +94,7 @@ static const char help_text[] =
         "                                 alone\n\n"
         "Options of verify:\n"
         "     --fs-group=GID              Expected group\n"
-        "     --depth=DEPTH               How deep to look: root, sample or full\n"
-        "     --confidence=P              Of a sample: how surely it finds something\n"
-        "     --mismatch-share=SHARE      if so many of its draws are wrong\n\n"
+        "     --depth=DEPTH               How deep to look: root or full\n\n"
         "Other options:\n"
         "     --history                   With show: also what was decided and done\n"
         "     --json                      Print JSON\n"

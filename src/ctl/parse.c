@@ -53,19 +53,6 @@ int parse_timespan(const char *s, uint64_t *ret_usec) {
         return 0;
 }
 
-int parse_real(const char *s, double *ret) {
-        char *end;
-        double d;
-
-        if (*s == '\0' || s[strspn(s, "0123456789.eE-")] != '\0')
-                return -EINVAL;
-        d = strtod(s, &end);
-        if (*end != '\0')
-                return -EINVAL;
-        *ret = d;
-        return 0;
-}
-
 int parse_gid(const char *s, gid_t *ret) {
         unsigned long long number;
         int r;

@@ -9,9 +9,6 @@
 /* Reads a time such as "20s", "1min 30s" or "500ms"; a bare number is in seconds. Returns 0, -EINVAL or -ERANGE. */
 int parse_timespan(const char *s, uint64_t *ret_usec) _warn_unused_;
 
-/* Reads a decimal number such as 0.99 or 1e-5, strictly. Returns 0 or -EINVAL. */
-int parse_real(const char *s, double *ret) _warn_unused_;
-
 /* Reads the number of a group. A name is not looked up: the groups are the containers', not the host's. Returns 0,
  * -EINVAL or -ERANGE. */
 int parse_gid(const char *s, gid_t *ret) _warn_unused_;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
-#include <math.h>
 
 #include <libsmartcols.h>
 
@@ -184,13 +183,6 @@ int table_set_number(Table *t, size_t column, uint64_t value) {
         return set_cell(t, column, text, strdup_printf("%" PRIu64, value));
 }
 
-int table_set_real(Table *t, size_t column, double value) {
-        if (t->columns[column].type != CELL_REAL)
-                return -EINVAL;
-        return set_cell(t, column, strdup_printf("%.2g", value),
-                        isfinite(value) ? strdup_printf("%.9g", value) : strdup("null"));
-}
-
 int table_set_list(Table *t, size_t column, char *const *value) {
         _cleanup_strv_ char **escaped = NULL;
 
@@ -311,11 +303,10 @@ static int fill_json_row(const Table *t, size_t row, struct libscols_line *line)
 
 static int render_json(const Table *t, char **ret) {
         static const int types[] = {
-                [CELL_STRING] = SCOLS_JSON_STRING,     [CELL_BOOLEAN] = SCOLS_JSON_BOOLEAN,
-                [CELL_NUMBER] = SCOLS_JSON_NUMBER,     [CELL_REAL] = SCOLS_JSON_NUMBER,
-                [CELL_TIME] = SCOLS_JSON_NUMBER,       [CELL_DURATION] = SCOLS_JSON_NUMBER,
-                [CELL_GROUP] = SCOLS_JSON_NUMBER,      [CELL_JOB] = SCOLS_JSON_NUMBER,
-                [CELL_LIST] = SCOLS_JSON_ARRAY_STRING,
+                [CELL_STRING] = SCOLS_JSON_STRING,   [CELL_BOOLEAN] = SCOLS_JSON_BOOLEAN,
+                [CELL_NUMBER] = SCOLS_JSON_NUMBER,   [CELL_TIME] = SCOLS_JSON_NUMBER,
+                [CELL_DURATION] = SCOLS_JSON_NUMBER, [CELL_GROUP] = SCOLS_JSON_NUMBER,
+                [CELL_JOB] = SCOLS_JSON_NUMBER,      [CELL_LIST] = SCOLS_JSON_ARRAY_STRING,
         };
         _cleanup_(table_unrefp) struct libscols_table *out = scols_new_table();
 

@@ -13,7 +13,6 @@ typedef enum CellType {
         CELL_STRING,
         CELL_BOOLEAN,
         CELL_NUMBER,
-        CELL_REAL,
         CELL_TIME,
         CELL_DURATION,
         CELL_GROUP, /* GID_NONE: empty, and null in JSON */
@@ -53,7 +52,6 @@ void table_sort(Table *t, size_t column);
 int table_set_string(Table *t, size_t column, const char *value) _warn_unused_;
 int table_set_boolean(Table *t, size_t column, bool value) _warn_unused_;
 int table_set_number(Table *t, size_t column, uint64_t value) _warn_unused_;
-int table_set_real(Table *t, size_t column, double value) _warn_unused_;
 int table_set_list(Table *t, size_t column, char *const *value) _warn_unused_;
 
 /* As rows with headings, leaving out columns marked as details. */

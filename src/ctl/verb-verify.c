@@ -17,7 +17,6 @@ static const Column verify_columns[] = {
         { "ENTRIES_MISMATCHED", "Entries that differ", "EntriesMismatched", CELL_NUMBER },
         [VERIFY_MISOWNED] = { "ENTRIES_MISOWNED", "Entries misowned", "EntriesMisowned", CELL_NUMBER },
         { "ENTRIES_FAILED", "Errors", "EntriesFailed", CELL_NUMBER },
-        { "MISS_PROBABILITY", NULL, "MissProbability", CELL_REAL },
         { "TEXT", "Result", "Text" },
         { "JOB", "Job", "Job", CELL_JOB },
         { "SELINUX_MODE", "SELinux mode", "SELinuxMode" },

@@ -11,9 +11,6 @@ typedef struct Option {
         int (*parse)(const char *s); /* for words: what they stand for */
 } Option;
 
-/* Closer to certainty a sample takes as long as looking at everything, or longer. */
-static const double confidence_max = 0.999999, share_min = 0.00001;
-
 static int parse_io_class(const char *s) {
         return streq(s, "idle") ? 1 : streq(s, "best-effort") ? 0 : -EINVAL;
 }
@@ -63,9 +60,6 @@ static int read_value(sd_bus_message *m, const Option *o, Failure *f) {
                                ? 0
                                : failure_set(f, FAILURE_INVALID_OPTION,
                                              "Option %s does not take the value %" PRIu32 ".", o->name, UINT32_MAX);
-        case 'd':
-                r = sd_bus_message_read(m, "d", o->target);
-                return r < 0 ? r : 0;
         default:
                 r = sd_bus_message_read_strv(m, &l);
                 if (r < 0)
@@ -114,30 +108,20 @@ static int read_option(sd_bus_message *m, const Option *options, size_t n, Optio
         return r < 0 ? r : 0;
 }
 
-static int check_limits(const Request *q, const VerifyOptions *v, Failure *f) {
+static int check_limits(const Request *q, Failure *f) {
         /* No limit would be a job that never ends. */
         if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION, "Option TimeoutUSec is more than an hour.");
-        /* Said so that what is no number is refused too. */
-        if (!(v->confidence > 0 && v->confidence <= confidence_max))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option Confidence is not above 0 and at most %g.",
-                                   confidence_max);
-        if (!(v->share >= share_min && v->share < 1))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option MismatchShare is not at least %g and below 1.",
-                                   share_min);
         return walk_options_validate(&q->walk, f);
 }
 
 int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions *verify, Failure *f) {
         int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only, depth = 0,
             idle = 0, force = 0, user_namespace = q->user_namespace, r;
-        VerifyOptions v = VERIFY_OPTIONS_INIT;
         unsigned seen = 0;
         const Option options[] = {
                 { "TimeoutUSec", "t", OPTIONS_TIMEOUT, &q->timeout_usec, NULL },
                 { "Depth", "s", OPTIONS_VERIFY, &depth, verify_depth_from_string },
-                { "Confidence", "d", OPTIONS_VERIFY, &v.confidence, NULL },
-                { "MismatchShare", "d", OPTIONS_VERIFY, &v.share, NULL },
                 { "MaxEntriesPerSecond", "t", OPTIONS_WALK, &q->walk.entries_per_sec, NULL },
                 { "Threads", "u", OPTIONS_WALK, &q->walk.threads, NULL },
                 { "IOSchedulingClass", "s", OPTIONS_WALK, &idle, parse_io_class },
@@ -175,7 +159,7 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions
                 r = sd_bus_message_exit_container(m);
         if (r < 0)
                 return r;
-        r = check_limits(q, &v, f);
+        r = check_limits(q, f);
         if (r != 0)
                 return r;
 
@@ -185,9 +169,7 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions
         q->user_namespace = user_namespace;
         q->walk.idle = idle;
         q->walk.force = force;
-        if (verify) {
-                v.depth = (VerifyDepth) depth;
-                *verify = v;
-        }
+        if (verify)
+                verify->depth = (VerifyDepth) depth;
         return 0;
 }

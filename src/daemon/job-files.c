@@ -96,7 +96,7 @@ static void end_walk(Job *job) {
 static void changed(Job *job, sd_bus_message *reply) {
         int r = 0;
 
-        /* What else draws samples, or walks, on this connection counts anew. */
+        /* What else walks on this connection counts anew. */
         job->progress = sd_bus_slot_unref(job->progress);
         job->walk.duration_usec = now_monotonic_usec() - job->walk.started_usec;
         if (reply)

@@ -237,8 +237,6 @@ static int append_verified(const Walk *w, sd_bus_message *reply) {
         if (r >= 0)
                 r = append_issues(w, "Mismatches", reply);
         if (r >= 0)
-                r = bus_append_option(reply, "MissProbability", "d", w->result.miss_probability);
-        if (r >= 0)
                 r = bus_append_option(reply, "Text", "s", strempty(w->text));
         return r;
 }

@@ -14,7 +14,6 @@
 
 static const char *const verify_depth_table[VERIFY_DEPTHS] = {
         [VERIFY_ROOT] = "root",
-        [VERIFY_SAMPLE] = "sample",
         [VERIFY_FULL] = "full",
 };
 DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
@@ -114,11 +113,7 @@ static char *describe_labels(const Job *job) {
         if (!w->matches)
                 return strdup_printf("%llu of %llu entries that were looked at have another label.", mismatched,
                                      done);
-        if (job->verify.depth == VERIFY_FULL)
-                return strdup_printf("All %llu entries have the label.", done);
-        return strdup_printf(
-                "%llu random draws all ended at the label. If a share of %g of them ended at another one, that would have been missed with a probability of %.2g.",
-                done, job->verify.share, w->miss_probability);
+        return strdup_printf("All %llu entries have the label.", done);
 }
 
 static char *describe(const Job *job) {
@@ -236,8 +231,8 @@ static int look(Job *job) {
         r = job_new_worker_call(job, WORKER_VERIFY, &call);
         if (r >= 0)
                 r = sd_bus_message_append(call, WORKER_VERIFY_IN, job->request.target, job->expected,
-                                          verify_depth_to_string(v->depth), v->confidence, v->share, o->threads,
-                                          o->entries_per_sec, (int) o->idle, job->expected_gid);
+                                          verify_depth_to_string(v->depth), o->threads, o->entries_per_sec,
+                                          (int) o->idle, job->expected_gid);
         if (r < 0)
                 return r;
         if (v->depth == VERIFY_ROOT)

@@ -177,8 +177,7 @@ static Job *find_in_the_way(Manager *m, const Request *q) {
 
 static bool verify_equal(const Job *job, const Request *q, const VerifyOptions *verify) {
         return streq(job->request.context, q->context) && job->request.fs_group == q->fs_group &&
-               job->verify.depth == verify->depth && job->verify.confidence == verify->confidence &&
-               job->verify.share == verify->share;
+               job->verify.depth == verify->depth;
 }
 
 /* Relabel and ApplyOwnership have an answer from their beginning to their end. */

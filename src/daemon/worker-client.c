@@ -343,13 +343,8 @@ int worker_read_verified(sd_bus_message *m, WalkResult *ret) {
                 r = read_counts(m, &result.counts);
         if (r >= 0)
                 r = read_issues(m, &result);
-        if (r >= 0)
-                r = sd_bus_message_read(m, "d", &result.miss_probability);
         if (r < 0)
                 return r;
-        /* Not a number is neither. */
-        if (!(result.miss_probability >= 0 && result.miss_probability <= 1))
-                return -EBADMSG;
 
         result.matches = matches;
         result.actual = strdup(actual);

@@ -50,10 +50,9 @@ typedef struct WalkResult {
         WalkCounts counts;
         WalkIssue *issues;
         size_t n_issues;
-        char **mounts_inside;    /* Change: where other things are mounted, escaped */
-        bool matches;            /* Verify */
-        char *actual;            /* Verify: the root's label, canonical; "" if it has none */
-        double miss_probability; /* Verify, of a sample */
+        char **mounts_inside; /* Change: where other things are mounted, escaped */
+        bool matches;         /* Verify */
+        char *actual;         /* Verify: the root's label, canonical; "" if it has none */
 } WalkResult;
 
 void walk_result_done(WalkResult *r);

@@ -138,7 +138,7 @@ static Chunk *chunk_new(void) {
 
 /* Whether there is room for one more buffer of names. */
 static bool chunk_grow(Walk *w, Chunk *c) {
-        if (c->used + CHUNK_BYTES_MIN > sizeof(c->data))
+        if (c->used + CHUNK_BYTES_MIN > sizeof(c->data) || (w->spec->max_entries > 0 && c->used > 0))
                 return false;
         if (c->used <= CHUNK_BYTES_MIN + c->granted)
                 return true;

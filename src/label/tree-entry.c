@@ -197,9 +197,13 @@ static void visit_entry(Thread *t, const Dir *d, const char *name) {
 }
 
 void entry_visit(Thread *t, const Dir *d, const char *name) {
+        const TreeSpec *spec = t->walk->spec;
+
         count(&t->steps);
         if (t->walk->pass == 1)
                 count(&t->done);
-        if (t->walk->spec->mode != TREE_COUNT)
+        if (spec->mode != TREE_COUNT)
                 visit_entry(t, d, name);
+        if (spec->max_entries > 0 && t->done >= spec->max_entries)
+                walk_stop(t->walk, 0);
 }

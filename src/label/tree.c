@@ -395,7 +395,7 @@ static int verify_root(Walk *w, const char *label, TreeCounts *counts) {
 }
 
 static int walk(Walk *w, TreeResult *ret) {
-        unsigned n = choose_threads(w->spec->threads);
+        unsigned n = choose_threads(w->spec->max_entries > 0 ? 1 : w->spec->threads);
         _cleanup_free_ char *label = NULL;
         _cleanup_free_ Thread *threads = NULL;
         TreeCounts counts;

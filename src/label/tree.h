@@ -56,6 +56,7 @@ typedef struct TreeSpec {
         bool part;        /* the root is a directory of a larger file system: skip what has several hard links */
         unsigned threads; /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */
+        uint64_t max_entries;     /* TREE_VERIFY: it ends when so many were visited; 0: all */
         /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while while it
          * waits for the disk in the end; may be NULL. A negative errno ends the walk. */
         int (*progress)(const TreeCounts *counts, void *userdata);
@@ -88,31 +89,3 @@ int tree_walk(const TreeSpec *spec, TreeResult *ret, Failure *f) _warn_unused_;
 
 /* What to tell a user of an errno that an entry gave: what it means here and what to do, in half a sentence. */
 const char *tree_error_text(int error);
-
-typedef struct SampleSpec {
-        int fd;              /* as in TreeSpec */
-        const char *context; /* as in TreeSpec, but something has to matter */
-        const Ownership *ownership;
-        double confidence; /* in (0, 1); with share it makes at most a million draws, otherwise INVALID_OPTION */
-        double share;      /* of draws that end at a wrong entry, in (0, 1): no larger one goes unseen */
-        uint64_t seed;     /* of the random choices; 0: a random one */
-        /* Called every TREE_PROGRESS_USEC in which draws came to their end; may be NULL. A negative errno ends it. */
-        int (*progress)(const TreeCounts *counts, void *userdata);
-        void *userdata;
-} SampleSpec;
-
-typedef struct SampleResult {
-        /* counts.done: draws; mismatched: those that met a label that differs, the root's among them; misowned: the
-         * same of groups and modes; failed: those that ended at an error. What differs is named once. */
-        TreeResult tree;
-        double miss_probability; /* that a share as in the spec was missed, all draws having been right */
-} SampleResult;
-
-void sample_result_done(SampleResult *r);
-
-/* Looks at the root and at entries drawn at random. Each draw goes down from the root: it takes one of a directory's
- * entries, all alike, until that is no directory or the directory is empty; whatever it passes is compared too. So
- * the share is of draws, in which an entry among few siblings weighs more than one among many. The time depends on
- * the number of draws and the depth, not on the number of entries: in a large directory the position is drawn, not
- * read up to. Returns as tree_walk(). */
-int sample_tree(const SampleSpec *spec, SampleResult *ret, Failure *f) _warn_unused_;

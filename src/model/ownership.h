@@ -56,7 +56,7 @@ typedef enum OwnershipReason {
         OWNERSHIP_PARTIAL,
         OWNERSHIP_UNKNOWN,
         OWNERSHIP_ROOT_DIFFERS,
-        OWNERSHIP_FILES_DIFFER,   /* some of a sample do */
+        OWNERSHIP_FILES_DIFFER,   /* some of the first do */
         OWNERSHIP_REQUESTED,      /* another group; it is to be on disk */
         OWNERSHIP_USER_NAMESPACE, /* another group; the runtime is going to idmap the mount itself */
         OWNERSHIP_MOUNTED,        /* another group; what is mounted already can't be idmapped any more */

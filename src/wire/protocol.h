@@ -99,7 +99,7 @@
 /* No reply names more: issues, mounts inside. */
 enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
-/* Sent at most four times a second while Change and Verify walk, or draw their sample, and get on: counts, entries
+/* Sent at most four times a second while Change and Verify walk and get on: counts, entries
  * in all (0: unknown). And once, with counts of 0, before the first sync to disk, which may take its time. A walk
  * that tells nothing is stuck. */
 #define WORKER_PROGRESS           "Progress"
@@ -121,13 +121,13 @@ enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
 /* Verify: the labels of a directory or file beneath the roots, mounted or not, and of what is beneath it; with any
  * depth but "root" also groups and modes, those of writers.
- * in:  path, context expected, depth ("root", "sample", "full"), confidence and share of a sample, threads, entries a
- *      second (not of a sample), idle I/O, group expected, as the mount shows it (4294967295: groups don't matter)
+ * in:  path, context expected, depth ("root", "full"), threads, entries a second, idle I/O, group expected, as the
+ *      mount shows it (4294967295: groups don't matter)
  * out: labels match (in canonical form, all that was looked at), actual context of the path itself ("" if none),
- * counts, issues, probability that the share was missed (0 unless a sample) */
+ *      counts, issues */
 #define WORKER_VERIFY     "Verify"
-#define WORKER_VERIFY_IN  "sssddutbu"
-#define WORKER_VERIFY_OUT "bs" TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "d"
+#define WORKER_VERIFY_IN  "sssutbu"
+#define WORKER_VERIFY_OUT "bs" TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE
 
 /* Unmount: takes the mount at a target away.
  * in:  target, mount id (0: whichever is there)

@@ -9,9 +9,10 @@
 #include "worker/verbs.h"
 #include "worker/walk.h"
 
-/* A swap heals nothing, unlike a walk, so the record's word alone is not enough: files that others have given to
- * other groups since would stay unreachable. Some of them are looked at, always as many. */
-static const double sample_confidence = 0.99, sample_share = 0.05;
+/* A swap corrects nothing, unlike a walk, so the record alone is not enough: files that others have given to other
+ * groups since would stay unreachable. The first ones that a walk meets are compared, in a time that does not grow
+ * with the volume. */
+enum { MAP_ENTRIES_COMPARED = 1024 };
 
 typedef struct Mapped {
         const char *result;
@@ -63,20 +64,23 @@ static bool is_about_modes(const TreeResult *t, gid_t gid) {
 }
 
 static int look(Child *child, int root, gid_t from, bool any_mode, Mapped *m, Failure *f) {
-        _cleanup_(sample_result_done) SampleResult sample = { 0 };
+        _cleanup_(tree_result_done) TreeResult result = { 0 };
         const Ownership recorded = { .gid = from, .any_mode = any_mode };
         const WalkLimits limits = { 0 };
-        SampleSpec spec = {
-                .fd = root, .ownership = &recorded, .confidence = sample_confidence, .share = sample_share
+        TreeSpec spec = {
+                .mode = TREE_VERIFY,
+                .fd = root,
+                .ownership = &recorded,
+                .max_entries = MAP_ENTRIES_COMPARED,
         };
         int r;
 
-        r = walk_sample(child, &spec, &limits, &sample, f);
+        r = walk_tree(child, &spec, &limits, 0, &result, f);
         if (r != 0)
                 return r;
-        if (sample.tree.counts.misowned > 0 || sample.tree.counts.failed > 0)
-                return set_result(m, is_about_modes(&sample.tree, from) ? "modes" : "differs",
-                                  describe_difference(&sample.tree));
+        if (result.counts.misowned > 0 || result.counts.failed > 0)
+                return set_result(m, is_about_modes(&result, from) ? "modes" : "differs",
+                                  describe_difference(&result));
         return 0;
 }
 

@@ -7,11 +7,10 @@
 #include "worker/verbs.h"
 #include "worker/walk.h"
 
-typedef enum Depth { DEPTH_ROOT, DEPTH_SAMPLE, DEPTH_FULL, DEPTHS } Depth;
+typedef enum Depth { DEPTH_ROOT, DEPTH_FULL, DEPTHS } Depth;
 
 static const char *const depth_table[DEPTHS] = {
         [DEPTH_ROOT] = "root",
-        [DEPTH_SAMPLE] = "sample",
         [DEPTH_FULL] = "full",
 };
 DECLARE_STRING_TABLE(depth, Depth);
@@ -21,7 +20,6 @@ typedef struct VerifyCall {
         const char *path;
         const char *expected;
         int depth;
-        double confidence, share;
         WalkLimits limits;
         Ownership ownership; /* GID_NONE: groups don't matter */
 } VerifyCall;
@@ -29,30 +27,16 @@ typedef struct VerifyCall {
 typedef struct Verified {
         bool matches;
         char *actual;
-        SampleResult result; /* of whatever depth */
+        TreeResult tree;
 } Verified;
 
 static void verified_done(Verified *v) {
         free(v->actual);
-        sample_result_done(&v->result);
-}
-
-/* Not a number is neither. */
-static bool is_probability(double p) {
-        return p > 0 && p < 1;
-}
-
-static int check_call(const VerifyCall *c, Failure *f) {
-        if (c->depth < 0)
-                return failure_set(f, FAILURE_INVALID_OPTION, "The depth is not root, sample or full.");
-        if (c->depth == DEPTH_SAMPLE && !(is_probability(c->confidence) && is_probability(c->share)))
-                return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Confidence and share of a sample are between 0 and 1, without either.");
-        return 0;
+        tree_result_done(&v->tree);
 }
 
 static int verify_root(const char *expected, Verified *v) {
-        TreeResult *tree = &v->result.tree;
+        TreeResult *tree = &v->tree;
 
         tree->counts.done = 1;
         if (streq(v->actual, expected))
@@ -61,17 +45,6 @@ static int verify_root(const char *expected, Verified *v) {
         tree->issues[0] = (TreeIssue){ .path = strdup("."), .label = strdup(v->actual) };
         tree->n_issues = 1;
         return tree->issues[0].path && tree->issues[0].label ? 0 : -ENOMEM;
-}
-
-static const Ownership *wanted_ownership(const VerifyCall *c) {
-        return c->ownership.gid != GID_NONE ? &c->ownership : NULL;
-}
-
-static int verify_full(Child *child, const VerifyCall *c, const char *expected, int root, TreeResult *ret,
-                       Failure *f) {
-        TreeSpec spec = { .mode = TREE_VERIFY, .fd = root, .context = expected, .ownership = wanted_ownership(c) };
-
-        return walk_tree(child, &spec, &c->limits, 0, ret, f);
 }
 
 static int check_mount(const Target *target, Failure *f) {
@@ -85,9 +58,14 @@ static int check_mount(const Target *target, Failure *f) {
 }
 
 /* What lies beneath, on a private copy of the mount, which it can't lead out of. */
-static int verify_beneath(Child *child, const VerifyCall *c, const Target *target, const char *expected, Verified *v,
-                          Failure *f) {
+static int verify_full(Child *child, const VerifyCall *c, const Target *target, const char *expected, Verified *v,
+                       Failure *f) {
         _cleanup_(clone_done) Clone clone = CLONE_INIT;
+        TreeSpec spec = {
+                .mode = TREE_VERIFY,
+                .context = expected,
+                .ownership = c->ownership.gid != GID_NONE ? &c->ownership : NULL,
+        };
         int r;
 
         r = check_mount(target, f);
@@ -96,36 +74,26 @@ static int verify_beneath(Child *child, const VerifyCall *c, const Target *targe
         r = subject_clone(target, CLONE_READ_ONLY, &clone, f);
         if (r != 0)
                 return r;
-        if (c->depth == DEPTH_FULL)
-                return verify_full(child, c, expected, clone.root, &v->result.tree, f);
-
-        SampleSpec spec = {
-                .fd = clone.root,
-                .context = expected,
-                .ownership = wanted_ownership(c),
-                .confidence = c->confidence,
-                .share = c->share,
-        };
-        return walk_sample(child, &spec, &c->limits, &v->result, f);
+        spec.fd = clone.root;
+        return walk_tree(child, &spec, &c->limits, 0, &v->tree, f);
 }
 
 static int verify(Child *child, const VerifyCall *c, Verified *v, Failure *f) {
         _cleanup_(target_done) Target target = TARGET_INIT;
-        const TreeCounts *counts = &v->result.tree.counts;
+        const TreeCounts *counts = &v->tree.counts;
         _cleanup_free_ char *expected = NULL;
         int r;
 
-        r = check_call(c, f);
-        if (r == 0)
-                r = selinux_check_context(c->expected, &expected, f);
+        if (c->depth < 0)
+                return failure_set(f, FAILURE_INVALID_OPTION, "The depth is neither root nor full.");
+        r = selinux_check_context(c->expected, &expected, f);
         if (r == 0)
                 r = target_open(c->path, child->settings, &target, f);
         if (r == 0)
                 r = selinux_read_label(target.fd, &v->actual);
         if (r == 0)
-                r = c->depth == DEPTH_ROOT || !target.is_directory
-                            ? verify_root(expected, v)
-                            : verify_beneath(child, c, &target, expected, v, f);
+                r = c->depth == DEPTH_ROOT || !target.is_directory ? verify_root(expected, v)
+                                                                   : verify_full(child, c, &target, expected, v, f);
         if (r != 0)
                 return r;
 
@@ -142,9 +110,7 @@ static int reply(sd_bus_message *m, const Verified *v) {
         if (r >= 0)
                 r = sd_bus_message_append(answer, "bs", v->matches, v->actual);
         if (r >= 0)
-                r = marshal_tree(answer, &v->result.tree);
-        if (r >= 0)
-                r = sd_bus_message_append(answer, "d", v->result.miss_probability);
+                r = marshal_tree(answer, &v->tree);
         if (r >= 0)
                 r = sd_bus_send(NULL, answer, NULL);
         return r < 0 ? r : 0;
@@ -158,8 +124,8 @@ int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *depth;
         int r;
 
-        r = sd_bus_message_read(m, WORKER_VERIFY_IN, &c.path, &c.expected, &depth, &c.confidence, &c.share,
-                                &c.limits.threads, &c.limits.entries_per_sec, &c.limits.idle, &c.ownership.gid);
+        r = sd_bus_message_read(m, WORKER_VERIFY_IN, &c.path, &c.expected, &depth, &c.limits.threads,
+                                &c.limits.entries_per_sec, &c.limits.idle, &c.ownership.gid);
         if (r < 0)
                 return r;
 

@@ -88,18 +88,6 @@ int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t t
         return run_tree(spec, limits, ret, f);
 }
 
-int walk_sample(Child *child, SampleSpec *spec, const WalkLimits *limits, SampleResult *ret, Failure *f) {
-        Reporter reporter = { .child = child };
-        int r;
-
-        spec->progress = report;
-        spec->userdata = &reporter;
-        set_io_class(limits, IOPRIO_CLASS_IDLE);
-        r = sample_tree(spec, ret, f);
-        set_io_class(limits, IOPRIO_CLASS_NONE);
-        return check_canceled(r, f);
-}
-
 /* What is only counted is not done yet. */
 static int report_counting(const TreeCounts *counts, void *userdata) {
         return report(&no_counts, userdata);

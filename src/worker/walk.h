@@ -20,9 +20,5 @@ int walk_tell_start(Child *child, uint64_t total, Failure *f) _warn_unused_;
 int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t total, TreeResult *ret,
               Failure *f) _warn_unused_;
 
-/* Draws a sample in the same way; of the limits only idle applies. */
-int walk_sample(Child *child, SampleSpec *spec, const WalkLimits *limits, SampleResult *ret,
-                Failure *f) _warn_unused_;
-
 /* Counts the entries beneath a directory, as a total for a walk. */
 int walk_count(Child *child, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) _warn_unused_;

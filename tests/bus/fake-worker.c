@@ -19,7 +19,7 @@
  *   mismatch, mismatch-stays               has wrong labels further down; and then can't be marked
  *   links, links-norecord                  has hard links that are left alone; and keeps no record
  *   restless                               has directories that change to the last
- *   misowned                               has wrong groups further down; a sample of them is met by Map, too
+ *   misowned                               has wrong groups further down; Map meets some of them, too
  *   noidmap                                can't be idmapped
  *   mode-differs                           has files that the group can't write, until they are changed
  *   part                                   is a file system of which each mount has a directory of its own
@@ -719,7 +719,7 @@ static int verb_map(sd_bus_message *call, void *userdata, sd_bus_error *error) {
                 return r;
         if (!is_staged || staged.from != staged.to || from == to)
                 return sd_bus_error_set(error, ERROR_PREFIX "NotSupported", "There is nothing to map.");
-        /* A sample takes its time, and is none of the walk's. */
+        /* A look at the first files takes its time, and is none of the walk's. */
         send_progress(sd_bus_message_get_bus(call), 1, 0, 0);
         if (behaves(staged.source, "map-dies"))
                 _exit(1);
@@ -740,7 +740,7 @@ static int verb_map(sd_bus_message *call, void *userdata, sd_bus_error *error) {
 static int reply_verified(sd_bus_message *call, const Mount *m, const char *expected, const char *depth,
                           uint32_t gid) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        uint64_t done = streq(depth, "root") ? 1 : streq(depth, "sample") ? 459 : 300;
+        uint64_t done = streq(depth, "root") ? 1 : 300;
         bool wrong = (behaves(m->source, "mismatch") || behaves(m->source, "mismatch-stays")) && done > 1,
              matches = streq(root_of(m), expected) && !wrong;
         int r;
@@ -763,21 +763,17 @@ static int reply_verified(sd_bus_message *call, const Mount *m, const char *expe
                 r = sd_bus_message_append(reply, "(ss)", "dir/a", "system_u:object_r:tmp_t:s0");
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
-        if (r >= 0)
-                r = sd_bus_message_append(reply, "d", streq(depth, "sample") && matches ? 0.0099 : 0.0);
         return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
 static int verb_verify(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         const char *target, *expected, *depth;
-        double confidence, share;
         uint64_t rate;
         uint32_t threads, gid;
         int idle, r;
         Mount m;
 
-        r = sd_bus_message_read(call, WORKER_VERIFY_IN, &target, &expected, &depth, &confidence, &share, &threads,
-                                &rate, &idle, &gid);
+        r = sd_bus_message_read(call, WORKER_VERIFY_IN, &target, &expected, &depth, &threads, &rate, &idle, &gid);
         if (r < 0)
                 return r;
         if (!find_mount(target, &m))

@@ -46,7 +46,7 @@ enum { WAIT_USEC = 10 * G_USEC_PER_SEC };
 #define VERIFIED                                                                                                     \
         "(false, '" CONTEXT "', {'Expected': <'" CONTEXT "'>, 'Depth': <'full'>, 'EntriesDone': <uint64 31250>, "    \
         "'EntriesMismatched': <uint64 2>, 'EntriesFailed': <uint64 1>, 'Mismatches': <[('data/a', 'u:r:tmp_t:s0'), " \
-        "('b', '')]>, 'MissProbability': <0.0>, 'Text': <'2 of 31250 differ.'>, 'Job': <objectpath '" JOB7 "'>})"
+        "('b', '')]>, 'Text': <'2 of 31250 differ.'>, 'Job': <objectpath '" JOB7 "'>})"
 
 #define GIVEN                                                                                             \
         "'DurationUSec': <uint64 2113>, 'Relabel': <''>, 'RelabelReason': <''>, 'RelabelText': <''>, "    \
@@ -242,16 +242,15 @@ static const Case cases[] = {
                  "\n           Expected: " CONTEXT "\n              Depth: full\n            Entries: 31250\n"
                  "Entries that differ: 2\n             Errors: 1\n             Result: 2 of 31250 differ.\n"
                  "                Job: 7\n\nPATH   MESSAGE\ndata/a u:r:tmp_t:s0\nb      -\n" },
-        { "verify/sample-json",
-          "verify pvc-1 --depth sample --confidence 0.999 --mismatch-share 1e-3 --json",
-          { { MANAGER, "VerifyLabel",
-              "('pvc-1', '', {'Depth': <'sample'>, 'Confidence': <0.999>, 'MismatchShare': <0.001>})",
-              "(true, 'c', {'EntriesDone': <uint64 6905>, 'MissProbability': <0.000999>, 'Text': <'Well.'>})" } },
+        { "verify/json",
+          "verify pvc-1 --depth full --json",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})",
+              "(true, 'c', {'EntriesDone': <uint64 6905>, 'Text': <'Well.'>})" } },
           0,
           .json = "{\"mismatches\":[],\"verify\":[{\"actual\":\"c\",\"depth\":null,\"entries_done\":6905,"
                   "\"entries_failed\":0,\"entries_mismatched\":0,\"entries_misowned\":0,\"expected\":null,\"fs_"
                   "group\":null,\"job\":0,\"matches\":true,"
-                  "\"miss_probability\":0.000999,\"selinux_mode\":null,\"target\":null,\"text\":\"Well.\","
+                  "\"selinux_mode\":null,\"target\":null,\"text\":\"Well.\","
                   "\"volume\":\"pvc-1\"}]}" },
         { "verify/mismatches-json",
           "verify pvc-1 --json --depth full",
@@ -261,8 +260,7 @@ static const Case cases[] = {
                   "{\"message\":null,\"path\":\"b\",\"volume\":\"pvc-1\"}],\"verify\":[{\"actual\":\"" CONTEXT
                   "\",\"depth\":\"full\",\"entries_done\":31250,\"entries_failed\":1,\"entries_mismatched\":2,"
                   "\"entries_misowned\":0,\"expected\":\"" CONTEXT
-                  "\",\"fs_group\":null,\"job\":7,\"matches\":false,\"miss_probability\":0,"
-                  "\"selinux_mode\":null,\"target\":null,\"text\":\"2 of 31250 differ.\",\"volume\":\"pvc-1\"}]}" },
+                  "\",\"fs_group\":null,\"job\":7,\"matches\":false,\"selinux_mode\":null,\"target\":null,\"text\":\"2 of 31250 differ.\",\"volume\":\"pvc-1\"}]}" },
 
         { "jobs/table",
           "jobs",

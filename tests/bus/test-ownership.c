@@ -687,7 +687,7 @@ static void test_verify(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(get_number(root, "EntriesMisowned"), ==, 0);
         g_assert_cmpuint(get_number(root, "FSGroup"), ==, NONE);
         /* That they are not a third one's promises nothing. */
-        other = verify(f, "'Depth': <'sample'>, 'FSGroup': <@u 7>");
+        other = verify(f, "'Depth': <'full'>, 'FSGroup': <@u 7>");
         g_assert_cmpuint(get_number(other, "EntriesMisowned"), ==, 3);
         assert_state(f, "complete", "1000");
         full = verify(f, "'Depth': <'full'>");

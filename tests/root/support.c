@@ -432,8 +432,7 @@ Answer call_verify_group(sd_bus *bus, const char *path, const char *context, con
         sd_bus_message *call = new_call(bus, WORKER_VERIFY);
         Answer a = { 0 };
 
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0.95, 0.05, 0,
-                                              UINT64_C(0), 0, gid),
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0, UINT64_C(0), 0, gid),
                         >=, 0);
         reply = get_reply(bus, call, &a);
         if (reply)
