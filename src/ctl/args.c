@@ -25,9 +25,7 @@ const RequestOptionInfo request_options[REQUEST_OPTIONS] = {
         [OPTION_FS_GROUP_CHANGE_POLICY] = { "fs-group-change-policy", "FSGroupChangePolicy", "s" },
         [OPTION_USER_NAMESPACE] = { "user-namespace", "UserNamespace", "b" },
         [OPTION_FORCE] = { "force", "Force", "b" },
-        [OPTION_THREADS] = { "threads", "Threads", "u" },
         [OPTION_MAX_ENTRIES_PER_SECOND] = { "max-entries-per-second", "MaxEntriesPerSecond", "t" },
-        [OPTION_IDLE] = { "idle", "IOSchedulingClass", "s" },
         [OPTION_TIMEOUT] = { "timeout", "TimeoutUSec", "t" },
         [OPTION_DEPTH] = { "depth", "Depth", "s" },
 };
@@ -64,9 +62,7 @@ static const struct option long_options[] = {
         { "fs-group-change-policy", required_argument, NULL, ARG_REQUEST + OPTION_FS_GROUP_CHANGE_POLICY },
         { "user-namespace", no_argument, NULL, ARG_REQUEST + OPTION_USER_NAMESPACE },
         { "force", no_argument, NULL, ARG_REQUEST + OPTION_FORCE },
-        { "threads", required_argument, NULL, ARG_REQUEST + OPTION_THREADS },
         { "max-entries-per-second", required_argument, NULL, ARG_REQUEST + OPTION_MAX_ENTRIES_PER_SECOND },
-        { "idle", no_argument, NULL, ARG_REQUEST + OPTION_IDLE },
         { "timeout", required_argument, NULL, ARG_REQUEST + OPTION_TIMEOUT },
         { "depth", required_argument, NULL, ARG_REQUEST + OPTION_DEPTH },
         { "json", no_argument, NULL, ARG_JSON },
@@ -133,7 +129,7 @@ static int read_request_option(Args *a, RequestOption option, const char *value)
                 r = split_mount_options(value, &v->list);
                 return r == -EINVAL ? bad_value(option, value, "closed quotes") : r;
         default:
-                v->string = option == OPTION_IDLE ? "idle" : value;
+                v->string = value;
                 return 0;
         }
 }

@@ -14,7 +14,7 @@ enum {
         OPTIONS_NONE = 0,
         OPTIONS_REQUEST = BIT(OPTION_DEPTH) - 1, /* all before it: those of MountVolume */
         OPTIONS_TIMEOUT = BIT(OPTION_TIMEOUT),
-        OPTIONS_WALK = BIT(OPTION_THREADS) | BIT(OPTION_MAX_ENTRIES_PER_SECOND) | BIT(OPTION_IDLE) | OPTIONS_TIMEOUT,
+        OPTIONS_WALK = BIT(OPTION_MAX_ENTRIES_PER_SECOND) | OPTIONS_TIMEOUT,
         OPTIONS_RELABEL = OPTIONS_WALK | BIT(OPTION_FORCE),
         OPTIONS_CHGRP = OPTIONS_RELABEL | BIT(OPTION_READ_ONLY),
         OPTIONS_VERIFY = OPTIONS_WALK | BIT(OPTION_FS_GROUP) | BIT(OPTION_DEPTH),
@@ -87,8 +87,6 @@ static const char help_text[] =
         "Options of relabel, chgrp, verify, plan, mount and adopt:\n"
         "     --force                     Look at all files in any case (not verify)\n"
         "     --max-entries-per-second=N  Look at no more files in a second\n"
-        "     --threads=N                 Work with so many threads\n"
-        "     --idle                      Leave the disk to others\n"
         "     --timeout=TIME              How long it may take (also unmount)\n"
         "     --no-wait                   With relabel and chgrp: print the job and leave it\n"
         "                                 alone\n\n"

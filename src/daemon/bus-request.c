@@ -11,10 +11,6 @@ typedef struct Option {
         int (*parse)(const char *s); /* for words: what they stand for */
 } Option;
 
-static int parse_io_class(const char *s) {
-        return streq(s, "idle") ? 1 : streq(s, "best-effort") ? 0 : -EINVAL;
-}
-
 static int store_word(const Option *o, const char *s, Failure *f) {
         _cleanup_free_ char *escaped = NULL;
         int r;
@@ -117,14 +113,12 @@ static int check_limits(const Request *q, Failure *f) {
 
 int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions *verify, Failure *f) {
         int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only, depth = 0,
-            idle = 0, force = 0, user_namespace = q->user_namespace, r;
+            force = 0, user_namespace = q->user_namespace, r;
         unsigned seen = 0;
         const Option options[] = {
                 { "TimeoutUSec", "t", OPTIONS_TIMEOUT, &q->timeout_usec, NULL },
                 { "Depth", "s", OPTIONS_VERIFY, &depth, verify_depth_from_string },
                 { "MaxEntriesPerSecond", "t", OPTIONS_WALK, &q->walk.entries_per_sec, NULL },
-                { "Threads", "u", OPTIONS_WALK, &q->walk.threads, NULL },
-                { "IOSchedulingClass", "s", OPTIONS_WALK, &idle, parse_io_class },
                 { "Force", "b", OPTIONS_FORCE, &force, NULL },
                 { "RelabelBy", "s", OPTIONS_RELABEL, &relabel_by, relabel_by_from_string },
                 { "FSType", "s", OPTIONS_MOUNT, &q->fs_type, NULL },
@@ -167,7 +161,6 @@ int bus_read_options(sd_bus_message *m, OptionSet set, Request *q, VerifyOptions
         q->relabel_by = (RelabelBy) relabel_by;
         q->read_only = read_only;
         q->user_namespace = user_namespace;
-        q->walk.idle = idle;
         q->walk.force = force;
         if (verify)
                 verify->depth = (VerifyDepth) depth;

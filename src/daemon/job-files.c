@@ -107,13 +107,12 @@ static void changed(Job *job, sd_bus_message *reply) {
 }
 
 static int append_change(const Job *job, sd_bus_message *call) {
-        const WalkOptions *o = &job->request.walk;
         const Walk *w = &job->walk;
 
         return sd_bus_message_append(call, WORKER_CHANGE_IN, w->target, job->outcome.fact.mount_id,
                                      job_walks_labels(job) ? job->plan.context : "", w->groups ? w->gid : GID_NONE,
                                      w->groups ? w->disk_gid : GID_NONE, (int) job->plan.readers, (int) w->blind,
-                                     w->generation, o->threads, o->entries_per_sec, (int) o->idle,
+                                     w->generation, job->request.walk.entries_per_sec,
                                      record_effect_to_string(job_walks_labels(job) ? job->plan.effect : EFFECT_KEEP));
 }
 

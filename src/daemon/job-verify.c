@@ -224,15 +224,14 @@ static int resolve(Job *job) {
 
 static int look(Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        const WalkOptions *o = &job->request.walk;
         const VerifyOptions *v = &job->verify;
         int r;
 
         r = job_new_worker_call(job, WORKER_VERIFY, &call);
         if (r >= 0)
                 r = sd_bus_message_append(call, WORKER_VERIFY_IN, job->request.target, job->expected,
-                                          verify_depth_to_string(v->depth), o->threads, o->entries_per_sec,
-                                          (int) o->idle, job->expected_gid);
+                                          verify_depth_to_string(v->depth), job->request.walk.entries_per_sec,
+                                          job->expected_gid);
         if (r < 0)
                 return r;
         if (v->depth == VERIFY_ROOT)

@@ -23,7 +23,7 @@ const char *tree_error_text(int error) {
                 return "something else is mounted there, which is not entered";
         case EMFILE:
         case ENFILE:
-                return "the tree is too deep for the limit of open files: walk it with Threads=1, or raise LimitNOFILE= of selvol-worker.service";
+                return "the tree is too deep for the limit of open files: raise LimitNOFILE= of selvol-worker.service";
         case EBUSY:
         case EAGAIN:
                 return "it changes faster than it can be walked: try again when less is going on";

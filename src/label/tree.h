@@ -12,8 +12,8 @@
  * exchanged for a symbolic link meanwhile leads elsewhere; memory does not grow with the tree. */
 
 enum {
-        TREE_ISSUES_MAX = 16,  /* that are named; all are counted */
-        TREE_THREADS_MAX = 64, /* WALK_THREADS_MAX of model/failure.h */
+        TREE_ISSUES_MAX = 16, /* that are named; all are counted */
+        TREE_THREADS_MAX = 64,
         TREE_PROGRESS_USEC = 250000,
 };
 

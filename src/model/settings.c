@@ -40,6 +40,12 @@ static const char *const source_kind_table[SOURCE_KINDS] = {
 };
 DEFINE_STRING_TABLE(source_kind, SourceKind);
 
+static const char *const io_class_table[IO_CLASSES] = {
+        [IO_CLASS_BEST_EFFORT] = "best-effort",
+        [IO_CLASS_IDLE] = "idle",
+};
+DEFINE_STRING_TABLE(io_class, IOClass);
+
 int relabel_policy_parse(const char *s) {
         if (streq(s, "Recursive"))
                 return RELABEL_ALWAYS;
@@ -96,6 +102,14 @@ static int read_relabel_policy(const char *value, void *target) {
 
         if (r >= 0)
                 *(RelabelPolicy *) target = (RelabelPolicy) r;
+        return r;
+}
+
+static int read_io_class(const char *value, void *target) {
+        int r = io_class_from_string(value);
+
+        if (r >= 0)
+                *(IOClass *) target = (IOClass) r;
         return r;
 }
 
@@ -300,6 +314,7 @@ static int read_any_section(const Config *config, const char *section, Settings 
                         { "TargetRoots", read_roots, &s->target_roots },
                         { "SourceRoots", read_roots, &s->source_roots },
                         { "LabelTypes", read_type_names, &s->label_types },
+                        { "IOSchedulingClass", read_io_class, &s->io_class },
                         { "MountOptions", read_words, &s->common_options },
                 };
                 return read_section(config, section, keys, ELEMENTSOF(keys), f);

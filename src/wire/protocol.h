@@ -76,9 +76,9 @@
  * group and the mode that goes with it, or both, in one walk.
  * in:  target, mount id; context ("": labels are left alone); group, as the mount shows it, and as it is on disk
  *      (4294967295: groups are left alone), for readers only; write labels without a look; generation of the volume's
- *      record; threads (0: chosen; above the limits: as many as they allow), entries a second (0: no limit;
- * likewise), idle I/O; effect on the record out: counts, issues, mounts inside (not entered), volume record as it is
- * now Before the first file is touched the volume's record says partial, with the next generation. When all went well
+ *      record; entries a second (0: no limit; above the limits: as many as they allow); effect on the record
+ * out: counts, issues, mounts inside (not entered), volume record as it is now
+ * Before the first file is touched the volume's record says partial, with the next generation. When all went well
  * and is on disk it says complete, with the one after that; with the effect, which is what others who have the volume
  * may do, applied before that is written, so that it never says more than is true. Entries that failed are a result,
  * not an error; with any, or with hard links that were skipped, or if the tree changed to the last, the record stays
@@ -87,7 +87,7 @@
  * file system), PATH_NOT_ALLOWED (a file system of the host's own, or one that is mounted outside of the target roots
  * as well). */
 #define WORKER_CHANGE     "Change"
-#define WORKER_CHANGE_IN  "stsuubbtutbs"
+#define WORKER_CHANGE_IN  "stsuubbtts"
 #define WORKER_CHANGE_OUT TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE "as" VOLUME_RECORD_SIGNATURE
 
 /* (done, changed, labels that differ, groups or modes that differ, failed, skipped, directories that changed to the
@@ -121,12 +121,12 @@ enum { WORKER_ISSUES_MAX = 16, WORKER_MOUNTS_INSIDE_MAX = 64 };
 
 /* Verify: the labels of a directory or file beneath the roots, mounted or not, and of what is beneath it; with any
  * depth but "root" also groups and modes, those of writers.
- * in:  path, context expected, depth ("root", "full"), threads, entries a second, idle I/O, group expected, as the
- *      mount shows it (4294967295: groups don't matter)
+ * in:  path, context expected, depth ("root", "full"), entries a second, group expected, as the mount shows it
+ *      (4294967295: groups don't matter)
  * out: labels match (in canonical form, all that was looked at), actual context of the path itself ("" if none),
  *      counts, issues */
 #define WORKER_VERIFY     "Verify"
-#define WORKER_VERIFY_IN  "sssutbu"
+#define WORKER_VERIFY_IN  "ssstu"
 #define WORKER_VERIFY_OUT "bs" TREE_COUNTS_SIGNATURE TREE_ISSUES_SIGNATURE
 
 /* Unmount: takes the mount at a target away.

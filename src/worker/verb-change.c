@@ -20,7 +20,7 @@ typedef struct ChangeCall {
         gid_t disk_gid;
         int blind; /* boolean */
         uint64_t generation;
-        WalkLimits limits;
+        uint64_t entries_per_sec;
         RecordEffect effect;
 } ChangeCall;
 
@@ -99,10 +99,9 @@ static int check_subject(const Child *child, const ChangeCall *c, const Subject 
 }
 
 /* What the file system counts is good enough for a volume that is all of it. */
-static int find_total(Child *child, const Subject *s, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret,
-                      Failure *f) {
+static int find_total(Child *child, const Subject *s, const TreeSpec *spec, uint64_t *ret, Failure *f) {
         if (s->outcome.inodes_used == 0 || s->part)
-                return walk_count(child, spec, limits, ret, f);
+                return walk_count(child, spec, ret, f);
         *ret = s->outcome.inodes_used;
         return 0;
 }
@@ -122,17 +121,18 @@ static int walk(Child *child, const ChangeCall *c, const Subject *s, TreeResult 
                 .blind = c->blind,
                 .contended = s->contended,
                 .part = s->part,
+                .entries_per_sec = c->entries_per_sec,
         };
         uint64_t total;
         int r;
 
-        r = find_total(child, s, &spec, &c->limits, &total, f);
+        r = find_total(child, s, &spec, &total, f);
         if (r == 0)
                 r = walk_tell_start(child, total, f);
         if (r == 0)
                 r = record_xattr_begin(s->root, &work, c->generation, &begun, f);
         if (r == 0)
-                r = walk_tree(child, &spec, &c->limits, total, ret, f);
+                r = walk_tree(child, &spec, total, ret, f);
         /* What was skipped is as it was, and is the volume's alone once its other name is gone; and what
          * moved to the last may not have been seen. */
         if (r == 0 && ret->counts.failed == 0 && ret->counts.skipped == 0 && ret->counts.unsettled == 0)
@@ -223,8 +223,7 @@ int verb_change(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         int read_only, r;
 
         r = sd_bus_message_read(m, WORKER_CHANGE_IN, &c.target, &c.mount_id, &context, &c.ownership.gid, &c.disk_gid,
-                                &read_only, &c.blind, &c.generation, &c.limits.threads, &c.limits.entries_per_sec,
-                                &c.limits.idle, &effect);
+                                &read_only, &c.blind, &c.generation, &c.entries_per_sec, &effect);
         if (r >= 0)
                 r = unmarshal_effect(effect, &c.effect);
         if (r < 0)

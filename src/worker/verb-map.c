@@ -66,7 +66,6 @@ static bool is_about_modes(const TreeResult *t, gid_t gid) {
 static int look(Child *child, int root, gid_t from, bool any_mode, Mapped *m, Failure *f) {
         _cleanup_(tree_result_done) TreeResult result = { 0 };
         const Ownership recorded = { .gid = from, .any_mode = any_mode };
-        const WalkLimits limits = { 0 };
         TreeSpec spec = {
                 .mode = TREE_VERIFY,
                 .fd = root,
@@ -75,7 +74,7 @@ static int look(Child *child, int root, gid_t from, bool any_mode, Mapped *m, Fa
         };
         int r;
 
-        r = walk_tree(child, &spec, &limits, 0, &result, f);
+        r = walk_tree(child, &spec, 0, &result, f);
         if (r != 0)
                 return r;
         if (result.counts.misowned > 0 || result.counts.failed > 0)

@@ -20,7 +20,7 @@ typedef struct VerifyCall {
         const char *path;
         const char *expected;
         int depth;
-        WalkLimits limits;
+        uint64_t entries_per_sec;
         Ownership ownership; /* GID_NONE: groups don't matter */
 } VerifyCall;
 
@@ -64,6 +64,7 @@ static int verify_full(Child *child, const VerifyCall *c, const Target *target, 
         TreeSpec spec = {
                 .mode = TREE_VERIFY,
                 .context = expected,
+                .entries_per_sec = c->entries_per_sec,
                 .ownership = c->ownership.gid != GID_NONE ? &c->ownership : NULL,
         };
         int r;
@@ -75,7 +76,7 @@ static int verify_full(Child *child, const VerifyCall *c, const Target *target, 
         if (r != 0)
                 return r;
         spec.fd = clone.root;
-        return walk_tree(child, &spec, &c->limits, 0, &v->tree, f);
+        return walk_tree(child, &spec, 0, &v->tree, f);
 }
 
 static int verify(Child *child, const VerifyCall *c, Verified *v, Failure *f) {
@@ -124,8 +125,8 @@ int verb_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *depth;
         int r;
 
-        r = sd_bus_message_read(m, WORKER_VERIFY_IN, &c.path, &c.expected, &depth, &c.limits.threads,
-                                &c.limits.entries_per_sec, &c.limits.idle, &c.ownership.gid);
+        r = sd_bus_message_read(m, WORKER_VERIFY_IN, &c.path, &c.expected, &depth, &c.entries_per_sec,
+                                &c.ownership.gid);
         if (r < 0)
                 return r;
 

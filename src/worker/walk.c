@@ -45,15 +45,8 @@ static void raise_file_limit(void) {
 }
 
 /* Threads that are started inherit it. */
-static void set_io_class(const WalkLimits *limits, int io_class) {
-        if (limits->idle)
-                (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
-}
-
-static void set_limits(TreeSpec *spec, const WalkLimits *limits) {
-        spec->threads = limits->threads < TREE_THREADS_MAX ? limits->threads : TREE_THREADS_MAX;
-        spec->entries_per_sec = limits->entries_per_sec < WALK_ENTRIES_PER_SEC_MAX ? limits->entries_per_sec
-                                                                                   : WALK_ENTRIES_PER_SEC_MAX;
+static void set_io_class(int io_class) {
+        (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
 }
 
 static int check_canceled(int r, Failure *f) {
@@ -61,13 +54,18 @@ static int check_canceled(int r, Failure *f) {
 }
 
 /* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
-static int run_tree(const TreeSpec *spec, const WalkLimits *limits, TreeResult *ret, Failure *f) {
+static int run_tree(Child *child, TreeSpec *spec, TreeResult *ret, Failure *f) {
+        bool idle = child->settings->io_class == IO_CLASS_IDLE;
         int r;
 
+        if (spec->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
+                spec->entries_per_sec = WALK_ENTRIES_PER_SEC_MAX;
         raise_file_limit();
-        set_io_class(limits, IOPRIO_CLASS_IDLE);
+        if (idle)
+                set_io_class(IOPRIO_CLASS_IDLE);
         r = tree_walk(spec, ret, f);
-        set_io_class(limits, IOPRIO_CLASS_NONE);
+        if (idle)
+                set_io_class(IOPRIO_CLASS_NONE);
         return check_canceled(r, f);
 }
 
@@ -79,13 +77,12 @@ int walk_tell_start(Child *child, uint64_t total, Failure *f) {
         return check_canceled(report(&no_counts, &reporter), f);
 }
 
-int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t total, TreeResult *ret, Failure *f) {
+int walk_tree(Child *child, TreeSpec *spec, uint64_t total, TreeResult *ret, Failure *f) {
         Reporter reporter = { .child = child, .total = total };
 
-        set_limits(spec, limits);
         spec->progress = report;
         spec->userdata = &reporter;
-        return run_tree(spec, limits, ret, f);
+        return run_tree(child, spec, ret, f);
 }
 
 /* What is only counted is not done yet. */
@@ -93,7 +90,7 @@ static int report_counting(const TreeCounts *counts, void *userdata) {
         return report(&no_counts, userdata);
 }
 
-int walk_count(Child *child, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) {
+int walk_count(Child *child, const TreeSpec *spec, uint64_t *ret, Failure *f) {
         _cleanup_(tree_result_done) TreeResult result = { 0 };
         Reporter reporter = { .child = child };
         TreeSpec count = {
@@ -105,8 +102,7 @@ int walk_count(Child *child, const TreeSpec *spec, const WalkLimits *limits, uin
         };
         int r;
 
-        set_limits(&count, limits);
-        r = run_tree(&count, limits, &result, f);
+        r = run_tree(child, &count, &result, f);
         if (r == 0)
                 *ret = result.counts.done;
         return r;

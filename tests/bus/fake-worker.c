@@ -617,8 +617,8 @@ static int reply_changed(sd_bus_message *call, const char *source) {
 typedef struct ChangeCall {
         const char *target, *context, *effect;
         uint64_t id, generation, rate;
-        uint32_t gid, disk_gid, threads;
-        int read_only, blind, idle;
+        uint32_t gid, disk_gid;
+        int read_only, blind;
 } ChangeCall;
 
 static void note_change(const ChangeCall *c) {
@@ -627,10 +627,9 @@ static void note_change(const ChangeCall *c) {
         if (c->gid != GID_NONE)
                 (void) snprintf(group, sizeof(group), "group=%u disk=%u read-only=%i ", c->gid, c->disk_gid,
                                 c->read_only);
-        (void) snprintf(line, sizeof(line),
-                        "target=%s context=%s %sblind=%i generation=%llu threads=%u rate=%llu idle=%i effect=%s",
-                        c->target, c->context, group, c->blind, (unsigned long long) c->generation, c->threads,
-                        (unsigned long long) c->rate, c->idle, c->effect);
+        (void) snprintf(line, sizeof(line), "target=%s context=%s %sblind=%i generation=%llu rate=%llu effect=%s",
+                        c->target, c->context, group, c->blind, (unsigned long long) c->generation,
+                        (unsigned long long) c->rate, c->effect);
         note_relabel(line);
 }
 
@@ -683,7 +682,7 @@ static int verb_change(sd_bus_message *call, void *userdata, sd_bus_error *error
         int r;
 
         r = sd_bus_message_read(call, WORKER_CHANGE_IN, &c.target, &c.id, &c.context, &c.gid, &c.disk_gid,
-                                &c.read_only, &c.blind, &c.generation, &c.threads, &c.rate, &c.idle, &c.effect);
+                                &c.read_only, &c.blind, &c.generation, &c.rate, &c.effect);
         if (r < 0)
                 return r;
         note_change(&c);
@@ -769,11 +768,11 @@ static int reply_verified(sd_bus_message *call, const Mount *m, const char *expe
 static int verb_verify(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         const char *target, *expected, *depth;
         uint64_t rate;
-        uint32_t threads, gid;
-        int idle, r;
+        uint32_t gid;
+        int r;
         Mount m;
 
-        r = sd_bus_message_read(call, WORKER_VERIFY_IN, &target, &expected, &depth, &threads, &rate, &idle, &gid);
+        r = sd_bus_message_read(call, WORKER_VERIFY_IN, &target, &expected, &depth, &rate, &gid);
         if (r < 0)
                 return r;
         if (!find_mount(target, &m))

@@ -60,11 +60,11 @@ static const Case cases[] = {
           0,
           .out = "Volume pvc-1 is relabelled: 300 entries, 250 changed, in 402ms. " UNKNOWN "\n" },
         { "relabel/options",
-          "relabel pvc-1 u:r:t:s0:c1 --force --threads=3 --max-entries-per-second=5000 --idle --timeout=1min -q",
+          "relabel pvc-1 u:r:t:s0:c1 --force --max-entries-per-second=5000 --timeout=1min -q",
           { { MANAGER, "Relabel",
-              "('pvc-1', 'u:r:t:s0:c1', {'Force': <true>, 'Threads': <uint32 3>, 'MaxEntriesPerSecond': <uint64 "
+              "('pvc-1', 'u:r:t:s0:c1', {'Force': <true>, 'MaxEntriesPerSecond': <uint64 "
               "5000>, "
-              "'IOSchedulingClass': <'idle'>, 'TimeoutUSec': <uint64 60000000>})",
+              "'TimeoutUSec': <uint64 60000000>})",
               "(objectpath '" JOB7 "',)" },
             WAIT(DONE) },
           0,
@@ -132,11 +132,11 @@ static const Case cases[] = {
           0,
           .out = "Volume pvc-1 belongs to group 1000: 12 entries, 3 changed, in 2ms. As asked for.\n" },
         { "chgrp/options",
-          "chgrp pvc-1 4294967294 --read-only --force --threads=3 --max-entries-per-second=5000 --idle "
+          "chgrp pvc-1 4294967294 --read-only --force --max-entries-per-second=5000 "
           "--timeout=1min -q",
           { { MANAGER, "ApplyOwnership",
-              "('pvc-1', uint32 4294967294, {'ReadOnly': <true>, 'Force': <true>, 'Threads': <uint32 3>, "
-              "'MaxEntriesPerSecond': <uint64 5000>, 'IOSchedulingClass': <'idle'>, 'TimeoutUSec': <uint64 "
+              "('pvc-1', uint32 4294967294, {'ReadOnly': <true>, 'Force': <true>, "
+              "'MaxEntriesPerSecond': <uint64 5000>, 'TimeoutUSec': <uint64 "
               "60000000>})",
               "(objectpath '" JOB7 "',)" },
             WAIT("('done', {" GIVEN "})") },
@@ -235,8 +235,9 @@ static const Case cases[] = {
           5,
           .out = "" },
         { "verify/full",
-          "verify pvc-1 --depth=full --threads=2",
-          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Threads': <uint32 2>, 'Depth': <'full'>})", VERIFIED } },
+          "verify pvc-1 --depth=full --max-entries-per-second=2",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'MaxEntriesPerSecond': <uint64 2>, 'Depth': <'full'>})",
+              VERIFIED } },
           5,
           .out = "             Volume: pvc-1\n            Matches: no\n             Actual: " CONTEXT
                  "\n           Expected: " CONTEXT "\n              Depth: full\n            Entries: 31250\n"

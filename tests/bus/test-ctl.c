@@ -241,12 +241,9 @@ static const Case cases[] = {
                   "\"tainted\":true,"
                   "\"target\":\"/t\",\"text\":\"No file is touched.\",\"volume\":\"pvc-1\"}]}" },
         { "mount/relabelled",
-          "mount pvc-1 /dev/vdb /t --relabel-by service --force --threads 2 --max-entries-per-second 500 "
-          "--idle",
+          "mount pvc-1 /dev/vdb /t --relabel-by service --force --max-entries-per-second 500",
           { { MANAGER, "MountVolume",
-              "('pvc-1', '/dev/vdb', '/t', {'RelabelBy': <'service'>, 'Force': <true>, 'Threads': <uint32 "
-              "2>, "
-              "'MaxEntriesPerSecond': <uint64 500>, 'IOSchedulingClass': <'idle'>})",
+              "('pvc-1', '/dev/vdb', '/t', {'RelabelBy': <'service'>, 'Force': <true>, 'MaxEntriesPerSecond': <uint64 500>})",
               RELABELLED } },
           0,
           .out = "         Volume: pvc-1\n         Target: /t\n        Context: " CONTEXT
@@ -577,12 +574,10 @@ static const Case cases[] = {
           .err = "selvolctl: --selinux-mount-supported=perhaps: expected yes or no\n" },
         { "usage/timeout", "mount a b c --timeout='5 fortnights'", .code = 2, .out = "",
           .err = "selvolctl: --timeout=5 fortnights: expected a time such as 20s, 1min or 500ms\n" },
-        { "usage/number", "mount a b c --threads=4294967296", .code = 2, .out = "",
-          .err = "selvolctl: --threads=4294967296: expected a number\n" },
+        { "usage/number", "mount a b c --max-entries-per-second=18446744073709551616", .code = 2, .out = "",
+          .err = "selvolctl: --max-entries-per-second=18446744073709551616: expected a number\n" },
         { "usage/number-sign", "mount a b c --max-entries-per-second=-1", .code = 2, .out = "",
           .err = "selvolctl: --max-entries-per-second=-1: expected a number\n" },
-        { "usage/real-comma", "verify a --mismatch-share=0,1", .code = 2, .out = "",
-          .err = "selvolctl: --mismatch-share=0,1: expected a number such as 0.99\n" },
         { "usage/force", "verify a --force", .code = 2, .out = "",
           .err = "selvolctl: verify does not take --force\n" },
         { "usage/no-wait", "mount a b c --no-wait", .code = 2, .out = "",

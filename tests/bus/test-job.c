@@ -99,18 +99,14 @@ static void test_held(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(get_string(skipped, "RelabelReason"), ==, "complete");
         g_assert_nonnull(strstr(get_string(skipped, "RelabelText"), "root's label agrees"));
 
-        forced = call_relabel(f, "v", "",
-                              "{'Force': <true>, 'Threads': <@u 3>, 'MaxEntriesPerSecond': <@t 500>, "
-                              "'IOSchedulingClass': <'idle'>}",
-                              &error);
+        forced = call_relabel(f, "v", "", "{'Force': <true>, 'MaxEntriesPerSecond': <@t 500>}", &error);
         g_assert_no_error(error);
         walked = job_wait(f, forced, "done");
         g_assert_cmpstr(get_string(walked, "RelabelReason"), ==, "forced");
         said = read_file(f, "relabels");
-        g_assert_cmpstr(
-                said, ==,
-                "target=" T1 " context=" CONTEXT_A " blind=0 generation=2 threads=0 rate=0 idle=0 effect=keep\n"
-                "target=" T1 " context=" CONTEXT_A " blind=0 generation=4 threads=3 rate=500 idle=1 effect=keep\n");
+        g_assert_cmpstr(said, ==,
+                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=2 rate=0 effect=keep\n"
+                        "target=" T1 " context=" CONTEXT_A " blind=0 generation=4 rate=500 effect=keep\n");
         assert_metric(f, "selvol_relabels_total{outcome=\"walked\",reason=\"root-differs\"} 1\n");
         assert_metric(f, "selvol_relabels_total{outcome=\"skipped\",reason=\"complete\"} 1\n");
         assert_metric(f, "selvol_relabel_entries_total{result=\"changed\"} 750\n");
@@ -133,7 +129,7 @@ static void test_held_by_runtime(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(get_string(details, "Relabel"), ==, "walked");
         assert_label(f, "unknown", "");
         said = read_file(f, "relabels");
-        g_assert_nonnull(strstr(said, "generation=0 threads=0 rate=0 idle=0 effect=forget\n"));
+        g_assert_nonnull(strstr(said, "generation=0 rate=0 effect=forget\n"));
         record = read_file(f, "record-vdb");
         g_assert_nonnull(strstr(record, "generation=3 label=unknown"));
         assert_no_metric(f, "selvol_volume_record_verdicts_total{");
@@ -326,8 +322,9 @@ static void test_bad_input(Fixture *f, gconstpointer data) {
                 { "nobody", CONTEXT_A, "{}", "NoSuchVolume", "nobody" },
                 { "nobody", "", "{}", "NoSuchVolume", "nobody" },
                 { "a/../b", CONTEXT_A, "{}", "InvalidVolume", "'..'" },
-                { "v", CONTEXT_A, "{'Threads': <@u 65>}", "InvalidOption", "Threads" },
-                { "v", CONTEXT_A, "{'IOSchedulingClass': <'realtime'>}", "InvalidOption", "IOSchedulingClass" },
+                { "v", CONTEXT_A, "{'Threads': <@u 2>}", "InvalidOption", "Threads" },
+                { "v", CONTEXT_A, "{'MaxEntriesPerSecond': <@t 1000000001>}", "InvalidOption",
+                  "MaxEntriesPerSecond" },
                 { "v", CONTEXT_A, "{'Holder': <'x'>}", "InvalidOption", "Holder" },
                 { "v", CONTEXT_A, "{'TimeoutUSec': <@t 3600000001>}", "InvalidOption", "TimeoutUSec" },
         };
@@ -400,7 +397,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(seen.new, ==, 0);
         job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
         g_assert_no_error(error);
-        joined = call_relabel(f, "v", "", "{'Threads': <@u 2>}", &error);
+        joined = call_relabel(f, "v", "", "{'MaxEntriesPerSecond': <@t 100000>}", &error);
         g_assert_no_error(error);
         g_assert_cmpstr(job, ==, joined);
         g_assert_null(call_relabel(f, "v", CONTEXT_B, NULL, &error));

@@ -105,8 +105,7 @@ static void test_story(Fixture *f, gconstpointer data) {
         said = read_file(f, "relabels");
         g_assert_cmpstr(
                 said, ==,
-                "target= context= group=1000 disk=1000 read-only=0 blind=0 generation=0 threads=0 rate=0 idle=0 "
-                "effect=keep\n");
+                "target= context= group=1000 disk=1000 read-only=0 blind=0 generation=0 rate=0 effect=keep\n");
         assert_no_metric(f, "selvol_storage_operation_duration_seconds_count{volume_plugin=\"kubernetes.io/csi\","
                             "operation_name=\"volume_apply_access_control\"");
 }
@@ -487,8 +486,7 @@ static void test_both(Fixture *f, gconstpointer data) {
         said = read_file(f, "relabels");
         g_assert_cmpstr(said, ==,
                         "target= context=" CONTEXT_A
-                        " group=1000 disk=1000 read-only=0 blind=0 generation=0 threads=0 "
-                        "rate=0 idle=0 effect=keep\n");
+                        " group=1000 disk=1000 read-only=0 blind=0 generation=0 rate=0 effect=keep\n");
 }
 
 /* A context mount is tainted as without a group, and the group is known nevertheless. */

@@ -392,8 +392,7 @@ static sd_bus_message *new_change(sd_bus *bus, const ChangeArguments *a) {
 
         g_assert_cmpint(sd_bus_message_append(call, WORKER_CHANGE_IN, a->target ? a->target : "", a->mount_id,
                                               a->context ? a->context : "", gid, disk_gid, a->read_only, a->blind,
-                                              a->generation, a->threads, a->entries_per_sec, a->idle,
-                                              a->effect ? a->effect : "keep"),
+                                              a->generation, a->entries_per_sec, a->effect ? a->effect : "keep"),
                         >=, 0);
         return call;
 }
@@ -432,8 +431,7 @@ Answer call_verify_group(sd_bus *bus, const char *path, const char *context, con
         sd_bus_message *call = new_call(bus, WORKER_VERIFY);
         Answer a = { 0 };
 
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0, UINT64_C(0), 0, gid),
-                        >=, 0);
+        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, UINT64_C(0), gid), >=, 0);
         reply = get_reply(bus, call, &a);
         if (reply)
                 g_assert_cmpint(worker_read_verified(reply, &a.walk), >=, 0);

@@ -122,9 +122,7 @@ typedef struct ChangeArguments {
         bool read_only;
         bool blind;
         uint64_t generation;
-        uint32_t threads;
         uint64_t entries_per_sec;
-        bool idle;
         const char *effect; /* NULL: keep */
 } ChangeArguments;
 
