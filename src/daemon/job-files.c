@@ -78,21 +78,6 @@ static int take_changed(Job *job, sd_bus_message *reply) {
         return 0;
 }
 
-static void map(Job *job);
-
-/* A walk that was to mend modes goes back to where it came from. */
-static void end_walk(Job *job) {
-        Walk *w = &job->walk;
-
-        if (!w->mending || job->failure.kind != FAILURE_NONE) {
-                w->done(job);
-                return;
-        }
-        w->mending = w->groups = false;
-        w->mended = true;
-        map(job);
-}
-
 static void changed(Job *job, sd_bus_message *reply) {
         int r = 0;
 
@@ -103,17 +88,17 @@ static void changed(Job *job, sd_bus_message *reply) {
                 r = take_changed(job, reply);
         if (r < 0)
                 job_fail(job, r);
-        end_walk(job);
+        job->walk.done(job);
 }
 
 static int append_change(const Job *job, sd_bus_message *call) {
         const Walk *w = &job->walk;
 
         return sd_bus_message_append(call, WORKER_CHANGE_IN, w->target, job->outcome.fact.mount_id,
-                                     job_walks_labels(job) ? job->plan.context : "", w->groups ? w->gid : GID_NONE,
+                                     w->labels ? job->plan.context : "", w->groups ? w->gid : GID_NONE,
                                      w->groups ? w->disk_gid : GID_NONE, (int) job->plan.readers, (int) w->blind,
                                      w->generation, job->request.walk.entries_per_sec,
-                                     record_effect_to_string(job_walks_labels(job) ? job->plan.effect : EFFECT_KEEP));
+                                     record_effect_to_string(w->labels ? job->plan.effect : EFFECT_KEEP));
 }
 
 static void begin_walk(Job *job) {
@@ -218,7 +203,7 @@ static void change(Job *job) {
         Walk *w = &job->walk;
         int r;
 
-        if (!job_walks_labels(job) && !w->groups) {
+        if (!walks(job)) {
                 w->done(job);
                 return;
         }
@@ -229,10 +214,8 @@ static void change(Job *job) {
         }
         if (w->ownership.reason == OWNERSHIP_FILES_DIFFER)
                 disown(job);
-        w->groups = false;
-        /* Labels may have been walked over with the modes. */
-        w->labels = w->labels && w->mended;
-        w->relabelled = w->mended ? w->relabelled : RELABELLED_NOT;
+        w->groups = w->labels = false;
+        w->relabelled = RELABELLED_NOT;
         w->ownership = (OwnershipDecision){ 0 };
         if (r < 0)
                 job_fail(job, r);
@@ -256,26 +239,11 @@ static void walk_instead(Job *job, OwnershipReason reason) {
         w->ownership = (OwnershipDecision){ OWNERSHIP_WALK, reason };
         w->groups = true;
         w->gid = w->disk_gid = job->plan.fs_group;
-        /* Counts begin anew. */
-        walk_result_done(&w->result);
-        w->complete = false;
-}
-
-/* The files keep their group, and get the modes that it needs, so that it can be shown as another one afterwards. */
-static void mend(Job *job) {
-        Walk *w = &job->walk;
-
-        w->ownership.reason = OWNERSHIP_MODES_DIFFER;
-        w->gid = w->disk_gid;
-        w->groups = w->mending = true;
 }
 
 static void take_mapped(Job *job, MapResult result) {
         switch (result) {
         case MAP_MAPPED:
-                break;
-        case MAP_MODES:
-                mend(job);
                 break;
         case MAP_DIFFERS:
                 record_promise_broken(job->manager, job_volume(job), EFFECT_DISOWN, strempty(job->walk.why));
@@ -294,8 +262,6 @@ static void mapped(Job *job, sd_bus_message *reply) {
         MapResult result = MAP_RESULTS;
         int r = reply ? worker_read_mapped(reply, &result, &text) : 0;
 
-        if (r >= 0 && reply && w->mended && result == MAP_MODES)
-                r = -EBADMSG;
         if (r < 0)
                 job_fail(job, r);
         if (!reply || r < 0) {
@@ -323,7 +289,7 @@ static void map(Job *job) {
                 return;
         }
         job_call_worker(job, mapped, WORKER_MAP, WORKER_MAP_IN, w->disk_gid, job->plan.fs_group,
-                        (int) (w->mended || job->plan.readers));
+                        (int) job->plan.readers);
 }
 
 static void decide_labels(Job *job) {

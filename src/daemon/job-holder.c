@@ -255,7 +255,7 @@ void job_revert_holder(Job *job) {
                 volume_remove_holder(v, h);
         /* After a walk it is known that some files are not what they were, and a mount that was to be adopted stays
          * and does to them what it does. */
-        if (!job->saved.existed && !job->walk.labels && !job->walk.groups && !job->walk.mended &&
+        if (!job->saved.existed && !job->walk.labels && !job->walk.groups &&
             (job->operation != OPERATION_ADOPT || job->plan.effect == EFFECT_KEEP)) {
                 commit_removal(m, v);
                 return;

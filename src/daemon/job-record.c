@@ -67,7 +67,7 @@ int job_take_record(Job *job, sd_bus_message *reply) {
 
 static RecordWork work_of(const Job *job) {
         return (RecordWork){
-                .context = job_walks_labels(job) ? job->plan.context : NULL,
+                .context = job->walk.labels ? job->plan.context : NULL,
                 .gid = job->walk.groups ? job->walk.disk_gid : GID_NONE,
                 .read_only = job->plan.readers,
         };

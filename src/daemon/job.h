@@ -58,9 +58,7 @@ typedef struct Walk {
         char *why;      /* of the ownership: what the worker said; may be NULL */
         bool labels;    /* it changes labels */
         bool groups;    /* it changes groups */
-        bool mending;   /* they have the group on disk, and get the modes for it, before it is shown as another */
-        bool mended;
-        bool complete; /* it went over all files that it may touch, and all went well */
+        bool complete;  /* it went over all files that it may touch, and all went well */
         bool blind;
         const char *target;         /* of the mount that is walked, "" for the staged one; only to begin with */
         uint64_t generation;        /* of the volume's record, likewise */
@@ -225,10 +223,6 @@ int job_finish_record(Job *job, RecordFound found, const char *text);
 /* Whether the plan has a group for them, so that a walk, or a swap, may be needed. */
 static inline bool job_gives_group(const Job *job) {
         return job->plan.ownership == OWNERSHIP_WALK || job->plan.ownership == OWNERSHIP_MAP;
-}
-/* Whether the walk that is next, or under way, changes labels. A second one has no need to. */
-static inline bool job_walks_labels(const Job *job) {
-        return job->walk.labels && !job->walk.mended;
 }
 
 /* After job_take_record(), and with job->outcome of the mount at target ("": the one that is staged): gives all files

@@ -51,13 +51,8 @@ static void count_failure(Job *job, const char *plugin) {
                 metrics_count(metrics, METRIC_CONTAINER_ERRORS, mode);
 }
 
-/* What mends modes comes to its end before anything else is done. */
-static bool labels_are_done(const Walk *w) {
-        return w->complete || w->mended;
-}
-
 static const char *relabel_outcome(const Walk *w) {
-        return w->relabelled == RELABELLED_SKIPPED ? "skipped" : labels_are_done(w) ? "walked" : "failed";
+        return w->relabelled == RELABELLED_SKIPPED ? "skipped" : w->complete ? "walked" : "failed";
 }
 
 static void count_entries(Metrics *metrics, MetricId id, const WalkCounts *c) {
@@ -108,7 +103,7 @@ static void count_ownership(const Job *job, const char *plugin) {
                 return;
         metrics_count(metrics, METRIC_OWNERSHIP, ownership_outcome(job),
                       ownership_reason_to_string(w->ownership.reason));
-        if (w->started_usec == 0 || !(w->groups || w->mended))
+        if (w->started_usec == 0 || !w->groups)
                 return;
         metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, w->duration_usec, plugin,
                         operation_apply_access_control, w->complete ? "success" : "fail-unknown");
@@ -200,7 +195,7 @@ static const char *job_message(const Job *job) {
 
 static const char *relabel_message(const Walk *w) {
         return w->relabelled == RELABELLED_SKIPPED ? MESSAGE_RELABEL_SKIPPED
-               : labels_are_done(w)                ? MESSAGE_RELABELLED
+               : w->complete                       ? MESSAGE_RELABELLED
                                                    : MESSAGE_RELABEL_FAILED;
 }
 
@@ -300,7 +295,7 @@ static char *describe_ownership(const Job *job) {
         _cleanup_free_ char *detail = NULL, *text = NULL;
 
         detail = isempty(w->why) ? strdup("") : strdup_printf(" (%s)", w->why);
-        text = (w->groups || w->mended) && w->complete ? describe_walk(w, reason) : strdup(reason);
+        text = w->groups && w->complete ? describe_walk(w, reason) : strdup(reason);
         if (!detail || !text)
                 return NULL;
         return strdup_printf("Group %" PRIu32 ": %s%s", job->request.fs_group, text, detail);
@@ -335,7 +330,7 @@ static char *describe(const Job *job) {
 }
 
 static void log_relabel(Job *job) {
-        bool failed = job->walk.labels && !labels_are_done(&job->walk);
+        bool failed = job->walk.labels && !job->walk.complete;
         _cleanup_free_ char *text = failed ? strdup(strempty(job->failure.message)) : describe_relabel(job);
 
         log_record(job, relabel_message(&job->walk), failed, operation_to_string(OPERATION_RELABEL), strempty(text));

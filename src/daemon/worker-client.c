@@ -307,7 +307,6 @@ int worker_read_changed(sd_bus_message *m, WalkResult *ret, RecordFound *ret_fou
 static const char *const map_result_table[MAP_RESULTS] = {
         [MAP_MAPPED] = "mapped",
         [MAP_DIFFERS] = "differs",
-        [MAP_MODES] = "modes",
         [MAP_UNSUPPORTED] = "unsupported",
 };
 DEFINE_STRING_TABLE(map_result, MapResult);

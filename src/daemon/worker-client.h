@@ -60,7 +60,7 @@ void walk_result_done(WalkResult *r);
 /* The reply of Change. */
 int worker_read_changed(sd_bus_message *m, WalkResult *ret, RecordFound *ret_found, char **ret_text);
 /* What became of Map. */
-typedef enum MapResult { MAP_MAPPED, MAP_DIFFERS, MAP_MODES, MAP_UNSUPPORTED, MAP_RESULTS } MapResult;
+typedef enum MapResult { MAP_MAPPED, MAP_DIFFERS, MAP_UNSUPPORTED, MAP_RESULTS } MapResult;
 DECLARE_STRING_TABLE(map_result, MapResult);
 /* The reply of Map; *ret_text, the caller's to free, says what is the matter, in one line. */
 int worker_read_mapped(sd_bus_message *m, MapResult *ret, char **ret_text);

@@ -19,7 +19,6 @@ static const char *const ownership_reason_table[OWNERSHIP_REASONS] = {
         [OWNERSHIP_POLICY_MOUNT] = "policy-mount",
         [OWNERSHIP_COMPLETE] = "complete",
         [OWNERSHIP_OTHER_GROUP] = "other-group",
-        [OWNERSHIP_MODES_DIFFER] = "modes-differ",
         [OWNERSHIP_FORCED] = "forced",
         [OWNERSHIP_GATE_DISABLED] = "gate-disabled",
         [OWNERSHIP_POLICY_ALWAYS] = "policy-always",
@@ -46,8 +45,6 @@ static const char *const reason_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy Mount: the file system is mounted for the group.",
         [OWNERSHIP_COMPLETE] = "All files have the group already: the record says so, and the root agrees.",
         [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",
-        [OWNERSHIP_MODES_DIFFER] =
-                "All files have another group, and the mount shows the wanted one in its place; some kept it out, so all were looked at first.",
         [OWNERSHIP_FORCED] = "All files are looked at, as asked for.",
         [OWNERSHIP_GATE_DISABLED] = "The gate SkipFSGroupChange is off: all files are looked at.",
         [OWNERSHIP_POLICY_ALWAYS] = "FSGroupChangePolicy Always: all files are looked at.",
@@ -55,7 +52,7 @@ static const char *const reason_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_UNKNOWN] = "Nothing is known of the files' group: all are looked at.",
         [OWNERSHIP_ROOT_DIFFERS] =
                 "The root has another group or mode than the record says: all files are looked at.",
-        [OWNERSHIP_FILES_DIFFER] = "Files have another group than the record says: all are looked at.",
+        [OWNERSHIP_FILES_DIFFER] = "Files have another group or mode than the record says: all are looked at.",
         [OWNERSHIP_REQUESTED] = "All files are given to the group, as asked for.",
         [OWNERSHIP_USER_NAMESPACE] =
                 "The files have another group, and the runtime is going to idmap the mount for a user namespace, which can be done once: all files are given to the group.",

@@ -13,7 +13,7 @@
 typedef struct Ownership {
         gid_t gid;
         bool read_only; /* the group needs to read only */
-        bool any_mode;  /* to compare: modes don't matter */
+        bool any_mode;  /* to compare: modes don't matter, as for a mount for readers, who can't change them */
 } Ownership;
 
 /* The mode that an entry ought to have: bits are only ever added, as kubelet does (SetVolumeOwnership()): 0660, or
@@ -48,7 +48,6 @@ typedef enum OwnershipReason {
         OWNERSHIP_COMPLETE,
         /* map: */
         OWNERSHIP_OTHER_GROUP,
-        OWNERSHIP_MODES_DIFFER, /* likewise, and some lacked the mode for it, so all were looked at */
         /* walk: */
         OWNERSHIP_FORCED,
         OWNERSHIP_GATE_DISABLED,

@@ -64,9 +64,8 @@
 
 /* Map: what this connection has staged, and not mapped yet, is to show a group in the place of the one that all files
  * have on disk, and the other way round. Some files are looked at first.
- * in:  group on disk, group to be shown, whatever the modes
- * out: "mapped"; "differs": some files have another group; "modes": some have the group, but not the mode that
- * writers need; "unsupported": the kernel or the file system can't; and what is the matter. Nothing is changed unless
+ * in:  group on disk, group to be shown, whatever the modes (for a mount for readers)
+ * out: "mapped"; "differs": some files have another group, or not the mode that writers need; "unsupported": the kernel or the file system can't; and what is the matter. Nothing is changed unless
  * it is mapped. */
 #define WORKER_MAP     "Map"
 #define WORKER_MAP_IN  "uub"

@@ -51,16 +51,8 @@ static char *describe_difference(const TreeResult *t) {
         if (t->n_issues > 0 && issue->misowned)
                 return strdup_printf("%s has group %" PRIu32 " and mode %04o", path, issue->gid,
                                      (unsigned) (issue->mode & 07777));
-        return strdup_printf("%s could not be looked at: %s", path,
-                             t->n_issues > 0 ? tree_error_text(issue->error) : "nobody knows why");
-}
-
-/* Of those that are named, which may not be all. */
-static bool is_about_modes(const TreeResult *t, gid_t gid) {
-        for (size_t i = 0; i < t->n_issues; i++)
-                if (t->issues[i].error != 0 || t->issues[i].gid != gid)
-                        return false;
-        return t->counts.failed == 0;
+        return strdup_printf("%s could not be checked: %s", path,
+                             t->n_issues > 0 ? tree_error_text(issue->error) : "unknown error");
 }
 
 static int look(Child *child, int root, gid_t from, bool any_mode, Mapped *m, Failure *f) {
@@ -78,8 +70,7 @@ static int look(Child *child, int root, gid_t from, bool any_mode, Mapped *m, Fa
         if (r != 0)
                 return r;
         if (result.counts.misowned > 0 || result.counts.failed > 0)
-                return set_result(m, is_about_modes(&result, from) ? "modes" : "differs",
-                                  describe_difference(&result));
+                return set_result(m, "differs", describe_difference(&result));
         return 0;
 }
 

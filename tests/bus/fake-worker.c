@@ -724,10 +724,10 @@ static int verb_map(sd_bus_message *call, void *userdata, sd_bus_error *error) {
                 _exit(1);
         if (behaves(staged.source, "misowned"))
                 return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "differs", "dir/a has group 5 and mode 0600");
-        if ((behaves(staged.source, "mode-differs") || behaves(staged.source, "mode-differs-noidmap")) && !any_mode)
-                return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "modes",
+        if (behaves(staged.source, "mode-differs") && !any_mode)
+                return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "differs",
                                                   "dir/a has group 1000 and mode 0600");
-        if (behaves(staged.source, "noidmap") || behaves(staged.source, "mode-differs-noidmap"))
+        if (behaves(staged.source, "noidmap"))
                 return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "unsupported", "the kernel says EPERM");
         if (behaves(staged.source, "map-nonsense"))
                 return sd_bus_reply_method_return(call, WORKER_MAP_OUT, "perhaps", "");

@@ -236,42 +236,31 @@ static void test_instead_of_map(Fixture *f, gconstpointer data) {
         }
 }
 
-/* Files that keep the group out get the mode, with the group that they have, which then is shown as another one. */
-static void test_mend(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) result = NULL, again = NULL;
+/* Files that keep the group out are walked over, and so given to the group on disk; labels in the same walk. Readers
+ * can change no mode: for them the group is swapped. */
+static void test_modes(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) again = NULL;
         g_autofree char *said = NULL;
-        GError *error = NULL;
 
         assert_mounted(f, "/dev/mode-differs", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
         unmount(f, T1);
-        result = mount(f, "/dev/mode-differs", T1, GROUP(2000));
-        g_assert_cmpstr(get_string(result, "Ownership"), ==, "mapped");
-        g_assert_cmpstr(get_string(result, "OwnershipReason"), ==, "modes-differ");
-        g_assert_cmpuint(get_number(result, "EntriesDone"), ==, 300);
-        g_assert_cmpuint(get_number(result, "FSGroup"), ==, 2000);
-        g_assert_cmpuint(get_number(result, "DiskGroup"), ==, 1000);
-        assert_state(f, "complete", "1000");
-        assert_holders(f, "2000, 1000)");
-        assert_metric(f, "selvol_ownership_total{outcome=\"mapped\",reason=\"modes-differ\"} 1\n");
-        assert_metric(f, "selvol_ownership_duration_seconds_count 2\n");
-        unmount(f, T1);
-
-        /* With labels besides, in the same walk; and where groups can't be swapped afterwards a second one, over
-         * groups only. */
-        g_assert_nonnull(call(f, "ForgetVolume", g_variant_new_parsed("('v', @a{sv} {})"), &error));
-        g_assert_no_error(error);
-        assert_mounted(f, "/dev/mode-differs-noidmap", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
+        assert_mounted(f, "/dev/mode-differs", T1, GROUP(3000) ", 'ReadOnly': <true>", "mapped", "other-group", 3000,
+                       1000);
         unmount(f, T1);
         write_file(f, "relabels", "");
-        again = mount(f, "/dev/mode-differs-noidmap", T1,
+        again = mount(f, "/dev/mode-differs", T1,
                       GROUP(2000) ", 'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>");
-        assert_result(again, "walked", "no-idmap", 2000, 2000);
+        assert_result(again, "walked", "files-differ", 2000, 2000);
+        g_assert_cmpstr(get_string(again, "OwnershipDetail"), ==, "dir/a has group 1000 and mode 0600");
+        g_assert_cmpuint(get_number(again, "EntriesDone"), ==, 300);
         g_assert_cmpstr(get_string(again, "Relabel"), ==, "walked");
         g_assert_cmpstr(get_string(again, "LabelState"), ==, "complete");
         assert_state(f, "complete", "2000");
+        assert_holders(f, "2000, 2000)");
         said = read_file(f, "relabels");
-        g_assert_nonnull(strstr(said, "context=" CONTEXT_A " group=1000 disk=1000"));
-        g_assert_nonnull(strstr(said, "context= group=2000 disk=2000"));
+        g_assert_nonnull(strstr(said, "context=" CONTEXT_A " group=2000 disk=2000"));
+        assert_metric(f, "selvol_ownership_total{outcome=\"walked\",reason=\"files-differ\"} 1\n");
+        assert_metric(f, "selvol_ownership_duration_seconds_count 2\n");
 }
 
 /* A volume that readers mount is not changed, but they see the group that writers got by a swap. */
@@ -731,7 +720,7 @@ int main(int argc, char **argv) {
                 { "default-policy", test_default_policy },
                 { "root-differs", test_root_differs },
                 { "instead-of-map", test_instead_of_map },
-                { "mend", test_mend },
+                { "modes", test_modes },
                 { "readers", test_readers },
                 { "secret", test_secret },
                 { "parts", test_parts },

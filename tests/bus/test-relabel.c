@@ -577,7 +577,7 @@ static void test_unmount_meanwhile(Fixture *f, gconstpointer data) {
 
         mounted = mount(f, "/dev/walk-crawl", T1, RUNTIME_A, CONTEXT_A, "Z");
         first = start_verify(f, "{'Depth': <'full'>}");
-        second = start_verify_of(f, T1 "/data", "{'Depth': <'full'>}");
+        second = start_verify(f, "{'Depth': <'full'>, 'FSGroup': <@u 7>}");
         run_for(200);
         unmount(f, T1);
         g_assert_null(call_end(f, first, &error));
