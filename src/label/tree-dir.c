@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -362,11 +361,6 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         if (c->n_entries <= (size_t) 2 * BATCH_ENTRIES) {
                 next = hand_out(t, f, c->n_entries <= 64);
                 visit_chunk(t, c);
-        } else if (w->fs_magic == XFS_SUPER_MAGIC) {
-                /* Threads that look up names in one directory of xfs wait for each other at its buffers: with nothing
-                 * cached two take three times as long as one. So nobody reads on meanwhile either. */
-                visit_chunk(t, c);
-                next = hand_out(t, f, false);
         } else {
                 if (share_chunk(c, f) < 0) {
                         walk_stop(w, -ENOMEM);
@@ -390,7 +384,7 @@ Work *dir_step(Thread *t, Dir *d) {
                 r = dir_open(w, d);
         if (r < 0) {
                 if (has_vanished(r))
-                        atomic_store(&w->missed, true);
+                        atomic_fetch_add(&w->unsettled, 1);
                 else
                         issue_add_error(w, d, NULL, -r);
                 dir_release(t, d);

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 
 #include "basic/time-util.h"
 #include "label/selinux.h"
 #include "label/tree-internal.h"
 
-enum {
-        RATE_SLICE_NSEC = 50000000,
-        LOOK_FIRST = 8, /* of each LOOK_EVERY entries of a directory, where looking can be left out */
-        LOOK_EVERY = 256,
-        LONG_ROW = 1024, /* of wrong labels: one look at a directory is enough then */
-};
+enum { RATE_SLICE_NSEC = 50000000 };
 
 static int thread_enter(Thread *t, const Dir *d) {
         if (t->cwd == d->serial)
@@ -20,7 +14,6 @@ static int thread_enter(Thread *t, const Dir *d) {
         if (fchdir(d->fd) < 0)
                 return -errno;
         t->cwd = d->serial;
-        t->wrong_here = t->wrong_in_row >= LONG_ROW ? LOOK_FIRST - 1 : 0;
         return 0;
 }
 
@@ -98,28 +91,13 @@ static int verify_label(Thread *t, const Spot *s, TreeIssue *found) {
         return 0;
 }
 
-/* Whether to read a label before it is written. Always, unless all are known to be wrong: writing a right one would
- * move its ctime. But ext4 leaves an inode alone that is given the value it has (ext4_xattr_set_handle(), seen with
- * Linux 6.1 and 6.18), so where several labels in a row were wrong the next ones are written at once. */
-static bool looks_first(Thread *t, const char *name) {
-        const Walk *w = t->walk;
-
-        if (w->spec->mode == TREE_VERIFY || w->pass > 1)
-                return true;
-        if (w->spec->blind)
-                return false;
-        t->wrong_in_row++;
-        return !(name && w->fs_magic == EXT4_SUPER_MAGIC && t->wrong_here++ % LOOK_EVERY >= LOOK_FIRST);
-}
-
+/* A right label is not written, as that would move its ctime. */
 static int change_label(Thread *t, const Spot *s, unsigned *written) {
-        bool looked = looks_first(t, s->name);
+        bool looked = !t->walk->blind || t->walk->pass > 1;
         int r = looked ? look(t, s) : 0, found;
 
-        if (r != 0) {
-                t->wrong_in_row = t->wrong_here = 0;
+        if (r != 0)
                 return r < 0 ? r : 0;
-        }
         r = set_label(t->walk, s->path, s->follow);
         if (r >= 0)
                 *written |= WROTE_LABEL;
@@ -144,9 +122,6 @@ static void visit(Thread *t, const Spot *s) {
 
         if (written)
                 count(&t->changed);
-        /* Of a file that is new: label and group come from its directory, its mode from whoever makes it. */
-        if (written == WROTE_MODE && t->walk->pass > 1)
-                count(&t->modes_later);
         if (found.misowned)
                 count(&t->misowned);
         if (label < 0 || owner < 0)

@@ -52,7 +52,7 @@ struct Dir {
         int fd;
         uint64_t serial;     /* of the descriptor, to tell whether a thread is there already */
         atomic_uint pending; /* being read, sub-directories, batches: finished with the last of them */
-        bool settled;        /* a later pass: nothing has come into it, or into any above it, since the first began */
+        bool settled; /* the second pass: nothing has come into it, or into any above it, since the first began */
         char name[];
 };
 
@@ -97,12 +97,9 @@ typedef struct Thread {
         _Alignas(64) Walk *walk;
         pthread_t id;
         _Atomic uint64_t done, changed, mismatched, misowned, skipped;
-        _Atomic uint64_t skipped_later; /* in later passes, where what was counted may come again */
-        _Atomic uint64_t modes_later;   /* in later passes, of changed: nothing but the mode */
-        _Atomic uint64_t steps;         /* of any kind, in all passes: that it gets on */
+        _Atomic uint64_t skipped_later; /* in the second pass, where what was counted may come again */
+        _Atomic uint64_t steps;         /* of any kind, in both passes: that it gets on */
         uint64_t cwd;                   /* serial of the directory that it is in */
-        unsigned wrong_in_row;          /* labels that are, or were taken to be */
-        unsigned wrong_here;            /* likewise, in this directory */
         uint64_t granted; /* entries that it may visit before it asks for more, where their rate is limited */
         Chunk *spare;
         char label[LABEL_MAX];
@@ -112,15 +109,16 @@ typedef struct Thread {
 struct Walk {
         const TreeSpec *spec;
         size_t context_size; /* with the trailing NUL, as it is written; 0 if labels don't matter */
-        long fs_magic;       /* statfs(2)'s; see tree-entry.c for ext4, tree-dir.c for xfs */
+        bool blind;          /* labels are written without a look */
+        bool root_written;
         unsigned pass;
         uint64_t since_nsec;        /* when the first pass began, less what a clock may lag behind */
         uint64_t pass_since_nsec;   /* the same of this pass */
         uint64_t root_ctime_nsec;   /* when this pass began */
         atomic_bool times_set;      /* somebody sets the times of directories: they don't tell what has changed */
         atomic_bool no_fchmodat2;   /* the kernel has no such call */
-        atomic_bool missed;         /* a directory was gone before it was opened: it may be elsewhere now */
-        _Atomic uint64_t unsettled; /* directories that changed while they were being walked, in this pass */
+        _Atomic uint64_t unsettled; /* directories that changed while they were being walked, in this pass, or were
+                                     * gone before they were opened: they may be elsewhere now */
         atomic_bool stop;
         atomic_int sync_error; /* a positive errno */
         atomic_int error;      /* a negative errno of ours, which ended the walk */

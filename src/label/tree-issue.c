@@ -24,7 +24,6 @@ const char *tree_error_text(int error) {
         case EMFILE:
         case ENFILE:
                 return "the tree is too deep for the limit of open files: raise LimitNOFILE= of selvol-worker.service";
-        case EBUSY:
         case EAGAIN:
                 return "it changes faster than it can be walked: try again when less is going on";
         case EUCLEAN:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -12,8 +13,8 @@
 enum {
         /* The clock of time stamps goes by the kernel's ticks, of 10 ms at most. */
         CLOCK_LAG_NSEC = 50000000,
-        /* A tree that keeps changing is walked again so often. */
-        PASSES_MAX = 8,
+        /* Directories that changed during the first pass are looked at a second time, and no more. */
+        PASSES_MAX = 2,
         STACK_SIZE = 256 * 1024,
         SYNC_PATIENCE_SEC = 600,
 };
@@ -152,7 +153,6 @@ static int walk_pass(Walk *w, Thread *threads, unsigned n) {
         w->n_working = w->n_waiting = 0;
         w->ended = false;
         atomic_store(&w->unsettled, 0);
-        atomic_store(&w->missed, false);
 
         r = start_threads(w, threads, n, &started);
         if (r < 0)
@@ -177,45 +177,6 @@ static void sleep_over_lag(void) {
         (void) nanosleep(&lag, NULL);
 }
 
-/* What was written as it was seen to be wrong. Somebody who makes files with modes of their own, all the time, is not
- * waited for. */
-static uint64_t sum_wrong(const Thread *threads, unsigned n) {
-        uint64_t wrong = 0;
-
-        for (unsigned i = 0; i < n; i++)
-                wrong += atomic_load_explicit(&threads[i].changed, memory_order_relaxed) -
-                         atomic_load_explicit(&threads[i].modes_later, memory_order_relaxed);
-        return wrong;
-}
-
-/* Another pass follows as long as something moved: what moved may have been missed. A later pass that finds all as it
- * should be is the last one, but if something moved even then, not all may have been seen. All of this rests on time
- * stamps, so on a clock that is not set back meanwhile, and the same one as the file system's. */
-static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
-        for (;;) {
-                uint64_t wrong = sum_wrong(threads, n);
-                int r;
-
-                if (w->pass > 0)
-                        sleep_over_lag();
-                w->pass++;
-                r = walk_pass(w, threads, n);
-                *ret = sum_counts(w, threads, n);
-                if (r < 0 || w->spec->mode != TREE_CHANGE || ret->failed > 0)
-                        return r;
-                if (!atomic_load(&w->missed) &&
-                    (atomic_load(&w->unsettled) == 0 || (w->pass > 1 && sum_wrong(threads, n) == wrong))) {
-                        ret->unsettled = atomic_load(&w->unsettled);
-                        return 0;
-                }
-                if (w->pass >= PASSES_MAX) {
-                        issue_add_error(w, NULL, NULL, EBUSY);
-                        ret->failed = atomic_load(&w->failed);
-                        return 0;
-                }
-        }
-}
-
 static int check_file_system(const TreeSpec *spec, Failure *f) {
         struct statvfs sv;
         int r;
@@ -237,10 +198,10 @@ static int check_file_system(const TreeSpec *spec, Failure *f) {
         return 0;
 }
 
-static long find_magic(int fd) {
+static bool is_ext4(int fd) {
         struct statfs sfs;
 
-        return fstatfs(fd, &sfs) < 0 ? 0 : (long) sfs.f_type;
+        return fstatfs(fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
 }
 
 static void *run_sync(void *userdata) {
@@ -296,40 +257,56 @@ static int write_root(Walk *w, unsigned *written) {
         return r;
 }
 
-/* Everything beneath is done: has it come to disk, and the root? Sets *ret_again if something may have been created
- * in the root before it was written. */
-static int finish_change(Walk *w, TreeCounts *counts, bool *ret_again) {
+/* Everything beneath is done: has it come to disk, and the root? */
+static int finish_change(Walk *w, TreeCounts *counts) {
         unsigned written = 0;
         int r;
 
         r = sync_volume(w, counts);
-        if (r >= 0)
-                r = write_root(w, &written);
-        if (written)
-                counts->changed++;
-        *ret_again = r >= 0 && written && dir_has_changed(w, w->spec->fd);
-        return r;
+        if (r < 0)
+                return r;
+        r = write_root(w, &written);
+        w->root_written = w->root_written || written;
+        if (r < 0 || !written)
+                return r;
+        /* What was created in the root before it was written has its old label and group. */
+        if (dir_has_changed(w, w->spec->fd))
+                counts->unsettled++;
+        return 0;
 }
 
-static int walk_and_finish(Walk *w, Thread *threads, unsigned n, TreeCounts *counts) {
-        uint64_t root = 0; /* whether it was written */
-        bool again = true;
+/* One pass, and, if nothing failed and nothing is left to look at a second time, what comes after it. */
+static int walk_and_finish(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
         int r;
 
-        while (again) {
-                r = walk_passes(w, threads, n, counts);
-                counts->changed += root;
-                if (r < 0 || w->spec->mode != TREE_CHANGE || counts->failed > 0)
-                        return r;
-                r = finish_change(w, counts, &again);
-                if (r < 0) {
-                        issue_add_error(w, NULL, NULL, -r);
-                        counts->failed++;
-                        return 0;
-                }
-                root = again;
+        w->pass++;
+        r = walk_pass(w, threads, n);
+        *ret = sum_counts(w, threads, n);
+        if (r < 0 || w->spec->mode != TREE_CHANGE || ret->failed > 0)
+                return r;
+        ret->unsettled = atomic_load(&w->unsettled);
+        if (ret->unsettled > 0 && w->pass < PASSES_MAX)
+                return 0;
+        r = finish_change(w, ret);
+        if (r < 0) {
+                issue_add_error(w, NULL, NULL, -r);
+                ret->failed = atomic_load(&w->failed);
         }
         return 0;
+}
+
+/* All of this rests on time stamps, so on a clock that is not set back meanwhile, and the same one as the file
+ * system's. */
+static int walk_passes(Walk *w, Thread *threads, unsigned n, TreeCounts *ret) {
+        int r;
+
+        do {
+                if (w->pass > 0)
+                        sleep_over_lag();
+                r = walk_and_finish(w, threads, n, ret);
+        } while (r >= 0 && ret->failed == 0 && ret->unsettled > 0 && w->pass < PASSES_MAX);
+        ret->changed += w->root_written;
+        return r;
 }
 
 static int walk_prepare(Walk *w, const TreeSpec *spec) {
@@ -339,7 +316,6 @@ static int walk_prepare(Walk *w, const TreeSpec *spec) {
         *w = (Walk){
                 .spec = spec,
                 .context_size = spec->context ? strlen(spec->context) + 1 : 0,
-                .fs_magic = find_magic(spec->fd),
         };
         r = pthread_condattr_init(&monotonic);
         if (r == 0)
@@ -394,6 +370,15 @@ static int verify_root(Walk *w, const char *label, TreeCounts *counts) {
         return 0;
 }
 
+/* Whether labels are written without a look: where all are known to be others; and on ext4 where the root's is another
+ * one, as ext4 leaves an inode alone, and its ctime, that is given the value it has (ext4_xattr_set_handle(), seen with
+ * Linux 6.1 and 6.18). */
+static bool writes_blindly(const Walk *w, const char *root_label) {
+        if (w->spec->mode != TREE_CHANGE)
+                return false;
+        return w->spec->blind || (is_ext4(w->spec->fd) && !streq(root_label, w->spec->context));
+}
+
 static int walk(Walk *w, TreeResult *ret) {
         unsigned n = choose_threads(w->spec->max_entries > 0 ? 1 : w->spec->threads);
         _cleanup_free_ char *label = NULL;
@@ -412,9 +397,10 @@ static int walk(Walk *w, TreeResult *ret) {
                 r = selinux_read_label(w->spec->fd, &label);
                 if (r < 0)
                         return r;
+                w->blind = writes_blindly(w, label);
         }
 
-        r = walk_and_finish(w, threads, n, &counts);
+        r = walk_passes(w, threads, n, &counts);
         if (r >= 0 && w->spec->mode == TREE_VERIFY)
                 r = verify_root(w, strempty(label), &counts);
         if (r < 0)

@@ -31,8 +31,8 @@ typedef struct TreeCounts {
         uint64_t failed;     /* errors, of whatever kind */
         uint64_t skipped;    /* TREE_CHANGE: hard links that may lead out of the volume, left alone; those
                               * that became links meanwhile count as one */
-        /* TREE_CHANGE, in the end: directories that were changing to the last, so that what was moved may have been
-         * missed. */
+        /* TREE_CHANGE, in the end: directories that were still changing at the second look, so that what was moved may
+         * have been missed. */
         uint64_t unsettled;
 } TreeCounts;
 
@@ -51,8 +51,8 @@ typedef struct TreeSpec {
         int fd;                     /* the root, open for reading, on a mount in which nothing else is mounted */
         const char *context;        /* wanted, canonical; NULL: labels don't matter */
         const Ownership *ownership; /* wanted; NULL: groups and modes don't matter */
-        bool blind;                 /* TREE_CHANGE: every label is known to be another, so write without a look */
-        bool contended;             /* TREE_CHANGE: others may rename entries meanwhile */
+        bool blind; /* TREE_CHANGE: every label is known to be another, so write without a look, as on ext4 where the root's is */
+        bool contended;   /* TREE_CHANGE: others may rename entries meanwhile */
         bool part;        /* the root is a directory of a larger file system: skip what has several hard links */
         unsigned threads; /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */
@@ -76,11 +76,11 @@ void tree_result_done(TreeResult *r);
  * TREE_CHANGE: an entry gets all of its label, its group and its mode, in this order, that is not right already; what
  * is right is not written (its ctime stays). Modes only ever get bits more (ownership_mode()); setuid and setgid,
  * which the kernel takes away from a file whose group changes, are given back, file capabilities are not; of a
- * symbolic link the group alone is changed, and no link is followed. While something changes another pass over that
- * follows, so that what appears or moves meanwhile ends up right too; children come before their directory; when all
- * went well the file system is synced, syncfs(2), then the root is written, and synced. If anything failed the root
- * keeps its label, group and mode, unless it failed in what appeared in the root while that was written, in writing
- * it, or in bringing that to disk.
+ * symbolic link the group alone is changed, and no link is followed. Directories that changed meanwhile are looked at a
+ * second time, so that what appeared or moved ends up right too; children come before their directory; when all went
+ * well the file system is synced, syncfs(2), then the root is written, and synced. If anything failed the root keeps
+ * its label, group and mode, unless it failed in what appeared in the root while that was written, in writing it, or in
+ * bringing that to disk.
  * Must be called with CAP_DAC_READ_SEARCH, and for TREE_CHANGE CAP_FOWNER; labels need CAP_SYS_ADMIN besides, groups
  * CAP_CHOWN, and CAP_FSETID, or else the kernel drops setgid where a mode is set, without a word. Returns 0, also if
  * entries failed: see *ret; a negative errno: nothing is known of what was done, or progress() wanted an end;

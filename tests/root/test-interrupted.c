@@ -46,12 +46,12 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(labelled, <, n);
         assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
 
-        /* The rest, and no more. */
+        /* The rest, and no more; ext4 is asked to write all labels, and leaves alone those that are right. */
         g_autoptr(sd_bus) next = worker_dial(worker);
         a.entries_per_sec = 0;
         g_auto(Answer) rest = call_change(next, &a);
         assert_answer(rest, "ok");
-        g_assert_cmpint(rest.walk.counts.changed, ==, n - labelled);
+        g_assert_cmpint(rest.walk.counts.changed, ==, g_str_equal(fs_type, "ext4") ? n : n - labelled);
         assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 3);
         g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
 }

@@ -223,7 +223,7 @@ static void test_limits(void) {
 
 /* An entry that can't be changed is counted and named, the root keeps its label, and the record says partial. */
 static void test_immutable(void) {
-        g_autoptr(TestVolume) v = volume_mount("immutable", "ext4", 0);
+        g_autoptr(TestVolume) v = volume_mount("immutable", "xfs", 0);
         g_autofree char *file = path_printf("%s/dir-1/odd\n\xff", v->target);
         g_autoptr(sd_bus) bus = worker_dial(worker);
         const ChangeArguments a = live(v, LABEL_1);

@@ -114,9 +114,8 @@ static void test_exchange(void) {
                 g_auto(TreeResult) r =
                         walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .context = label, .threads = 2 });
 
-                /* it may be found to change too fast, but in no other way wrong */
-                g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
-                if (r.counts.failed == 0 && r.counts.unsettled == 0)
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                if (r.counts.unsettled == 0)
                         assert_labels_inside(inside, 50, label);
         }
         meddler_stop(&m);
@@ -359,7 +358,7 @@ static void rename_dir(void) {
         there = !there;
 }
 
-/* A directory that is never where it was read to be is not given up as removed. */
+/* A directory that is never where it was read to be is not given up as removed: it is known to be missed. */
 static void test_never_there(void) {
         g_auto(Scene) s = { .fd = -1 };
 
@@ -371,11 +370,11 @@ static void test_never_there(void) {
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .threads = 1 });
 
-                g_assert_cmpuint(r.counts.failed, ==, 1);
-                assert_issue(&r, ".", EBUSY);
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, >, 0);
         }
         after_getdents = NULL;
-        assert_label(".", "");
+        assert_label("d", WANTED);
 }
 
 static void link_out(void) {
@@ -476,10 +475,11 @@ static void create_files(unsigned i) {
         g_usleep(5000);
 }
 
-/* A tree that nobody leaves alone is not called done. */
+/* A tree that nobody leaves alone is looked at twice, and not called done. */
 static void test_never_at_rest(void) {
         g_auto(Scene) s = { .fd = -1 };
         Meddler m = { .meddle = create_files };
+        gint64 start;
 
         g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("00", 0755));
@@ -489,19 +489,21 @@ static void test_never_at_rest(void) {
                 write_file(name);
         }
         meddler_start(&m);
+        start = g_get_monotonic_time();
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd, .entries_per_sec = 1000 });
 
-                g_assert_cmpuint(r.counts.failed, ==, 1);
-                assert_issue(&r, ".", EBUSY);
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, >, 0);
         }
-        assert_label(".", "");
+        g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
         meddler_stop(&m);
         g_usleep(100000);
         {
                 g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE, .fd = s.fd });
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.unsettled, ==, 0);
         }
         assert_all_right(s.fd, 0);
 }

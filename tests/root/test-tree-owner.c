@@ -386,7 +386,8 @@ static void test_with_labels(gconstpointer fs_type) {
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 g_assert_cmpuint(r.counts.done, ==, 2 * G_N_ELEMENTS(entries) + 1);
-                g_assert_cmpuint(r.counts.changed, ==, 2 * (G_N_ELEMENTS(entries) - 1) + 1);
+                /* but "right" and its directory, whose labels ext4 is asked to write nevertheless */
+                g_assert_cmpuint(r.counts.changed, ==, r.counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
                 g_assert_cmpstr(r.root_label, ==, OTHER);
         }
         g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* in one pass; directories are looked at open */
@@ -414,7 +415,7 @@ static void test_immutable(gconstpointer context) {
         g_auto(Volume) v;
         static const char *const names[] = { "label-and-group", "group", "mode", "right" };
 
-        if (!volume_enter(&v, "ext4"))
+        if (!volume_enter(&v, "xfs"))
                 return;
         make(names[0], S_IFREG | 0600, OLD);
         make(names[1], S_IFREG | 0660, OLD);
@@ -673,7 +674,7 @@ static void test_storm(void) {
                         walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = &o, .threads = 2 });
                 struct stat st;
 
-                g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
+                g_assert_cmpuint(r.counts.failed, ==, 0);
                 must(fstat(plain, &st));
                 g_assert_cmpuint(st.st_mode & (S_ISUID | S_ISGID), ==, 0);
         }
