@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "label/record-xattr.h"
-#include "label/tree.h"
+#include "label/files.h"
 
 /* What is there, understood as far as possible. */
 typedef struct Carried {
@@ -99,7 +99,7 @@ static int replace(int fd, const Carried *old, const VolumeRecord *record, Failu
                 f, kind,
                 "The volume's own record (xattr " VOLUME_RECORD_XATTR
                 " of its root directory) says that all files have the right label or group. That would no longer be true, and it can be neither changed nor removed (%s: %s).",
-                strempty(strerrorname_np(error)), tree_error_text(error));
+                strempty(strerrorname_np(error)), files_error_text(error));
 }
 
 bool record_effect_is_written(RecordFound found, RecordEffect effect) {

@@ -2,6 +2,7 @@
 #include <limits.h>
 
 #include "wire/protocol.h"
+#include "label/files.h"
 #include "worker/marshal.h"
 
 /* Of an issue's path and text, escaped. */
@@ -91,38 +92,15 @@ int marshal_mounted(sd_bus_message *m, const Mounted *mounted) {
 int marshal_counts(sd_bus_message *m, const TreeCounts *c) {
         int r;
 
-        r = sd_bus_message_append(m, TREE_COUNTS_SIGNATURE, c->done, c->changed, c->mismatched, c->misowned,
-                                  c->failed, c->skipped, c->unsettled);
+        r = sd_bus_message_append(m, TREE_COUNTS_SIGNATURE, c->done, c->changed, c->differ[DIFFERS_LABEL],
+                                  c->differ[DIFFERS_OWNER], c->failed, c->skipped, c->modified);
         return r < 0 ? r : 0;
 }
 
-static char *describe_label(const char *label) {
-        _cleanup_free_ char *escaped = NULL;
-
-        if (isempty(label))
-                return strdup("has no label");
-        escaped = string_escape(label, CONTEXT_MAX);
-        return escaped ? strdup_printf("has the label '%s'", escaped) : NULL;
-}
-
-static char *describe_issue(const TreeIssue *issue) {
-        _cleanup_free_ char *label = NULL;
-        unsigned gid = issue->gid, mode = issue->mode & 07777;
-
-        if (issue->error != 0)
-                return strdup(tree_error_text(issue->error));
-        if (issue->label || !issue->misowned)
-                label = describe_label(issue->label);
-        if (!issue->misowned)
-                return TAKE_PTR(label);
-        if (!issue->label)
-                return strdup_printf("has group %u and mode %04o", gid, mode);
-        return label ? strdup_printf("%s and has group %u and mode %04o", label, gid, mode) : NULL;
-}
-
 static int marshal_issue(sd_bus_message *m, const TreeIssue *issue) {
-        _cleanup_free_ char *path = string_escape(issue->path, LINE_MAX_BYTES), *text = describe_issue(issue);
+        _cleanup_free_ char *path = string_escape(issue->path, LINE_MAX_BYTES), *text = NULL;
 
+        text = issue->error != 0 ? strdup(files_error_text(issue->error)) : strdup(strempty(issue->text));
         if (!path || !text)
                 return -ENOMEM;
         return sd_bus_message_append(m, "(ss)", path, text);

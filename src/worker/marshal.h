@@ -4,7 +4,7 @@
 #include <systemd/sd-bus.h>
 
 #include "model/observed.h"
-#include "label/tree.h"
+#include "tree/tree.h"
 #include "worker/mounted.h"
 
 /* The types of wire/protocol.h, in the worker's direction. Strings that are not UTF-8, which D-Bus can't

@@ -99,7 +99,7 @@ static int check_subject(const Child *child, const ChangeCall *c, const Subject 
 }
 
 /* What the file system counts is good enough for a volume that is all of it. */
-static int find_total(Child *child, const Subject *s, const TreeSpec *spec, uint64_t *ret, Failure *f) {
+static int find_total(Child *child, const Subject *s, const FilesSpec *spec, uint64_t *ret, Failure *f) {
         if (s->outcome.inodes_used == 0 || s->part)
                 return walk_count(child, spec, ret, f);
         *ret = s->outcome.inodes_used;
@@ -113,15 +113,15 @@ static int walk(Child *child, const ChangeCall *c, const Subject *s, TreeResult 
                 .read_only = c->ownership.read_only,
         };
         _cleanup_(record_begun_done) RecordBegun begun = { 0 };
-        TreeSpec spec = {
-                .mode = TREE_CHANGE,
-                .fd = s->root,
+        FilesSpec spec = {
+                .mode = FILES_CHANGE,
+                .tree.fd = s->root,
                 .context = c->context,
                 .ownership = c->ownership.gid != GID_NONE ? &c->ownership : NULL,
                 .blind = c->blind,
                 .contended = s->contended,
-                .part = s->part,
-                .entries_per_sec = c->entries_per_sec,
+                .tree.part = s->part,
+                .tree.entries_per_sec = c->entries_per_sec,
         };
         uint64_t total;
         int r;
@@ -132,10 +132,10 @@ static int walk(Child *child, const ChangeCall *c, const Subject *s, TreeResult 
         if (r == 0)
                 r = record_xattr_begin(s->root, &work, c->generation, &begun, f);
         if (r == 0)
-                r = walk_tree(child, &spec, total, ret, f);
+                r = walk_files(child, &spec, total, ret, f);
         /* What was skipped is as it was, and is the volume's alone once its other name is gone; and what
          * moved to the last may not have been seen. */
-        if (r == 0 && ret->counts.failed == 0 && ret->counts.skipped == 0 && ret->counts.unsettled == 0)
+        if (r == 0 && ret->counts.failed == 0 && ret->counts.skipped == 0 && ret->counts.modified == 0)
                 r = record_xattr_finish(s->root, &begun, &work, c->effect, f);
         return r;
 }

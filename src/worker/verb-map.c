@@ -48,28 +48,27 @@ static char *describe_difference(const TreeResult *t) {
 
         if (!path)
                 return NULL;
-        if (t->n_issues > 0 && issue->misowned)
-                return strdup_printf("%s has group %" PRIu32 " and mode %04o", path, issue->gid,
-                                     (unsigned) (issue->mode & 07777));
+        if (t->n_issues > 0 && issue->text)
+                return strdup_printf("%s %s", path, issue->text);
         return strdup_printf("%s could not be checked: %s", path,
-                             t->n_issues > 0 ? tree_error_text(issue->error) : "unknown error");
+                             t->n_issues > 0 ? files_error_text(issue->error) : "unknown error");
 }
 
 static int look(Child *child, int root, gid_t from, bool any_mode, Mapped *m, Failure *f) {
         _cleanup_(tree_result_done) TreeResult result = { 0 };
         const Ownership recorded = { .gid = from, .any_mode = any_mode };
-        TreeSpec spec = {
-                .mode = TREE_VERIFY,
-                .fd = root,
+        FilesSpec spec = {
+                .mode = FILES_VERIFY,
+                .tree.fd = root,
                 .ownership = &recorded,
-                .max_entries = MAP_ENTRIES_COMPARED,
+                .tree.max_entries = MAP_ENTRIES_COMPARED,
         };
         int r;
 
-        r = walk_tree(child, &spec, 0, &result, f);
+        r = walk_files(child, &spec, 0, &result, f);
         if (r != 0)
                 return r;
-        if (result.counts.misowned > 0 || result.counts.failed > 0)
+        if (result.counts.differ[DIFFERS_OWNER] > 0 || result.counts.failed > 0)
                 return set_result(m, "differs", describe_difference(&result));
         return 0;
 }

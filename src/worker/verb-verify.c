@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "wire/protocol.h"
+#include "label/entry-label.h"
 #include "label/selinux.h"
 #include "mount/mount-table.h"
 #include "worker/marshal.h"
@@ -41,10 +42,10 @@ static int verify_root(const char *expected, Verified *v) {
         tree->counts.done = 1;
         if (streq(v->actual, expected))
                 return 0;
-        tree->counts.mismatched = 1;
-        tree->issues[0] = (TreeIssue){ .path = strdup("."), .label = strdup(v->actual) };
+        tree->counts.differ[DIFFERS_LABEL] = 1;
+        tree->issues[0] = (TreeIssue){ .path = strdup("."), .text = label_describe(v->actual) };
         tree->n_issues = 1;
-        return tree->issues[0].path && tree->issues[0].label ? 0 : -ENOMEM;
+        return tree->issues[0].path && tree->issues[0].text ? 0 : -ENOMEM;
 }
 
 static int check_mount(const Target *target, Failure *f) {
@@ -61,10 +62,10 @@ static int check_mount(const Target *target, Failure *f) {
 static int verify_full(Child *child, const VerifyCall *c, const Target *target, const char *expected, Verified *v,
                        Failure *f) {
         _cleanup_(clone_done) Clone clone = CLONE_INIT;
-        TreeSpec spec = {
-                .mode = TREE_VERIFY,
+        FilesSpec spec = {
+                .mode = FILES_VERIFY,
                 .context = expected,
-                .entries_per_sec = c->entries_per_sec,
+                .tree.entries_per_sec = c->entries_per_sec,
                 .ownership = c->ownership.gid != GID_NONE ? &c->ownership : NULL,
         };
         int r;
@@ -75,8 +76,8 @@ static int verify_full(Child *child, const VerifyCall *c, const Target *target, 
         r = subject_clone(target, CLONE_READ_ONLY, &clone, f);
         if (r != 0)
                 return r;
-        spec.fd = clone.root;
-        return walk_tree(child, &spec, 0, &v->tree, f);
+        spec.tree.fd = clone.root;
+        return walk_files(child, &spec, 0, &v->tree, f);
 }
 
 static int verify(Child *child, const VerifyCall *c, Verified *v, Failure *f) {
@@ -99,7 +100,7 @@ static int verify(Child *child, const VerifyCall *c, Verified *v, Failure *f) {
                 return r;
 
         /* What could not be looked at is no match either. */
-        v->matches = streq(v->actual, expected) && counts->mismatched == 0 && counts->failed == 0;
+        v->matches = streq(v->actual, expected) && counts->differ[DIFFERS_LABEL] == 0 && counts->failed == 0;
         return 0;
 }
 

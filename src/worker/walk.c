@@ -54,19 +54,15 @@ static int check_canceled(int r, Failure *f) {
 }
 
 /* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
-static int run_tree(Child *child, TreeSpec *spec, TreeResult *ret, Failure *f) {
-        bool idle = child->settings->io_class == IO_CLASS_IDLE;
-        int r;
-
-        if (spec->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
-                spec->entries_per_sec = WALK_ENTRIES_PER_SEC_MAX;
+static void begin_io(const Child *child) {
         raise_file_limit();
-        if (idle)
+        if (child->settings->io_class == IO_CLASS_IDLE)
                 set_io_class(IOPRIO_CLASS_IDLE);
-        r = tree_walk(spec, ret, f);
-        if (idle)
+}
+
+static void end_io(const Child *child) {
+        if (child->settings->io_class == IO_CLASS_IDLE)
                 set_io_class(IOPRIO_CLASS_NONE);
-        return check_canceled(r, f);
 }
 
 static const TreeCounts no_counts = { 0 };
@@ -77,12 +73,18 @@ int walk_tell_start(Child *child, uint64_t total, Failure *f) {
         return check_canceled(report(&no_counts, &reporter), f);
 }
 
-int walk_tree(Child *child, TreeSpec *spec, uint64_t total, TreeResult *ret, Failure *f) {
+int walk_files(Child *child, FilesSpec *spec, uint64_t total, TreeResult *ret, Failure *f) {
         Reporter reporter = { .child = child, .total = total };
+        int r;
 
-        spec->progress = report;
-        spec->userdata = &reporter;
-        return run_tree(child, spec, ret, f);
+        if (spec->tree.entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
+                spec->tree.entries_per_sec = WALK_ENTRIES_PER_SEC_MAX;
+        spec->tree.progress = report;
+        spec->tree.userdata = &reporter;
+        begin_io(child);
+        r = files_walk(spec, ret, f);
+        end_io(child);
+        return check_canceled(r, f);
 }
 
 /* What is only counted is not done yet. */
@@ -90,20 +92,22 @@ static int report_counting(const TreeCounts *counts, void *userdata) {
         return report(&no_counts, userdata);
 }
 
-int walk_count(Child *child, const TreeSpec *spec, uint64_t *ret, Failure *f) {
+int walk_count(Child *child, const FilesSpec *spec, uint64_t *ret, Failure *f) {
         _cleanup_(tree_result_done) TreeResult result = { 0 };
         Reporter reporter = { .child = child };
-        TreeSpec count = {
-                .mode = TREE_COUNT,
-                .fd = spec->fd,
-                .part = spec->part,
+        const TreeSpec count = {
+                .fd = spec->tree.fd,
+                .part = spec->tree.part,
                 .progress = report_counting,
                 .userdata = &reporter,
         };
         int r;
 
-        r = run_tree(child, &count, &result, f);
-        if (r == 0)
-                *ret = result.counts.done;
-        return r;
+        begin_io(child);
+        r = tree_walk(&count, &result);
+        end_io(child);
+        if (r < 0)
+                return check_canceled(r, f);
+        *ret = result.counts.done;
+        return 0;
 }

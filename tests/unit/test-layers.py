@@ -88,9 +88,9 @@ def judge(name, text):
 # File, text, whether something is wrong with it.
 SELF_TEST = [
     ("daemon/a.c", '#include "store/store.h"\n#include "plan/plan.h"\n#include <systemd/sd-bus.h>', False),
-    ("daemon/a.c", '#include "label/tree.h"', True),
+    ("daemon/a.c", '#include "label/files.h"', True),
     ("daemon/a.c", '#include "worker/child.h"', True),
-    ("worker/a.c", '#include "mount/stage.h"\n#include "label/tree.h"', False),
+    ("worker/a.c", '#include "mount/stage.h"\n#include "label/files.h"', False),
     ("worker/a.c", '#include "store/store.h"', True),
     ("worker/a.c", '#include "daemon/job.h"', True),
     ("ctl/a.c", '#include "daemon/job.h"', True),

@@ -7,6 +7,8 @@
 
 #include "wire/protocol.h"
 #include "daemon/worker-client.h"
+#include "label/entry-label.h"
+#include "label/files.h"
 #include "worker/marshal.h"
 
 /* What selvold takes from the worker, and what not: the worker is another process. */
@@ -220,43 +222,43 @@ static void test_tree(void) {
         const TreeResult said = {
                 .counts = { .done = 5,
                             .changed = 4,
-                            .mismatched = 3,
-                            .misowned = 7,
+                            .differ = { [DIFFERS_LABEL] = 3, [DIFFERS_OWNER] = 7 },
                             .failed = 2,
                             .skipped = 1,
-                            .unsettled = 6 },
-                .issues = { { .path = (char *) "a\n", .label = (char *) "x:y:z\x1b" },
-                            { .path = (char *) "b", .label = (char *) "" },
-                            { .path = (char *) "c", .misowned = true, .gid = 2000, .mode = S_IFREG | 0644 },
-                            { .path = (char *) "d",
-                              .label = (char *) "x:y:z",
-                              .misowned = true,
-                              .gid = 4294967294,
-                              .mode = S_IFDIR | 02070 },
-                            { .path = (char *) "e", .label = (char *) "", .misowned = true, .mode = 0 },
-                            { .path = (char *) "f", .error = EIO } },
-                .n_issues = 6,
+                            .modified = 6 },
+                .issues = { { .path = (char *) "a\n", .text = (char *) "has no label" },
+                            { .path = (char *) "b", .text = (char *) "has group 4294967294 and mode 2070" },
+                            { .path = (char *) "c", .text = (char *) "has no label", .error = EIO } },
+                .n_issues = 3,
         };
-        static const char *const texts[] = {
-                "has the label 'x:y:z\\x1b'",
-                "has no label",
-                "has group 2000 and mode 0644",
-                "has the label 'x:y:z' and has group 4294967294 and mode 2070",
-                "has no label and has group 0 and mode 0000",
-        };
+        const char *const texts[] = { "has no label", "has group 4294967294 and mode 2070", files_error_text(EIO) };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
         _cleanup_(walk_result_done) WalkResult result = { 0 };
 
         append(m, "bs", 1, CONTEXT);
         g_assert_cmpint(marshal_tree(m, &said), ==, 0);
-        append(m, "d", 0.0);
         g_assert_cmpint(worker_read_verified(finish(m), &result), ==, 0);
         assert_counts(&result.counts);
         g_assert_cmpint(result.n_issues, ==, said.n_issues);
         g_assert_cmpstr(result.issues[0].path, ==, "a\\x0a");
         for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
                 g_assert_cmpstr(result.issues[i].text, ==, texts[i]);
-        g_assert_cmpstr(result.issues[5].text, ==, tree_error_text(EIO));
+}
+
+static void test_label_text(void) {
+        static const struct {
+                const char *label, *text;
+        } rows[] = {
+                { "", "has no label" },
+                { "x:y:z", "has the label 'x:y:z'" },
+                { "x:y:z\x1b", "has the label 'x:y:z\\x1b'" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_free_ char *text = label_describe(rows[i].label);
+
+                g_assert_cmpstr(text, ==, rows[i].text);
+        }
 }
 
 int main(int argc, char **argv) {
@@ -268,6 +270,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/worker-client/mapped", test_mapped);
         g_test_add_func("/worker-client/progress", test_progress);
         g_test_add_func("/worker-client/tree", test_tree);
+        g_test_add_func("/worker-client/label-text", test_label_text);
 
         int r = g_test_run();
         sd_bus_close_unref(bus);
