@@ -3,7 +3,8 @@
 
 #include "basic/path-util.h"
 #include "model/context.h"
-#include "store/store-internal.h"
+#include "store/store-rows.h"
+#include "store/store-statement.h"
 
 static void bind_text(sqlite3_stmt *st, int *n, const char *s) {
         (void) sqlite3_bind_text(st, ++*n, s, -1, SQLITE_STATIC);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 
-#include "store/store-internal.h"
+#include "store/store-statement.h"
+#include "store/store.h"
 
 enum { SCHEMA_VERSION = 3 };
 
@@ -53,38 +54,6 @@ static const char from_version_1[] =
 
 static const char from_version_2[] = "ALTER TABLE holder ADD COLUMN " COLUMN_FS_GROUP
                                      ";ALTER TABLE holder ADD COLUMN " COLUMN_DISK_GID ";PRAGMA user_version=3;";
-
-int store_errno(int rc) {
-        switch (rc & 0xff) {
-        case SQLITE_OK:
-        case SQLITE_DONE:
-        case SQLITE_ROW:
-                return 0;
-        case SQLITE_NOMEM:
-                return -ENOMEM;
-        case SQLITE_BUSY:
-        case SQLITE_LOCKED:
-                return -EBUSY;
-        case SQLITE_FULL:
-                return -ENOSPC;
-        case SQLITE_READONLY:
-                return -EROFS;
-        case SQLITE_CORRUPT:
-        case SQLITE_NOTADB:
-        case SQLITE_FORMAT:
-        case SQLITE_SCHEMA:
-        case SQLITE_CONSTRAINT:
-        case SQLITE_MISMATCH:
-                return -EUCLEAN;
-        case SQLITE_CANTOPEN:
-        case SQLITE_PERM:
-                return -EACCES;
-        case SQLITE_ERROR:
-                return -EUCLEAN;
-        default:
-                return -EIO;
-        }
-}
 
 static int execute(sqlite3 *db, const char *sql) {
         return store_errno(sqlite3_exec(db, sql, NULL, NULL, NULL));
@@ -222,40 +191,6 @@ int store_set_aside(const char *path, uint64_t now_usec, char **ret_name) {
 
         *ret_name = TAKE_PTR(name);
         return sync_directory_of(path);
-}
-
-int store_run(Store *s, Statement id, bool keep_row) {
-        sqlite3_stmt *st = s->statements[id];
-        int rc = sqlite3_step(st);
-
-        if (!keep_row || rc != SQLITE_ROW) {
-                sqlite3_reset(st);
-                sqlite3_clear_bindings(st);
-        }
-        return rc == SQLITE_ROW ? 1 : store_errno(rc);
-}
-
-bool store_begin(Store *s) {
-        int r;
-
-        if (s->error < 0)
-                return false;
-        if (!s->dirty) {
-                r = store_run(s, BEGIN, false);
-                if (r < 0) {
-                        s->error = r;
-                        return false;
-                }
-                s->dirty = true;
-        }
-        return true;
-}
-
-void store_change(Store *s, Statement id) {
-        int r = store_run(s, id, false);
-
-        if (r < 0)
-                s->error = r;
 }
 
 bool store_is_dirty(const Store *s) {

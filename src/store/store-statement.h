@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include <sqlite3.h>
 
-#include "store/store.h"
+/* The statements of an open store. */
 
-/* What store.c, which knows the file and its transactions, and store-rows.c, which knows what is in it, share. */
+typedef struct Store Store;
 
 typedef enum Statement {
         BEGIN,
