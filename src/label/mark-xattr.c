@@ -3,8 +3,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "label/files.h"
 #include "label/mark-xattr.h"
-#include "label/tree.h"
 
 /* EPERM: file systems in user space that have no such xattrs say so too. ERANGE, E2BIG: longer than any of ours. */
 static int found_of_error(int error, MarkFound *ret) {
@@ -78,7 +78,7 @@ static int replace(int fd, const Mark *old, const Mark *mark, FailureKind kind, 
                 f, kind,
                 "The mark on the volume (xattr " MARK_XATTR
                 " of its root directory) says that all files have the right label or group. That would no longer be true, and it can be neither changed nor removed (%s: %s).",
-                strempty(strerrorname_np(error)), tree_error_text(error));
+                strempty(strerrorname_np(error)), files_error_text(error));
 }
 
 bool mark_change_is_written(MarkFound found, MarkChange change) {

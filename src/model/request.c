@@ -277,10 +277,6 @@ static int options_validate(Request *q, const Settings *settings, Failure *f) {
 }
 
 int walk_options_validate(const WalkOptions *w, Failure *f) {
-        if (w->threads > WALK_THREADS_MAX)
-                return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option Threads is %" PRIu32 ", more than %i; 0 lets selvol choose.", w->threads,
-                                   WALK_THREADS_MAX);
         if (w->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION,
                                    "Option MaxEntriesPerSecond is %" PRIu64 ", more than %i; 0 sets no limit.",

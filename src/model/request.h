@@ -33,9 +33,7 @@ DECLARE_STRING_TABLE(verify_depth, VerifyDepth);
 
 /* How a walk over all files treats other workloads. */
 typedef struct WalkOptions {
-        uint32_t threads;         /* to WALK_THREADS_MAX; 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; to WALK_ENTRIES_PER_SEC_MAX; 0: no limit */
-        bool idle;                /* idle class of I/O scheduling */
         bool force;               /* walk also where the record says that there is nothing to do */
 } WalkOptions;
 

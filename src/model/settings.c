@@ -42,6 +42,12 @@ static const char *const source_kind_table[SOURCE_KINDS] = {
 };
 DEFINE_STRING_TABLE(source_kind, SourceKind);
 
+static const char *const io_class_table[IO_CLASSES] = {
+        [IO_CLASS_BEST_EFFORT] = "best-effort",
+        [IO_CLASS_IDLE] = "idle",
+};
+DEFINE_STRING_TABLE(io_class, IOClass);
+
 int relabel_policy_parse(const char *s) {
         if (streq(s, "Recursive"))
                 return RELABEL_ALWAYS;
@@ -71,6 +77,7 @@ DEFINE_READER(managed, int, managed_from_string);
 DEFINE_READER(fs_group_policy, int, fs_group_policy_from_string);
 DEFINE_READER(fs_group_change_policy, FSGroupChangePolicy, fs_group_change_policy_from_string);
 DEFINE_READER(relabel_policy, RelabelPolicy, relabel_policy_parse);
+DEFINE_READER(io_class, IOClass, io_class_from_string);
 DEFINE_READER(source_kind, SourceKind, source_kind_from_string);
 
 static int read_seconds(const char *value, void *target) {
@@ -274,6 +281,7 @@ static int read_worker(const Config *config, const char *section, Settings *s, F
                 { "TargetRoots", read_roots, &s->target_roots },
                 { "SourceRoots", read_roots, &s->source_roots },
                 { "LabelTypes", read_type_names, &s->label_types },
+                { "IOSchedulingClass", read_io_class, &s->io_class },
                 { "MountOptions", read_words, &s->common_options },
         };
 

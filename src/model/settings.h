@@ -43,6 +43,10 @@ DECLARE_STRING_TABLE(fs_group_change_policy, FSGroupChangePolicy);
 typedef enum SourceKind { SOURCE_BLOCK, SOURCE_NONE, SOURCE_NETWORK, SOURCE_KINDS } SourceKind;
 DECLARE_STRING_TABLE(source_kind, SourceKind);
 
+/* With what priority a walk reads and writes the disk (ioprio_set(2)). */
+typedef enum IOClass { IO_CLASS_BEST_EFFORT, IO_CLASS_IDLE, IO_CLASSES } IOClass;
+DECLARE_STRING_TABLE(io_class, IOClass);
+
 typedef struct FileSystem {
         char *name; /* as in mount -t */
         SourceKind source;
@@ -74,6 +78,7 @@ typedef struct Settings {
         char **target_roots; /* TargetRoots= */
         char **source_roots; /* SourceRoots= */
         char **label_types;  /* LabelTypes= */
+        IOClass io_class;    /* IOSchedulingClass= */
         /* [FileSystem NAME], [VolumeType NAME], [Driver NAME] */
         char **common_options;
         FileSystem *file_systems;

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/stage.h"
+#include "mount/source.h"
+
+/* How a volume is to be mounted. */
+typedef struct StageSpec {
+        const Source *source;
+        char *const *options; /* checked with mount_options_check() */
+        const char *context;  /* checked with the loaded policy, canonical; "" to mount without */
+        bool read_only;
+        const char *directory; /* the staging directory: only root may reach it */
+} StageSpec;
 
 /* Why mount(2) failed. */
 typedef struct AttachError {

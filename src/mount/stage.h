@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/source.h"
+#include "mount/attach.h"
 #include "mount/target.h"
-
-/* How a volume is to be mounted. */
-typedef struct StageSpec {
-        const Source *source;
-        char *const *options; /* checked with mount_options_check() */
-        const char *context;  /* checked with the loaded policy, canonical; "" to mount without */
-        bool read_only;
-        const char *directory; /* the staging directory: only root may reach it */
-} StageSpec;
 
 /* Mounts with libmount, nosuid and nodev, in a mount namespace of its own, which is gone when this returns, so that
  * no one else sees the mount. *ret_tree is the mount, detached; closing it undoes everything. *ret is what the kernel

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <linux/ioprio.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "basic/log.h"
-#include "label/tree.h"
+#include "label/files.h"
 #include "worker/ask.h"
 #include "worker/walk.h"
 
-/* Of an issue's path, escaped. */
-enum { PATH_MAX_BYTES = 4096 };
+enum {
+        PATH_MAX_BYTES = 4096, /* of an issue's path, escaped */
+        /* A swap of groups mends nothing, so that the mark alone is not enough; but the time it takes to compare must
+         * not grow with the volume. */
+        ENTRIES_COMPARED = 1024,
+};
 
 _Static_assert((int) TREE_ISSUES_MAX <= (int) WALK_ISSUES_MAX, "the engine names more than the wire carries");
 
@@ -22,11 +29,11 @@ static WalkCounts convert_counts(const TreeCounts *c) {
         return (WalkCounts){
                 .done = c->done,
                 .changed = c->changed,
-                .mismatched = c->mismatched,
-                .misowned = c->misowned,
+                .mismatched = c->differ[DIFFERS_LABEL],
+                .misowned = c->differ[DIFFERS_OWNER],
                 .failed = c->failed,
                 .skipped = c->skipped,
-                .modified = c->unsettled,
+                .modified = c->modified,
         };
 }
 
@@ -41,30 +48,6 @@ static int report(const TreeCounts *counts, void *userdata) {
         return tell_progress(reporter->child, &told, reporter->total);
 }
 
-static char *describe_label(const char *label) {
-        _cleanup_free_ char *escaped = NULL;
-
-        if (isempty(label))
-                return strdup("has no label");
-        escaped = string_escape(label, CONTEXT_MAX);
-        return escaped ? strdup_printf("has the label '%s'", escaped) : NULL;
-}
-
-static char *describe_issue(const TreeIssue *issue) {
-        _cleanup_free_ char *label = NULL;
-        unsigned gid = issue->gid, mode = issue->mode & 07777;
-
-        if (issue->error != 0)
-                return strdup(tree_error_text(issue->error));
-        if (issue->label || !issue->misowned)
-                label = describe_label(issue->label);
-        if (!issue->misowned)
-                return TAKE_PTR(label);
-        if (!issue->label)
-                return strdup_printf("has group %u and mode %04o", gid, mode);
-        return label ? strdup_printf("%s and has group %u and mode %04o", label, gid, mode) : NULL;
-}
-
 static int convert_result(const TreeResult *tree, WalkResult *ret) {
         _cleanup_(walk_result_done) WalkResult w = { .counts = convert_counts(&tree->counts) };
 
@@ -75,7 +58,8 @@ static int convert_result(const TreeResult *tree, WalkResult *ret) {
                 WalkIssue *issue = &w.issues[w.n_issues++];
 
                 issue->path = string_escape(tree->issues[i].path, PATH_MAX_BYTES);
-                issue->text = describe_issue(&tree->issues[i]);
+                issue->text = strdup(tree->issues[i].error != 0 ? files_error_text(tree->issues[i].error)
+                                                                : strempty(tree->issues[i].text));
                 if (!issue->path || !issue->text)
                         return -ENOMEM;
         }
@@ -94,25 +78,30 @@ static void raise_file_limit(void) {
         }
 }
 
-static int walk(TreeMode mode, const WalkSpec *spec, Reporter *reporter, WalkResult *ret, Failure *f) {
-        const TreeSpec tree = {
-                .mode = mode,
-                .fd = spec->root,
-                .context = spec->context,
-                .ownership = spec->ownership,
-                .blind = spec->blind,
-                .contended = spec->contended,
-                .part = spec->part,
-                .entries_per_sec = spec->entries_per_sec < WALK_ENTRIES_PER_SEC_MAX ? spec->entries_per_sec
-                                                                                    : WALK_ENTRIES_PER_SEC_MAX,
-                .progress = report,
-                .userdata = reporter,
-        };
+/* Threads that are started inherit it. */
+static void set_io_class(int io_class) {
+        (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
+}
+
+/* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
+static int run(FilesSpec *files, const WalkSpec *spec, Reporter *reporter, WalkResult *ret, Failure *f) {
+        const bool idle = reporter->child->settings->io_class == IO_CLASS_IDLE;
         _cleanup_(tree_result_done) TreeResult result = { 0 };
         int r;
 
+        files->tree.fd = spec->root;
+        files->tree.part = spec->part;
+        files->tree.entries_per_sec =
+                spec->entries_per_sec < WALK_ENTRIES_PER_SEC_MAX ? spec->entries_per_sec : WALK_ENTRIES_PER_SEC_MAX;
+        files->tree.progress = report;
+        files->tree.userdata = reporter;
+
         raise_file_limit();
-        r = tree_walk(&tree, &result, f);
+        if (idle)
+                set_io_class(IOPRIO_CLASS_IDLE);
+        r = reporter->counting ? tree_walk(&files->tree, &result) : files_walk(files, &result, f);
+        if (idle)
+                set_io_class(IOPRIO_CLASS_NONE);
         return r != 0 ? r : convert_result(&result, ret);
 }
 
@@ -124,11 +113,11 @@ int walk_tell_start(Child *c, uint64_t total) {
 }
 
 int walk_count(Child *c, const WalkSpec *spec, uint64_t *ret, Failure *f) {
-        const WalkSpec count = { .root = spec->root, .part = spec->part, .entries_per_sec = spec->entries_per_sec };
         _cleanup_(walk_result_done) WalkResult result = { 0 };
+        FilesSpec files = { 0 };
         int r;
 
-        r = walk(TREE_COUNT, &count, &(Reporter){ .child = c, .counting = true }, &result, f);
+        r = run(&files, spec, &(Reporter){ .child = c, .counting = true }, &result, f);
         if (r != 0)
                 return r;
         *ret = result.counts.done;
@@ -136,18 +125,34 @@ int walk_count(Child *c, const WalkSpec *spec, uint64_t *ret, Failure *f) {
 }
 
 int walk_change(Child *c, const WalkSpec *spec, WalkResult *ret, Failure *f) {
-        return walk(TREE_CHANGE, spec, &(Reporter){ .child = c, .total = spec->total }, ret, f);
+        FilesSpec files = {
+                .mode = FILES_CHANGE,
+                .context = spec->context,
+                .ownership = spec->ownership,
+                .blind = spec->blind,
+                .contended = spec->contended,
+        };
+
+        return run(&files, spec, &(Reporter){ .child = c, .total = spec->total }, ret, f);
 }
 
 int walk_verify(Child *c, const WalkSpec *spec, WalkResult *ret, Failure *f) {
-        return walk(TREE_VERIFY, spec, &(Reporter){ .child = c, .total = spec->total }, ret, f);
+        FilesSpec files = { .mode = FILES_VERIFY, .context = spec->context, .ownership = spec->ownership };
+
+        return run(&files, spec, &(Reporter){ .child = c, .total = spec->total }, ret, f);
 }
 
 int walk_compare(Child *c, const WalkSpec *spec, char **ret, Failure *f) {
+        FilesSpec files = {
+                .mode = FILES_VERIFY,
+                .context = spec->context,
+                .ownership = spec->ownership,
+                .tree.max_entries = ENTRIES_COMPARED,
+        };
         _cleanup_(walk_result_done) WalkResult result = { 0 };
         int r;
 
-        r = walk(TREE_VERIFY, spec, &(Reporter){ .child = c, .quiet = true }, &result, f);
+        r = run(&files, spec, &(Reporter){ .child = c, .quiet = true }, &result, f);
         if (r != 0)
                 return r;
         *ret = NULL;

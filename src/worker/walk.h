@@ -30,6 +30,6 @@ int walk_change(Child *c, const WalkSpec *spec, WalkResult *ret, Failure *f) _wa
 /* Compares all entries. */
 int walk_verify(Child *c, const WalkSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;
 
-/* Compares entries before a mount swaps their group: what others have given to other groups since would stay
- * unreachable. *ret is what differs, in words, for the caller to free; NULL if nothing does. */
+/* Compares the first entries before a mount swaps their group: what others have given to other groups since would stay
+ * unreachable. The time this takes does not grow with the volume. *ret is what differs, in words, for the caller to free; NULL if nothing does. */
 int walk_compare(Child *c, const WalkSpec *spec, char **ret, Failure *f) _warn_unused_;

@@ -127,18 +127,15 @@ static void test_live(gconstpointer data) {
 
         /* Nothing to change; the generation counts on from the volume's own. */
         a.generation = 0;
-        a.threads = 1;
-        a.idle = true;
         g_auto(Answer) second = call_change(bus, &a);
         assert_answer(second, "ok");
         g_assert_cmpint(second.walk.counts.done, ==, n);
         g_assert_cmpint(second.walk.counts.changed, ==, 0);
         assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 9);
 
-        /* From the other end: the spelling of the context, all written without a look, many threads. */
+        /* From the other end: the spelling of the context, all written without a look. */
         a.context = "system_u:object_r:container_file_t:s0:c4,c3";
         a.blind = true;
-        a.threads = 1000;
         g_auto(Answer) third = call_change(bus, &a);
         assert_answer(third, "ok");
         g_assert_cmpint(third.walk.counts.changed, ==, n);
@@ -206,14 +203,13 @@ static void test_effect(void) {
         g_assert_cmpint(count_labelled(v->target, LABEL_2), ==, 0);
 }
 
-/* However little there is to do, something is told before the record is synced. And limits beyond the limits. */
+/* However little there is to do, something is told before the record is synced. And a rate beyond the limit. */
 static void test_limits(void) {
         g_autoptr(TestVolume) v = volume_mount("limits", "ext4", 0);
         g_autoptr(sd_bus) bus = worker_dial(worker);
         ChangeArguments a = live(v, LABEL_1);
         Progress progress = { .done = 0 };
 
-        a.threads = UINT32_MAX;
         a.entries_per_sec = UINT64_MAX;
         watch_progress(bus, &progress);
         g_auto(Answer) done = call_change(bus, &a);
@@ -227,7 +223,7 @@ static void test_limits(void) {
 
 /* An entry that can't be changed is counted and named, the root keeps its label, and the record says partial. */
 static void test_immutable(void) {
-        g_autoptr(TestVolume) v = volume_mount("immutable", "ext4", 0);
+        g_autoptr(TestVolume) v = volume_mount("immutable", "xfs", 0);
         g_autofree char *file = path_printf("%s/dir-1/odd\n\xff", v->target);
         g_autoptr(sd_bus) bus = worker_dial(worker);
         const ChangeArguments a = live(v, LABEL_1);

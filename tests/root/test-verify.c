@@ -36,7 +36,7 @@ static void test_depths(gconstpointer data) {
         none = path_printf("%s/dir-4/new\nfile", v->target);
         sub = path_printf("%s/dir-3", v->target);
 
-        static const char *const depths[] = { "root", "sample", "full" };
+        static const char *const depths[] = { "root", "full" };
         for (size_t i = 0; i < G_N_ELEMENTS(depths); i++) {
                 g_auto(Answer) right = call_verify_depth(bus, v->target, LABEL_1, depths[i]);
                 assert_answer(right, "ok");
@@ -44,22 +44,13 @@ static void test_depths(gconstpointer data) {
                 g_assert_cmpstr(right.walk.actual, ==, LABEL_1);
                 g_assert_cmpint(right.walk.counts.mismatched, ==, 0);
                 g_assert_cmpint(right.walk.n_issues, ==, 0);
-                g_assert_cmpint(right.walk.counts.done, >=, 1);
-                if (i == 2)
-                        g_assert_cmpint(right.walk.counts.done, ==, n);
-                if (i == 1) {
-                        g_assert_cmpfloat(right.walk.miss_probability, >, 0);
-                        g_assert_cmpfloat(right.walk.miss_probability, <=, 0.05);
-                } else
-                        g_assert_cmpfloat(right.walk.miss_probability, ==, 0);
+                g_assert_cmpint(right.walk.counts.done, ==, i == 0 ? 1 : n);
 
                 g_auto(Answer) wrong = call_verify_depth(bus, v->target, LABEL_2, depths[i]);
                 assert_answer(wrong, "ok");
                 g_assert_false(wrong.walk.matches);
-                g_assert_cmpint(wrong.walk.counts.mismatched, >=, 1);
+                g_assert_cmpint(wrong.walk.counts.mismatched, ==, i == 0 ? 1 : n);
                 g_assert_cmpint(wrong.walk.n_issues, >=, 1);
-                if (i == 2)
-                        g_assert_cmpint(wrong.walk.counts.mismatched, ==, n);
         }
 
         set_label(odd, LABEL_2);
@@ -91,7 +82,7 @@ static void test_depths(gconstpointer data) {
         assert_answer(file, "ok");
         g_assert_true(file.walk.matches);
         g_assert_cmpint(file.walk.counts.done, ==, 1);
-        g_auto(Answer) wrong_file = call_verify_depth(bus, odd, LABEL_1, "sample");
+        g_auto(Answer) wrong_file = call_verify_depth(bus, odd, LABEL_1, "full");
         assert_answer(wrong_file, "ok");
         g_assert_false(wrong_file.walk.matches);
         g_assert_cmpstr(wrong_file.walk.issues[0].path, ==, ".");
@@ -115,14 +106,10 @@ static void test_confined(void) {
         g_assert_true(g_file_set_contents(inside, "", -1, NULL));
         g_assert_cmpint(lstat(v->target, &before), ==, 0);
 
-        static const char *const depths[] = { "sample", "full" };
-        for (size_t i = 0; i < G_N_ELEMENTS(depths); i++) {
-                g_auto(Answer) a = call_verify_depth(bus, v->target, LABEL_1, depths[i]);
-                assert_answer(a, "ok");
-                g_assert_true(a.walk.matches);
-                if (i == 1)
-                        g_assert_cmpint(a.walk.counts.done, ==, n);
-        }
+        g_auto(Answer) a = call_verify_depth(bus, v->target, LABEL_1, "full");
+        assert_answer(a, "ok");
+        g_assert_true(a.walk.matches);
+        g_assert_cmpint(a.walk.counts.done, ==, n);
         after = get_record(v->target);
         g_assert_cmpstr(after, ==, record);
         g_assert_cmpint(lstat(v->target, &now), ==, 0);
@@ -131,24 +118,23 @@ static void test_confined(void) {
         g_assert_cmpint(umount2(point, 0), ==, 0);
 }
 
-/* As many draws as are allowed. */
-static void send_sample(sd_bus *bus, const char *path, bool idle, sd_bus_message **ret) {
+static void send_verify(sd_bus *bus, const char *path, uint64_t entries_per_sec, sd_bus_message **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
 
         g_assert_cmpint(
                 sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_VERIFY), >=,
                 0);
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, LABEL_1, "sample", .99999, 1.2e-5, 0,
-                                              UINT64_C(0), idle),
-                        >=, 0);
+        g_assert_cmpint(
+                sd_bus_message_append(call, WORKER_VERIFY_IN, path, LABEL_1, "full", entries_per_sec, GID_NONE), >=,
+                0);
         send_call(bus, g_steal_pointer(&call), ret);
 }
 
-/* It says how far it is, and ends when nobody wants to know. */
-static void test_sample(void) {
-        g_autofree char *log = path_printf(TEST_DIR "/sample.strace");
+/* It reports progress, and ends when the caller hangs up. */
+static void test_progress(void) {
+        g_autofree char *log = path_printf(TEST_DIR "/verify.strace");
         const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", log, "-e", "trace=ioprio_set", NULL };
-        g_autoptr(TestVolume) v = volume_mount("sample", "tmpfs", 0);
+        g_autoptr(TestVolume) v = volume_mount("progress", "tmpfs", 0);
         g_autofree char *text = NULL;
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Progress progress = { .done = 0 };
@@ -161,11 +147,11 @@ static void test_sample(void) {
 
         /* LeakSanitizer gives up under ptrace. */
         g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
-        g_autoptr(Worker) traced = worker_start(NULL, wrapper);
+        g_autoptr(Worker) traced = worker_start("[Worker]\nIOSchedulingClass=idle\n", wrapper);
         g_unsetenv("ASAN_OPTIONS");
         g_autoptr(sd_bus) bus = worker_dial(traced);
         watch_progress(bus, &progress);
-        send_sample(bus, v->target, true, &reply);
+        send_verify(bus, v->target, 4, &reply);
         wait_for_progress(bus, &progress, 2, &reply);
         g_assert_null(reply);
         g_assert_cmpint(progress.done, >, 0);
@@ -181,7 +167,7 @@ static void test_refused(void) {
                               frozen = volume_mount("verify-frozen", "ext4", MS_RDONLY);
         g_autoptr(sd_bus) bus = worker_dial(worker);
 
-        g_auto(Answer) depth = call_verify_depth(bus, frozen->target, LABEL_1, "deeper");
+        g_auto(Answer) depth = call_verify_depth(bus, frozen->target, LABEL_1, "sample");
         assert_answer(depth, "InvalidOption");
         g_auto(Answer) outside = call_verify_depth(bus, "/etc", LABEL_1, "full");
         assert_answer(outside, "PathNotAllowed");
@@ -211,7 +197,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(path, file_systems[i], test_depths);
         }
         g_test_add_func("/verify/confined", test_confined);
-        g_test_add_func("/verify/sample", test_sample);
+        g_test_add_func("/verify/progress", test_progress);
         g_test_add_func("/verify/refused", test_refused);
         r = g_test_run();
         worker_stop(worker);

@@ -338,16 +338,8 @@ static void test_failure_replaced(void) {
 }
 
 static void test_walk_options(Fixture *x, gconstpointer data) {
-        x->request.walk = (WalkOptions){
-                .threads = WALK_THREADS_MAX, .entries_per_sec = WALK_ENTRIES_PER_SEC_MAX, .idle = true, .force = true
-        };
+        x->request.walk = (WalkOptions){ .entries_per_sec = WALK_ENTRIES_PER_SEC_MAX, .force = true };
         assert_success(validate(x), &x->failure);
-
-        x->request.walk.threads = WALK_THREADS_MAX + 1;
-        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "Threads", "65", "64");
-        x->request.walk.threads = UINT32_MAX;
-        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "Threads", "4294967295");
-        x->request.walk.threads = 0;
 
         x->request.walk.entries_per_sec = (uint64_t) WALK_ENTRIES_PER_SEC_MAX + 1;
         assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "MaxEntriesPerSecond", "1000000001");

@@ -71,13 +71,13 @@ a_change ext4 /dev/scratch0
 a_change xfs /dev/scratch1
 a_change btrfs /dev/scratch2
 
-# Files that pods have made with a usual umask get the mode that lets groups write, and keep the group that they have.
+# Files that pods have made with a usual umask get the mode that lets groups write, and the group.
 mount_group 1000 mapped-xfs /dev/scratch1 "$T"
 as_pod 1000 "$T" 'umask 022; for n in 0 1 2 3 4 5 6 7 8 9; do echo word >mine$n; done'
 unmount_volume mapped-xfs "$T"
 mount_group 2000 mapped-xfs /dev/scratch1 "$T"
-gives 'umask 022' mapped modes-differ
-is 'umask 022: on disk as before' "$(field FSGroup) $(field DiskGroup)" '2000 1000'
+gives 'umask 022' walked files-differ
+is 'umask 022: on disk, too' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
 like 'umask 022: one is named' "$(field OwnershipDetail)" 'group 1000 and mode 0644'
 yes 'umask 022: another group writes' as_pod 2000 "$T" 'echo more >>mine0 && echo more >>mine9'
 all_owned 'umask 022: all show the new group' "$T" 2000

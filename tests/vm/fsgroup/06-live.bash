@@ -118,9 +118,9 @@ gives 'what was found is remembered' walked unknown
 is 'what was found is remembered: labels are still known' "$(field Relabel)" skipped
 all_owned 'and mended' "$T" 3000
 chgrp -R 7 "$T"/d*
-verify 'Depth s sample' 'Confidence d 0.9999'
-yes 'verify, sample: some are not' test "$(field EntriesMisowned)" -gt 0
-is 'verify, sample: complete it is no more' "$(property live OwnershipState)" '"unknown"'
+verify 'Depth s full'
+yes 'verify, full: some are not, again' test "$(field EntriesMisowned)" -gt 0
+is 'verify, full: complete it is no more, again' "$(property live OwnershipState)" '"unknown"'
 unmount_volume live "$T"
 mount_service s0:c1 live $source "$T" 'FSGroup u 3000'
 gives 'what was found is remembered, again' walked unknown

@@ -12,6 +12,7 @@ total=$(entries /mnt)
 umount /mnt
 mount_service s0:c1 jobs /dev/scratch0 "$T"
 unmount_volume jobs "$T"
+configure '[Worker]\nIOSchedulingClass=idle'
 busctl monitor --json=short --match "type='signal',sender='org.selvol1'" </dev/null >"$scratch/signals" 2>/dev/null &
 monitor=$!
 sleep 0.5
@@ -22,14 +23,14 @@ milliseconds() { echo $((${EPOCHREALTIME/./} / 1000)); }
 is_expected_to_end() { (($(job_property EntriesPerSecond) > 0 && $(job_property ExpectedEndUSec) > ${EPOCHREALTIME/./})); }
 
 begin=$(milliseconds)
-relabel jobs "$file_type:s0:c3,c2" "$slow" 'Threads u 3' 'IOSchedulingClass s idle'
+relabel jobs "$file_type:s0:c3,c2" "$slow"
 like 'Relabel: a job' "$error$job" /org/selvol1/job/
 soon 'it has begun' 20 job_has EntriesChanged 1
 is 'its properties' "$(job_property Operation) $(job_property Volume) $(job_property Context) $(job_property State)" \
     "\"relabel\" \"jobs\" \"$file_type:s0:c2,c3\" \"running\""
 is 'it has no result' "$(job_property Result)$(job_property Error)" '""""'
 first=$job
-relabel jobs "$file_type:s0:c2,c3" "$slow" 'Threads u 3' 'IOSchedulingClass s idle'
+relabel jobs "$file_type:s0:c2,c3" "$slow"
 is 'the same again: the same job' "$error$job" "$first"
 call GetJob t "${job##*/}"
 is 'GetJob' "$reply" "o \"$job\""
@@ -42,7 +43,7 @@ job=$first
 soon 'how many it will be' 20 job_has EntriesTotal $((total - 20))
 soon 'how fast, and when it will be done' 20 is_expected_to_end
 tasks=("/proc/$(walker)/task/"*)
-is 'as many threads as asked for, and the one that waits' ${#tasks[@]} 4
+yes 'several threads, and the one that waits' test ${#tasks[@]} -gt 2
 is 'with idle I/O' "$(for task in "${tasks[@]##*/}"; do ionice -p $task; done | grep -c idle)" ${#tasks[@]}
 is 'what is known: partial' "$(property jobs LabelState)" '"partial"'
 soon 'JobNew' 3 grep -q "\"member\":\"JobNew\".*\"$job\"" "$scratch/signals"
@@ -147,8 +148,6 @@ verify() { volume_call VerifyLabel 'ssa{sv}' jobs "$file_type:s0:c8" -- "$@"; }
 verify 'Depth s full'
 like 'verify, full: all have the label' "$error$reply" "bsa{sv} true \"$file_type:s0:c8\""
 is 'verify, full: all were looked at' "$(field EntriesDone) $(field EntriesMismatched)" "$total 0"
-verify 'Depth s sample'
-like 'verify, sample: all have the label' "$error$reply" "bsa{sv} true \"$file_type:s0:c8\"" MissProbability
 chcon -R "$file_type:s0:c9" "$T/d3"
 after=$(times "$T")
 verify 'Depth s full'
@@ -158,8 +157,8 @@ is 'verify, full: so many' "$(field EntriesDone) $(field EntriesMismatched)" "$t
 is 'verify, full: nothing is touched' "$(touched "$after" "$T" | grep -vx "$(inodes "$T")")" ''
 is 'verify, full: complete it is no more' "$(property jobs LabelState)" '"unknown"'
 chcon -R "$file_type:s0:c9" "$T"/d*
-verify 'Depth s sample' 'Confidence d 0.9999'
-like 'verify, sample: most have another label' "$reply" 'bsa{sv} false'
+verify 'Depth s full'
+like 'verify, full: most have another label' "$reply" 'bsa{sv} false'
 verify 'Depth s root'
 like 'verify, root: it has the label' "$reply" 'bsa{sv} true'
 unmount_volume jobs "$T"
@@ -168,3 +167,4 @@ is 'what was found is remembered' "$error$(field Relabel)" walked
 all_labelled 'and mended' "$T" "$file_type:s0:c8"
 unmount_volume jobs "$T"
 clean jobs
+configure
