@@ -478,7 +478,7 @@ static int change_volume(Operation *o, const ChangeCall *call, Failure *f) {
                 if (r != 0)
                         return r;
         }
-        if (behaves(o->mount.source, "walk-unsupported"))
+        if (behaves(o->mount.source, "walk-unsupported") || (!isempty(o->answer.files.context) && !o->mount.seclabel))
                 return failure_set(f, FAILURE_NOT_SUPPORTED, "The file system keeps no labels.");
         return change_files(o, f);
 }

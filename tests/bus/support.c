@@ -311,6 +311,12 @@ char *mount_table(Fixture *f) {
         return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
 }
 
+gboolean is_mounted(Fixture *f, const char *target) {
+        g_autofree char *table = mount_table(f), *needle = g_strdup_printf(" %s ", target);
+
+        return strstr(table, needle) != NULL;
+}
+
 void write_file(Fixture *f, const char *name, const char *text) {
         g_autofree char *path = g_build_filename(f->directory, name, NULL);
         g_autofree char *parent = g_path_get_dirname(path);

@@ -131,7 +131,8 @@ static void test_story(Fixture *f, gconstpointer data) {
         assert_holder(f, T1, 3000, 1000);
         assert_state(f, "complete", "1000");
         said = read_file(f, "walks");
-        g_assert_cmpstr(said, ==, "target= context= group=1000 disk=1000 readers=0 blind=0 rate=0 change=keep\n");
+        g_assert_cmpstr(said, ==,
+                        "target= context= group=1000 disk=1000 readers=0 blind=0 rate=0 change=reset-labels\n");
         assert_no_metric(f, "selvol_storage_operation_duration_seconds_count{volume_plugin=\"kubernetes.io/csi\","
                             "operation_name=\"volume_apply_access_control\"");
 }

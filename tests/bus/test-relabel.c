@@ -291,7 +291,6 @@ static void test_intent(Fixture *f, gconstpointer data) {
 /* What can't be recorded is not kept. */
 static void test_not_durable(Fixture *f, gconstpointer data) {
         GAsyncResult *pending;
-        g_autofree char *table = NULL;
         GError *error = NULL;
 
         pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
@@ -300,8 +299,7 @@ static void test_not_durable(Fixture *f, gconstpointer data) {
         g_assert_null(call_end(f, pending, &error));
         daemon_limit(f, FALSE);
         assert_error(g_steal_pointer(&error), "StoreFailed", "could not be written");
-        table = mount_table(f);
-        g_assert_cmpstr(table, ==, "");
+        WAIT_FOR(f, !is_mounted(f, T1));
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
         run_for(1100);
         assert_relabel(f, "/dev/walk-slow", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
@@ -539,7 +537,7 @@ static void test_links(Fixture *f, gconstpointer data) {
         submounts = g_variant_lookup_value(mounted, "Submounts", G_VARIANT_TYPE("as"));
         g_assert_cmpuint(g_variant_n_children(submounts), ==, 1);
         assert_history(f, "7 hard links may lead out of the volume and were left alone");
-        assert_history(f, "What is mounted inside was not entered: lost+found.");
+        assert_history(f, "Submounts were not entered: lost+found.");
         write_file(f, "root-links", CONTEXT_A);
         verified = end_verify(f, start_verify(f, "{'Depth': <'full'>}"), TRUE);
         g_assert_cmpstr(get_string(verified, "Text"), ==, "All 300 entries have the label.");
@@ -565,7 +563,7 @@ static void test_restless(Fixture *f, gconstpointer data) {
 
         g_assert_cmpuint(get_number(mounted, "DirectoriesModified"), ==, 3);
         g_assert_cmpstr(get_string(mounted, "LabelState"), ==, "partial");
-        assert_history(f, "3 directories changed to the last");
+        assert_history(f, "3 directories were modified until the end");
         unmount(f, T1);
         assert_relabel(f, "/dev/restless", T1, SERVICE_A, CONTEXT_A, "walked", "partial");
 }
@@ -582,9 +580,9 @@ static void test_unmount_meanwhile(Fixture *f, gconstpointer data) {
         run_for(200);
         unmount(f, T1);
         g_assert_null(call_end(f, first, &error));
-        assert_error(g_steal_pointer(&error), "Canceled", "canceled");
+        assert_error(g_steal_pointer(&error), "Canceled", "Canceled by an unmount");
         g_assert_null(call_end(f, second, &error));
-        assert_error(g_steal_pointer(&error), "Canceled", "canceled");
+        assert_error(g_steal_pointer(&error), "Canceled", "Canceled by an unmount");
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
 }
 
@@ -725,7 +723,7 @@ static void test_verify_bad(Fixture *f, gconstpointer data) {
         }
         /* It says that all match, and counts mismatches. */
         g_assert_null(call_end(f, start_verify(f, "{'Depth': <'full'>}"), &error));
-        assert_error(g_steal_pointer(&error), "WorkerFailed", "makes no sense");
+        assert_error(g_steal_pointer(&error), "WorkerFailed", "same version");
 }
 
 int main(int argc, char *argv[]) {
