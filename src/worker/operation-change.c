@@ -111,8 +111,10 @@ static int open_staged(const Child *c, const Place *p, const PlanAnswer *a, Subj
         return observe_root(s->root, &result->outcome, &result->mark);
 }
 
-static int check_outcome(const ChangeCall *call, const PlanAnswer *a, const MountOutcome *o, Failure *f) {
-        if (!isempty(a->files.context) && !o->fact.seclabel)
+/* Where SELinux is off no mount shows seclabel. */
+static int check_outcome(const ChangeCall *call, const Node *node, const PlanAnswer *a, const MountOutcome *o,
+                         Failure *f) {
+        if (!isempty(a->files.context) && node->selinux && !o->fact.seclabel)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "%s: the file system keeps no labels of its own, so there is nothing to relabel.",
                                    call->volume);
@@ -185,7 +187,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
                                          : open_live(c, &place, &answer, &share, &subject, result, f);
         if (r != 0)
                 return r;
-        r = check_outcome(call, &answer, &result->outcome, f);
+        r = check_outcome(call, &place.question.node, &answer, &result->outcome, f);
         if (r != 0)
                 return r;
         r = files_change(c, call->volume, &answer, &subject, result, f);
