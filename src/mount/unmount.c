@@ -45,7 +45,7 @@ static int is_of_device(uint64_t mount_id, const char *device) {
 
 /* Returns 1 if the mount is there, 0 or -ENOENT if not, or another negative errno. */
 static int mount_is_there(int parent, const char *name, uint64_t mount_id, const char *device) {
-        uint64_t found;
+        uint64_t found = 0;
         int r;
 
         r = find_mount(parent, name, &found);

@@ -131,7 +131,7 @@ static bool breaks_labels(const VerifyCall *call, const Expected *e, const WalkC
         bool only_root = call->depth == VERIFY_ROOT && streq(call->path, call->mount_target);
 
         return n->mismatched > 0 && !only_root && isempty(o->fact.context) && mark->label_state == FILES_COMPLETE &&
-               streq(mark->context, e->context);
+               streq_ptr(mark->context, e->context);
 }
 
 /* A mount that swaps groups shows the one on disk as another, as the root does. */
