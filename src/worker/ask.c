@@ -56,6 +56,9 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
         if (r != 0)
                 return r;
         r = plan_answer_read(reply, &answer);
+        if (r == -EBADMSG)
+                return failure_set(f, FAILURE_WORKER_FAILED, "selvold's answer to the question %s is malformed.",
+                                   DECISION_PLAN);
         if (r < 0)
                 return r;
         log_answer(&answer);
