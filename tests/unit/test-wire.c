@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "wire/messages.h"
+#include "wire/names.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
