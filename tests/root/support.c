@@ -407,6 +407,9 @@ static void hear_signal(Operation *o, sd_bus_message *m) {
                 mark_done(&h->marked);
                 g_assert_cmpint(mark_read(m, &h->marked), ==, 0);
                 h->n_marked++;
+        } else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_DECIDED)) {
+                g_assert_cmpint(files_decision_read(m, &h->decided), ==, 0);
+                h->n_decided++;
         } else {
                 g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PUBLISHING));
                 mount_identity_done(&h->publishing);
@@ -532,6 +535,9 @@ static void check_result(const Operation *o, const OperationResult *result) {
                         g_assert_cmpstr(told->device, ==, result->outcome.fact.device);
                 }
         }
+        g_assert_cmpuint(h->n_decided, ==, result->walked);
+        if (result->walked)
+                g_assert_cmpmem(&h->decided, sizeof(h->decided), &result->files, sizeof(result->files));
         if (result->repeated)
                 g_assert_cmpuint(h->n_plans + h->n_publishing + h->n_ready, ==, 0);
         else
