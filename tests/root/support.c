@@ -536,8 +536,12 @@ static void check_result(const Operation *o, const OperationResult *result) {
                 }
         }
         g_assert_cmpuint(h->n_decided, ==, result->walked);
-        if (result->walked)
-                g_assert_cmpmem(&h->decided, sizeof(h->decided), &result->files, sizeof(result->files));
+        if (result->walked) {
+                g_assert_cmpint(h->decided.relabel, ==, result->files.relabel);
+                g_assert_cmpint(h->decided.ownership, ==, result->files.ownership);
+                g_assert_cmpuint(h->decided.gid, ==, result->files.gid);
+                g_assert_cmpuint(h->decided.disk_gid, ==, result->files.disk_gid);
+        }
         if (result->repeated)
                 g_assert_cmpuint(h->n_plans + h->n_publishing + h->n_ready, ==, 0);
         else

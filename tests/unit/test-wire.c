@@ -194,17 +194,21 @@ static const PlanAnswer plan_answer = {
 
 static const ReadyNote ready_note = { .identity = { .id = 78, .device = S("8:7") }, .gid = 3005, .disk_gid = 3006 };
 
+static const FilesDecision files_decision = {
+        .relabel = RELABEL_WALK,
+        .relabel_reason = RELABEL_REASON_TAINTED,
+        .blind = true,
+        .ownership = OWNERSHIP_MAP,
+        .ownership_reason = OWNERSHIP_OTHER_GROUP,
+        .gid = 3007,
+        .disk_gid = 3008,
+};
+
 static const OperationResult operation_result = {
         .repeated = true,
         .outcome = outcome,
         .mark = mark,
-        .files = { .relabel = RELABEL_WALK,
-                   .relabel_reason = RELABEL_REASON_TAINTED,
-                   .blind = true,
-                   .ownership = OWNERSHIP_MAP,
-                   .ownership_reason = OWNERSHIP_OTHER_GROUP,
-                   .gid = 3007,
-                   .disk_gid = 3008 },
+        .files = files_decision,
         .detail = S("EINVAL"),
         .walked = true,
         .walk = walk,
@@ -382,17 +386,21 @@ static void same_ready_note(const ReadyNote *a, const ReadyNote *b) {
         SAME(disk_gid);
 }
 
+static void same_files_decision(const FilesDecision *a, const FilesDecision *b) {
+        SAME(relabel);
+        SAME(relabel_reason);
+        SAME(blind);
+        SAME(ownership);
+        SAME(ownership_reason);
+        SAME(gid);
+        SAME(disk_gid);
+}
+
 static void same_operation_result(const OperationResult *a, const OperationResult *b) {
         SAME(repeated);
         same_mount_outcome(&a->outcome, &b->outcome);
         same_mark(&a->mark, &b->mark);
-        SAME(files.relabel);
-        SAME(files.relabel_reason);
-        SAME(files.blind);
-        SAME(files.ownership);
-        SAME(files.ownership_reason);
-        SAME(files.gid);
-        SAME(files.disk_gid);
+        same_files_decision(&a->files, &b->files);
         SAME_STRING(detail);
         SAME(walked);
         same_walk_result(&a->walk, &b->walk);
@@ -401,6 +409,9 @@ static void same_operation_result(const OperationResult *a, const OperationResul
 /* --- there and back --- */
 
 static void walk_counts_done(WalkCounts *c) {
+}
+
+static void files_decision_done(FilesDecision *d) {
 }
 
 /* All members, and none of them; nothing that is something else. */
@@ -450,6 +461,7 @@ static void test_round_trip(void) {
         ROUND_TRIP(PlanQuestion, plan_question, PLAN_QUESTION_TYPE);
         ROUND_TRIP(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE);
         ROUND_TRIP(ReadyNote, ready_note, READY_NOTE_TYPE);
+        ROUND_TRIP(FilesDecision, files_decision, FILES_DECISION_TYPE);
         ROUND_TRIP(OperationResult, operation_result, OPERATION_RESULT_TYPE);
 }
 
