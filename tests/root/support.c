@@ -485,6 +485,14 @@ Operation *operation_start(const Worker *w, const char *method, const Arguments 
         return operation_send(o, call);
 }
 
+Operation *operation_start_verify(const Worker *w, const VerifyCall *c) {
+        sd_bus_message *call;
+        Operation *o = operation_new(w, WORKER_VERIFY, &call);
+
+        g_assert_cmpint(verify_call_append(call, c), ==, 0);
+        return operation_send(o, call);
+}
+
 /* sd_bus_wait() returns 0 also where the connection is about to end. */
 void operation_step(Operation *o) {
         gint64 start = g_get_monotonic_time();
@@ -653,11 +661,7 @@ Answer call_inspect(const Worker *w, const char *target) {
 }
 
 Answer call_verify(const Worker *w, const VerifyCall *c) {
-        sd_bus_message *call;
-        Operation *o = operation_new(w, WORKER_VERIFY, &call);
-
-        g_assert_cmpint(verify_call_append(call, c), ==, 0);
-        return operation_finish(operation_send(o, call));
+        return operation_finish(operation_start_verify(w, c));
 }
 
 Answer call_unmount(const Worker *w, const char *target, uint64_t id) {

@@ -154,6 +154,7 @@ typedef struct Operation {
 
 /* method: WORKER_MOUNT, WORKER_ADOPT or WORKER_CHANGE. The arguments are copied, but not their strings. */
 Operation *operation_start(const Worker *w, const char *method, const Arguments *a);
+Operation *operation_start_verify(const Worker *w, const VerifyCall *c);
 /* Serves what comes next. */
 void operation_step(Operation *o);
 /* Until the condition is met, or there is nothing more to wait for. */

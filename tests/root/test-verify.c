@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -256,6 +257,26 @@ static void test_not_reset(void) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
+/* It says how far it is, and ends when nobody wants to know. */
+static void test_hang_up(void) {
+        g_autoptr(TestVolume) v = volume_mount("slowly", "ext4", 0);
+        VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
+        Operation *o;
+        pid_t child;
+
+        fill_tree(v->target, 20, 50);
+        call.entries_per_sec = 200;
+        o = operation_start_verify(worker, &call);
+        operation_wait(o, o->heard.n_progress >= 3 || o->reply);
+        g_assert_null(o->reply);
+        g_assert_cmpuint(o->heard.progress.done, >, 0);
+        child = worker_find_child(worker);
+        g_auto(Answer) gone = operation_hang_up(o);
+        assert_answer(gone, "gone");
+        g_assert_cmpint(kill(child, 0), <, 0);
+        g_assert_cmpint(errno, ==, ESRCH);
+}
+
 static void test_refused(void) {
         g_autoptr(TestVolume) without = volume_mount("verify-none", "ramfs", 0),
                               frozen = volume_mount("verify-frozen", "ext4", MS_RDONLY);
@@ -300,6 +321,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/verify/group", test_group);
         g_test_add_func("/verify/reset", test_reset);
         g_test_add_func("/verify/not-reset", test_not_reset);
+        g_test_add_func("/verify/hang-up", test_hang_up);
         g_test_add_func("/verify/refused", test_refused);
         r = g_test_run();
         worker_stop(worker);
