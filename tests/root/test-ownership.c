@@ -6,8 +6,8 @@
 
 #include "volumes.h"
 
-/* Groups: what the volume says of itself afterwards, what is shown and what is on disk, and what is refused. What becomes
- * of each file is test-tree-owner's. */
+/* Groups: what the volume says of itself afterwards, what is shown and what is on disk, and what is refused. What
+ * becomes of each file is test-tree-owner's. */
 
 static Worker *worker;
 

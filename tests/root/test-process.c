@@ -12,7 +12,7 @@
 
 #include "wire/names.h"
 #include "wire/protocol.h"
-#include "support.h"
+#include "operation.h"
 
 /* The worker's processes: what is left when one is killed, who may connect, how it stops. */
 

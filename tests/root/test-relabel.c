@@ -144,7 +144,7 @@ static void test_live(gconstpointer data) {
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_2));
 }
 
-/* What the mark says of the group stays, a taint goes, and what others may do to labels is in it from the beginning. */
+/* What the mark says of the group stays, a taint goes, and what others may do is in it from the beginning. */
 static void test_mark(void) {
         static const struct {
                 const char *before;

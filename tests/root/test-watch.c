@@ -5,7 +5,7 @@
 
 #include "wire/protocol.h"
 #include "mount/mount-table.h"
-#include "support.h"
+#include "operation.h"
 
 /* The mount table's changes, as the worker tells them. */
 

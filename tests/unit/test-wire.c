@@ -145,19 +145,16 @@ static const VerifyCall verify_call = {
         .mount_id = 75,
 };
 
-static const VerifyResult verify_result = {
+static VerifyResult verify_result = {
         .matches = true,
         .actual = S(CONTEXT),
-        .walk = walk,
         .reset = MARK_RESET_ALL,
         .not_reset = S("read-only"),
 };
 
 static const UnmountCall unmount_call = { .target = S("/target/7"), .identity = { .id = 76, .device = S("8:6") } };
 
-static const PlanQuestion plan_question = {
-        .node = node, .observed = observed, .seclabel = -1, .mounted = true, .outcome = outcome
-};
+static PlanQuestion plan_question = { .seclabel = -1, .mounted = true };
 
 static char *options[] = { S("noatime"), S("data=ordered"), NULL };
 static Reliance reliances[] = {
@@ -204,15 +201,23 @@ static const FilesDecision files_decision = {
         .disk_gid = 3008,
 };
 
-static const OperationResult operation_result = {
+static OperationResult operation_result = {
         .repeated = true,
-        .outcome = outcome,
-        .mark = mark,
-        .files = files_decision,
         .detail = S("EINVAL"),
         .walked = true,
-        .walk = walk,
 };
+
+/* What has others in it. */
+static void nest(void) {
+        verify_result.walk = walk;
+        plan_question.node = node;
+        plan_question.observed = observed;
+        plan_question.outcome = outcome;
+        operation_result.outcome = outcome;
+        operation_result.mark = mark;
+        operation_result.files = files_decision;
+        operation_result.walk = walk;
+}
 
 /* --- that two are equal --- */
 
@@ -713,6 +718,7 @@ static void test_errors(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         open_bus();
+        nest();
         g_test_add_func("/wire/round-trip", test_round_trip);
         g_test_add_func("/wire/facts", test_facts);
         g_test_add_func("/wire/not-utf-8", test_not_utf_8);
