@@ -121,6 +121,35 @@ static void test_invalid(void) {
                 }
 }
 
+/* Nothing is written where no volume is mounted. */
+static void test_refused(void) {
+        g_autoptr(TestVolume) v = volume_mount("refused", "ext4", 0);
+        g_autofree char *directory = path_printf("%s/lost+found", v->target),
+                        *file = path_printf("%s/file", v->target);
+        const struct {
+                const char *target, *kind;
+        } rows[] = {
+                { directory, "InvalidTarget" },
+                { file, "InvalidTarget" },
+                { TEST_TARGETS "/missing", "InvalidTarget" },
+                { "", "InvalidTarget" },
+                { "/run", "PathNotAllowed" },
+                { TEST_TARGETS, "PathNotAllowed" },
+        };
+
+        g_assert_true(g_file_set_contents(file, "", -1, NULL));
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_auto(Answer) refused =
+                        call_adopt(worker, &(Arguments){ .target = rows[i].target, .change = MARK_TAINT });
+                assert_answer(refused, rows[i].kind);
+                g_assert_cmpuint(refused.heard.n_plans, ==, 0);
+        }
+        assert_mark(v->target, NULL);
+        assert_mark(directory, NULL);
+        assert_mark(file, NULL);
+        assert_mark("/run", NULL);
+}
+
 /* A read-only mount of a file system that others can write to: the mark is changed through it all the same. */
 static void test_read_only_mount(void) {
         g_autoptr(TestVolume) v = volume_mount("read-only-mount", "ext4", 0);
@@ -173,7 +202,7 @@ static void test_stuck(void) {
                 { MARK_LABELS("partial", "no", LABEL_1), MARK_TAINT, "ok" },
                 { MARK_GROUP("partial", "5"), MARK_RESET_ALL, "ok" },
         };
-        g_autofree char *image = make_image("stuck", "ext4"), *target = make_target("stuck"), *device = NULL;
+        g_autofree char *image = make_image("stuck", "ext4"), *target = make_target("stuck");
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 Arguments a = { .source = image, .fs_type = "ext4", .target = target };
@@ -268,6 +297,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(path, file_systems[i], test_mount);
         }
         g_test_add_func("/mark/invalid", test_invalid);
+        g_test_add_func("/mark/refused", test_refused);
         g_test_add_func("/mark/read-only-mount", test_read_only_mount);
         g_test_add_func("/mark/read-only", test_read_only);
         g_test_add_func("/mark/unsupported", test_unsupported);

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "wire/peer.h"
+#include "wire/names.h"
 #include "wire/protocol.h"
-#include "support.h"
+#include "operation.h"
 
 /* The worker's processes: what is left when one is killed, who may connect, how it stops. */
 
@@ -190,20 +190,22 @@ static void test_peers(void) {
         g_assert_false(can_connect(w, 65534));
 }
 
-/* More operations than children are served one after the other. */
+/* More connections than children are served one after the other. */
 static void test_limit(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
-        g_autofree char *target = make_target("limit");
-        const Arguments a = { .source = "tmpfs", .fs_type = "tmpfs", .target = target, .verdict = PLAN_STOP };
         enum { MANY = 160 };
-        Operation *o[MANY];
+        sd_bus *bus[MANY];
 
         for (size_t i = 0; i < MANY; i++)
-                o[i] = operation_start(w, WORKER_MOUNT, &a);
+                bus[i] = worker_dial(w);
         for (size_t i = 0; i < MANY; i++) {
-                g_auto(Answer) stopped = operation_finish(o[i]);
-                assert_answer(stopped, "gone");
-                g_assert_cmpuint(stopped.heard.n_plans, ==, 1);
+                _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+                g_assert_cmpint(sd_bus_call_method(bus[i], NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_INSPECT,
+                                                   &error, NULL, "s", TEST_TARGETS "/missing"),
+                                <, 0);
+                g_assert_cmpstr(error.name, ==, ERROR_PREFIX "InvalidTarget");
+                sd_bus_close_unref(bus[i]);
         }
 }
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "operation.h"
 
 /* What the worker refuses, whatever selvold has checked; and that nothing is mounted then. */
 
@@ -35,8 +35,8 @@ static const Row rows[] = {
         { "target/outside-missing", I "good", "ext4", "/nowhere", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
         { "target/root-itself", I "good", "ext4", TEST_TARGETS, NULL, NULL, "PathNotAllowed", "TargetRoots=" },
         { "target/prefix", I "good", "ext4", TEST_TARGETS "-2/a", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
-        { "target/dot-dot", I "good", "ext4", T "a/../../b", NULL, NULL, "InvalidTarget", "normalised" },
-        { "target/relative", I "good", "ext4", "a", NULL, NULL, "InvalidTarget", "normalised" },
+        { "target/dot-dot", I "good", "ext4", T "a/../../b", NULL, NULL, "InvalidTarget", "normalized" },
+        { "target/relative", I "good", "ext4", "a", NULL, NULL, "InvalidTarget", "normalized" },
         { "source/missing", I "absent", "ext4", T "free", NULL, NULL, "InvalidVolume", "does not exist" },
         { "source/directory", I "directory", "ext4", T "free", NULL, NULL, "InvalidVolume",
           "neither a block device" },
@@ -51,9 +51,11 @@ static const Row rows[] = {
         { "source/nfs-option", "-o:/x", "nfs4", T "free", NULL, NULL, "InvalidVolume", "server:/export" },
         { "type/unknown", I "good", "minix", T "free", NULL, NULL, "TypeNotAllowed", "[FileSystem" },
         { "type/traversal", I "good", "../ext4", T "free", NULL, NULL, "TypeNotAllowed", "[FileSystem" },
-        { "option/unlisted", I "good", "ext4", T "free", "dioread_lock", NULL, "InvalidOption", "not on the list" },
+        { "option/unlisted", I "good", "ext4", T "free", "dioread_lock", NULL, "InvalidOption",
+          "is not allowed for ext4" },
         { "option/suid", I "good", "ext4", T "free", "suid", NULL, "InvalidOption", "nosuid" },
-        { "option/loop", I "good", "ext4", T "free", "loop=/dev/loop5", NULL, "InvalidOption", "not on the list" },
+        { "option/loop", I "good", "ext4", T "free", "loop=/dev/loop5", NULL, "InvalidOption",
+          "is not allowed for ext4" },
         { "option/label", I "good", "ext4", T "free", "rootcontext=a:b:c", NULL, "InvalidOption", "label" },
         { "context/off", I "good", "ext4", T "free", NULL, "system_u:object_r:container_file_t:s0:c1,c2",
           "NotSupported", "SELinux is off" },

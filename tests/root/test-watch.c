@@ -5,7 +5,7 @@
 
 #include "wire/protocol.h"
 #include "mount/mount-table.h"
-#include "support.h"
+#include "operation.h"
 
 /* The mount table's changes, as the worker tells them. */
 
@@ -141,10 +141,12 @@ static void test_expect(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("expected");
         g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
         size_t n;
 
         must(mount("expected", target, "tmpfs", 0, NULL));
-        mount_facts_free(start_watch(bus, &n), n);
+        facts = start_watch(bus, &n);
+        mount_facts_free(facts, n);
         g_auto(Answer) there = call_inspect(w, target);
         assert_answer(there, "ok");
         expect_mount(bus, &there.outcome.fact);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/mark.h"
-#include "support.h"
+#include "operation.h"
 
 /* Volumes with files in them, their labels and their mark, as they are on disk: SELinux is off, so these are plain
  * xattrs, and a context is one that the worker would take. */

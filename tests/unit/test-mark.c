@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "label/mark-xattr.h"
 #include "model/mark.h"
 #include "support.h"
 
@@ -301,6 +302,16 @@ static void test_work_again(void) {
         assert_same(&m, "unknown owning:1000");
 }
 
+/* What a volume has to be told: a taint even if it says nothing, all else only if it says something. */
+static void test_is_written(void) {
+        for (MarkChange change = 0; change < MARK_CHANGES; change++) {
+                g_assert_cmpint(mark_change_is_written(MARK_PRESENT, change), ==, change != MARK_KEEP);
+                g_assert_cmpint(mark_change_is_written(MARK_INVALID, change), ==, change != MARK_KEEP);
+                g_assert_cmpint(mark_change_is_written(MARK_ABSENT, change), ==, change == MARK_TAINT);
+                g_assert_false(mark_change_is_written(MARK_UNSUPPORTED, change));
+        }
+}
+
 static void test_words(void) {
         static const char *const changes[MARK_CHANGES] = { "keep", "taint", "reset-labels", "reset-ownership",
                                                            "reset-all" };
@@ -332,6 +343,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mark/leftovers", test_leftovers);
         g_test_add_func("/mark/equal", test_equal);
         table_add_tests(table_load("mark-changes.table", change_columns), "/mark/change", test_change);
+        g_test_add_func("/mark/is-written", test_is_written);
         table_add_tests(table_load("mark-work.table", work_columns), "/mark/work", test_work);
         g_test_add_func("/mark/work-again", test_work_again);
         g_test_add_func("/mark/words", test_words);

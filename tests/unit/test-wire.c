@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "wire/messages.h"
+#include "wire/names.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
@@ -144,19 +145,16 @@ static const VerifyCall verify_call = {
         .mount_id = 75,
 };
 
-static const VerifyResult verify_result = {
+static VerifyResult verify_result = {
         .matches = true,
         .actual = S(CONTEXT),
-        .walk = walk,
         .reset = MARK_RESET_ALL,
         .not_reset = S("read-only"),
 };
 
 static const UnmountCall unmount_call = { .target = S("/target/7"), .identity = { .id = 76, .device = S("8:6") } };
 
-static const PlanQuestion plan_question = {
-        .node = node, .observed = observed, .seclabel = -1, .mounted = true, .outcome = outcome
-};
+static PlanQuestion plan_question = { .seclabel = -1, .mounted = true };
 
 static char *options[] = { S("noatime"), S("data=ordered"), NULL };
 static Reliance reliances[] = {
@@ -193,21 +191,33 @@ static const PlanAnswer plan_answer = {
 
 static const ReadyNote ready_note = { .identity = { .id = 78, .device = S("8:7") }, .gid = 3005, .disk_gid = 3006 };
 
-static const OperationResult operation_result = {
+static const FilesDecision files_decision = {
+        .relabel = RELABEL_WALK,
+        .relabel_reason = RELABEL_REASON_TAINTED,
+        .blind = true,
+        .ownership = OWNERSHIP_MAP,
+        .ownership_reason = OWNERSHIP_OTHER_GROUP,
+        .gid = 3007,
+        .disk_gid = 3008,
+};
+
+static OperationResult operation_result = {
         .repeated = true,
-        .outcome = outcome,
-        .mark = mark,
-        .files = { .relabel = RELABEL_WALK,
-                   .relabel_reason = RELABEL_REASON_TAINTED,
-                   .blind = true,
-                   .ownership = OWNERSHIP_MAP,
-                   .ownership_reason = OWNERSHIP_OTHER_GROUP,
-                   .gid = 3007,
-                   .disk_gid = 3008 },
         .detail = S("EINVAL"),
         .walked = true,
-        .walk = walk,
 };
+
+/* What has others in it. */
+static void nest(void) {
+        verify_result.walk = walk;
+        plan_question.node = node;
+        plan_question.observed = observed;
+        plan_question.outcome = outcome;
+        operation_result.outcome = outcome;
+        operation_result.mark = mark;
+        operation_result.files = files_decision;
+        operation_result.walk = walk;
+}
 
 /* --- that two are equal --- */
 
@@ -381,17 +391,21 @@ static void same_ready_note(const ReadyNote *a, const ReadyNote *b) {
         SAME(disk_gid);
 }
 
+static void same_files_decision(const FilesDecision *a, const FilesDecision *b) {
+        SAME(relabel);
+        SAME(relabel_reason);
+        SAME(blind);
+        SAME(ownership);
+        SAME(ownership_reason);
+        SAME(gid);
+        SAME(disk_gid);
+}
+
 static void same_operation_result(const OperationResult *a, const OperationResult *b) {
         SAME(repeated);
         same_mount_outcome(&a->outcome, &b->outcome);
         same_mark(&a->mark, &b->mark);
-        SAME(files.relabel);
-        SAME(files.relabel_reason);
-        SAME(files.blind);
-        SAME(files.ownership);
-        SAME(files.ownership_reason);
-        SAME(files.gid);
-        SAME(files.disk_gid);
+        same_files_decision(&a->files, &b->files);
         SAME_STRING(detail);
         SAME(walked);
         same_walk_result(&a->walk, &b->walk);
@@ -400,6 +414,9 @@ static void same_operation_result(const OperationResult *a, const OperationResul
 /* --- there and back --- */
 
 static void walk_counts_done(WalkCounts *c) {
+}
+
+static void files_decision_done(FilesDecision *d) {
 }
 
 /* All members, and none of them; nothing that is something else. */
@@ -449,6 +466,7 @@ static void test_round_trip(void) {
         ROUND_TRIP(PlanQuestion, plan_question, PLAN_QUESTION_TYPE);
         ROUND_TRIP(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE);
         ROUND_TRIP(ReadyNote, ready_note, READY_NOTE_TYPE);
+        ROUND_TRIP(FilesDecision, files_decision, FILES_DECISION_TYPE);
         ROUND_TRIP(OperationResult, operation_result, OPERATION_RESULT_TYPE);
 }
 
@@ -700,6 +718,7 @@ static void test_errors(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         open_bus();
+        nest();
         g_test_add_func("/wire/round-trip", test_round_trip);
         g_test_add_func("/wire/facts", test_facts);
         g_test_add_func("/wire/not-utf-8", test_not_utf_8);
