@@ -23,7 +23,7 @@
 
 enum { UID = 1234, OLD = 1000, GID = 2000 };
 
-static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .read_only = true };
+static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .readers = true };
 
 /* In the place of the C library's, for the code that is tested too. */
 static void (*after_look)(const char *name), (*before_group)(const char *name), (*after_group)(const char *name);
@@ -194,11 +194,11 @@ static void make_kinds(gid_t gid) {
 
 static void assert_kinds(const Ownership *o) {
         for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-                assert_owner(kinds[i].name, o->gid, o->read_only ? kinds[i].ro : kinds[i].rw);
+                assert_owner(kinds[i].name, o->gid, o->readers ? kinds[i].ro : kinds[i].rw);
                 g_assert_cmpuint(stat_of(kinds[i].name).st_uid, ==, UID);
         }
         assert_owner("broken", o->gid, 0777);
-        assert_owner(".", o->gid, o->read_only ? 02755 : 02775);
+        assert_owner(".", o->gid, o->readers ? 02755 : 02775);
 }
 
 static void remove_kinds(void) {
@@ -220,7 +220,7 @@ static void test_kinds(gconstpointer fs_type) {
 
                 make_kinds(gid);
                 for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
-                        wrong += gid != GID || kinds[k].before != (o->read_only ? kinds[k].ro : kinds[k].rw);
+                        wrong += gid != GID || kinds[k].before != (o->readers ? kinds[k].ro : kinds[k].rw);
                         ctimes[k] = ctime_of(kinds[k].name);
                 }
                 let_clock_tick();
@@ -229,7 +229,7 @@ static void test_kinds(gconstpointer fs_type) {
                 g_assert_cmpuint(n_groups, ==, gid == GID ? 0 : G_N_ELEMENTS(kinds) + 2);
                 assert_kinds(o);
                 for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
-                        if (gid == GID && kinds[k].before == (o->read_only ? kinds[k].ro : kinds[k].rw))
+                        if (gid == GID && kinds[k].before == (o->readers ? kinds[k].ro : kinds[k].rw))
                                 g_assert_cmpuint(ctime_of(kinds[k].name), ==, ctimes[k]);
                         else
                                 g_assert_cmpuint(ctime_of(kinds[k].name), >, ctimes[k]);
@@ -294,7 +294,7 @@ static unsigned count_modes(const Ownership *o, gid_t gid) {
 
         for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
                 if (kinds[i].type != S_IFDIR)
-                        n += kinds[i].before != (o->read_only ? kinds[i].ro : kinds[i].rw) ||
+                        n += kinds[i].before != (o->readers ? kinds[i].ro : kinds[i].rw) ||
                              (gid != GID && kinds[i].before & (S_ISUID | S_ISGID));
         return n;
 }
@@ -667,7 +667,7 @@ static void test_storm(void) {
         must(plain);
         thread = g_thread_new("storm", exchange_all, &storm);
         for (unsigned i = 0; i < 150; i++) {
-                const Ownership o = { .gid = i % 2 ? OLD : GID, .read_only = i % 3 == 0 };
+                const Ownership o = { .gid = i % 2 ? OLD : GID, .readers = i % 3 == 0 };
                 g_auto(TreeResult) r = walk(
                         (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = &o, .tree.threads = 2 });
                 struct stat st;
