@@ -9,7 +9,7 @@
 #include "basic/log.h"
 #include "model/context.h"
 #include "state/commit.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 #include "wire/peer.h"
 
 #include "selvol-config.h"
