@@ -66,10 +66,9 @@ mount_service s0:c3,c4 whole /dev/scratch1 "$T"
 is_skipped 'the same node: whole: skipped'
 unmount_volume whole "$T"
 total=$(on_disk /dev/scratch0 entries /mnt)
-missing=$(on_disk /dev/scratch0 lacking s0:c1,c2 /mnt)
 mount_service s0:c1,c2 half /dev/scratch0 "$T"
 is_walked 'the same node: half: finished' partial
-is 'the same node: half: what was missing is written' "$(field EntriesDone) $(field EntriesChanged)" "$total $missing"
+is 'the same node: half: all are looked at' "$(field EntriesDone) $(field EntriesChanged)" "$total $total"
 all_labeled 'the same node: half: all have the label' "$T" "$file_type:s0:c1,c2"
 sees_all 'the same node: half: a container uses everything' s0:c1,c2 "$T"
 unmount_volume half "$T"

@@ -37,7 +37,7 @@ a_life() {
     answers "$fs: Always, by the service: no flag for the runtime" "$file_type:s0:c3,c4" '' relabel policy-always
     is_walked "$fs: all entries are looked at" unknown
     # a hard link has two names
-    is "$fs: and written" "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
+    is "$fs: and written" "$(field EntriesDone) $(field EntriesChanged)" "$total $(written $fs $total $((total - 1)))"
     is "$fs: what is known" "$(property $volume LabelState) $(property $volume Tainted)" '"complete" false'
     all_labeled "$fs: all of them have the label" "$T" "$file_type:s0:c3,c4"
     unlike "$fs: it is no context mount" "$(super "$T")" context=
@@ -85,7 +85,7 @@ a_life() {
     [[ $fs != ext4 ]] || debugfs -w -R 'ea_set /d1/f1 security.selinux system_u:object_r:absent_t:s0' $source 2>/dev/null
     mount_service s0:c5,c6 $volume $source "$T" 'Force b true'
     is_walked "$fs: labels of all sorts" forced
-    is "$fs: labels of all sorts: all are written" "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
+    is "$fs: labels of all sorts: all are written" "$(field EntriesDone) $(field EntriesChanged)" "$total $(written $fs $total $((total - 1)))"
     all_labeled "$fs: labels of all sorts: all have the new one" "$T" "$file_type:s0:c5,c6"
     if [[ $fs == ext4 ]]; then
         sees_all "$fs: a container with the new categories uses everything" s0:c5,c6 "$T"
@@ -140,7 +140,7 @@ chattr -a /mnt/d1
 umount /mnt
 mount_service s0:c8 walk-ext4 /dev/scratch0 "$T"
 is_walked 'immutable no more' partial
-is 'immutable no more: what was missing is written' "$(field EntriesChanged)" 3
+is 'immutable no more: all are looked at' "$(field EntriesDone) $(field EntriesChanged)" "$(entries "$T") $(entries "$T")"
 all_labeled 'immutable no more: all have the label' "$T" "$file_type:s0:c8"
 unmount_volume walk-ext4 "$T"
 

@@ -59,7 +59,8 @@ a_journey() {
     go_to fourth-$fs
     mount_service s0:c3 $volume $source "$T"
     is_walked "$fs: fourth node: finished there" partial
-    like "$fs: fourth node: what is right already is not written again" " $(seq -s ' ' 1 $((total - 9))) " " $(field EntriesChanged) "
+    like "$fs: fourth node: what is right already is not written again" \
+        " $(written $fs $total "$(seq -s ' ' 1 $((total - 9)))") " " $(field EntriesChanged) "
     all_labeled "$fs: fourth node: all have the label" "$T" "$file_type:s0:c3"
     unmount_volume $volume "$T"
     go_to first

@@ -5,7 +5,7 @@
 
 T=$pods/killed/v
 mkdir -p "$T"
-mkfs.ext4 -q -F /dev/scratch0
+mkfs.xfs -q -f /dev/scratch0       # where a walk writes only what it has found to be another label
 mount /dev/scratch0 /mnt
 fill /mnt 400
 total=$(entries /mnt)
