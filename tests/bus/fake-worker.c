@@ -10,6 +10,7 @@
  *   drop-context, publish-fails            fails so
  *   busy                                   can't be unmounted
  *   xfs, vfat, btrfs                       holds such a file system
+ *   noseclabel                             shows no labels, though its type does otherwise
  *   nonsense                               asks Plan with rubbish
  *   nomark                                 keeps no mark
  *   mark-fails                             its mark can't be written
