@@ -101,7 +101,7 @@ static void assert_fails(Fixture *f, GAsyncResult *pending, const char *kind, co
 }
 
 static void mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options) {
-        g_autoptr(GVariant) result = end_mount(f, start_mount(f, volume, source, target, options));
+        g_variant_unref(end_mount(f, start_mount(f, volume, source, target, options)));
 }
 
 static void assert_unmounted(Fixture *f, const char *volume, const char *target, gboolean expected) {
@@ -335,9 +335,8 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
                         assert_unmounted(f, "v", target, TRUE);
                 }
         }
-        for (guint i = 0; i < MANY; i++) {
-                g_autoptr(GVariant) result = end_mount(&crowd[i % CROWD], calls[i]);
-        }
+        for (guint i = 0; i < MANY; i++)
+                g_variant_unref(end_mount(&crowd[i % CROWD], calls[i]));
         assert_no_metric(f, "selvol_refusals_total{");
         crowd_close(crowd);
 }
