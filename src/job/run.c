@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "job/holder.h"
 #include "job/job-log.h"
 #include "job/job-metrics.h"
 #include "job/line.h"
@@ -49,7 +50,9 @@ typedef struct Commit {
 } Commit;
 
 static void set_commit_failure(Job *job, int error) {
-        const char *outcome = job->ended_usec > 0 ? "what was done is not recorded yet" : "nothing was changed";
+        const char *outcome = job->ended_usec == 0                ? "nothing was changed"
+                              : job->operation == OPERATION_MOUNT ? "the volume was unmounted again"
+                                                                  : "what was done is not recorded yet";
         const State *s = job->jobs->state;
         int r;
 
@@ -110,13 +113,38 @@ static void finish(Job *job) {
                 release(job);
 }
 
+/* What was mounted but can't be recorded is not kept. */
+static bool must_withdraw(const Job *job) {
+        return job->failure.kind == FAILURE_STORE_FAILED && job->operation == OPERATION_MOUNT &&
+               job->identity.id != 0;
+}
+
+static void withdraw(Job *job) {
+        Holder *h = job_find_holder(job);
+
+        if (h)
+                h->state = HOLDER_MOUNTING;
+        job->ended_usec = 0;
+        if (job->worker)
+                job_stop(job);
+        else
+                settle(job);
+}
+
+static void on_outcome_durable(Job *job) {
+        if (must_withdraw(job))
+                withdraw(job);
+        else
+                finish(job);
+}
+
 void job_conclude(Job *job) {
         job->deadline = sd_event_source_disable_unref(job->deadline);
         job->ended_usec = now_monotonic_usec();
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
         job_add_history(job);
-        job_then(job, finish);
+        job_then(job, on_outcome_durable);
 }
 
 static void revert(Job *job) {
@@ -466,6 +494,9 @@ static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 /* The reply. */
 
 static void take_error(Job *job, const sd_bus_error *e) {
+        /* The end of a child that was told to wait. */
+        if (job->state == JOB_WAITING)
+                return;
         if (job->state != JOB_SETTLING)
                 job_fail(job, peer_error_read(e, &job->failure));
         /* What else may be left is known when the child is gone. */
@@ -591,6 +622,7 @@ void job_run(Job *job) {
 
 /* The intent stays in the record, and the mount table decides. */
 static void conclude_unsettled(Job *job) {
+        mount_identity_done(&job->identity);
         job_conclude(job);
         watch_recheck(job->jobs->state);
 }
@@ -616,6 +648,7 @@ static int on_settled(sd_bus_message *reply, void *userdata, sd_bus_error *error
                         conclude_unsettled(job);
                 return 0;
         }
+        mount_identity_done(&job->identity);
         conclude_failed(job);
         return 0;
 }
