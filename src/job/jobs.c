@@ -6,6 +6,7 @@
 #include "basic/log.h"
 #include "basic/path-util.h"
 #include "basic/time-util.h"
+#include "job/answer.h"
 #include "job/jobs.h"
 #include "job/line.h"
 #include "job/run.h"
