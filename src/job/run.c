@@ -9,6 +9,7 @@
 #include "job/operations.h"
 #include "job/progress.h"
 #include "job/run.h"
+#include "state/commit.h"
 #include "state/watch.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
