@@ -23,8 +23,6 @@ typedef struct Api {
         /* signals.c */
         char **changed; /* paths of objects whose properties changed */
         sd_event_source *changed_source;
-        char *(*metrics_text)(void *userdata); /* owned by the caller; NULL on lack of memory */
-        void *metrics_userdata;
 } Api;
 
 /* Sets the D-Bus error that a failure stands for and counts it as refused before there was a job. Returns what a

@@ -23,6 +23,7 @@ static const struct {
         { "VerifyLabel", "org.selvol1.verify-label" },
         { "PlanVolume", "org.selvol1.inspect" },
         { "GetVolume", "org.selvol1.inspect" },
+        { "GetVolumeByTarget", "org.selvol1.inspect" },
         { "GetJob", "org.selvol1.inspect" },
         { "Wait", "org.selvol1.inspect" },
         { "GetMetrics", "org.selvol1.inspect" },

@@ -47,18 +47,13 @@ static int connect_bus(Api *api) {
         return sd_bus_attach_event(api->bus, api->state->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
-int api_new(State *state, uid_t trusted_uid, char *(*metrics_text)(void *userdata), void *userdata, Api **ret) {
+int api_new(State *state, uid_t trusted_uid, Api **ret) {
         _cleanup_(api_freep) Api *api = calloc(1, sizeof(*api));
         int r;
 
         if (!api)
                 return log_error_errno(-ENOMEM, "Failed to start: %m");
-        *api = (Api){
-                .state = state,
-                .trusted_uid = trusted_uid,
-                .metrics_text = metrics_text,
-                .metrics_userdata = userdata,
-        };
+        *api = (Api){ .state = state, .trusted_uid = trusted_uid };
         r = jobs_new(state, &api->jobs);
         if (r < 0)
                 return log_error_errno(r, "Failed to set up the event loop: %m");

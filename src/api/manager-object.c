@@ -7,6 +7,7 @@
 #include "api/options.h"
 #include "api/paths.h"
 #include "basic/log.h"
+#include "job/job-metrics.h"
 #include "model/context.h"
 #include "state/commit.h"
 #include "wire/message-ids.h"
@@ -43,7 +44,8 @@ static int read_request(Api *api, sd_bus_message *m, bool with_source, RequestMe
 }
 
 /* The way of every call that becomes a job: read, check, authorize, start. */
-static int start(Api *api, sd_bus_message *m, Operation operation, Request *q, VerifyDepth depth, sd_bus_error *error) {
+static int start(Api *api, sd_bus_message *m, Operation operation, Request *q, VerifyDepth depth,
+                 sd_bus_error *error) {
         int r;
 
         r = authorize(api, m, q->volume, strempty(q->source), strempty(q->target), error);
@@ -54,7 +56,8 @@ static int start(Api *api, sd_bus_message *m, Operation operation, Request *q, V
         return call_start(api, m, operation, q, depth, error);
 }
 
-static int start_request(Api *api, sd_bus_message *m, Operation operation, RequestMethod method, sd_bus_error *error) {
+static int start_request(Api *api, sd_bus_message *m, Operation operation, RequestMethod method,
+                         sd_bus_error *error) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         _cleanup_failure_ Failure f = { 0 };
         int r;
@@ -221,8 +224,8 @@ static void on_forgotten(State *s, int error, void *userdata) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = userdata;
 
         if (error < 0)
-                (void) sd_bus_reply_method_errorf(m, ERROR_PREFIX "StoreFailed", "The state could not be written: %s.",
-                                                  strerror(-error));
+                (void) sd_bus_reply_method_errorf(m, ERROR_PREFIX "StoreFailed",
+                                                  "The state could not be written: %s.", strerror(-error));
         else
                 (void) sd_bus_reply_method_return(m, NULL);
 }
@@ -240,8 +243,9 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
                 return failure_set(f, FAILURE_BUSY, "A job runs or waits on volume %s; call again when it has ended.",
                                    v->id);
         if (!commit_is_possible(api->state))
-                return failure_set(f, FAILURE_STORE_FAILED,
-                                   "The state can't be written, so nothing can be changed: see the journal of selvold.");
+                return failure_set(
+                        f, FAILURE_STORE_FAILED,
+                        "The state can't be written, so nothing can be changed: see the journal of selvold.");
         return 0;
 }
 
@@ -367,7 +371,7 @@ static int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *e
         r = authorize(api, m, "", "", "", error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        text = api->metrics_text(api->metrics_userdata);
+        text = jobs_render_metrics(api->jobs);
         return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }
 

@@ -5,7 +5,6 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "daemon/manager.h"
-#include "daemon/metrics-export.h"
 #include "state/commit.h"
 #include "state/watch.h"
 
@@ -16,7 +15,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now_monotonic_usec());
         if (state_reload_settings(m->state, m->options.usr_config, m->options.etc_config) >= 0 &&
-            metrics_export_start(m) >= 0)
+            metrics_export_start(&m->metrics_export, m->api->jobs) >= 0)
                 log_info("The configuration has been read again.");
         (void) sd_notify(0, "READY=1");
         return 0;
@@ -64,7 +63,7 @@ static int setup(Manager *m) {
         r = load_state(m);
         if (r < 0)
                 return r;
-        r = api_new(m->state, m->options.trusted_uid, metrics_text, m, &m->api);
+        r = api_new(m->state, m->options.trusted_uid, &m->api);
         if (r < 0)
                 return r;
         r = watch_start(m->state);
@@ -73,7 +72,7 @@ static int setup(Manager *m) {
         /* A state that can't be written keeps nobody from looking and verifying: it has been logged, and calls that
          * change something are refused until it can be. */
         (void) commit_now(m->state);
-        r = metrics_export_start(m);
+        r = metrics_export_start(&m->metrics_export, m->api->jobs);
         if (r < 0)
                 return r;
         /* The name comes last: whoever finds us finds the state loaded. */
@@ -99,7 +98,7 @@ Manager *manager_free(Manager *m) {
         if (!m)
                 return NULL;
 
-        sd_event_source_disable_unref(m->export_source);
+        metrics_export_stop(&m->metrics_export);
         api_free(m->api);
         state_free(m->state);
         sd_event_unref(m->event);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/connect.h"
+#include "daemon/metrics-export.h"
 #include "state/load.h"
 
 /* What the command line sets; the rest comes from the configuration. */
@@ -18,9 +19,7 @@ typedef struct Manager {
         sd_event *event;
         State *state;
         Api *api;
-        /* metrics-export.c */
-        sd_event_source *export_source;
-        bool export_failed;
+        MetricsExport metrics_export;
 } Manager;
 
 /* Loads configuration and state and connects to bus and worker. Returns 0 or a negative errno; everything that went

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
 #include "basic/time-util.h"
 #include "job/job-metrics.h"
 
@@ -138,4 +140,46 @@ void job_count(const Job *job) {
                               reason_to_string(job->plan.reason));
         if (job->operation == OPERATION_MOUNT && job->plan.reason == REASON_CONTEXT_MOUNT)
                 metrics_count(metrics, METRIC_VOLUMES_ADMITTED, plugin, access_mode_label(job->request.access_mode));
+}
+
+static void count_volume(Metrics *metrics, const Volume *v) {
+        _cleanup_free_ char *plugin = volume_plugin_name(v->volume_type, v->driver);
+
+        if (plugin)
+                metrics_count(metrics, METRIC_TOTAL_VOLUMES, plugin, v->holders ? "held" : "free");
+}
+
+static void count_jobs(Metrics *metrics, const Jobs *jobs) {
+        size_t running = 0, waiting = 0, walking = 0;
+        const Job *job;
+
+        DL_FOREACH (jobs->list, job) {
+                waiting += job->state == JOB_WAITING;
+                running += job->state != JOB_WAITING && job->state != JOB_ENDED;
+                walking += job->state != JOB_ENDED && job->progress.started_usec > 0;
+        }
+        metrics_set(metrics, METRIC_JOBS, (double) running);
+        metrics_set(metrics, METRIC_JOBS_WAITING, (double) waiting);
+        metrics_set(metrics, METRIC_JOBS_WALKING, (double) walking);
+}
+
+static void update_gauges(const State *s, const Jobs *jobs) {
+        size_t holders = 0, tainted = 0;
+        Volume *v, *next;
+
+        metrics_reset(s->metrics, METRIC_TOTAL_VOLUMES);
+        HASH_ITER (hh, s->volumes.table, v, next) {
+                count_volume(s->metrics, v);
+                holders += volume_count_holders(v);
+                tainted += v->mark.tainted;
+        }
+        metrics_set(s->metrics, METRIC_HOLDERS, (double) holders);
+        metrics_set(s->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
+        metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
+        count_jobs(s->metrics, jobs);
+}
+
+char *jobs_render_metrics(const Jobs *jobs) {
+        update_gauges(jobs->state, jobs);
+        return metrics_render(jobs->state->metrics);
 }

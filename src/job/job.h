@@ -124,6 +124,11 @@ static inline bool job_has_failed(const Job *job) {
         return job->failure.kind != FAILURE_NONE;
 }
 
+/* Whether it can be freed: it has ended, and its child is gone. */
+static inline bool job_is_over(const Job *job) {
+        return job->state == JOB_ENDED && !job->worker;
+}
+
 /* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. 0 is none, a failure
  * kind is set already, and an earlier failure stays. */
 void job_fail(Job *job, int r);

@@ -6,6 +6,7 @@
 #include "basic/log.h"
 #include "basic/path-util.h"
 #include "basic/time-util.h"
+#include "job/answer.h"
 #include "job/jobs.h"
 #include "job/line.h"
 #include "job/run.h"
@@ -107,6 +108,19 @@ static size_t places(const Job *job) {
 
 static void cancel_verifies(const Job *unmount);
 
+static uint64_t timeout_usec(const Job *job) {
+        return job->request.timeout_usec > 0 ? job->request.timeout_usec
+                                             : job->jobs->state->settings.job_timeout_usec;
+}
+
+/* One whose conflict has ended has its time anew. */
+static void check_wait(Job *job) {
+        if (line_conflict_wait_is_over(job))
+                job_stop(job);
+        else if (!job->deadline && !job->conflict_deadline)
+                job_fail(job, job_set_deadline(job, timeout_usec(job)));
+}
+
 static int on_advance(sd_event_source *source, void *userdata) {
         Jobs *jobs = userdata;
         size_t n = count_running(jobs);
@@ -114,6 +128,8 @@ static int on_advance(sd_event_source *source, void *userdata) {
 
         expire(jobs);
         DL_FOREACH_SAFE (jobs->list, job, next) {
+                if (job->state == JOB_WAITING)
+                        check_wait(job);
                 if (n >= places(job))
                         continue;
                 if (job->state == JOB_WAITING && job->operation == OPERATION_UNMOUNT)
@@ -206,7 +222,8 @@ bool job_is_on_volume(const Jobs *jobs, const char *volume) {
         const Job *job;
 
         DL_FOREACH (jobs->list, job)
-                if (operation_changes(job->operation) && job->state != JOB_ENDED && streq(job->request.volume, volume))
+                if (operation_changes(job->operation) && job->state != JOB_ENDED &&
+                    streq(job->request.volume, volume))
                         return true;
         return false;
 }
@@ -396,8 +413,6 @@ static int check_limits(Jobs *jobs, Operation operation, Failure *f) {
 }
 
 static int fill(Job *job, JobReply reply, void *userdata) {
-        const Settings *settings = &job->jobs->state->settings;
-        uint64_t usec = job->request.timeout_usec > 0 ? job->request.timeout_usec : settings->job_timeout_usec;
         int r;
 
         r = add_waiter(&job->waiters, &job->n_waiters, reply, userdata);
@@ -408,7 +423,7 @@ static int fill(Job *job, JobReply reply, void *userdata) {
                 if (r < 0)
                         return r;
         }
-        return job_set_deadline(job, usec);
+        return job_set_deadline(job, timeout_usec(job));
 }
 
 static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller,

@@ -4,7 +4,6 @@
 #include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "job/line.h"
-#include "job/run.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"
 
@@ -69,8 +68,12 @@ static int on_conflict_deadline(sd_event_source *source, uint64_t usec, void *us
         Job *job = userdata;
 
         job->conflict_deadline = sd_event_source_disable_unref(job->conflict_deadline);
-        job_stop(job);
+        line_advance(job->jobs);
         return 0;
+}
+
+bool line_conflict_wait_is_over(const Job *job) {
+        return waits_for_conflict(job) && !job->conflict_deadline;
 }
 
 bool line_wait_for_conflict(Job *job) {
@@ -97,15 +100,10 @@ void line_park(Job *job) {
         line_advance(job->jobs);
 }
 
-/* The conflict has ended: it has its time anew. */
 static void wake(Job *job) {
-        uint64_t usec = job->request.timeout_usec > 0 ? job->request.timeout_usec
-                                                      : job->jobs->state->settings.job_timeout_usec;
-
         plan_done(&job->plan);
         failure_done(&job->failure);
         job->conflict_deadline = sd_event_source_disable_unref(job->conflict_deadline);
-        job_fail(job, job_set_deadline(job, usec));
         line_advance(job->jobs);
 }
 

@@ -16,6 +16,8 @@ int line_claim_superblock(Job *job, const char *key) _warn_unused_;
 
 /* Whether a job that was refused for a conflict, with the plan naming it, may and does wait for that to end (WaitUSec). */
 bool line_wait_for_conflict(Job *job);
+/* Whether it waited for that as long as it may. */
+bool line_conflict_wait_is_over(const Job *job);
 /* A holder has gone: those who wait for nobody else any more go on. */
 void line_holder_gone(Jobs *jobs, const char *target);
 /* Fills the plan's conflicts after the child has refused a group. Returns 0 or -ENOMEM. */

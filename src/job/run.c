@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "job/answer.h"
+#include "job/holder.h"
 #include "job/job-log.h"
 #include "job/job-metrics.h"
 #include "job/line.h"
@@ -20,73 +22,6 @@
 
 static void settle(Job *job);
 
-void job_show(Job *job) {
-        if (job->shown)
-                return;
-        job->shown = true;
-        event_emit(job->jobs->state, job_added, job);
-}
-
-static void answer_all(const Job *job, JobWaiter **waiters, size_t *n) {
-        JobWaiter *list = TAKE_PTR(*waiters);
-        size_t count = *n;
-
-        *n = 0;
-        for (size_t i = 0; i < count; i++)
-                list[i].reply(job, list[i].userdata);
-        free(list);
-}
-
-void job_answer(Job *job) {
-        answer_all(job, &job->waiters, &job->n_waiters);
-}
-
-/* Waits for a commit. */
-
-typedef struct Commit {
-        Job *job;
-        void (*callback)(Job *job);
-} Commit;
-
-static void set_commit_failure(Job *job, int error) {
-        const char *outcome = job->ended_usec > 0 ? "what was done is not recorded yet" : "nothing was changed";
-        const State *s = job->jobs->state;
-        int r;
-
-        if (error == -ECANCELED)
-                r = failure_set(&job->failure, FAILURE_CANCELED, "%s: selvold is stopping; call again.",
-                                job->request.volume);
-        else
-                r = failure_set(&job->failure, FAILURE_STORE_FAILED,
-                                "%s: The state could not be written (%s), so %s: make room in %s and call again.",
-                                job->request.volume, strerror(-error), outcome, s->directory);
-        job_fail(job, r);
-}
-
-static void on_committed(State *s, int error, void *userdata) {
-        Commit *c = userdata;
-        Job *job = c->job;
-        void (*callback)(Job * job) = c->callback;
-
-        free(c);
-        /* Who only asks needs no record. */
-        if (error < 0 && !job_has_failed(job) && operation_changes(job->operation))
-                set_commit_failure(job, error);
-        callback(job);
-}
-
-static void job_then(Job *job, void (*callback)(Job *job)) {
-        Commit *c = malloc(sizeof(*c));
-
-        if (c)
-                *c = (Commit){ job, callback };
-        if (c && commit_then(job->jobs->state, on_committed, c) >= 0)
-                return;
-        free(c);
-        job_fail(job, -ENOMEM);
-        callback(job);
-}
-
 /* The end. */
 
 static void release(Job *job) {
@@ -103,11 +38,36 @@ static void finish(Job *job) {
         if (operation_is_answered_early(job->operation) && !job_has_failed(job))
                 job_show(job);
         job_answer(job);
-        answer_all(job, &job->followers, &job->n_followers);
+        job_answer_followers(job);
         if (job->shown)
                 event_emit(job->jobs->state, job_ended, job);
         if (job_is_over(job))
                 release(job);
+}
+
+/* What was mounted but can't be recorded is not kept. */
+static bool must_withdraw(const Job *job) {
+        return job->failure.kind == FAILURE_STORE_FAILED && job->operation == OPERATION_MOUNT &&
+               job->identity.id != 0;
+}
+
+static void withdraw(Job *job) {
+        Holder *h = job_find_holder(job);
+
+        if (h)
+                h->state = HOLDER_MOUNTING;
+        job->ended_usec = 0;
+        if (job->worker)
+                job_stop(job);
+        else
+                settle(job);
+}
+
+static void on_outcome_durable(Job *job) {
+        if (must_withdraw(job))
+                withdraw(job);
+        else
+                finish(job);
 }
 
 void job_conclude(Job *job) {
@@ -116,7 +76,7 @@ void job_conclude(Job *job) {
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
         job_add_history(job);
-        job_then(job, finish);
+        job_then(job, on_outcome_durable);
 }
 
 static void revert(Job *job) {
@@ -466,6 +426,9 @@ static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 /* The reply. */
 
 static void take_error(Job *job, const sd_bus_error *e) {
+        /* The end of a child that was told to wait. */
+        if (job->state == JOB_WAITING)
+                return;
         if (job->state != JOB_SETTLING)
                 job_fail(job, peer_error_read(e, &job->failure));
         /* What else may be left is known when the child is gone. */
@@ -591,6 +554,7 @@ void job_run(Job *job) {
 
 /* The intent stays in the record, and the mount table decides. */
 static void conclude_unsettled(Job *job) {
+        mount_identity_done(&job->identity);
         job_conclude(job);
         watch_recheck(job->jobs->state);
 }
@@ -616,6 +580,7 @@ static int on_settled(sd_bus_message *reply, void *userdata, sd_bus_error *error
                         conclude_unsettled(job);
                 return 0;
         }
+        mount_identity_done(&job->identity);
         conclude_failed(job);
         return 0;
 }

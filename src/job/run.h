@@ -14,12 +14,3 @@ void job_conclude(Job *job);
 
 /* How long the job may take, from now on. Returns 0 or a negative errno. */
 int job_set_deadline(Job *job, uint64_t usec) _warn_unused_;
-
-/* Answers those who wait for it so far. */
-void job_answer(Job *job);
-/* Makes it an object that callers can see. */
-void job_show(Job *job);
-/* Whether it can be freed: it has ended, and its child is gone. */
-static inline bool job_is_over(const Job *job) {
-        return job->state == JOB_ENDED && !job->worker;
-}

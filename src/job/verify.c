@@ -126,7 +126,8 @@ static char *describe(const Job *job) {
 
         if (!files || isempty(not_reset))
                 return TAKE_PTR(files);
-        return strdup_printf("%s The mark on the volume says otherwise, and could not be reset: %s.", files, not_reset);
+        return strdup_printf("%s The mark on the volume says otherwise, and could not be reset: %s.", files,
+                             not_reset);
 }
 
 /* What the worker says has to fit together: a match is a match of everything. */

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "mount/btrfs.h"
 #include "mount/host-device.h"
 #include "mount/mount-table.h"
-#include "mount/superblock.h"
 
 enum { BTRFS_DEVICES_MAX = 256 };
 
@@ -144,7 +144,7 @@ static int path_is_on_btrfs(const char *path, const char *uuid) {
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = superblock_read_btrfs_uuid(fd, &actual);
+        r = btrfs_read_uuid(fd, &actual);
         return r < 0 ? r : actual && streq(actual, uuid);
 }
 
@@ -206,7 +206,7 @@ int host_uses_file_system(const Settings *settings, int fd) {
 
         if (fstat(fd, &st) < 0)
                 return -errno;
-        r = superblock_read_btrfs_uuid(fd, &uuid);
+        r = btrfs_read_uuid(fd, &uuid);
         if (r < 0)
                 return r;
         return host_uses(settings, st.st_dev, uuid);

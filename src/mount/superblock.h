@@ -13,7 +13,3 @@ int superblock_name_source(const Source *s, char **ret) _warn_unused_;
 /* Of the one that an open directory is on, which has the device number in the mount table. fd is not of O_PATH. Returns
  * 0 or a negative errno. */
 int superblock_name_mounted(int fd, dev_t device, char **ret) _warn_unused_;
-
-/* The UUID of the btrfs that an open directory is on, as sysfs has it; NULL if it is on none. fd is not of O_PATH. Returns
- * 0 or a negative errno. */
-int superblock_read_btrfs_uuid(int fd, char **ret) _warn_unused_;

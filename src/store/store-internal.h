@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
+
+#include "basic/cleanup.h"
 #include "store/store-schema.h"
-#include "store/store.h"
 
 /* What store.c, store-rows.c and store-transaction.c share. */
 
-struct Store {
+typedef struct Store {
         char *path;
         sqlite3 *db;
         sqlite3_stmt *statements[STATEMENTS];
         bool dirty;
         int error; /* negative once failed */
-};
+} Store;
 
 /* store-transaction.c: opens and closes the file at s->path. */
 int store_open_database(Store *s) _warn_unused_;

@@ -4,6 +4,7 @@
 #include "basic/path-util.h"
 #include "model/context.h"
 #include "store/store-internal.h"
+#include "store/store-rows.h"
 
 /* A column that is a member of a struct as it is. */
 typedef enum FieldType { TEXT, TEXT_OR_NULL, FLAG, U64, GID } FieldType;

@@ -46,7 +46,7 @@
 #define HOLDER_COLUMNS_3(X)                                                   \
         X(HOLDER_FS_GROUP, "fs_group", "INTEGER NOT NULL DEFAULT 4294967295") \
         X(HOLDER_DISK_GID, "disk_gid", "INTEGER NOT NULL DEFAULT 4294967295")
-#define HOLDER_COLUMNS_4(X)                                     \
+#define HOLDER_COLUMNS_4(X)                                      \
         X(HOLDER_CONTEXT, "context", "TEXT NOT NULL DEFAULT ''") \
         X(HOLDER_DEVICE, "device", "TEXT NOT NULL DEFAULT ''")
 #define HOLDER_COLUMNS(X) HOLDER_COLUMNS_1(X) HOLDER_COLUMNS_2(X) HOLDER_COLUMNS_3(X) HOLDER_COLUMNS_4(X)

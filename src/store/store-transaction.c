@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/store-internal.h"
+#include "store/store-transaction.h"
 
 /* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory file. */
 static const char settings[] = "PRAGMA locking_mode=EXCLUSIVE;"

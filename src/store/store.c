@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include "store/store-internal.h"
+#include "store/store.h"
 
 int store_open(const char *path, Store **ret) {
         _cleanup_(store_closep) Store *s = NULL;

@@ -82,7 +82,7 @@ char *device_of(const char *source, uint64_t id) {
 void complete_fact(MountFact *m) {
         m->device = device_of(m->source, m->mount_id);
         m->root = FORMAT("%s", behaves(m->source, "part") ? m->target : "/");
-        m->seclabel = isempty(m->context) && !streq(m->fs_type, "vfat");
+        m->seclabel = isempty(m->context) && !streq(m->fs_type, "vfat") && !behaves(m->source, "noseclabel");
 }
 
 void add_fact(Observed *table, const MountFact *m) {

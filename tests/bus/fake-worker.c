@@ -10,6 +10,7 @@
  *   drop-context, publish-fails            fails so
  *   busy                                   can't be unmounted
  *   xfs, vfat, btrfs                       holds such a file system
+ *   noseclabel                             shows no labels, though its type does otherwise
  *   nonsense                               asks Plan with rubbish
  *   nomark                                 keeps no mark
  *   mark-fails                             its mark can't be written
@@ -309,6 +310,14 @@ static void note_walk(const Operation *o, const MarkWork *work) {
                 check(-EIO);
 }
 
+static void tell_decision(const Operation *o) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
+
+        check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_DECIDED));
+        check(files_decision_append(signal, &o->result.files));
+        check(sd_bus_send(peer, signal, NULL));
+}
+
 static void walk_files(Operation *o) {
         const FilesDecision *d = &o->result.files;
         const FilesWanted *w = &o->answer.files;
@@ -320,6 +329,7 @@ static void walk_files(Operation *o) {
         mode_t mode;
         gid_t gid;
 
+        tell_decision(o);
         check(mark_begin(&o->result.mark, &work));
         write_mark(source, &o->result.mark);
         note_walk(o, &work);

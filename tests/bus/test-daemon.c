@@ -9,15 +9,16 @@
 
 #include "support.h"
 
-#define T1        "/var/lib/kubelet/pods/a/volumes/v"
-#define T2        "/var/lib/kubelet/pods/b/volumes/v"
-#define T3        "/var/lib/kubelet/pods/c/volumes/v"
-#define T4        "/var/lib/kubelet/pods/d/volumes/v"
-#define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
-#define POD_A     "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
-#define POD_A2    "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
-#define POD_B     "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
-#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define T1            "/var/lib/kubelet/pods/a/volumes/v"
+#define T2            "/var/lib/kubelet/pods/b/volumes/v"
+#define T3            "/var/lib/kubelet/pods/c/volumes/v"
+#define T4            "/var/lib/kubelet/pods/d/volumes/v"
+#define T5            "/var/lib/kubelet/pods/e/volumes/v"
+#define OVM           "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define POD_A         "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
+#define POD_A2        "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
+#define POD_B         "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
+#define CONTEXT_A     "system_u:object_r:container_file_t:s0:c0,c10"
 #define LOG_CONTROL   "/org/freedesktop/LogControl1"
 #define LOG_INTERFACE "org.freedesktop.LogControl1"
 
@@ -179,7 +180,7 @@ static void test_conflict_elsewhere(Fixture *f, gconstpointer data) {
 }
 
 static void test_always(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) ext4 = NULL, vfat = NULL, host_path = NULL, left_alone = NULL;
+        g_autoptr(GVariant) ext4 = NULL, vfat = NULL, host_path = NULL, left_alone = NULL, no_seclabel = NULL;
         GError *error = NULL;
 
         ext4 = call_mount(f, "pvc-1", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
@@ -192,6 +193,10 @@ static void test_always(Fixture *f, gconstpointer data) {
                                "{'VolumeType': <'hostPath'>, 'SELinuxLevel': <'s0:c1'>, " OVM "}", &error);
         g_assert_no_error(error);
         assert_mounted(host_path, "", "", "type-not-managed");
+        /* What only the mount shows is decided on when it is there. */
+        no_seclabel = call_mount(f, "pvc-4", "/dev/noseclabel", T5, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
+        g_assert_no_error(error);
+        assert_mounted(no_seclabel, "", "", "no-seclabel");
         left_alone =
                 call_mount(f, "pvc-3", "/dev/vde", T4, "{'SELinuxLevel': <'s0:c1'>, 'RelabelBy': <'none'>}", &error);
         g_assert_no_error(error);

@@ -537,6 +537,7 @@ static void test_killed(Fixture *f, gconstpointer data) {
         again = call_relabel(f, "v", CONTEXT_A, "{'TimeoutUSec': <@t 200000>}", &error);
         g_assert_no_error(error);
         details = job_wait(f, again, "TimedOut");
+        g_assert_cmpstr(get_string(details, "RelabelReason"), ==, "partial");
 }
 
 /* Results are kept, but not without end. */

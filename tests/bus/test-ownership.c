@@ -391,8 +391,8 @@ static void test_map_killed(Fixture *f, gconstpointer data) {
                        "pod-2000");
 }
 
-static void on_conflict(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
-                        const char *name, GVariant *parameters, gpointer userdata) {
+static void on_first_signal(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
+                            const char *name, GVariant *parameters, gpointer userdata) {
         GVariant **seen = userdata;
 
         if (!*seen)
@@ -421,9 +421,9 @@ static void test_conflict(Fixture *f, gconstpointer data) {
         GError *error = NULL;
         guint subscription;
 
-        subscription =
-                g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.selvol1.Manager", "GroupConflict",
-                                                   NULL, NULL, G_DBUS_SIGNAL_FLAGS_NONE, on_conflict, &signal, NULL);
+        subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.selvol1.Manager",
+                                                          "GroupConflict", NULL, NULL, G_DBUS_SIGNAL_FLAGS_NONE,
+                                                          on_first_signal, &signal, NULL);
         assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
         assert_refused(f, "/dev/vdb", T2, GROUP(2000) ALWAYS, "GroupConflict", "pod-1000");
         WAIT_FOR(f, signal != NULL);
@@ -439,6 +439,29 @@ static void test_conflict(Fixture *f, gconstpointer data) {
         assert_refused(f, "/dev/vdb", T1, GROUP(3000) ALWAYS, "GroupConflict", "pod-2000");
         assert_mounted(f, "/dev/vdb", T1, GROUP(1000) ALWAYS, "walked", "policy-always", 1000, 1000);
         assert_metric(f, "selvol_refusals_total{error=\"GroupConflict\"} 4\n");
+}
+
+/* Whoever waits for another group is told that the last holder has gone. */
+static void test_released(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) signal = NULL;
+        const char *volume;
+        guint subscription;
+        guint32 gid;
+
+        subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.selvol1.Manager",
+                                                          "GroupReleased", NULL, NULL, G_DBUS_SIGNAL_FLAGS_NONE,
+                                                          on_first_signal, &signal, NULL);
+        assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
+        assert_mounted(f, "/dev/vdb", T2, GROUP(1000), "skipped", "complete", 1000, 1000);
+        unmount(f, T1);
+        run_for(100);
+        g_assert_null(signal);
+        unmount(f, T2);
+        WAIT_FOR(f, signal != NULL);
+        g_variant_get(signal, "(&su)", &volume, &gid);
+        g_assert_cmpstr(volume, ==, "v");
+        g_assert_cmpuint(gid, ==, 1000);
+        g_dbus_connection_signal_unsubscribe(f->client, subscription);
 }
 
 static GVariant *plan(Fixture *f, const char *target, const char *options) {
@@ -789,6 +812,7 @@ int main(int argc, char **argv) {
                 { "map-fails", test_map_fails },
                 { "map-killed", test_map_killed },
                 { "conflict", test_conflict },
+                { "released", test_released },
                 { "plan", test_plan },
                 { "option", test_option },
                 { "not-given", test_not_given },

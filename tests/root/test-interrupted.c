@@ -57,12 +57,12 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(labeled, <, n);
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
 
-        /* The rest, and no more. */
+        /* The rest; but on ext4, where the root has another label still, all are written. */
         a = live(v, wanted_labels(LABEL_1));
         g_auto(Answer) rest = call_change(worker, &a);
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.files.relabel_reason, ==, RELABEL_REASON_PARTIAL);
-        g_assert_cmpint(rest.walk.counts.changed, ==, n - labeled);
+        g_assert_cmpint(rest.walk.counts.changed, ==, g_str_equal(fs_type, "ext4") ? n : n - labeled);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 }

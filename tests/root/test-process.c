@@ -144,7 +144,7 @@ static void test_target_replaced(gconstpointer data) {
 
         g_auto(Answer) refused = operation_finish(o);
         assert_answer(refused, "InvalidTarget");
-        assert_message(refused, "meanwhile");
+        assert_message(refused, "in the meantime");
 
         if (g_str_equal(how, "mounted")) {
                 g_assert_cmpint(count_mounts(), ==, before + 1);

@@ -242,7 +242,8 @@ static void test_immutable(void) {
         g_auto(Answer) rest = call_change(worker, &a);
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.walk.counts.failed, ==, 0);
-        g_assert_cmpint(rest.walk.counts.changed, ==, 2);
+        g_assert_cmpint(rest.walk.counts.changed, ==,
+                        n); /* without a look, as on ext4 if the root has another label */
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 }
