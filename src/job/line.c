@@ -3,6 +3,7 @@
 
 #include "basic/path-util.h"
 #include "basic/time-util.h"
+#include "job/answer.h"
 #include "job/line.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"
