@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 #include "api/authorize.h"
 
 enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };

@@ -10,7 +10,7 @@
 #include "job/job-metrics.h"
 #include "model/context.h"
 #include "state/commit.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 #include "wire/peer.h"
 
 #include "selvol-config.h"

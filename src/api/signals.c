@@ -7,7 +7,7 @@
 #include "api/signals.h"
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 
 enum { CHANGED_INTERVAL_USEC = 250000 };
 

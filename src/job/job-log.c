@@ -4,7 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "job/job-log.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 
 static bool relabel_failed(const Job *job) {
         return job->result.files.relabel == RELABEL_WALK && !job->result.walked;

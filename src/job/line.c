@@ -3,6 +3,7 @@
 
 #include "basic/path-util.h"
 #include "basic/time-util.h"
+#include "job/answer.h"
 #include "job/line.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"
@@ -150,9 +151,9 @@ bool line_is_turn(Job *job) {
         return claims_take(&job->claims);
 }
 
-static const Job *find_in_front(const Job *job) {
+static Job *find_in_front(const Job *job) {
         const Claimant *blocker = claims_find_blocker(&job->claims);
-        const Job *other;
+        Job *other;
 
         DL_FOREACH (job->jobs->list, other)
                 if (&other->claims == blocker)
@@ -167,9 +168,12 @@ bool line_is_long(const Job *job) {
 }
 
 void line_fail_busy(Job *job) {
-        const Job *front = find_in_front(job);
+        Job *front = find_in_front(job);
         int r;
 
+        /* The caller may ask about it, and cancel it. */
+        if (front && front->state != JOB_ENDED)
+                job_show(front);
         if (front)
                 r = failure_set(
                         &job->failure, FAILURE_BUSY,

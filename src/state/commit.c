@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 #include "state/commit.h"
 
 enum { REWRITE_INTERVAL_USEC = 1000000 };

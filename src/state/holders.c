@@ -3,7 +3,7 @@
 #include "basic/time-util.h"
 #include "state/commit.h"
 #include "state/holders.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 
 static void note(State *s, Volume *v, const Holder *h, const char *message, const char *operation, const char *text) {
         const LogField fields[] = {

@@ -6,7 +6,7 @@
 #include "model/settings-load.h"
 #include "state/commit.h"
 #include "state/load.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 #include "state/reconcile.h"
 #include "state/watch.h"
 

@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "state/messages.h"
+#include "wire/message-ids.h"
 #include "wire/protocol.h"
 #include "state/holders.h"
 #include "state/reconcile.h"

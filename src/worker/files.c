@@ -3,6 +3,7 @@
 #include "label/mark-xattr.h"
 #include "mount/idmap.h"
 #include "plan/files.h"
+#include "wire/message-ids.h"
 #include "worker/ask.h"
 #include "worker/files.h"
 #include "worker/observe.h"
@@ -83,7 +84,7 @@ static int fall_back(const Change *g, OwnershipReason why, char *detail) {
 /* The mark is wrong then: nothing else that relies on it must be done, here or elsewhere. */
 static int fall_back_on_difference(const Change *g, char *difference, Failure *f) {
         _cleanup_free_ char *detail = difference;
-        const LogField fields[] = { { "SELVOL_VOLUME", g->volume } };
+        const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG }, { "SELVOL_VOLUME", g->volume } };
         int r;
 
         log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
