@@ -133,7 +133,7 @@ layers = re.search(r"^MAY_USE = (\{.*?^\})", read("tests/unit/test-layers.py"), 
 may_use = ast.literal_eval(layers.replace("set()", "[]"))
 compare("HACKING.md: folders", [f"{folder}: {' '.join(sorted(others)) or '-'}" for folder, others in may_use.items()], [
     f"{folder}: {' '.join(sorted(re.findall(r'[a-z]+', others))) or '-'}"
-    for folder, others in re.findall(r"^\| `(\w+)` \|.*\| ([a-z, -]*) \|$", read("HACKING.md"), flags=re.M)
+    for folder, others in re.findall(r"^\| `(\w+)` \|.*\|([a-z, -]*)\|$", read("HACKING.md"), flags=re.M)
 ])
 print(f"1..{count}")
 sys.exit(failed)
