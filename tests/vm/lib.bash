@@ -281,8 +281,8 @@ super() {
 }
 label_of() { stat -c %C "$1"; }
 
-# is_labelled NAME TARGET LEVEL: in the mount table and as seen through the mount
-is_labelled() {
+# is_labeled NAME TARGET LEVEL: in the mount table and as seen through the mount
+is_labeled() {
     local wanted="context=$file_type:$3"
     [[ $3 != *,* ]] || wanted="context=\"$file_type:$3\""
     if [[ $(super "$2") != *",$wanted,"* ]]; then

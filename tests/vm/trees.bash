@@ -47,8 +47,8 @@ PYTHON
 entries() { find "$1" -printf . | wc -c; }
 labels() { find "$1" -printf '%Z\n' | sort | uniq -c | sed 's/^ *//'; }
 
-# all_labelled NAME DIRECTORY CONTEXT: each entry, the symlinks themselves too
-all_labelled() { is "$1" "$(labels "$2")" "$(entries "$2") $3"; }
+# all_labeled NAME DIRECTORY CONTEXT: each entry, the symlinks themselves too
+all_labeled() { is "$1" "$(labels "$2")" "$(entries "$2") $3"; }
 
 # on_disk SOURCE COMMAND...: with what is on the disk, at /mnt and without a context; nobody may have it mounted
 on_disk() {
@@ -75,7 +75,7 @@ record_says() { # NAME DIRECTORY WORDS...
     like "$1" " $(record "$2") " "${@:3}"
 }
 
-# mount_service LEVEL ID SOURCE TARGET OPTION...: relabelled by the service
+# mount_service LEVEL ID SOURCE TARGET OPTION...: relabeled by the service
 mount_service() { mount_volume "$2" "$3" "$4" "SELinuxLevel s $1" "$always" 'RelabelBy s service' "${@:5}"; }
 
 # is_walked NAME REASON, is_skipped NAME: the last MountVolume

@@ -20,7 +20,7 @@ before=$(date -u '+%Y-%m-%d %H:%M')
 mount_with s0:c10,c0 pvc-1 /dev/scratch0 "$A" 'Holder s pod-A'
 answers 'pod A: mounted with the context, no flag' "$file_type:s0:c0,c10" '' context-mount context-mount
 is 'pod A: mode' "$(field SELinuxMode)" enforcing
-is_labelled 'pod A: the label' "$A" s0:c0,c10
+is_labeled 'pod A: the label' "$A" s0:c0,c10
 like 'pod A: ls -Z' "$(ls -Zd "$A")" "$file_type:s0:c0,c10"
 like 'pod A: nosuid and nodev' "$(flags "$A")" ,nosuid, ,nodev,
 echo word >"$A/file"
@@ -40,7 +40,7 @@ like 'verify: another label is a result, not an error' "$reply" "bsa{sv} false \
 mount_with s0:c0,c10 pvc-1 /dev/scratch0 "$C" 'Holder s pod-C'
 answers 'pod C, same level: shares' "$file_type:s0:c0,c10" '' context-mount context-shared
 is 'pod C: sees the file' "$(cat "$C/file")" word
-is_labelled 'pod C: the label' "$C" s0:c0,c10
+is_labeled 'pod C: the label' "$C" s0:c0,c10
 is 'two holders' "$(property pvc-1 Holders | cut -d' ' -f1)" 2
 unmount_volume pvc-1 "$C"
 is 'pod C: unmounted' "$(field Unmounted)" true

@@ -29,7 +29,7 @@ umount "$T"
 mount /dev/scratch0 "$T"
 refused 'the context was dropped' ContextDropped "$file_type:s0:c1,c2" adopt_with s0:c1,c2 adopt "$T"
 volume_call AdoptVolume 'ssa{sv}' adopt "$T" -- 'SELinuxLevel s s0:c1,c2' "$always"
-answers 'plain: to be relabelled' "$file_type:s0:c1,c2" Z relabel policy-always
+answers 'plain: to be relabeled' "$file_type:s0:c1,c2" Z relabel policy-always
 unmount_volume adopt "$T"
 forget_volume adopt
 refused 'nothing is mounted there' InvalidTarget "$T" adopt_with s0:c1,c2 adopt "$T"

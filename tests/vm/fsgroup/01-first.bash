@@ -29,7 +29,7 @@ is 'the root' "$(stat -c '%u %g %a' "$T") from $root" '0 1000 2775 from 0 755'
 is 'users are left alone' "$(owners_of "$T")" "$owners"
 is 'setuid, setgid and sticky stay' "$(stat -c %a "$T/d0/f5" "$T/d0/f6" "$T/empty" | xargs)" '6771 4760 3777'
 is 'what symbolic links lead to is as it was' "$(stat -c '%u %g %a %C %Z' /etc/shadow /etc)" "$outside"
-is_labelled 'the label is the context' "$T" s0:c1,c2
+is_labeled 'the label is the context' "$T" s0:c1,c2
 record_says 'the volume carries its record' "$T" ' ownership=complete gid=1000 ' ' tainted=yes '
 unlike 'the mount is not idmapped' "$(flags "$T")" ,idmapped,
 like 'the volume and its holder' "$(property first Holders) $(property first FSGroup) $(property first OwnershipState)" \
@@ -42,7 +42,7 @@ unmount_volume first "$T"
 before=$(on_disk $source times /mnt)
 mount_with s0:c3,c4 first $source "$T" 'FSGroup u 1000'
 gives 'the next mount, with another context: skipped' skipped complete
-is_labelled 'its label' "$T" s0:c3,c4
+is_labeled 'its label' "$T" s0:c3,c4
 is 'nothing was looked at' "$(field EntriesDone)" 0
 is 'no entry is touched' "$(touched "$before" "$T")" ''
 unmount_volume first "$T"

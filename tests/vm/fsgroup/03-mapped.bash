@@ -44,7 +44,7 @@ a_change() {
     answers "$fs: the third group, with a context mount" "$file_type:s0:c1,c2" '' context-mount context-mount
     gives "$fs: the third group" mapped other-group
     known "$fs: the third group: what is known" 3000 1000 complete
-    is_labelled "$fs: the third group: the label" "$T" s0:c1,c2
+    is_labeled "$fs: the third group: the label" "$T" s0:c1,c2
     is "$fs: all show the third group, and the label" "$(groups_of "$T"), $(labels "$T")" "$total 3000, $total $file_type:s0:c1,c2"
     # the root has the record, which says tainted now
     is "$fs: the third group: no entry is touched" "$(touched "$before" "$T" | grep -vx "$(inodes "$T")")" ''
@@ -89,7 +89,7 @@ mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$T" 'FSGroup u 1000' 'Holder s po
 gives 'two at once: one has the first group' skipped complete
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U" 'FSGroup u 2000' 'Holder s pod-B'
 gives 'two at once: one has the second group' mapped other-group
-is_labelled 'two at once: one label' "$U" s0:c1,c2
+is_labeled 'two at once: one label' "$U" s0:c1,c2
 unlike 'two at once: the first is not idmapped' "$(flags "$T")" ,idmapped,
 like 'two at once: the second is' "$(flags "$U")" ,idmapped,
 yes 'two at once: the first writes' as_pod 1000 "$T" 'echo one >shared && echo more >>secret'

@@ -70,7 +70,7 @@ gives 'vfat' option policy-mount
 known 'vfat: what is known' 3000 3000 unknown
 like 'vfat: the option' "$(super "$T")" ,gid=3000,
 is 'vfat: nothing was looked at' "$(field EntriesDone)" 0
-is_labelled 'vfat: the label' "$T" s0:c1,c2
+is_labeled 'vfat: the label' "$T" s0:c1,c2
 yes 'vfat: a process with the group writes' as_pod 3000 "$T" 'mkdir d0 && echo word >d0/file && echo more >>d0/file'
 no 'vfat: one without does not' as_pod 3001 "$T" 'echo more >>d0/file'
 all_owned 'vfat: all files have the group' "$T" 3000

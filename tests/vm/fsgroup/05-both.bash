@@ -17,7 +17,7 @@ both() { is "$1" "${error:-$(field Relabel) $(field RelabelReason), $(field Owne
 mount_service s0:c1,c2 both $source "$T" 'FSGroup u 1000'
 both 'first' 'walked unknown' 'walked unknown'
 is 'first: one walk' "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
-all_labelled 'first: all have the label' "$T" "$file_type:s0:c1,c2"
+all_labeled 'first: all have the label' "$T" "$file_type:s0:c1,c2"
 all_owned 'first: all have the group' "$T" 1000
 record_says 'first: the record' "$T" ' label=complete ' ' ownership=complete gid=1000 ' " context=$file_type:s0:c1,c2 "
 pod_uses 'first: a process with the group uses everything' 1000 "$T" new

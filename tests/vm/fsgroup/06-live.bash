@@ -35,7 +35,7 @@ mount_service s0:c1 live $source "$T" 'Holder s pod-A'
 apply live 3000
 applied 'mounted, and nobody relies on a group' requested
 all_owned 'mounted: all have the group' "$T" 3000
-all_labelled 'mounted: labels are left alone' "$T" "$file_type:s0:c1"
+all_labeled 'mounted: labels are left alone' "$T" "$file_type:s0:c1"
 unmount_volume live "$T"
 mount_service s0:c1 live $source "$T" 'FSGroup u 3000' 'Holder s pod-A'
 gives 'a pod that relies on it' skipped complete

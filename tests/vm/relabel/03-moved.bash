@@ -60,7 +60,7 @@ a_journey() {
     mount_service s0:c3 $volume $source "$T"
     is_walked "$fs: fourth node: finished there" partial
     like "$fs: fourth node: what is right already is not written again" " $(seq -s ' ' 1 $((total - 9))) " " $(field EntriesChanged) "
-    all_labelled "$fs: fourth node: all have the label" "$T" "$file_type:s0:c3"
+    all_labeled "$fs: fourth node: all have the label" "$T" "$file_type:s0:c3"
     unmount_volume $volume "$T"
     go_to first
     mount_service s0:c3 $volume $source "$T"
@@ -145,7 +145,7 @@ unmount_volume $volume "$T"
 go_to fifth
 mount_service s0:c1,c2 $volume $source "$T"
 is 'another node: looks at all entries' "$error$(field Relabel) $(field EntriesChanged)" 'walked 1'
-all_labelled 'another node: all have the label' "$T" "$good"
+all_labeled 'another node: all have the label' "$T" "$good"
 unmount_volume $volume "$T"
 go_to first
 rm -rf $nodes

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The job: how far it is, what it takes from its neighbours, its end.
+# The job: its progress, its effect on other workloads, its end.
 
 T=$pods/jobs/v U=$pods/jobs/u
 mkdir -p "$T" "$U"
@@ -117,7 +117,7 @@ is 'a volume that is mounted: not to another context' "$error" ContextConflict
 unmount_volume jobs "$T"
 mount_with s0:c5 jobs /dev/scratch0 "$T"
 relabel jobs "$file_type:s0:c5"
-is 'a context mount: not relabelled' "$error" NotSupported
+is 'a context mount: not relabeled' "$error" NotSupported
 unmount_volume jobs "$T"
 relabel none-such "$file_type:s0:c5"
 is 'a volume that nobody knows' "$error" NoSuchVolume
@@ -164,7 +164,7 @@ like 'verify, root: it has the label' "$reply" 'bsa{sv} true'
 unmount_volume jobs "$T"
 mount_service s0:c8 jobs /dev/scratch0 "$T"
 is 'what was found is remembered' "$error$(field Relabel)" walked
-all_labelled 'and mended' "$T" "$file_type:s0:c8"
+all_labeled 'and mended' "$T" "$file_type:s0:c8"
 unmount_volume jobs "$T"
 clean jobs
 configure
