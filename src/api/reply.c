@@ -11,7 +11,8 @@ static int zero_or_error(int r) {
 /* What mount, adopt and plan have in common. */
 static int append_plan(sd_bus_message *m, const Job *job) {
         const Plan *p = &job->plan;
-        const char *fs_type = job->operation == OPERATION_PLAN ? job->observed.fs_type : job->result.outcome.fact.fs_type;
+        const char *fs_type =
+                job->operation == OPERATION_PLAN ? job->observed.fs_type : job->result.outcome.fact.fs_type;
         int r;
 
         if (!p->context)
@@ -86,10 +87,10 @@ static int append_ownership(sd_bus_message *m, const Job *job) {
         int r;
 
         if (d->ownership_reason != OWNERSHIP_NOT_ASKED) {
-                r = sd_bus_message_append(
-                        m, "{sv}{sv}", "Ownership", "s",
-                        job->operation == OPERATION_PLAN ? ownership_action_to_string(d->ownership) : done[d->ownership],
-                        "OwnershipReason", "s", ownership_reason_to_string(d->ownership_reason));
+                r = sd_bus_message_append(m, "{sv}{sv}", "Ownership", "s",
+                                          job->operation == OPERATION_PLAN ? ownership_action_to_string(d->ownership)
+                                                                           : done[d->ownership],
+                                          "OwnershipReason", "s", ownership_reason_to_string(d->ownership_reason));
                 if (r < 0)
                         return r;
                 r = dict_append_string(m, "OwnershipDetail", job->result.detail);
@@ -243,7 +244,8 @@ static int append_verified(sd_bus_message *m, const Job *job) {
         const WalkCounts *c = &w->counts;
         int r;
 
-        r = sd_bus_message_append(m, "{sv}{sv}", "EntriesDone", "t", c->done, "EntriesMismatched", "t", c->mismatched);
+        r = sd_bus_message_append(m, "{sv}{sv}", "EntriesDone", "t", c->done, "EntriesMismatched", "t",
+                                  c->mismatched);
         if (r < 0)
                 return r;
         if (job->verify.gid != GID_NONE) {
@@ -317,9 +319,9 @@ static int append_dict(sd_bus_message *m, const Job *job, int (*append)(sd_bus_m
 }
 
 int reply_append(sd_bus_message *m, const Job *job) {
-        static int (*const append[OPERATIONS])(sd_bus_message *m, const Job *job) = {
-                [OPERATION_MOUNT] = append_mount,       [OPERATION_PLAN] = append_planned,
-                [OPERATION_ADOPT] = append_mount,       [OPERATION_UNMOUNT] = append_unmounted,
+        static int (*const append[OPERATIONS])(sd_bus_message * m, const Job *job) = {
+                [OPERATION_MOUNT] = append_mount,   [OPERATION_PLAN] = append_planned,
+                [OPERATION_ADOPT] = append_mount,   [OPERATION_UNMOUNT] = append_unmounted,
                 [OPERATION_VERIFY] = append_verify,
         };
         int r;

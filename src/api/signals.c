@@ -71,7 +71,8 @@ static void on_volume_released(void *userdata, const Volume *v, const Holder *la
         };
 
         log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "%s: The volume has no holders any more.", v->id);
-        (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "ContextReleased", "ss", v->id, v->context);
+        (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "ContextReleased", "ss", v->id,
+                                  v->context);
         if (last->fs_group != GID_NONE)
                 (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "GroupReleased", "su", v->id,
                                           last->fs_group);
@@ -138,8 +139,9 @@ static void on_job_ended(void *userdata, const Job *job) {
         on_job_changed(api, job);
         volume_of_job_changed(api, job);
         if (path)
-                (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "JobRemoved", "tosss", job->id, path,
-                                          job->request.volume, operation_to_string(job->operation), job_result(job));
+                (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "JobRemoved", "tosss", job->id,
+                                          path, job->request.volume, operation_to_string(job->operation),
+                                          job_result(job));
 }
 
 static void on_job_removed(void *userdata, const Job *job) {

@@ -99,8 +99,8 @@ static int append_history_entry(sd_bus_message *reply, const HistoryEntry *e) {
         r = sd_bus_message_open_container(reply, 'a', "{sv}");
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(reply, "{sv}{sv}{sv}", "TimeUSec", "t", e->time_usec, "Operation", "s", e->operation,
-                                  "Result", "s", e->result);
+        r = sd_bus_message_append(reply, "{sv}{sv}{sv}", "TimeUSec", "t", e->time_usec, "Operation", "s",
+                                  e->operation, "Result", "s", e->result);
         if (r < 0)
                 return r;
         r = append_history_details(reply, e);
@@ -159,8 +159,8 @@ static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error
 
 static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("aa{sv}", history),
-                                method_get_history, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("aa{sv}", history), method_get_history,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Id", "s", get_id, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Source", "s", get_source, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("FSType", "s", get_fs_type, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
@@ -184,6 +184,7 @@ static const sd_bus_vtable volume_vtable[] = {
 int volume_objects_add(Api *api) {
         int r;
 
-        r = sd_bus_add_fallback_vtable(api->bus, NULL, VOLUME_PREFIX, VOLUME_INTERFACE, volume_vtable, find_volume, api);
+        r = sd_bus_add_fallback_vtable(api->bus, NULL, VOLUME_PREFIX, VOLUME_INTERFACE, volume_vtable, find_volume,
+                                       api);
         return r < 0 ? r : sd_bus_add_node_enumerator(api->bus, NULL, VOLUME_PREFIX, enumerate_volumes, api);
 }

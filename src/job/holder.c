@@ -116,6 +116,7 @@ int job_record_intent(Job *job, bool adopted) {
         if (old)
                 volume_remove_holder(v, old);
         volume_add_holder(v, TAKE_PTR(h));
+        job->intent_recorded = true;
         commit_volume(job->jobs->state, v);
         return 0;
 }
@@ -182,8 +183,9 @@ void job_revert_intent(Job *job) {
         Volume *v = job_volume(job);
         Holder *h = job_find_holder(job);
 
-        if (!h || h->state != HOLDER_MOUNTING)
+        if (!job->intent_recorded || !h || h->state != HOLDER_MOUNTING)
                 return;
+        job->intent_recorded = false;
         /* After a walk it is known that some files are not what they were. */
         if (job->volume_is_new && !h->next && v->holders == h && job->progress.started_usec == 0) {
                 commit_removal(s, v);

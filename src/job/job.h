@@ -88,7 +88,8 @@ struct Job {
         uint64_t share_id;
         Observed observed;
         MountIdentity identity; /* of what may have been published; id 0: nothing */
-        bool volume_is_new;     /* the volume's record is there for this job only */
+        bool intent_recorded; /* the holder's state "mounting" is of this job, not of an earlier one that was lost */
+        bool volume_is_new;   /* the volume's record is there for this job only */
         Progress progress;
 
         Failure failure;

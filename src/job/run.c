@@ -301,13 +301,31 @@ static void take_identity(Job *job, MountIdentity *identity) {
                 job->state = JOB_ACTING;
 }
 
-static void on_ready_durable(Job *job) {
+static void on_told_durable(Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question);
 
         if (!question || !job->worker)
                 return;
         if (job_has_failed(job) || sd_bus_reply_method_return(question, NULL) < 0)
                 job_stop(job);
+}
+
+static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Job *job = userdata;
+        int r;
+
+        if (job->question || !operation_type(job->operation)->plan || job->state != JOB_RUNNING)
+                return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "There is nothing to walk over.");
+        r = files_decision_read(m, &job->result.files);
+        if (r < 0) {
+                job_fail(job, r);
+                job_stop(job);
+                return r;
+        }
+        log_debug("%s: job %llu: Walk is asked.", job->request.volume, (unsigned long long) job->id);
+        job->question = sd_bus_message_ref(m);
+        job_then(job, on_told_durable);
+        return 1;
 }
 
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -329,13 +347,14 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                   (unsigned long long) job->id, n.disk_gid, n.gid);
         job->question = sd_bus_message_ref(m);
         take_identity(job, &n.identity);
-        job_then(job, on_ready_durable);
+        job_then(job, on_told_durable);
         return 1;
 }
 
 static const sd_bus_vtable decision_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD(DECISION_PLAN, PLAN_QUESTION_TYPE, PLAN_ANSWER_TYPE, on_plan, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(DECISION_WALK, FILES_DECISION_TYPE, "", on_walk, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(DECISION_READY, READY_NOTE_TYPE, "", on_ready, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
@@ -401,8 +420,6 @@ static int take_signal(Job *job, sd_bus_message *m) {
                 return take_progress(job, m);
         if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED))
                 return take_marked(job, m);
-        if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_DECIDED))
-                return files_decision_read(m, &job->result.files);
         if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PUBLISHING))
                 return take_publishing(job, m);
         return 0;

@@ -220,8 +220,8 @@ int plan_find_reliances(const Volumes *volumes, const char *volume, const char *
         return 0;
 }
 
-int plan_find_group_conflicts(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
-                              gid_t gid, Plan *p) {
+int plan_find_group_conflicts(const Volumes *volumes, const char *volume, const char *target,
+                              const Observed *observed, gid_t gid, Plan *p) {
         _cleanup_free_ Relying *relying = NULL;
         size_t n;
         int r;

@@ -25,5 +25,5 @@ int plan_find_reliances(const Volumes *volumes, const char *volume, const char *
                         Reliance **ret, size_t *ret_n) _warn_unused_;
 
 /* Adds those of them to the plan's conflicts who rely on another group than gid. Returns 0 or -ENOMEM. */
-int plan_find_group_conflicts(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
-                              gid_t gid, Plan *p) _warn_unused_;
+int plan_find_group_conflicts(const Volumes *volumes, const char *volume, const char *target,
+                              const Observed *observed, gid_t gid, Plan *p) _warn_unused_;

@@ -40,12 +40,13 @@ static Claim *claim_get(Claims *claims, const char *key) {
 static void leave(Claims *claims, ClaimEntry *e) {
         Claim *claim = e->claim;
 
-        DL_DELETE(claim->line, e);
+        /* The analyzer takes the list's and the table's links for possibly null. */
+        DL_DELETE(claim->line, e); /* NOLINT(clang-analyzer-core.NullDereference) */
         if (claim->owner == e->claimant)
                 claim->owner = NULL;
         if (claim->line)
                 return;
-        HASH_DEL(claims->table, claim);
+        HASH_DEL(claims->table, claim); /* NOLINT(clang-analyzer-core.NullDereference) */
         free(claim->key);
         free(claim);
 }

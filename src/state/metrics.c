@@ -87,7 +87,7 @@ static const struct {
                               COUNTER,
                               { "error" } },
         [METRIC_AUTHORIZATIONS] = { "selvol_authorizations_total",
-                                    "Authorisation decisions.",
+                                    "Authorization decisions.",
                                     COUNTER,
                                     { "result" } },
         [METRIC_HOLDERS_LOST] = { "selvol_holders_lost_total", "Holders whose mount somebody else took away.",

@@ -62,7 +62,7 @@ static const char schema[] =
 #define DROP_GENERATION       "ALTER TABLE volume DROP COLUMN generation;"
 #define ADD_RELABELED_HERE    "ALTER TABLE holder ADD COLUMN relabelled_here INTEGER NOT NULL DEFAULT 0;"
 #define RENAME_RELABELED_HERE "ALTER TABLE holder RENAME COLUMN relabelled_here TO relabeled_here;"
-#define SET_CONTEXTS                                                                        \
+#define SET_CONTEXTS                                                                    \
         "UPDATE holder SET context=(SELECT context FROM volume WHERE id=holder.volume)" \
         " WHERE strategy<>'none';"
 

@@ -70,6 +70,19 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
         return 0;
 }
 
+int ask_walk(Child *c, const FilesDecision *decision, Failure *f) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
+        int r;
+
+        r = new_question(c, DECISION_WALK, &m);
+        if (r < 0)
+                return r;
+        r = files_decision_append(m, decision);
+        if (r < 0)
+                return r;
+        return call(c, m, DECISION_WALK, &reply, f);
+}
+
 int ask_ready(Child *c, const ReadyNote *note, Failure *f) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
         int r;
@@ -99,19 +112,6 @@ static int send_signal(Child *c, sd_bus_message *m) {
         if (r < 0)
                 return child_peer_is_gone(c) ? -ECANCELED : r;
         return 0;
-}
-
-int tell_decided(Child *c, const FilesDecision *decision) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        int r;
-
-        r = new_signal(c, WORKER_DECIDED, &m);
-        if (r < 0)
-                return r;
-        r = files_decision_append(m, decision);
-        if (r < 0)
-                return r;
-        return send_signal(c, m);
 }
 
 int tell_publishing(Child *c, const MountIdentity *identity) {

@@ -188,14 +188,14 @@ static int walk(const Change *g, Failure *f) {
         r = find_total(g, &spec, f);
         if (r != 0)
                 return r;
-        r = tell_decided(g->child, d);
-        if (r < 0)
+        r = begin_mark(g, &work, &begun, f);
+        if (r != 0)
+                return r;
+        r = ask_walk(g->child, d, f);
+        if (r != 0)
                 return r;
         r = walk_tell_start(g->child, spec.total);
         if (r < 0)
-                return r;
-        r = begin_mark(g, &work, &begun, f);
-        if (r != 0)
                 return r;
         r = walk_change(g->child, &spec, &g->result->walk, f);
         if (r != 0)

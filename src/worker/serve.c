@@ -58,68 +58,33 @@ static int reply_result(sd_bus_message *m, const OperationResult *result) {
         return r < 0 ? r : 0;
 }
 
-static int run_mount(Child *c, sd_bus_message *m, MountCall *call, Failure *f) {
-        _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT;
-        int r;
+/* on_mount() and the like: the call is read, the operation run, and its result sent. */
+#define DEFINE_OPERATION(name, Call, member)                                                               \
+        static int run_##name(Child *c, sd_bus_message *m, Call *call, Failure *f) {                       \
+                _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT;           \
+                int r;                                                                                     \
+                                                                                                           \
+                r = name##_call_read(m, call);                                                             \
+                if (r < 0)                                                                                 \
+                        return r;                                                                          \
+                r = operation_##name(c, call, &result, f);                                                 \
+                if (r != 0)                                                                                \
+                        return r;                                                                          \
+                return reply_result(m, &result);                                                           \
+        }                                                                                                  \
+                                                                                                           \
+        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {                     \
+                _cleanup_(name##_call_done) Call call = { 0 };                                             \
+                _cleanup_failure_ Failure f = { 0 };                                                       \
+                int r = run_##name(userdata, m, &call, &f);                                                \
+                                                                                                           \
+                return finish(userdata, &(CallSubject){ member, call.volume, call.target }, r, &f, error); \
+        }                                                                                                  \
+        struct on_##name##_needs_a_semicolon
 
-        r = mount_call_read(m, call);
-        if (r < 0)
-                return r;
-        r = operation_mount(c, call, &result, f);
-        if (r != 0)
-                return r;
-        return reply_result(m, &result);
-}
-
-static int on_mount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_(mount_call_done) MountCall call = { 0 };
-        _cleanup_failure_ Failure f = { 0 };
-        int r = run_mount(userdata, m, &call, &f);
-
-        return finish(userdata, &(CallSubject){ WORKER_MOUNT, call.volume, call.target }, r, &f, error);
-}
-
-static int run_adopt(Child *c, sd_bus_message *m, AdoptCall *call, Failure *f) {
-        _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT;
-        int r;
-
-        r = adopt_call_read(m, call);
-        if (r < 0)
-                return r;
-        r = operation_adopt(c, call, &result, f);
-        if (r != 0)
-                return r;
-        return reply_result(m, &result);
-}
-
-static int on_adopt(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_(adopt_call_done) AdoptCall call = { 0 };
-        _cleanup_failure_ Failure f = { 0 };
-        int r = run_adopt(userdata, m, &call, &f);
-
-        return finish(userdata, &(CallSubject){ WORKER_ADOPT, call.volume, call.target }, r, &f, error);
-}
-
-static int run_change(Child *c, sd_bus_message *m, ChangeCall *call, Failure *f) {
-        _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT;
-        int r;
-
-        r = change_call_read(m, call);
-        if (r < 0)
-                return r;
-        r = operation_change(c, call, &result, f);
-        if (r != 0)
-                return r;
-        return reply_result(m, &result);
-}
-
-static int on_change(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_(change_call_done) ChangeCall call = { 0 };
-        _cleanup_failure_ Failure f = { 0 };
-        int r = run_change(userdata, m, &call, &f);
-
-        return finish(userdata, &(CallSubject){ WORKER_CHANGE, call.volume, call.target }, r, &f, error);
-}
+DEFINE_OPERATION(mount, MountCall, WORKER_MOUNT);
+DEFINE_OPERATION(adopt, AdoptCall, WORKER_ADOPT);
+DEFINE_OPERATION(change, ChangeCall, WORKER_CHANGE);
 
 static int reply_verified(sd_bus_message *m, const VerifyResult *result) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
@@ -295,7 +260,6 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_WATCH, NULL, NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
-        SD_BUS_SIGNAL(WORKER_DECIDED, FILES_DECISION_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_MARKED, MARK_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_PUBLISHING, MOUNT_IDENTITY_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_CHANGED, "a" MOUNT_FACT_TYPE "at", 0),

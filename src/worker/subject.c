@@ -163,7 +163,7 @@ static int check_labels(const Subject *s, const MountOutcome *o, Failure *f) {
         if (r < 0)
                 return r;
         if (node.selinux && !o->fact.seclabel)
-                return selinux_fail_unlabelled(f);
+                return selinux_fail_unlabeled(f);
         return selinux_require_labels(s->root, f);
 }
 

@@ -310,12 +310,11 @@ static void note_walk(const Operation *o, const MarkWork *work) {
                 check(-EIO);
 }
 
-static void tell_decision(const Operation *o) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
+static void ask_walk(const Operation *o) {
+        sd_bus_message *m = new_question(DECISION_WALK);
 
-        check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_DECIDED));
-        check(files_decision_append(signal, &o->result.files));
-        check(sd_bus_send(peer, signal, NULL));
+        check(files_decision_append(m, &o->result.files));
+        (void) ask(m);
 }
 
 static void walk_files(Operation *o) {
@@ -329,9 +328,9 @@ static void walk_files(Operation *o) {
         mode_t mode;
         gid_t gid;
 
-        tell_decision(o);
         check(mark_begin(&o->result.mark, &work));
         write_mark(source, &o->result.mark);
+        ask_walk(o);
         note_walk(o, &work);
         o->result.walked = true;
         o->result.walk = walk_and_change(source);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# The job: how far it is, what it takes from its neighbours, its end.
+# The job: its progress, its effect on other workloads, its end.
 
 T=$pods/jobs/v U=$pods/jobs/u
 mkdir -p "$T" "$U"
