@@ -3,14 +3,15 @@
 #include "ctl/answer.h"
 #include "wire/names.h"
 
+enum { MEMBERS = 2 };
+
 /* The arrays of structs, and the names of their members. */
 static const struct {
         const char *key;
-        const char *members[4];
+        const char *members[MEMBERS];
 } structs[] = {
         { "Failures", { "Path", "Message" } },
         { "Mismatches", { "Path", "Message" } },
-        { "History", { "TimeUSec", "Operation", "Result", "Reason" } },
 };
 
 uint64_t job_number(const char *path) {
@@ -148,19 +149,14 @@ int answer_read(sd_bus_message *m, json_t **ret) {
         return contents ? read_container(m, type, contents, ret) : read_basic(m, type, ret);
 }
 
-/* A member without a name is a dictionary, whose members become those of the object. */
-static int name_members(const json_t *array, const char *const names[static 4], json_t **ret) {
+static int name_members(const json_t *array, const char *const names[static MEMBERS], json_t **ret) {
         _cleanup_json_ json_t *named = json_object();
         json_t *value;
         size_t i;
 
-        json_array_foreach (array, i, value) {
-                bool has_name = i < 4 && names[i];
-                int r = has_name ? json_object_set(named, names[i], value) : json_object_update_missing(named, value);
-
-                if (r < 0)
+        json_array_foreach (array, i, value)
+                if (i < MEMBERS && json_object_set(named, names[i], value) < 0)
                         return -ENOMEM;
-        }
         *ret = TAKE_PTR(named);
         return 0;
 }

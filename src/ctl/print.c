@@ -15,7 +15,7 @@ static const char *const holder_columns[] = {
         "?FSGroup", "?DiskGroup", "SinceUSec", "?Context", NULL,
 };
 static const char *const history_columns[] = {
-        "TimeUSec", "Operation", "Result", "Reason", "?Holder", "?Target", "?Text", NULL,
+        "TimeUSec", "Operation", "Result", "?Reason", "?Holder", "?Target", "?Text", NULL,
 };
 static const char *const issue_columns[] = { "Path", "Message", NULL };
 
@@ -82,8 +82,9 @@ static size_t select_columns(const json_t *rows, const char *const keys[], const
         return n;
 }
 
-static int add_column(struct libscols_table *t, const char *key) {
-        _cleanup_free_ char *heading = strdup(field_label(key));
+/* In libsmartcols 2.38 a heading that is not printed makes its column wider all the same. */
+static int add_column(struct libscols_table *t, const char *key, bool legend) {
+        _cleanup_free_ char *heading = strdup(legend ? field_label(key) : "");
 
         if (!heading)
                 return -ENOMEM;
@@ -127,7 +128,7 @@ static void table_unrefp(struct libscols_table **t) {
 
 static int print_table(const Args *a, const json_t *rows, const char *const keys[]) {
         _cleanup_(table_unrefp) struct libscols_table *t = scols_new_table();
-        bool colors = terminal_has_colors(STDOUT_FILENO);
+        bool colors = terminal_has_colors(STDOUT_FILENO), legend = !args_have(a, SWITCH_NO_LEGEND);
         const char *shown[COLUMNS_MAX];
         const json_t *row;
         size_t n, i;
@@ -138,12 +139,12 @@ static int print_table(const Args *a, const json_t *rows, const char *const keys
         if (!t)
                 return -ENOMEM;
         (void) scols_table_enable_colors(t, colors);
-        (void) scols_table_enable_noheadings(t, args_have(a, SWITCH_NO_LEGEND));
+        (void) scols_table_enable_noheadings(t, !legend);
         (void) scols_table_enable_noencoding(t, 1); /* the text is escaped */
 
         n = select_columns(rows, keys, shown);
         for (i = 0; i < n; i++) {
-                r = add_column(t, shown[i]);
+                r = add_column(t, shown[i], legend);
                 if (r < 0)
                         return r;
         }

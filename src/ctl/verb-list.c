@@ -67,7 +67,7 @@ int verb_show(sd_bus *bus, const Args *a) {
         if (!volumes)
                 return -ENOMEM;
         for (int i = 0; i < a->n_operands; i++) {
-                json_t *volume;
+                json_t *volume = NULL;
 
                 r = get_volume(bus, a, a->operands[i], &volume);
                 if (r < 0)

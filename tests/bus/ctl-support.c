@@ -16,31 +16,12 @@ static void export_interfaces(Fixture *f, const char *path, const char *xml) {
         }
 }
 
-/* Until selvold offers it: adds a method like another one to an interface that lacks it. */
-static void add_method(char **xml, const char *name, const char *like) {
-        g_autofree char *begin = g_strdup_printf("<method name=\"%s\">", like),
-                        *added = g_strdup_printf("<method name=\"%s\">", name);
-        const char *method = strstr(*xml, begin), *end;
-        GString *text;
-
-        if (!method || strstr(*xml, added))
-                return;
-        end = strstr(method, "</method>") + strlen("</method>");
-        text = g_string_new_len(*xml, end - *xml);
-        g_string_append(text, added);
-        g_string_append_len(text, method + strlen(begin), end - method - (gssize) strlen(begin));
-        g_string_append(text, end);
-        g_free(*xml);
-        *xml = g_string_free(text, FALSE);
-}
-
 static void export_file(Fixture *f, const char *path, const char *file) {
         g_autofree char *name = g_test_build_filename(G_TEST_DIST, "dbus", file, NULL), *xml = NULL;
         g_autoptr(GError) error = NULL;
 
         g_file_get_contents(name, &xml, NULL, &error);
         g_assert_no_error(error);
-        add_method(&xml, "GetVolumeByTarget", "GetVolume");
         export_interfaces(f, path, xml);
 }
 

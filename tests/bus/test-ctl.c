@@ -76,7 +76,7 @@ static const Case cases[] = {
           { { OBJECTS, "GetManagedObjects", "()",
               "({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" } },
           0,
-          .out = "pvc-0 relabel  -       xfs     /dev/vdc 0\n" },
+          .out = "pvc-0 relabel - xfs /dev/vdc 0\n" },
         { "list/json",
           "list --json",
           { { OBJECTS, "GetManagedObjects", "()",
@@ -105,7 +105,7 @@ static const Case cases[] = {
               "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <uint32 7>, 'Strategy': <[1, 2]>, 'Context': "
               "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)" } },
           0,
-          .out = "7  1,2      -       1,a     -      -\n" },
+          .out = "7 1,2 - 1,a - -\n" },
 
         { "show/text",
           "show pvc-1",
@@ -132,7 +132,7 @@ static const Case cases[] = {
           { { MANAGER, "GetVolumeByTarget", "('/var/lib/kubelet/a',)", "(objectpath '" PVC1 "',)" },
             GET_PROPERTIES("{'Id': <'pvc-1'>, 'Holders': <[{'Target': <'/a'>}, {'Holder': <'h'>}]>}") },
           0,
-          .out = "     ID: pvc-1\nHolders: 2\n\n-      /a     -\nh      -      -\n" },
+          .out = "     ID: pvc-1\nHolders: 2\n\n- /a -\nh -  -\n" },
         { "show/target-unknown",
           "show /a",
           { { MANAGER, "GetVolumeByTarget", "('/a',)", NULL, "org.selvol1.Error.NoSuchVolume", "No." } },
@@ -155,20 +155,20 @@ static const Case cases[] = {
           { GET_PVC1,
             GET_PROPERTIES("{'Id': <'pvc-1'>}"),
             { PVC1, "org.selvol1.Volume", "GetHistory", "()",
-              "([(uint64 5, 'mount', 'done', 'context-mount', {'Target': <'/a'>, 'Caller': <'a\\nb'>, 'N': "
-              "<uint64 3>, 'X': <[1]>, 'Result': <'not this one'>}), "
-              "(uint64 6, 'unmount', 'done', '', @a{sv} {})],)" } },
+              "([{'TimeUSec': <uint64 5>, 'Operation': <'mount'>, 'Result': <'done'>, 'Reason': <'context-mount'>, "
+              "'Target': <'/a'>, 'Caller': <'a\\nb'>, 'N': <uint64 3>, 'X': <[1]>}, "
+              "{'TimeUSec': <uint64 6>, 'Operation': <'unmount'>, 'Result': <'done'>}],)" } },
           0,
           .json = "[{\"History\":[{\"Caller\":\"a\\nb\",\"N\":3,\"Operation\":\"mount\",\"Reason\":\"context-mount\","
                   "\"Result\":\"done\",\"Target\":\"/a\",\"TimeUSec\":5,\"X\":[1]},{\"Operation\":\"unmount\","
-                  "\"Reason\":\"\",\"Result\":\"done\",\"TimeUSec\":6}],\"Id\":\"pvc-1\"}]" },
+                  "\"Result\":\"done\",\"TimeUSec\":6}],\"Id\":\"pvc-1\"}]" },
         { "show/history-text",
           "show pvc-1 --history",
           { GET_PVC1,
             GET_PROPERTIES("{'Id': <'pvc-1'>}"),
             { PVC1, "org.selvol1.Volume", "GetHistory", "()",
-              "([(uint64 1767225600000000, 'mount', 'done', 'context-mount', {'Holder': <'pod-A'>, 'Target': "
-              "<'/t'>, 'Text': <'No file, no time.'>, 'C': <true>})],)" } },
+              "([{'TimeUSec': <uint64 1767225600000000>, 'Operation': <'mount'>, 'Result': <'done'>, 'Reason': "
+              "<'context-mount'>, 'Holder': <'pod-A'>, 'Target': <'/t'>, 'Text': <'No file, no time.'>, 'C': <true>}],)" } },
           0,
           .out = "     ID: pvc-1\nHistory: 1\n\n"
                  "TIME                    OPERATION RESULT REASON        HOLDER TARGET TEXT\n"
