@@ -108,7 +108,8 @@ int call_start(Api *api, sd_bus_message *message, Operation operation, Request *
         }
         if (call_exists(api, c)) {
                 c->job = job;
-                if (job->state == JOB_WAITING)
+                /* Most jobs end at once, which isn't worth a match on the bus. */
+                if (job->state == JOB_WAITING || job->n_waiters > 1)
                         watch_caller(c);
         }
         return 1;
@@ -124,8 +125,13 @@ int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error
         if (!c)
                 return -ENOMEM;
         r = job_follow(job, on_answer, c, max, &f);
-        if (r == 0)
+        if (r == 0) {
+                if (call_exists(api, c)) {
+                        c->job = job;
+                        watch_caller(c);
+                }
                 return 1;
+        }
         call_free(c);
         return api_refuse(api, r, &f, error);
 }

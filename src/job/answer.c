@@ -9,6 +9,12 @@ void job_show(Job *job) {
         event_emit(job->jobs->state, job_added, job);
 }
 
+void job_set_state(Job *job, JobState state) {
+        job->state = state;
+        if (job->shown)
+                event_emit(job->jobs->state, job_changed, job);
+}
+
 static void answer_all(const Job *job, JobWaiter **waiters, size_t *n) {
         JobWaiter *list = TAKE_PTR(*waiters);
         size_t count = *n;
@@ -35,9 +41,9 @@ typedef struct Commit {
 } Commit;
 
 static void set_commit_failure(Job *job, int error) {
-        const char *outcome = job->ended_usec == 0                ? "nothing was changed"
-                              : job->operation == OPERATION_MOUNT ? "the volume was unmounted again"
-                                                                  : "what was done is not recorded yet";
+        const char *outcome = job->ended_usec == 0    ? "nothing was changed"
+                              : job->identity.id != 0 ? "the volume was unmounted again"
+                                                      : "what was done is not recorded yet";
         const State *s = job->jobs->state;
         int r;
 

@@ -5,6 +5,8 @@
 
 /* What callers see of a job, which must be on disk before they do. */
 
+/* Sets the state, and tells of it. */
+void job_set_state(Job *job, JobState state);
 /* Makes it an object that callers can see. */
 void job_show(Job *job);
 /* Answers those who wait for it so far. */

@@ -181,6 +181,7 @@ int job_record_outcome(Job *job) {
 void job_revert_intent(Job *job) {
         State *s = job->jobs->state;
         Volume *v = job_volume(job);
+        _cleanup_(holder_freep) Holder *gone = NULL;
         Holder *h = job_find_holder(job);
 
         if (!job->intent_recorded || !h || h->state != HOLDER_MOUNTING)
@@ -191,6 +192,8 @@ void job_revert_intent(Job *job) {
                 commit_removal(s, v);
                 return;
         }
-        volume_remove_holder(v, h);
+        gone = volume_take_holder(v, h);
         commit_volume(s, v);
+        if (s->mount_gone)
+                s->mount_gone(s->mount_gone_userdata, gone->target);
 }

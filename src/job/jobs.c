@@ -128,7 +128,7 @@ static int on_advance(sd_event_source *source, void *userdata) {
 
         expire(jobs);
         DL_FOREACH_SAFE (jobs->list, job, next) {
-                if (job->state == JOB_WAITING)
+                if (job->state == JOB_WAITING && job->ended_usec == 0)
                         check_wait(job);
                 if (n >= places(job))
                         continue;
@@ -142,8 +142,8 @@ static int on_advance(sd_event_source *source, void *userdata) {
         return 0;
 }
 
-static void on_holder_gone(void *userdata, const char *target) {
-        line_holder_gone(userdata, target);
+static void on_mount_gone(void *userdata, const char *target) {
+        line_mount_gone(userdata, target);
 }
 
 int jobs_new(State *state, Jobs **ret) {
@@ -165,8 +165,8 @@ int jobs_new(State *state, Jobs **ret) {
         r = sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
         if (r < 0)
                 return r;
-        state->holder_gone = on_holder_gone;
-        state->holder_gone_userdata = jobs;
+        state->mount_gone = on_mount_gone;
+        state->mount_gone_userdata = jobs;
         *ret = TAKE_PTR(jobs);
         return 0;
 }
@@ -174,7 +174,7 @@ int jobs_new(State *state, Jobs **ret) {
 Jobs *jobs_free(Jobs *jobs) {
         if (!jobs)
                 return NULL;
-        jobs->state->holder_gone = NULL;
+        jobs->state->mount_gone = NULL;
         /* Whoever waits for a commit is told that there will be none. */
         commit_teardown(jobs->state);
         while (jobs->list) {
@@ -302,8 +302,8 @@ static void cancel_verifies(const Job *unmount) {
 static bool works_through_last(const Job *job, const char *target) {
         const Volume *v = job_volume(job);
 
-        return operation_is_answered_early(job->operation) && streq_ptr(job->share_target, target) && v &&
-               v->holders && !v->holders->next;
+        return operation_is_answered_early(job->operation) && v && v->holders && !v->holders->next &&
+               streq_ptr(job->state == JOB_WAITING ? v->holders->target : job->share_target, target);
 }
 
 /* What stands before an unmount, and is for nothing once it has run. */
@@ -355,15 +355,20 @@ static bool is_same(const Job *job, Operation operation, const Request *q, Verif
         }
 }
 
-/* The one that does just what is asked for, and can still give its answer. The pace of a walk is that of the first. */
+/* The one that does just what is asked for, and can still give its answer. The pace of a walk is that of the first. What
+ * an unmount that came later is going to undo is not joined. */
 static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyDepth depth) {
-        Job *job;
+        Job *job, *same = NULL;
 
-        DL_FOREACH (jobs->list, job)
-                if (job->state != JOB_SETTLING && job->state != JOB_ENDED && job->ended_usec == 0 &&
-                    is_same(job, operation, q, depth))
-                        return job;
-        return NULL;
+        DL_FOREACH (jobs->list, job) {
+                if (job->state == JOB_SETTLING || job->state == JOB_ENDED || job->ended_usec > 0)
+                        continue;
+                if (!same && is_same(job, operation, q, depth))
+                        same = job;
+                else if (operation != OPERATION_UNMOUNT && is_same(job, OPERATION_UNMOUNT, q, depth))
+                        same = NULL;
+        }
+        return same;
 }
 
 static int join(Job *job, JobReply reply, void *userdata, Failure *f) {

@@ -96,8 +96,12 @@ int line_note_group_conflict(Job *job) {
 
 void line_park(Job *job) {
         set_passive(job);
-        if (job->claims.passive)
+        if (job->claims.passive) {
                 claims_yield(&job->claims);
+                /* Who stands in line for a superblock owns all before it. */
+                while (job->claims.n_entries > n_first(job))
+                        claims_drop_last(&job->jobs->state->claims, &job->claims);
+        }
         line_advance(job->jobs);
 }
 
@@ -108,15 +112,16 @@ static void wake(Job *job) {
         line_advance(job->jobs);
 }
 
+/* With a mount of somebody else any like it may have gone: the new look tells. */
 static void forget_conflict(Plan *p, const char *target) {
         for (size_t i = 0; i < p->n_conflicts;)
-                if (streq(p->conflicts[i].target, target))
+                if (target ? streq(p->conflicts[i].target, target) : isempty(p->conflicts[i].volume))
                         plan_drop_conflict(p, i);
                 else
                         i++;
 }
 
-void line_holder_gone(Jobs *jobs, const char *target) {
+void line_mount_gone(Jobs *jobs, const char *target) {
         Job *job;
 
         DL_FOREACH (jobs->list, job) {
@@ -128,25 +133,25 @@ void line_holder_gone(Jobs *jobs, const char *target) {
         }
 }
 
-/* What it is going to unmount is still being verified. */
-static bool is_held_up(const Job *job) {
+/* What is still being verified where an unmount is going to take place. */
+static Job *find_verify(const Job *job) {
         const char *target = job->request.target;
-        const Job *other;
+        Job *other;
 
         if (job->operation != OPERATION_UNMOUNT)
-                return false;
+                return NULL;
         DL_FOREACH (job->jobs->list, other)
                 if (other->operation == OPERATION_VERIFY && !job_is_over(other) && other->request.target &&
                     (streq(other->request.target, target) || path_is_beneath(other->request.target, target)))
-                        return true;
-        return false;
+                        return other;
+        return NULL;
 }
 
 bool line_is_turn(Job *job) {
         if (job->state != JOB_WAITING || job->worker || job->ended_usec > 0)
                 return false;
         set_passive(job);
-        if (job->claims.passive || is_held_up(job))
+        if (job->claims.passive || find_verify(job))
                 return false;
         return claims_take(&job->claims);
 }
@@ -158,7 +163,7 @@ static Job *find_in_front(const Job *job) {
         DL_FOREACH (job->jobs->list, other)
                 if (&other->claims == blocker)
                         return other;
-        return NULL;
+        return find_verify(job);
 }
 
 bool line_is_long(const Job *job) {

@@ -25,8 +25,14 @@ static void settle(Job *job);
 /* The end. */
 
 static void release(Job *job) {
+        State *s = job->jobs->state;
+        const Holder *h = job_find_holder(job);
+
         log_debug("%s: job %llu: child gone, claims released.", job->request.volume, (unsigned long long) job->id);
         line_leave(job);
+        /* Changes of the mount table were not looked at where this job was at work. */
+        if (s->recheck_needed || (h && h->state != HOLDER_MOUNTED && operation_changes(job->operation)))
+                watch_recheck(s);
 }
 
 static void finish(Job *job) {
@@ -57,6 +63,7 @@ static void withdraw(Job *job) {
         if (h)
                 h->state = HOLDER_MOUNTING;
         job->ended_usec = 0;
+        job_fail(job, job_set_deadline(job, job->jobs->state->settings.job_timeout_usec));
         if (job->worker)
                 job_stop(job);
         else
@@ -127,7 +134,10 @@ void job_stop(Job *job) {
                 job_conclude(job);
                 return;
         }
-        job->state = JOB_SETTLING;
+        /* Whose child lingers after it was told to wait is not kept waiting for that. */
+        if (job->state == JOB_WAITING)
+                job_answer(job);
+        job_set_state(job, JOB_SETTLING);
         if (job->worker)
                 peer_hang_up(job->worker);
 }
@@ -138,6 +148,8 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         Job *job = userdata;
         int r;
 
+        if (job->ended_usec > 0)
+                return 0;
         if (job->state == JOB_WAITING) {
                 line_fail_busy(job);
                 job_stop(job);
@@ -168,7 +180,7 @@ static int send_answer(Job *job, const PlanAnswer *a) {
         int r;
 
         if (!question)
-                return 0;
+                return -ENOENT;
         log_debug("%s: job %llu: Plan is answered with %s.", job->request.volume, (unsigned long long) job->id,
                   plan_verdict_to_string(a->verdict));
         r = sd_bus_message_new_method_return(question, &reply);
@@ -227,11 +239,15 @@ static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
         return 0;
 }
 
-static void wait_in_line(Job *job) {
+static void put_in_line(Job *job) {
         revert(job);
-        job->state = JOB_WAITING;
+        job_set_state(job, JOB_WAITING);
         if (line_is_long(job))
                 job_show(job);
+}
+
+static void wait_in_line(Job *job) {
+        put_in_line(job);
         send_verdict(job, PLAN_WAIT);
 }
 
@@ -298,7 +314,7 @@ static void take_identity(Job *job, MountIdentity *identity) {
         job->identity = *identity;
         *identity = (MountIdentity){ 0 };
         if (job->state == JOB_RUNNING)
-                job->state = JOB_ACTING;
+                job_set_state(job, JOB_ACTING);
 }
 
 static void on_told_durable(Job *job) {
@@ -443,9 +459,6 @@ static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 /* The reply. */
 
 static void take_error(Job *job, const sd_bus_error *e) {
-        /* The end of a child that was told to wait. */
-        if (job->state == JOB_WAITING)
-                return;
         if (job->state != JOB_SETTLING)
                 job_fail(job, peer_error_read(e, &job->failure));
         /* What else may be left is known when the child is gone. */
@@ -454,8 +467,7 @@ static void take_error(Job *job, const sd_bus_error *e) {
         if (job->failure.kind == FAILURE_GROUP_CONFLICT && line_note_group_conflict(job) >= 0) {
                 refuse(job);
                 if (job->state == JOB_RUNNING && line_wait_for_conflict(job)) {
-                        revert(job);
-                        job->state = JOB_WAITING;
+                        put_in_line(job);
                         return;
                 }
         }
@@ -468,6 +480,13 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         int r;
 
         job->call = sd_bus_slot_unref(job->call);
+        /* What comes from a child that was told to wait, or to stop, is no answer; nor is what comes from one that broke the
+         * protocol. */
+        if (job->state == JOB_WAITING || job->ended_usec > 0 ||
+            (job->state == JOB_SETTLING && job->failure.kind == FAILURE_WORKER_FAILED)) {
+                peer_hang_up(job->worker);
+                return 0;
+        }
         if (e) {
                 take_error(job, e);
                 return 0;
@@ -535,7 +554,7 @@ static void start_child(Job *job) {
         r = call_worker(job);
         if (r >= 0) {
                 if (job->operation == OPERATION_UNMOUNT)
-                        job->state = JOB_ACTING;
+                        job_set_state(job, JOB_ACTING);
                 log_debug("%s: job %llu: the worker is called for %s.", job->request.volume,
                           (unsigned long long) job->id, operation_to_string(job->operation));
                 return;
@@ -555,7 +574,7 @@ void job_run(Job *job) {
         int r;
 
         failure_done(&job->failure);
-        job->state = JOB_RUNNING;
+        job_set_state(job, JOB_RUNNING);
         r = operation_type(job->operation)->check(job, &done);
         if (r == 0 && !done) {
                 job_then(job, start_child);
@@ -625,7 +644,7 @@ static int call_unmount(Job *job) {
 static void settle(Job *job) {
         int r;
 
-        job->state = JOB_SETTLING;
+        job_set_state(job, JOB_SETTLING);
         r = call_unmount(job);
         if (r >= 0)
                 return;

@@ -22,11 +22,13 @@ static int check(Job *job, bool *ret_done) {
         Holder *h = job_find_holder(job);
         Volume *other = NULL;
 
-        if (h && h->state == HOLDER_MOUNTING)
+        if (h && h->state == HOLDER_MOUNTING) {
+                watch_recheck(job->jobs->state);
                 return failure_set(
                         &job->failure, FAILURE_BUSY,
                         "Volume %s was being mounted when selvold ended, and the mount table has not been read since: call again when the worker runs.",
                         job->request.volume);
+        }
         if (h) {
                 set_state(job, HOLDER_UNMOUNTING);
                 return free_and_strdup(&job->plan.context, strempty(h->context));
@@ -69,7 +71,8 @@ static int take(Job *job, sd_bus_message *reply) {
 /* Without the worker's word only the mount table knows. */
 static void revert(Job *job) {
         set_state(job, HOLDER_MOUNTED);
-        if (job->failure.kind == FAILURE_WORKER_FAILED || job->failure.kind == FAILURE_TIMED_OUT)
+        if (job->failure.kind == FAILURE_WORKER_FAILED || job->failure.kind == FAILURE_TIMED_OUT ||
+            job->failure.kind == FAILURE_CANCELED)
                 watch_recheck(job->jobs->state);
 }
 

@@ -32,8 +32,8 @@ void holder_drop(State *s, Volume *v, Holder *h) {
         commit_volume(s, v);
         if (!v->holders)
                 event_emit(s, volume_released, v, gone);
-        if (s->holder_gone)
-                s->holder_gone(s->holder_gone_userdata, gone->target);
+        if (s->mount_gone)
+                s->mount_gone(s->mount_gone_userdata, gone->target);
 }
 
 void holder_lose(State *s, Volume *v, Holder *h) {

@@ -126,7 +126,7 @@ State *state_free(State *s) {
                 return NULL;
 
         s->events = (Events){ 0 };
-        s->holder_gone = NULL;
+        s->mount_gone = NULL;
         commit_teardown(s);
         watch_stop(s);
         if (s->store && store_is_dirty(s->store))

@@ -23,10 +23,15 @@ static bool is_as_intended(const Volume *v, const Holder *h, const MountFact *fa
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
 }
 
+/* selvol mounts file systems; what shows a part of one was bound there by somebody else. */
+static bool is_whole(const MountFact *fact) {
+        return streq(strempty(fact->root), "/") || streq(fact->fs_type, "btrfs");
+}
+
 static Verdict decide(const Volume *v, const Holder *h, const MountFact *fact) {
         switch (h->state) {
         case HOLDER_MOUNTING:
-                if (!fact || h->adopted || !is_as_intended(v, h, fact))
+                if (!fact || h->adopted || !is_as_intended(v, h, fact) || !is_whole(fact))
                         return RELEASE;
                 return h->mount_id == 0 || h->mount_id == fact->mount_id ? FINISH : RELEASE;
         case HOLDER_UNMOUNTING:
@@ -88,14 +93,22 @@ bool target_is_claimed(const State *s, const char *target) {
         return key && claims_is_owned(&s->claims, key);
 }
 
+/* While a job is at work there, it knows better. */
+static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        if (!target_is_claimed(s, h->target))
+                reconcile_holder(s, v, h, fact);
+        else if (decide(v, h, fact) == LOST)
+                s->recheck_needed = true;
+}
+
 void reconcile(State *s, const MountFact *facts, size_t n_facts) {
         Volume *v, *next;
         Holder *h, *next_holder;
 
+        s->recheck_needed = false;
         HASH_ITER (hh, s->volumes.table, v, next)
                 LL_FOREACH_SAFE (v->holders, h, next_holder)
-                        if (!target_is_claimed(s, h->target))
-                                reconcile_holder(s, v, h, find_fact(facts, n_facts, h->target));
+                        reconcile_unclaimed(s, v, h, find_fact(facts, n_facts, h->target));
 }
 
 void reconcile_reboot(State *s) {

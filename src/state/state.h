@@ -27,10 +27,12 @@ typedef struct State {
         Node node; /* as the worker saw it last */
         bool node_known;
         Events events;
-        /* Called when a holder has gone, so that who waits for that looks again. */
-        void (*holder_gone)(void *userdata, const char *target);
-        void *holder_gone_userdata;
+        /* Called when a holder has gone, or a mount of somebody else (target NULL), so that who waits for that looks
+         * again. */
+        void (*mount_gone)(void *userdata, const char *target);
+        void *mount_gone_userdata;
         Watch *watch;
+        bool recheck_needed; /* the mount table changed where a job was at work */
         /* commit.c */
         Deferred *deferred;
         sd_event_source *commit_source;

@@ -59,16 +59,29 @@ static bool is_asked(const Watch *w, uint64_t mount_id) {
         return false;
 }
 
-/* Only what went matters: what came, came through us, or is nobody's until it is adopted. */
-static void take_removed(State *s, uint64_t mount_id, const MountFact *came, size_t n_came) {
-        Volume *v, *next;
+static void release_holder(State *s, Volume *v, Holder *h) {
+        if (target_is_claimed(s, h->target))
+                s->recheck_needed = true;
+        else
+                holder_lose(s, v, h);
+}
+
+/* Only what went matters: what came, came through us, or is nobody's until it is adopted. Returns whether it was a
+ * holder's. */
+static bool take_removed(State *s, uint64_t mount_id, const MountFact *came, size_t n_came) {
         Holder *h, *next_holder;
+        Volume *v, *next;
+        bool held = false;
 
         HASH_ITER (hh, s->volumes.table, v, next)
-                LL_FOREACH_SAFE (v->holders, h, next_holder)
-                        if (h->mount_id == mount_id && h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) &&
-                            !is_asked(s->watch, mount_id) && !target_is_claimed(s, h->target))
-                                holder_lose(s, v, h);
+                LL_FOREACH_SAFE (v->holders, h, next_holder) {
+                        if (h->mount_id != mount_id)
+                                continue;
+                        held = true;
+                        if (h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) && !is_asked(s->watch, mount_id))
+                                release_holder(s, v, h);
+                }
+        return held;
 }
 
 static int take_changed(State *s, sd_bus_message *signal) {
@@ -83,7 +96,8 @@ static int take_changed(State *s, sd_bus_message *signal) {
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_read(signal, "t", &id)) > 0)
-                take_removed(s, id, came.mounts, came.n_mounts);
+                if (!take_removed(s, id, came.mounts, came.n_mounts) && s->mount_gone)
+                        s->mount_gone(s->mount_gone_userdata, NULL);
         return r;
 }
 

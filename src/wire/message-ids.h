@@ -34,8 +34,6 @@
 #define MESSAGE_DENIED "f56c450d604a4fbebc0ec814cb0e3fad"
 /* The configuration has a mistake. */
 #define MESSAGE_CONFIG_INVALID "6bf03bf3ad9e4a35b78b2ba3f5317ef7"
-/* Mounts would not reach the host. */
-#define MESSAGE_NOT_PROPAGATING "2e3ffd0d2c7c4d4481393f635324be83"
 /* The record of a volume was dropped. */
 #define MESSAGE_FORGOTTEN "3fbd8f7ad3ee415bbec686ec0757ce3c"
 /* The files of a volume have been relabeled. */
