@@ -70,6 +70,11 @@ static int take(Job *job, sd_bus_message *reply) {
 
 /* Without the worker's word only the mount table knows. */
 static void revert(Job *job) {
+        const Holder *h = job_find_holder(job);
+
+        /* It may be another job's, while this one waits. */
+        if (!h || h->state != HOLDER_UNMOUNTING)
+                return;
         set_state(job, HOLDER_MOUNTED);
         if (job->failure.kind == FAILURE_WORKER_FAILED || job->failure.kind == FAILURE_TIMED_OUT ||
             job->failure.kind == FAILURE_CANCELED)
