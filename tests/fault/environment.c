@@ -337,10 +337,43 @@ int environment_pick_child(const Environment *e, GRand *rand) {
         return -1;
 }
 
+/* A number of /proc/PID/status. */
+static int read_status(const char *pid, const char *field) {
+        g_autofree char *path = g_build_filename("/proc", pid, "status", NULL), *text = NULL;
+        const char *line;
+
+        if (!g_file_get_contents(path, &text, NULL, NULL))
+                return 0;
+        line = strstr(text, field);
+        return line ? atoi(line + strlen(field)) : 0;
+}
+
+/* strace 6.1 forgets to let a process go on that is forked while its parent is killed. */
+static void kill_tracers_of_orphans(void) {
+        g_autoptr(GDir) dir = g_dir_open("/proc", 0, NULL);
+        g_autofree char *own = g_file_read_link("/proc/self/ns/mnt", NULL);
+        const char *pid;
+
+        while ((pid = g_dir_read_name(dir))) {
+                g_autofree char *path = g_build_filename("/proc", pid, "ns/mnt", NULL),
+                                *namespace = g_ascii_isdigit(pid[0]) ? g_file_read_link(path, NULL) : NULL;
+                int tracer = g_strcmp0(namespace, own) == 0 ? read_status(pid, "TracerPid:\t") : 0;
+
+                if (tracer > 0 && read_status(pid, "PPid:\t") != getpid())
+                        (void) kill(tracer, SIGKILL);
+        }
+}
+
 static void wait_for_children(const Environment *e) {
         struct pollfd p = { .fd = e->worker_end };
+        int r;
 
-        if (poll(&p, 1, START_SEC * 1000) != 1)
+        r = poll(&p, 1, START_SEC / 2 * 1000);
+        if (r == 0) {
+                kill_tracers_of_orphans();
+                r = poll(&p, 1, START_SEC * 1000);
+        }
+        if (r != 1)
                 g_error("The children of a worker that was killed don't end.");
         close(e->worker_end);
 }
@@ -349,8 +382,12 @@ bool environment_kill(Environment *e, Victim v, int child) {
         if (v == VICTIM_CHILD)
                 return child >= 0 && pidfd_send_signal(child, SIGKILL, NULL, 0) >= 0;
         stop(v == VICTIM_DAEMON ? &e->daemon : &e->worker);
-        if (v == VICTIM_WORKER)
+        if (v == VICTIM_WORKER) {
+                /* Just forked, it may stand still before it has asked the kernel to end with its parent. */
+                if (child >= 0)
+                        (void) pidfd_send_signal(child, SIGCONT, NULL, 0);
                 wait_for_children(e);
+        }
         return true;
 }
 
