@@ -2,6 +2,7 @@
 #include "basic/log.h"
 #include "label/mark-xattr.h"
 #include "mount/idmap.h"
+#include "mount/stage.h"
 #include "plan/files.h"
 #include "wire/message-ids.h"
 #include "worker/ask.h"
@@ -36,6 +37,39 @@ int files_mark(Child *c, int root, MarkChange change, Mark *mark, Failure *f) {
                 return 0;
         r = mark_xattr_apply(root, change, &now, f);
         return r != 0 ? r : note_mark(c, mark, &now);
+}
+
+/* Of a superblock that is read-only nothing can become untrue. */
+static int check_marked(const MountOutcome *o, MarkChange change, const Mark *mark, Failure *f) {
+        if (o->superblock_read_only || !mark_exceeds(mark, change))
+                return 0;
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "The mark on the volume (xattr " MARK_XATTR
+                " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed: journalctl -k may say why nothing can be written.");
+}
+
+/* After an error the mount is given up, whether it is read-only or not. */
+static int mark_through_read_only(Child *c, const Subject *s, MarkChange change, Mark *mark, Failure *f) {
+        int r;
+
+        r = stage_set_read_only(s->tree, false);
+        if (r < 0)
+                return r;
+        r = files_mark(c, s->root, change, mark, f);
+        return r != 0 ? r : stage_set_read_only(s->tree, true);
+}
+
+int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {
+        bool only_mount = o->fact.read_only && !o->superblock_read_only;
+        int r;
+
+        assert(!s->live);
+
+        if (change == MARK_KEEP)
+                return 0;
+        r = only_mount ? mark_through_read_only(c, s, change, mark, f) : files_mark(c, s->root, change, mark, f);
+        return r != 0 ? r : check_marked(o, change, mark, f);
 }
 
 /* To take note of a mount of the host's is no harm, as long as nothing is written to it. A mark that is there already
