@@ -119,12 +119,15 @@ static int fall_back(const Change *g, OwnershipReason why, char *detail) {
 static int fall_back_on_difference(const Change *g, char *difference, Failure *f) {
         _cleanup_free_ char *detail = difference;
         const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG }, { "SELVOL_VOLUME", g->volume } };
+        const MountOutcome *o = &g->result->outcome;
         int r;
 
         log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
-                   "%s: the mark says that all files have group %u, but %s: resetting that.", g->volume,
-                   g->result->files.disk_gid, difference);
-        r = files_mark(g->child, g->subject->root, MARK_RESET_OWNERSHIP, &g->result->mark, f);
+                   "%s: the mark says that all files have group %u, but %s: %s.", g->volume,
+                   g->result->files.disk_gid, difference,
+                   o->superblock_read_only ? "the file system is read-only, so the mark can't be changed"
+                                           : "resetting that");
+        r = files_mark_staged(g->child, g->subject, o, MARK_RESET_OWNERSHIP, &g->result->mark, f);
         return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
 }
 
