@@ -101,7 +101,9 @@ static int verify_beneath(Child *c, const VerifyCall *call, const Target *target
         return walk_verify(c, &spec, ret, f);
 }
 
-static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, Failure *f) {
+/* *ret_mount_id: the mount that the path is on, and all that was compared. */
+static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, uint64_t *ret_mount_id,
+                   Failure *f) {
         _cleanup_(target_done) Target target = TARGET_INIT;
         const WalkCounts *n = &v->walk.counts;
         int r;
@@ -122,6 +124,7 @@ static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyRe
         log_debug("Compared %" PRIu64 " entries: %" PRIu64 " labels and %" PRIu64 " groups differ, %" PRIu64
                   " failed.",
                   n->done, n->mismatched, n->misowned, n->failed);
+        *ret_mount_id = target.mount_id;
         return 0;
 }
 
@@ -150,7 +153,8 @@ static MarkChange find_reset(const VerifyCall *call, const Expected *e, const Wa
 }
 
 /* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the volume goes. */
-static int reset(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, Failure *f) {
+static int reset(Child *c, const VerifyCall *call, const Expected *e, uint64_t compared, VerifyResult *v,
+                 Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(target_done) Target target = TARGET_INIT;
         _cleanup_(mark_done) Mark mark = { 0 };
@@ -159,7 +163,8 @@ static int reset(Child *c, const VerifyCall *call, const Expected *e, VerifyResu
         r = target_open_id(call->mount_target, call->mount_id, c->settings, &target, f);
         if (r != 0)
                 return r;
-        if (!target.is_directory)
+        /* The mark says nothing of what is mounted inside. */
+        if (!target.is_directory || compared != call->mount_id)
                 return 0;
         r = observe_mount(&target, &o, &mark);
         if (r < 0)
@@ -181,17 +186,18 @@ static int note_not_reset(int error, const Failure *f, VerifyResult *v) {
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) {
         _cleanup_(expected_done) Expected expected = { .gid = GID_NONE };
         _cleanup_failure_ Failure not_reset = { 0 };
+        uint64_t compared;
         int r;
 
         r = check_expected(call, &expected, f);
         if (r != 0)
                 return r;
-        r = compare(c, call, &expected, result, f);
+        r = compare(c, call, &expected, result, &compared, f);
         if (r != 0)
                 return r;
         if (isempty(call->mount_target) || (result->walk.counts.mismatched == 0 && result->walk.counts.misowned == 0))
                 return 0;
-        r = reset(c, call, &expected, result, &not_reset);
+        r = reset(c, call, &expected, compared, result, &not_reset);
         if (r == -ENOMEM || r == -ECANCELED)
                 return r;
         return r == 0 ? 0 : note_not_reset(r, &not_reset, result);
