@@ -19,13 +19,17 @@ typedef struct Change {
         OperationResult *result;
 } Change;
 
+static void take_mark(Mark *known, Mark *now) {
+        mark_done(known);
+        *known = *now;
+        *now = (Mark){ 0 };
+}
+
 /* Takes over what is said of the mark now, which is told if it is something else than before. */
 static int note_mark(Child *c, Mark *known, Mark *now) {
         bool changed = known->found != now->found || !mark_equal(known, now);
 
-        mark_done(known);
-        *known = *now;
-        *now = (Mark){ 0 };
+        take_mark(known, now);
         return changed ? tell_marked(c, known) : 0;
 }
 
@@ -171,7 +175,7 @@ static int find_total(const Change *g, WalkSpec *spec, Failure *f) {
         return 0;
 }
 
-/* Files are touched once this is on disk. */
+/* Files are touched once this is on disk. selvold is always told, as its copy may be older than what was seen here. */
 static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure *f) {
         _cleanup_(mark_done) Mark begun = { 0 }, now = { .found = MARK_ABSENT };
         int r;
@@ -185,7 +189,8 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
                         return r;
         }
         now.found = begun.found;
-        r = note_mark(g->child, &g->result->mark, &now);
+        take_mark(&g->result->mark, &now);
+        r = tell_marked(g->child, &g->result->mark);
         if (r < 0)
                 return r;
         *ret = begun;
