@@ -31,12 +31,15 @@ static int find_mount(int parent, const char *name, uint64_t *ret) {
         return 0;
 }
 
+/* Returns 1 or 0, also 0 if it was unmounted meanwhile. */
 static int is_of_device(uint64_t mount_id, const char *device) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int r;
 
         r = mount_table_read_mount(NULL, mount_id, &table);
+        if (r == -ENOENT)
+                return 0;
         if (r < 0)
                 return r;
         r = mount_table_find_id(table, mount_id, &fact, NULL);
