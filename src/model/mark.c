@@ -226,6 +226,24 @@ bool mark_apply(Mark *m, MarkChange change) {
         }
 }
 
+bool mark_exceeds(const Mark *m, MarkChange change) {
+        bool labels = m->found == MARK_PRESENT && m->label_state == FILES_COMPLETE && !m->tainted;
+        bool ownership = m->found == MARK_PRESENT && m->ownership_state == FILES_COMPLETE;
+
+        switch (change) {
+        case MARK_TAINT:
+        case MARK_RESET_LABELS:
+                return labels;
+        case MARK_RESET_OWNERSHIP:
+                return ownership;
+        case MARK_RESET_ALL:
+                return labels || ownership;
+        case MARK_KEEP:
+        default:
+                return false;
+        }
+}
+
 int mark_begin(Mark *m, const MarkWork *work) {
         assert(work->context || work->gid != GID_NONE);
 

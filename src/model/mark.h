@@ -78,5 +78,8 @@ typedef enum MarkChange {
 } MarkChange;
 DECLARE_STRING_TABLE(mark_change, MarkChange);
 
+/* Whether the mark makes others skip work on the strength of what the change takes away. */
+bool mark_exceeds(const Mark *m, MarkChange change) _pure_;
+
 /* Applies it; returns whether anything changed. A taint stays when labels are reset: only a complete relabel clears it. */
 bool mark_apply(Mark *m, MarkChange change);

@@ -49,6 +49,17 @@ static int set_attributes(int tree, char *const *options, bool read_only) {
         return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
 
+int stage_set_read_only(int tree, bool read_only) {
+        struct mount_attr attr = {
+                .attr_set = read_only ? MOUNT_ATTR_RDONLY : 0,
+                .attr_clr = read_only ? 0 : MOUNT_ATTR_RDONLY,
+        };
+
+        assert(tree >= 0);
+
+        return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
 static int detach(int fd, const char *path, int flags, int *ret) {
         int tree = open_tree(fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (unsigned) flags);
 

@@ -17,6 +17,10 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
 int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
                 Failure *f) _warn_unused_;
 
+/* Makes a detached mount read-only or writable; nothing else of it changes, nor does the file system. Returns 0 or a
+ * negative errno. */
+int stage_set_read_only(int tree, bool read_only) _warn_unused_;
+
 /* What the kernel reports of the mount whose root fd is; root_context is left NULL. target is copied to the fact.
  * Returns 0 or a negative errno. */
 int stage_read_back(int fd, const char *target, MountOutcome *ret) _warn_unused_;

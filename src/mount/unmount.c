@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "basic/log.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
 #include "mount/unmount.h"
@@ -31,20 +32,23 @@ static int find_mount(int parent, const char *name, uint64_t *ret) {
         return 0;
 }
 
+/* Returns 1 or 0, also 0 if it was unmounted meanwhile. */
 static int is_of_device(uint64_t mount_id, const char *device) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int r;
 
         r = mount_table_read_mount(NULL, mount_id, &table);
+        if (r == -ENOENT)
+                return 0;
         if (r < 0)
                 return r;
         r = mount_table_find_id(table, mount_id, &fact, NULL);
         return r < 0 ? r : streq(fact.device, device);
 }
 
-/* Returns 1 if the mount is there, 0 if not. */
-static int mount_is_there(int parent, const char *name, uint64_t mount_id, const char *device) {
+/* Returns 1 if the mount is there, 0 if not. *mount_id becomes the id of the one that is there. */
+static int mount_is_there(int parent, const char *name, uint64_t *mount_id, const char *device) {
         uint64_t found = 0;
         int r;
 
@@ -53,8 +57,9 @@ static int mount_is_there(int parent, const char *name, uint64_t mount_id, const
                 return 0;
         if (r < 0)
                 return r;
-        if (found == 0 || (mount_id != 0 && mount_id != found))
+        if (found == 0 || (*mount_id != 0 && *mount_id != found))
                 return 0;
+        *mount_id = found;
         return isempty(device) ? 1 : is_of_device(found, device);
 }
 
@@ -66,6 +71,20 @@ static int busy_failure(Failure *f, const char *path) {
         return failure_set(
                 f, FAILURE_BUSY,
                 "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.",
+                escaped);
+}
+
+static int covered_failure(Failure *f, const char *path) {
+        _cleanup_free_ char *escaped = string_escape(path, 200);
+        const LogField fields[] = { { "SELVOL_TARGET", escaped } };
+
+        if (!escaped)
+                return -ENOMEM;
+        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
+                   "Unmounted another mount at '%s', which was mounted over the volume's meanwhile.", escaped);
+        return failure_set(
+                f, FAILURE_BUSY,
+                "Something else was mounted over the mount at '%s' meanwhile and was unmounted in its place: find out what mounts there, and try again.",
                 escaped);
 }
 
@@ -84,7 +103,7 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         }
         if (r != 0)
                 return r;
-        r = mount_is_there(parent, name, mount_id, device);
+        r = mount_is_there(parent, name, &mount_id, device);
         if (r < 0)
                 return r;
         if (r == 0) {
@@ -102,6 +121,12 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         }
         if (r < 0)
                 return r;
+        /* umount2(2) takes what is on top by then. */
+        r = mount_is_there(parent, name, &mount_id, device);
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return covered_failure(f, path);
         *ret_unmounted = true;
         return 0;
 }

@@ -4,9 +4,11 @@
 #include "worker/check.h"
 
 /* A target that passes, for a request that has none. It is never looked at. */
-static int invent_target(Request *q, const Settings *settings) {
+static int invent_target(Request *q, const Settings *settings, Failure *f) {
         if (strv_length(settings->target_roots) == 0)
-                return 0;
+                return failure_set(
+                        f, FAILURE_PATH_NOT_ALLOWED,
+                        "No directory is allowed to have volumes; an administrator can add one to TargetRoots= of [Worker].");
         q->target = strdup_printf("%s/staged", settings->target_roots[0]);
         return q->target ? 0 : -ENOMEM;
 }
@@ -25,8 +27,8 @@ int check_call(const Settings *settings, const char *volume, const char *source,
         r = free_and_strdup(&q.fs_type, isempty(fs_type) ? NULL : fs_type);
         if (r < 0)
                 return r;
-        r = target ? free_and_strdup(&q.target, target) : invent_target(&q, settings);
-        if (r < 0)
+        r = target ? free_and_strdup(&q.target, target) : invent_target(&q, settings, f);
+        if (r != 0)
                 return r;
         return request_validate(&q, settings, f);
 }

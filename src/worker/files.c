@@ -2,6 +2,7 @@
 #include "basic/log.h"
 #include "label/mark-xattr.h"
 #include "mount/idmap.h"
+#include "mount/stage.h"
 #include "plan/files.h"
 #include "wire/message-ids.h"
 #include "worker/ask.h"
@@ -18,13 +19,17 @@ typedef struct Change {
         OperationResult *result;
 } Change;
 
+static void take_mark(Mark *known, Mark *now) {
+        mark_done(known);
+        *known = *now;
+        *now = (Mark){ 0 };
+}
+
 /* Takes over what is said of the mark now, which is told if it is something else than before. */
 static int note_mark(Child *c, Mark *known, Mark *now) {
         bool changed = known->found != now->found || !mark_equal(known, now);
 
-        mark_done(known);
-        *known = *now;
-        *now = (Mark){ 0 };
+        take_mark(known, now);
         return changed ? tell_marked(c, known) : 0;
 }
 
@@ -36,6 +41,39 @@ int files_mark(Child *c, int root, MarkChange change, Mark *mark, Failure *f) {
                 return 0;
         r = mark_xattr_apply(root, change, &now, f);
         return r != 0 ? r : note_mark(c, mark, &now);
+}
+
+/* Of a superblock that is read-only nothing can become untrue. */
+static int check_marked(const MountOutcome *o, MarkChange change, const Mark *mark, Failure *f) {
+        if (o->superblock_read_only || !mark_exceeds(mark, change))
+                return 0;
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "The mark on the volume (xattr " MARK_XATTR
+                " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed: journalctl -k may say why nothing can be written.");
+}
+
+/* After an error the mount is given up, whether it is read-only or not. */
+static int mark_through_read_only(Child *c, const Subject *s, MarkChange change, Mark *mark, Failure *f) {
+        int r;
+
+        r = stage_set_read_only(s->tree, false);
+        if (r < 0)
+                return r;
+        r = files_mark(c, s->root, change, mark, f);
+        return r != 0 ? r : stage_set_read_only(s->tree, true);
+}
+
+int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {
+        bool only_mount = o->fact.read_only && !o->superblock_read_only;
+        int r;
+
+        assert(!s->live);
+
+        if (change == MARK_KEEP)
+                return 0;
+        r = only_mount ? mark_through_read_only(c, s, change, mark, f) : files_mark(c, s->root, change, mark, f);
+        return r != 0 ? r : check_marked(o, change, mark, f);
 }
 
 /* To take note of a mount of the host's is no harm, as long as nothing is written to it. A mark that is there already
@@ -85,12 +123,15 @@ static int fall_back(const Change *g, OwnershipReason why, char *detail) {
 static int fall_back_on_difference(const Change *g, char *difference, Failure *f) {
         _cleanup_free_ char *detail = difference;
         const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG }, { "SELVOL_VOLUME", g->volume } };
+        const MountOutcome *o = &g->result->outcome;
         int r;
 
         log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
-                   "%s: the mark says that all files have group %u, but %s: resetting that.", g->volume,
-                   g->result->files.disk_gid, difference);
-        r = files_mark(g->child, g->subject->root, MARK_RESET_OWNERSHIP, &g->result->mark, f);
+                   "%s: the mark says that all files have group %u, but %s: %s.", g->volume,
+                   g->result->files.disk_gid, difference,
+                   o->superblock_read_only ? "the file system is read-only, so the mark can't be changed"
+                                           : "resetting that");
+        r = files_mark_staged(g->child, g->subject, o, MARK_RESET_OWNERSHIP, &g->result->mark, f);
         return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
 }
 
@@ -106,6 +147,8 @@ static int map(const Change *g, Failure *f) {
         if (g->subject->live)
                 return fall_back(g, OWNERSHIP_MOUNTED, strdup(""));
         spec.ownership = &on_disk;
+        /* It is short, and shows no progress. */
+        spec.entries_per_sec = 0;
         r = walk_compare(g->child, &spec, &difference, f);
         if (r != 0)
                 return r;
@@ -134,7 +177,7 @@ static int find_total(const Change *g, WalkSpec *spec, Failure *f) {
         return 0;
 }
 
-/* Files are touched once this is on disk. */
+/* Files are touched once this is on disk. selvold is always told, as its copy may be older than what was seen here. */
 static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure *f) {
         _cleanup_(mark_done) Mark begun = { 0 }, now = { .found = MARK_ABSENT };
         int r;
@@ -148,7 +191,8 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
                         return r;
         }
         now.found = begun.found;
-        r = note_mark(g->child, &g->result->mark, &now);
+        take_mark(&g->result->mark, &now);
+        r = tell_marked(g->child, &g->result->mark);
         if (r < 0)
                 return r;
         *ret = begun;

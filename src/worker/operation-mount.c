@@ -141,7 +141,7 @@ static int publish(Child *c, const PlanAnswer *answer, const Subject *staged, co
         r = tell_identity(c, answer, staged, result, f);
         if (r != 0)
                 return r;
-        r = files_mark(c, staged->root, answer->change, &result->mark, f);
+        r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
         if (r != 0)
                 return r;
         return publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);

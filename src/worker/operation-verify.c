@@ -101,7 +101,9 @@ static int verify_beneath(Child *c, const VerifyCall *call, const Target *target
         return walk_verify(c, &spec, ret, f);
 }
 
-static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, Failure *f) {
+/* *ret_mount_id: the mount that the path is on, and all that was compared. */
+static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, uint64_t *ret_mount_id,
+                   Failure *f) {
         _cleanup_(target_done) Target target = TARGET_INIT;
         const WalkCounts *n = &v->walk.counts;
         int r;
@@ -122,6 +124,7 @@ static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyRe
         log_debug("Compared %" PRIu64 " entries: %" PRIu64 " labels and %" PRIu64 " groups differ, %" PRIu64
                   " failed.",
                   n->done, n->mismatched, n->misowned, n->failed);
+        *ret_mount_id = target.mount_id;
         return 0;
 }
 
@@ -140,34 +143,59 @@ static bool breaks_ownership(const Expected *e, const WalkCounts *n, const Mount
                e->gid == (o->idmapped ? o->root_gid : mark->gid);
 }
 
+/* A walk may have ended meanwhile: only what the mark claims now and claimed before is found wrong. */
 static MarkChange find_reset(const VerifyCall *call, const Expected *e, const WalkCounts *n, const MountOutcome *o,
-                             const Mark *mark) {
-        bool labels = breaks_labels(call, e, n, o, mark), ownership = breaks_ownership(e, n, o, mark);
+                             const Mark *before, const Mark *now) {
+        bool labels = breaks_labels(call, e, n, o, before) && breaks_labels(call, e, n, o, now);
+        bool ownership =
+                breaks_ownership(e, n, o, before) && breaks_ownership(e, n, o, now) && before->gid == now->gid;
 
         if (labels)
                 return ownership ? MARK_RESET_ALL : MARK_RESET_LABELS;
         return ownership ? MARK_RESET_OWNERSHIP : MARK_KEEP;
 }
 
+static int open_mount(const Child *c, const VerifyCall *call, Target *ret, MountOutcome *ret_outcome, Mark *ret_mark,
+                      Failure *f) {
+        int r;
+
+        r = target_open_id(call->mount_target, call->mount_id, c->settings, ret, f);
+        if (r != 0 || !ret->is_directory)
+                return r;
+        return observe_mount(ret, ret_outcome, ret_mark);
+}
+
+/* If it can't be read, it claims nothing, and is left alone; why is found out if it ought to be reset. */
+static int read_mark(const Child *c, const VerifyCall *call, Mark *ret) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(target_done) Target target = TARGET_INIT;
+        _cleanup_failure_ Failure ignored = { 0 };
+        int r;
+
+        if (isempty(call->mount_target))
+                return 0;
+        r = open_mount(c, call, &target, &o, ret, &ignored);
+        return r == -ENOMEM ? r : 0;
+}
+
 /* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the volume goes. */
-static int reset(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, Failure *f) {
+static int reset(Child *c, const VerifyCall *call, const Expected *e, uint64_t compared, const Mark *before,
+                 VerifyResult *v, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(target_done) Target target = TARGET_INIT;
         _cleanup_(mark_done) Mark mark = { 0 };
         int r;
 
-        r = target_open_id(call->mount_target, call->mount_id, c->settings, &target, f);
+        r = open_mount(c, call, &target, &o, &mark, f);
         if (r != 0)
                 return r;
-        if (!target.is_directory)
+        /* The mark says nothing of what is mounted inside. */
+        if (!target.is_directory || compared != call->mount_id)
                 return 0;
-        r = observe_mount(&target, &o, &mark);
-        if (r < 0)
-                return r;
-        v->reset = find_reset(call, e, &v->walk.counts, &o, &mark);
+        v->reset = find_reset(call, e, &v->walk.counts, &o, before, &mark);
         log_debug("What was found wrong, and the mark claims: %s.", mark_change_to_string(v->reset));
         r = files_mark_live(c, &target, &o, v->reset, &mark, f);
-        if (r != 0 || find_reset(call, e, &v->walk.counts, &o, &mark) == MARK_KEEP)
+        if (r != 0 || find_reset(call, e, &v->walk.counts, &o, before, &mark) == MARK_KEEP)
                 return r;
         return failure_set(f, FAILURE_NOT_SUPPORTED, "The file system is read-only, so its mark can't be changed.");
 }
@@ -181,17 +209,22 @@ static int note_not_reset(int error, const Failure *f, VerifyResult *v) {
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) {
         _cleanup_(expected_done) Expected expected = { .gid = GID_NONE };
         _cleanup_failure_ Failure not_reset = { 0 };
+        _cleanup_(mark_done) Mark before = { 0 };
+        uint64_t compared;
         int r;
 
         r = check_expected(call, &expected, f);
         if (r != 0)
                 return r;
-        r = compare(c, call, &expected, result, f);
+        r = read_mark(c, call, &before);
+        if (r < 0)
+                return r;
+        r = compare(c, call, &expected, result, &compared, f);
         if (r != 0)
                 return r;
         if (isempty(call->mount_target) || (result->walk.counts.mismatched == 0 && result->walk.counts.misowned == 0))
                 return 0;
-        r = reset(c, call, &expected, result, &not_reset);
+        r = reset(c, call, &expected, compared, &before, result, &not_reset);
         if (r == -ENOMEM || r == -ECANCELED)
                 return r;
         return r == 0 ? 0 : note_not_reset(r, &not_reset, result);

@@ -163,6 +163,27 @@ static void test_read_only_mount(void) {
         g_assert_true(is_read_only(v->target));
 }
 
+/* The same of a mount that is new: others have the file system mounted for writing. */
+static void test_read_only_beside(void) {
+        g_autoptr(TestVolume) v = volume_mount("beside", "ext4", 0);
+        g_autofree char *target = make_target("beside-reader");
+
+        set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        g_auto(Answer) mounted = call_mount(worker, &(Arguments){ .source = v->image,
+                                                                  .fs_type = "ext4",
+                                                                  .target = target,
+                                                                  .read_only = true,
+                                                                  .change = MARK_TAINT });
+        assert_answer(mounted, "ok");
+        g_assert_true(mounted.outcome.fact.read_only);
+        g_assert_false(mounted.outcome.superblock_read_only);
+        g_assert_true(is_read_only(target));
+        g_assert_false(is_read_only(v->target));
+        assert_told(&mounted, target);
+        assert_mark(target, MARK_LABELS("complete", "yes", LABEL_1));
+        must(umount2(target, 0));
+}
+
 /* Nothing can be written to it, by anybody. */
 static void test_read_only(void) {
         g_autoptr(TestVolume) v = volume_mount("frozen", "ext4", 0);
@@ -299,6 +320,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mark/invalid", test_invalid);
         g_test_add_func("/mark/refused", test_refused);
         g_test_add_func("/mark/read-only-mount", test_read_only_mount);
+        g_test_add_func("/mark/read-only-beside", test_read_only_beside);
         g_test_add_func("/mark/read-only", test_read_only);
         g_test_add_func("/mark/unsupported", test_unsupported);
         g_test_add_func("/mark/stuck", test_stuck);

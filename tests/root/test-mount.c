@@ -336,6 +336,47 @@ static void test_unmount(void) {
         g_assert_cmpint(unlink(link), ==, 0);
 }
 
+/* The child unmounts from within the parent directory, and has looked at the target before. */
+static gpointer mount_over(gpointer worker_of_child) {
+        for (;;) {
+                g_autofree char *cwd = path_printf("/proc/%i/cwd", (int) worker_find_child(worker_of_child)),
+                                *directory = g_file_read_link(cwd, NULL);
+
+                if (g_strcmp0(directory, TEST_TARGETS) == 0)
+                        break;
+                g_usleep(1000);
+        }
+        must(mount("on-top", TEST_TARGETS "/covered", "tmpfs", 0, NULL));
+        return NULL;
+}
+
+/* What is mounted on top after the look at the target is unmounted in the place of the volume's, which is not hidden. */
+static void test_unmount_covered(void) {
+        g_autoptr(Worker) slow = worker_start_traced("inject=umount2:delay_enter=3000000");
+        g_autofree char *target = make_target("covered");
+        GThread *thread;
+        uint64_t id;
+
+        if (!slow)
+                return;
+        must(mount("volume", target, "tmpfs", 0, NULL));
+        id = mount_id_of(target);
+        thread = g_thread_new("mount", mount_over, slow);
+        g_auto(Answer) covered = call_unmount(slow, target, id);
+        g_thread_join(thread);
+        assert_answer(covered, "Busy");
+        assert_message(covered, "mounted over");
+        g_assert_cmpuint(mount_id_of(target), ==, id);
+
+        /* What lies beneath, if any is meant, is another one. */
+        must(mount("on-top", target, "tmpfs", 0, NULL));
+        g_auto(Answer) top = call_unmount(worker, target, 0);
+        assert_answer(top, "ok");
+        g_assert_true(top.unmounted);
+        g_assert_cmpuint(mount_id_of(target), ==, id);
+        must(umount2(target, 0));
+}
+
 static Answer call_verify_root(const char *path, const char *context) {
         const VerifyCall call = verify_labels(path, context, VERIFY_ROOT);
 
@@ -418,6 +459,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/observe/btrfs-mounted-elsewhere", test_btrfs_mounted_elsewhere);
         g_test_add_func("/mount/loop-of-others", test_loop_of_others);
         g_test_add_func("/unmount", test_unmount);
+        g_test_add_func("/unmount-covered", test_unmount_covered);
         g_test_add_func("/labels", test_labels);
         r = g_test_run();
         worker_stop(worker);

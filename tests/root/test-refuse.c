@@ -225,6 +225,17 @@ static void test_root_directory(void) {
         assert_message(aliased, "symbolic link");
 }
 
+static void test_no_roots(void) {
+        g_autoptr(Worker) none = worker_start("[Worker]\nTargetRoots=\n", NULL);
+
+        g_auto(Answer) mounted = call_mount(
+                none, &(Arguments){ .source = I "good", .fs_type = "ext4", .target = TEST_TARGETS "/free" });
+        assert_answer(mounted, "PathNotAllowed");
+        g_auto(Answer) changed = call_change(none, &(Arguments){ .source = I "good", .fs_type = "ext4" });
+        assert_answer(changed, "PathNotAllowed");
+        assert_message(changed, "TargetRoots=");
+}
+
 /* A service with its own mount namespace gets slaves of the host's mounts. */
 static void test_not_propagating(void) {
         g_assert_cmpint(mount("tmpfs", TEST_DIR, "tmpfs", 0, NULL), ==, 0);
@@ -262,6 +273,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/refuse/inspect", test_inspect);
         g_test_add_func("/read-only-image", test_read_only_image);
         g_test_add_func("/root-directory", test_root_directory);
+        g_test_add_func("/refuse/no-roots", test_no_roots);
         g_test_add_func("/not-propagating", test_not_propagating);
         r = g_test_run();
         worker_stop(worker);

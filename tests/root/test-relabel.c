@@ -171,6 +171,8 @@ static void test_mark(void) {
                 g_auto(Answer) done = call_change(worker, &a);
                 assert_answer(done, "ok");
                 g_assert_cmpint(done.files.relabel_reason, ==, rows[i].reason);
+                /* Before the walk, also if it is the same as before, and after it. */
+                g_assert_cmpuint(done.heard.n_marked, ==, 2);
                 assert_told(&done, v->target);
                 assert_mark(v->target, rows[i].after);
         }

@@ -233,6 +233,53 @@ static void test_reset(void) {
         }
 }
 
+/* Files of another file system, mounted inside, say nothing of the mark. */
+static void test_submount(void) {
+        g_autoptr(TestVolume) v = volume_mount("above", "ext4", 0);
+        g_autofree char *sub = g_build_filename(v->target, "sub", NULL), *file = g_build_filename(sub, "file", NULL);
+
+        must(mkdir(sub, 0755));
+        must(mount("inside", sub, "tmpfs", 0, NULL));
+        g_assert_true(g_file_set_contents(file, "", -1, NULL));
+        set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
+                VerifyCall call = verify_labels(sub, LABEL_1, depth);
+
+                call.mount_target = v->target;
+                call.mount_id = v->mount_id;
+                g_auto(Answer) verified = call_verify(worker, &call);
+                assert_answer(verified, "ok");
+                g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
+                g_assert_cmpint(verified.reset, ==, MARK_KEEP);
+                g_assert_cmpstr(verified.not_reset, ==, "");
+                assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        }
+        must(umount2(sub, 0));
+}
+
+/* A walk that ends while files are compared makes them right after they were found wrong. */
+static void test_mark_completed(void) {
+        g_autoptr(TestVolume) v = volume_mount("completed", "ext4", 0);
+        VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
+        Operation *o;
+
+        fill_tree(v->target, 10, 20);
+        set_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
+        call.mount_target = v->target;
+        call.mount_id = v->mount_id;
+        call.entries_per_sec = 200;
+        o = operation_start_verify(worker, &call);
+        operation_wait(o, o->heard.n_progress > 0 || o->reply);
+        g_assert_null(o->reply);
+        set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        g_auto(Answer) verified = operation_finish(o);
+        assert_answer(verified, "ok");
+        g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
+        g_assert_cmpint(verified.reset, ==, MARK_KEEP);
+        g_assert_cmpstr(verified.not_reset, ==, "");
+        assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+}
+
 /* The answer is given all the same. */
 static void test_not_reset(void) {
         g_autoptr(TestVolume) v = volume_mount("not-reset", "ext4", 0);
@@ -320,6 +367,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/verify/confined", test_confined);
         g_test_add_func("/verify/group", test_group);
         g_test_add_func("/verify/reset", test_reset);
+        g_test_add_func("/verify/submount", test_submount);
+        g_test_add_func("/verify/mark-completed", test_mark_completed);
         g_test_add_func("/verify/not-reset", test_not_reset);
         g_test_add_func("/verify/hang-up", test_hang_up);
         g_test_add_func("/verify/refused", test_refused);

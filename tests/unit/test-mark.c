@@ -312,6 +312,27 @@ static void test_is_written(void) {
         }
 }
 
+/* Marks by which work is skipped that the change asks for. */
+static void test_exceeds(void) {
+        static const struct {
+                Mark mark;
+                bool exceeds[MARK_CHANGES]; /* as MarkChange */
+        } rows[] = {
+                { { MARK_ABSENT }, { 0 } },
+                { { MARK_INVALID, .label_state = FILES_COMPLETE, .ownership_state = FILES_COMPLETE }, { 0 } },
+                { { MARK_PRESENT, .label_state = FILES_PARTIAL, .ownership_state = FILES_PARTIAL }, { 0 } },
+                { { MARK_PRESENT, .label_state = FILES_COMPLETE, .tainted = true }, { 0 } },
+                { { MARK_PRESENT, .label_state = FILES_COMPLETE }, { false, true, true, false, true } },
+                { { MARK_PRESENT, .ownership_state = FILES_COMPLETE }, { false, false, false, true, true } },
+                { { MARK_PRESENT, .label_state = FILES_COMPLETE, .ownership_state = FILES_COMPLETE },
+                  { false, true, true, true, true } },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+                for (MarkChange change = 0; change < MARK_CHANGES; change++)
+                        g_assert_cmpint(mark_exceeds(&rows[i].mark, change), ==, rows[i].exceeds[change]);
+}
+
 static void test_words(void) {
         static const char *const changes[MARK_CHANGES] = { "keep", "taint", "reset-labels", "reset-ownership",
                                                            "reset-all" };
@@ -344,6 +365,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mark/equal", test_equal);
         table_add_tests(table_load("mark-changes.table", change_columns), "/mark/change", test_change);
         g_test_add_func("/mark/is-written", test_is_written);
+        g_test_add_func("/mark/exceeds", test_exceeds);
         table_add_tests(table_load("mark-work.table", work_columns), "/mark/work", test_work);
         g_test_add_func("/mark/work-again", test_work_again);
         g_test_add_func("/mark/words", test_words);
