@@ -11,15 +11,19 @@
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
 #define T2        "/var/lib/kubelet/pods/b/volumes/v"
 #define T3        "/var/lib/kubelet/pods/c/volumes/v"
+#define T4        "/var/lib/kubelet/pods/d/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define CONTEXT_B "system_u:object_r:container_file_t:s0:c20,c30"
 #define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
 #define LEVEL_A   "'SELinuxLevel': <'s0:c0,c10'>"
 #define LEVEL_B   "'SELinuxLevel': <'s0:c20,c30'>"
 #define LEVEL_C   "'SELinuxLevel': <'s0:c40,c50'>"
 #define POD_A     "{" LEVEL_A ", " OVM "}"
+#define POD_B     "{" LEVEL_B ", " OVM "}"
 #define SERVICE_A "{" LEVEL_A ", 'RelabelBy': <'service'>}"
 #define LONG      "'TimeoutUSec': <@t 120000000>"
 #define SOON      "'TimeoutUSec': <@t 300000>"
+#define PATIENT   "'WaitUSec': <@t 10000000>, 'TimeoutUSec': <@t 10000000>"
 #define JOB       "org.selvol1.Job"
 
 enum { MANY = 200, CROWD = 4, PATIENCE_SEC = 120 };
@@ -416,6 +420,50 @@ static void test_give_up(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 3);
 }
 
+/* A job whose caller has gone keeps no place in a device's line: when the caller is back, it waits for its volume first. */
+static void test_give_up_device(Fixture *f, gconstpointer data) {
+        GAsyncResult *front, *left, *behind, *back;
+        Fixture other = other_caller(f);
+
+        front = start_mount(f, "x", "/dev/x/walk-slow", T3, SERVICE_A);
+        run_for(200);
+        left = start_mount(&other, "v", "/dev/v/walk-slow", T1, "{" LEVEL_A ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        give_up(&other, left);
+        behind = start_mount(f, "v", "/dev/v/walk-slow", T2, "{" LEVEL_A ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        back = start_mount(f, "v", "/dev/v/walk-slow", T1, "{" LEVEL_A ", " PATIENT "}");
+        g_assert_false(call_has_ended(front));
+        g_variant_unref(end_mount(f, front));
+        g_variant_unref(end_mount(f, behind));
+        g_variant_unref(end_mount(f, back));
+        g_assert_cmpuint(count_mounts(f), ==, 3);
+}
+
+/* Nor does a job that waits for a conflict to end. */
+static void test_wait_device(Fixture *f, gconstpointer data) {
+        GAsyncResult *front, *waiting, *behind;
+
+        mount(f, "w", "/dev/w/slow-mount", T4, POD_B);
+        waiting = start_mount(f, "v", "/dev/v/slow-mount", T1, "{" LEVEL_A ", " OVM ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        front = start_mount(f, "x", "/dev/x/slow-mount", T3, POD_B);
+        run_for(100);
+        behind = start_mount(f, "v", "/dev/v/slow-mount", T2, "{" LEVEL_B ", " OVM ", " PATIENT "}");
+        run_for(100);
+        assert_unmounted(f, "w", T4, TRUE);
+        g_assert_false(call_has_ended(front));
+        g_variant_unref(end_mount(f, front));
+        g_variant_unref(end_mount(f, behind));
+        assert_unmounted(f, "x", T3, TRUE);
+        assert_unmounted(f, "v", T2, TRUE);
+        g_variant_unref(end_mount(f, waiting));
+        g_assert_cmpuint(count_mounts(f), ==, 1);
+}
+
 /* The caller of what runs gives up: it runs on, and the answer is there for who calls again. */
 static void test_give_up_running(Fixture *f, gconstpointer data) {
         g_autofree char *said = NULL;
@@ -734,8 +782,10 @@ int main(int argc, char *argv[]) {
         ADD("wait/context", NULL, test_wait_for_context);
         ADD("wait/group", NULL, test_wait_for_group);
         ADD("wait/in-vain", NULL, test_wait_in_vain);
+        ADD("wait/device", NULL, test_wait_device);
         ADD("give-up/in-line", NULL, test_give_up);
         ADD("give-up/again", GINT_TO_POINTER(TRUE), test_give_up);
+        ADD("give-up/device", NULL, test_give_up_device);
         ADD("give-up/running", NULL, test_give_up_running);
         ADD("join", NULL, test_join);
         ADD("order", NULL, test_order);
