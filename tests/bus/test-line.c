@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "model/failure.h"
 #include "support.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
@@ -564,6 +565,50 @@ static void test_cancel(Fixture *f, gconstpointer data) {
         g_assert_false(is_mounted(f, T2));
 }
 
+static void assert_result(Fixture *f, guint64 job, const char *result, const char *error_name) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/job/%" G_GUINT64_FORMAT, job), *shown = NULL,
+                        *name = NULL;
+
+        shown = get_text(f, path, JOB, "Result");
+        g_assert_cmpstr(shown, ==, result);
+        name = get_text(f, path, JOB, "ErrorName");
+        g_assert_cmpstr(name, ==, error_name);
+}
+
+/* A refused job keeps its result when its child, which was told to stop, has ended. */
+static void test_refused(Fixture *f, gconstpointer data) {
+        GAsyncResult *front = start_mount(f, "v", "/dev/slow-mount", T1, POD_A),
+                     *waiting = start_mount(f, "v", "/dev/slow-mount", T2, POD_B);
+
+        g_variant_unref(end_mount(f, front));
+        assert_fails(f, waiting, "ContextConflict", T1);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        run_for(100);
+        assert_result(f, 2, "ContextConflict", "ContextConflict");
+}
+
+/* So does PlanVolume, which waits only while too many jobs are running. */
+static void test_planned(Fixture *f, gconstpointer data) {
+        GAsyncResult *mounts[JOBS_MAX], *plan;
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        for (guint i = 0; i < JOBS_MAX; i++) {
+                g_autofree char *volume = g_strdup_printf("v%u", i),
+                                *source = g_strdup_printf("/dev/%u/hang-observe", i), *target = target_of(i);
+
+                mounts[i] = start_mount(f, volume, source, target, "{'TimeoutUSec': <@t 2000000>}");
+        }
+        plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
+        for (guint i = 0; i < JOBS_MAX; i++)
+                assert_fails(f, mounts[i], "TimedOut", "in time");
+        reply = call_end(f, plan, &error);
+        g_assert_no_error(error);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        run_for(100);
+        assert_result(f, JOBS_MAX + 1, "done", "");
+}
+
 /* An unmount ends what stands before it there: a mount in line, or one that nobody has seen yet. */
 static void test_unmount_cancels(Fixture *f, gconstpointer data) {
         const char *volume = data;
@@ -791,6 +836,8 @@ int main(int argc, char *argv[]) {
         ADD("order", NULL, test_order);
         ADD("timeout", NULL, test_timeout);
         ADD("cancel", NULL, test_cancel);
+        ADD("result/refused", NULL, test_refused);
+        ADD("result/planned", NULL, test_planned);
         ADD("unmount/cancels", "v", test_unmount_cancels);
         ADD("unmount/cancels-by-target", "", test_unmount_cancels);
         ADD("unmount/relabel", NULL, test_unmount_relabel);
