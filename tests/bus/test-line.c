@@ -688,6 +688,23 @@ static void test_unmount_published(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
 }
 
+/* A mount requested after that unmount is not answered by the identical one before it. */
+static void test_unmount_mount(Fixture *f, gconstpointer data) {
+        GAsyncResult *first = start_mount(f, "v", "/dev/slow-published", T1, POD_A), *unmount, *second;
+        GError *error = NULL;
+
+        WAIT_FOR(f, is_mounted(f, T1));
+        unmount = start_unmount(f, "v", T1);
+        second = start_mount(f, "v", "/dev/slow-published", T1, POD_A);
+        g_variant_unref(end_mount(f, first));
+        g_assert_true(end_unmount(f, unmount, &error));
+        g_assert_no_error(error);
+        g_assert_false(call_has_ended(second));
+        g_variant_unref(end_mount(f, second));
+        g_assert_true(is_mounted(f, T1));
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
 static void set_up_freezable(Fixture *f, gconstpointer data) {
         f->freezable = TRUE;
         fixture_start(f, CALLER_ROOT, FALSE);
@@ -843,6 +860,7 @@ int main(int argc, char *argv[]) {
         ADD("unmount/relabel", NULL, test_unmount_relabel);
         ADD("unmount/retried", NULL, test_unmount_retried);
         ADD("unmount/published", NULL, test_unmount_published);
+        ADD("unmount/mount", NULL, test_unmount_mount);
         ADD_FREEZABLE("frozen/hang-up", NULL, test_frozen_hang_up);
         ADD_FREEZABLE("frozen/short", GUINT_TO_POINTER(2), test_frozen);
         if (g_test_slow())
