@@ -655,6 +655,22 @@ static void test_unmount_relabel(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 2);
 }
 
+/* A relabel that waits in line, and has not looked for a mount yet, ends with the last holder, too. */
+static void test_unmount_relabel_in_line(Fixture *f, gconstpointer data) {
+        GAsyncResult *waiting;
+        g_autofree char *job = NULL;
+        GError *error = NULL;
+
+        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        waiting = call_start(f, "Relabel", g_variant_new_parsed("('v', '', {'Force': <true>})"));
+        run_for(100);
+        assert_unmounted(f, "v", T1, TRUE);
+        assert_fails(f, waiting, "Canceled", "Canceled by an unmount");
+        g_variant_unref(job_wait(f, job, "Canceled"));
+}
+
 /* A mount that came after an unmount is no business of its retry. */
 static void test_unmount_retried(Fixture *f, gconstpointer data) {
         GAsyncResult *unmounts[2], *pending;
@@ -858,6 +874,7 @@ int main(int argc, char *argv[]) {
         ADD("unmount/cancels", "v", test_unmount_cancels);
         ADD("unmount/cancels-by-target", "", test_unmount_cancels);
         ADD("unmount/relabel", NULL, test_unmount_relabel);
+        ADD("unmount/relabel-in-line", NULL, test_unmount_relabel_in_line);
         ADD("unmount/retried", NULL, test_unmount_retried);
         ADD("unmount/published", NULL, test_unmount_published);
         ADD("unmount/mount", NULL, test_unmount_mount);
