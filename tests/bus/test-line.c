@@ -376,6 +376,21 @@ static void test_wait_for_group(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(get_number(result, "DiskGroup"), ==, 2000);
 }
 
+/* A conflict with a mount that is not selvol's ends when that is unmounted. */
+static void test_wait_for_foreign(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending;
+
+        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 " CONTEXT_B " 0\n");
+        run_for(200);
+        pending = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_A ", " OVM ", " PATIENT "}");
+        run_for(100);
+        wait_without_children(f, 200);
+        g_assert_false(call_has_ended(pending));
+        write_file(f, "mounts", "");
+        g_variant_unref(end_mount(f, pending));
+        g_assert_true(is_mounted(f, T2));
+}
+
 static void give_up(Fixture *other, GAsyncResult *pending) {
         g_autoptr(GError) error = NULL;
 
@@ -859,6 +874,7 @@ int main(int argc, char *argv[]) {
         ADD("random", NULL, test_random);
         ADD("wait/context", NULL, test_wait_for_context);
         ADD("wait/group", NULL, test_wait_for_group);
+        ADD("wait/foreign", NULL, test_wait_for_foreign);
         ADD("wait/in-vain", NULL, test_wait_in_vain);
         ADD("wait/device", NULL, test_wait_device);
         ADD("give-up/in-line", NULL, test_give_up);
