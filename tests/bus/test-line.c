@@ -6,20 +6,25 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "model/failure.h"
 #include "support.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
 #define T2        "/var/lib/kubelet/pods/b/volumes/v"
 #define T3        "/var/lib/kubelet/pods/c/volumes/v"
+#define T4        "/var/lib/kubelet/pods/d/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define CONTEXT_B "system_u:object_r:container_file_t:s0:c20,c30"
 #define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
 #define LEVEL_A   "'SELinuxLevel': <'s0:c0,c10'>"
 #define LEVEL_B   "'SELinuxLevel': <'s0:c20,c30'>"
 #define LEVEL_C   "'SELinuxLevel': <'s0:c40,c50'>"
 #define POD_A     "{" LEVEL_A ", " OVM "}"
+#define POD_B     "{" LEVEL_B ", " OVM "}"
 #define SERVICE_A "{" LEVEL_A ", 'RelabelBy': <'service'>}"
 #define LONG      "'TimeoutUSec': <@t 120000000>"
 #define SOON      "'TimeoutUSec': <@t 300000>"
+#define PATIENT   "'WaitUSec': <@t 10000000>, 'TimeoutUSec': <@t 10000000>"
 #define JOB       "org.selvol1.Job"
 
 enum { MANY = 200, CROWD = 4, PATIENCE_SEC = 120 };
@@ -371,6 +376,21 @@ static void test_wait_for_group(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(get_number(result, "DiskGroup"), ==, 2000);
 }
 
+/* A conflict with a mount that is not selvol's ends when that is unmounted. */
+static void test_wait_for_foreign(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending;
+
+        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 " CONTEXT_B " 0\n");
+        run_for(200);
+        pending = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_A ", " OVM ", " PATIENT "}");
+        run_for(100);
+        wait_without_children(f, 200);
+        g_assert_false(call_has_ended(pending));
+        write_file(f, "mounts", "");
+        g_variant_unref(end_mount(f, pending));
+        g_assert_true(is_mounted(f, T2));
+}
+
 static void give_up(Fixture *other, GAsyncResult *pending) {
         g_autoptr(GError) error = NULL;
 
@@ -414,6 +434,50 @@ static void test_give_up(Fixture *f, gconstpointer data) {
         else
                 g_assert_cmpuint(get_number(second, "MountID"), >, get_number(third, "MountID"));
         g_assert_cmpuint(count_holders(f, "v"), ==, 3);
+}
+
+/* A job whose caller has gone keeps no place in a device's line: when the caller is back, it waits for its volume first. */
+static void test_give_up_device(Fixture *f, gconstpointer data) {
+        GAsyncResult *front, *left, *behind, *back;
+        Fixture other = other_caller(f);
+
+        front = start_mount(f, "x", "/dev/x/walk-slow", T3, SERVICE_A);
+        run_for(200);
+        left = start_mount(&other, "v", "/dev/v/walk-slow", T1, "{" LEVEL_A ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        give_up(&other, left);
+        behind = start_mount(f, "v", "/dev/v/walk-slow", T2, "{" LEVEL_A ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        back = start_mount(f, "v", "/dev/v/walk-slow", T1, "{" LEVEL_A ", " PATIENT "}");
+        g_assert_false(call_has_ended(front));
+        g_variant_unref(end_mount(f, front));
+        g_variant_unref(end_mount(f, behind));
+        g_variant_unref(end_mount(f, back));
+        g_assert_cmpuint(count_mounts(f), ==, 3);
+}
+
+/* Nor does a job that waits for a conflict to end. */
+static void test_wait_device(Fixture *f, gconstpointer data) {
+        GAsyncResult *front, *waiting, *behind;
+
+        mount(f, "w", "/dev/w/slow-mount", T4, POD_B);
+        waiting = start_mount(f, "v", "/dev/v/slow-mount", T1, "{" LEVEL_A ", " OVM ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        front = start_mount(f, "x", "/dev/x/slow-mount", T3, POD_B);
+        run_for(100);
+        behind = start_mount(f, "v", "/dev/v/slow-mount", T2, "{" LEVEL_B ", " OVM ", " PATIENT "}");
+        run_for(100);
+        assert_unmounted(f, "w", T4, TRUE);
+        g_assert_false(call_has_ended(front));
+        g_variant_unref(end_mount(f, front));
+        g_variant_unref(end_mount(f, behind));
+        assert_unmounted(f, "x", T3, TRUE);
+        assert_unmounted(f, "v", T2, TRUE);
+        g_variant_unref(end_mount(f, waiting));
+        g_assert_cmpuint(count_mounts(f), ==, 1);
 }
 
 /* The caller of what runs gives up: it runs on, and the answer is there for who calls again. */
@@ -516,6 +580,50 @@ static void test_cancel(Fixture *f, gconstpointer data) {
         g_assert_false(is_mounted(f, T2));
 }
 
+static void assert_result(Fixture *f, guint64 job, const char *result, const char *error_name) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/job/%" G_GUINT64_FORMAT, job), *shown = NULL,
+                        *name = NULL;
+
+        shown = get_text(f, path, JOB, "Result");
+        g_assert_cmpstr(shown, ==, result);
+        name = get_text(f, path, JOB, "ErrorName");
+        g_assert_cmpstr(name, ==, error_name);
+}
+
+/* A refused job keeps its result when its child, which was told to stop, has ended. */
+static void test_refused(Fixture *f, gconstpointer data) {
+        GAsyncResult *front = start_mount(f, "v", "/dev/slow-mount", T1, POD_A),
+                     *waiting = start_mount(f, "v", "/dev/slow-mount", T2, POD_B);
+
+        g_variant_unref(end_mount(f, front));
+        assert_fails(f, waiting, "ContextConflict", T1);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        run_for(100);
+        assert_result(f, 2, "ContextConflict", "ContextConflict");
+}
+
+/* So does PlanVolume, which waits only while too many jobs are running. */
+static void test_planned(Fixture *f, gconstpointer data) {
+        GAsyncResult *mounts[JOBS_MAX], *plan;
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        for (guint i = 0; i < JOBS_MAX; i++) {
+                g_autofree char *volume = g_strdup_printf("v%u", i),
+                                *source = g_strdup_printf("/dev/%u/hang-observe", i), *target = target_of(i);
+
+                mounts[i] = start_mount(f, volume, source, target, "{'TimeoutUSec': <@t 2000000>}");
+        }
+        plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
+        for (guint i = 0; i < JOBS_MAX; i++)
+                assert_fails(f, mounts[i], "TimedOut", "in time");
+        reply = call_end(f, plan, &error);
+        g_assert_no_error(error);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        run_for(100);
+        assert_result(f, JOBS_MAX + 1, "done", "");
+}
+
 /* An unmount ends what stands before it there: a mount in line, or one that nobody has seen yet. */
 static void test_unmount_cancels(Fixture *f, gconstpointer data) {
         const char *volume = data;
@@ -562,6 +670,22 @@ static void test_unmount_relabel(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 2);
 }
 
+/* A relabel that waits in line, and has not looked for a mount yet, ends with the last holder, too. */
+static void test_unmount_relabel_in_line(Fixture *f, gconstpointer data) {
+        GAsyncResult *waiting;
+        g_autofree char *job = NULL;
+        GError *error = NULL;
+
+        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        waiting = call_start(f, "Relabel", g_variant_new_parsed("('v', '', {'Force': <true>})"));
+        run_for(100);
+        assert_unmounted(f, "v", T1, TRUE);
+        assert_fails(f, waiting, "Canceled", "Canceled by an unmount");
+        g_variant_unref(job_wait(f, job, "Canceled"));
+}
+
 /* A mount that came after an unmount is no business of its retry. */
 static void test_unmount_retried(Fixture *f, gconstpointer data) {
         GAsyncResult *unmounts[2], *pending;
@@ -593,6 +717,23 @@ static void test_unmount_published(Fixture *f, gconstpointer data) {
         g_variant_unref(end_mount(f, mounting));
         g_assert_cmpuint(count_mounts(f), ==, 0);
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+}
+
+/* A mount requested after that unmount is not answered by the identical one before it. */
+static void test_unmount_mount(Fixture *f, gconstpointer data) {
+        GAsyncResult *first = start_mount(f, "v", "/dev/slow-published", T1, POD_A), *unmount, *second;
+        GError *error = NULL;
+
+        WAIT_FOR(f, is_mounted(f, T1));
+        unmount = start_unmount(f, "v", T1);
+        second = start_mount(f, "v", "/dev/slow-published", T1, POD_A);
+        g_variant_unref(end_mount(f, first));
+        g_assert_true(end_unmount(f, unmount, &error));
+        g_assert_no_error(error);
+        g_assert_false(call_has_ended(second));
+        g_variant_unref(end_mount(f, second));
+        g_assert_true(is_mounted(f, T1));
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
 }
 
 static void set_up_freezable(Fixture *f, gconstpointer data) {
@@ -733,19 +874,26 @@ int main(int argc, char *argv[]) {
         ADD("random", NULL, test_random);
         ADD("wait/context", NULL, test_wait_for_context);
         ADD("wait/group", NULL, test_wait_for_group);
+        ADD("wait/foreign", NULL, test_wait_for_foreign);
         ADD("wait/in-vain", NULL, test_wait_in_vain);
+        ADD("wait/device", NULL, test_wait_device);
         ADD("give-up/in-line", NULL, test_give_up);
         ADD("give-up/again", GINT_TO_POINTER(TRUE), test_give_up);
+        ADD("give-up/device", NULL, test_give_up_device);
         ADD("give-up/running", NULL, test_give_up_running);
         ADD("join", NULL, test_join);
         ADD("order", NULL, test_order);
         ADD("timeout", NULL, test_timeout);
         ADD("cancel", NULL, test_cancel);
+        ADD("result/refused", NULL, test_refused);
+        ADD("result/planned", NULL, test_planned);
         ADD("unmount/cancels", "v", test_unmount_cancels);
         ADD("unmount/cancels-by-target", "", test_unmount_cancels);
         ADD("unmount/relabel", NULL, test_unmount_relabel);
+        ADD("unmount/relabel-in-line", NULL, test_unmount_relabel_in_line);
         ADD("unmount/retried", NULL, test_unmount_retried);
         ADD("unmount/published", NULL, test_unmount_published);
+        ADD("unmount/mount", NULL, test_unmount_mount);
         ADD_FREEZABLE("frozen/hang-up", NULL, test_frozen_hang_up);
         ADD_FREEZABLE("frozen/short", GUINT_TO_POINTER(2), test_frozen);
         if (g_test_slow())
