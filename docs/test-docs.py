@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The man pages name everything there is: the D-Bus interface, errors, reasons, settings and command line options.
+"""The man pages name everything there is, and nothing else: the D-Bus interface, options, results, errors, reasons,
+settings, options of the command line, journal fields, metrics, polkit actions. HACKING.md names the folders of src/.
 
 Prints TAP."""
 
+import ast
 import pathlib
 import re
 import sys
@@ -18,49 +20,120 @@ def read(path):
     return (root / path).read_text()
 
 
-def check(name, wanted, text):
+def report(name, problems):
     global count, failed
-    missing = [w for w in wanted if not re.search(rf"(?<![\w-]){re.escape(w)}(?!\w)", text)]
     count += 1
-    failed = failed or bool(missing) or not wanted
-    print(f"{'ok' if wanted and not missing else 'not ok'} {count} - {name}")
-    for word in missing:
-        print(f"# {word} is not documented")
+    failed = failed or bool(problems)
+    print(f"{'not ok' if problems else 'ok'} {count} - {name}")
+    for problem in problems:
+        print(f"# {problem}")
 
 
-def interface(file):
+def check(name, wanted, text):
+    """Each word is in the text."""
+    missing = [w for w in wanted if not re.search(rf"(?<![\w-]){re.escape(w)}(?!\w)", text)]
+    report(name, [f"{word} is not documented" for word in missing] if wanted else ["nothing was found"])
+
+
+def compare(name, wanted, documented):
+    """Both have the same words."""
+    wanted, documented = set(wanted), set(documented)
+    report(name, [f"{word} is not documented" for word in sorted(wanted - documented)] +
+           [f"{word} does not exist" for word in sorted(documented - wanted)] +
+           ([] if wanted else ["nothing was found"]))
+
+
+def section(text, title):
+    """What is below a heading, to the next one of the same kind."""
+    body = re.split(rf"^{re.escape(title)}\n=+\n", text, flags=re.M)[1]
+    return re.split(r"^[^\n]+\n=+\n", body, flags=re.M)[0]
+
+
+def table_names(text, name):
+    """The words of a table that DEFINE_STRING_TABLE() makes functions of."""
+    return re.findall(r'\] = "([^"]+)"', re.search(rf"{name}_table\[\w+\] = \{{(.*?)\}};", text, flags=re.S)[1])
+
+
+def elements(file, *tags):
     node = xml.parse(root / "dbus" / file).getroot().find("interface")
-    return [e.get("name") for e in node if e.tag in ("method", "property", "signal")]
+    return [e for e in node if e.tag in tags]
 
 
-def signatures(file):
-    """Methods as the page writes their headings."""
-    for method in xml.parse(root / "dbus" / file).getroot().iter("method"):
-        sides = [", ".join(f"{a.get('type')} {a.get('name')}" for a in method.iter("arg") if a.get("direction") == d)
-                 for d in ("in", "out")]
-        yield f"{method.get('name')}({sides[0]}) → ({sides[1]})"
+def arguments(element, direction):
+    return ", ".join(f"{a.get('type')} {a.get('name')}" for a in element.iter("arg")
+                     if a.get("direction", direction) == direction)
 
 
 page = read("docs/org.selvol1.5.rst")
+lines = "\n".join(set(page.splitlines()))
 for file in ("org.selvol1.Job.xml", "org.selvol1.Manager.xml", "org.selvol1.Volume.xml"):
-    check(f"org.selvol1(5): {file}", interface(file), page)
-    headings = set(page.splitlines())
-    check(f"org.selvol1(5): arguments in {file}", list(signatures(file)), "\n".join(headings))
+    check(f"org.selvol1(5): methods of {file}", [f"{m.get('name')}({arguments(m, 'in')}) → ({arguments(m, 'out')})"
+                                                 for m in elements(file, "method")], lines)
+    check(f"org.selvol1(5): properties of {file}", [f"{p.get('name')} *{p.get('type')}*"
+                                                    for p in elements(file, "property")], lines)
+check("org.selvol1(5): signals", [f"{s.get('name')}({arguments(s, 'out')})"
+                                  for s in elements("org.selvol1.Manager.xml", "signal")], lines)
+
 errors = re.findall(r'\[FAILURE_\w+\] = "(\w+)"', read("src/model/failure.c"))
-check("org.selvol1(5): errors", [e for e in errors if e != "None"], page)
-options = re.findall(r'\{ "[a-z-]+", "(\w+)", "(?:s|b|u|t|d|as)" \}', read("src/ctl/args.c"))
-check("org.selvol1(5): options", options, page)
-model = "".join(path.read_text() for path in sorted((root / "src/model").glob("*.c")))
-reasons = sorted(set(re.findall(r'\[REASON_\w+\] = "([a-z]+(?:-[a-z]+)*)"', model)))
-check("selvol(7): reasons", reasons, read("docs/selvol.7.rst"))
-keys = re.findall(r'^\s*\{ "(\w+)", read_\w+', read("src/model/settings.c"), flags=re.M)
-check("selvol.conf(5): settings", keys, read("docs/selvol.conf.5.rst"))
-long_options = re.findall(r'^\s*\{ "([a-z-]+)", (?:no|required)_argument', read("src/ctl/args.c"), flags=re.M)
-check("selvolctl(1): options", [f"--{o}" for o in long_options], read("docs/selvolctl.1.rst"))
-verbs = re.findall(r"verb_(\w+)\(sd_bus", read("src/ctl/verbs.h"))
-check("selvolctl(1): verbs", verbs, read("docs/selvolctl.1.rst"))
-check("selvolctl --help: options", [f"--{o}" for o in long_options if o != "ask-password"], read("src/ctl/main.c"))
-fields = {f for path in (root / "src/daemon").glob("*.c") for f in re.findall(r'"(SELVOL_[A-Z_]+)", ', path.read_text())}
-check("selvold(8): journal fields", sorted(fields), read("docs/selvold.8.rst"))
+compare("org.selvol1(5): errors", [e for e in errors if e != "None"],
+        re.findall(r"^(\w+)$\n    ", section(page, "ERRORS"), flags=re.M))
+
+# An option's methods by their letters, in the order in which the page explains them.
+letters = {"METHOD_MOUNT": "M", "METHOD_ADOPT": "A", "METHOD_RELABEL": "R", "METHOD_OWNERSHIP": "O",
+           "METHOD_UNMOUNT": "U", "METHOD_VERIFY": "V", "METHODS_ALL": "MAROUV"}
+source = read("src/wire/options.c")
+for name, value in re.findall(r"^        (\w+) = ([^,]+),$", source, flags=re.M):
+    letters[name] = "".join(letters[part] for part in value.split(" | "))
+options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)",\s*"(\w+)",\s*([A-Z_| ]+),\s*"([a-z-]+)"', source)
+compare("org.selvol1(5): options", [
+    f"{name} *{kind}* ({', '.join(l for l in 'MAROUV' if any(l in letters[m] for m in methods.split(' | ')))})"
+    for name, kind, methods, _ in options
+], re.findall(r"^(\w+ \*\w+\* \([A-Z, ]+\))$", section(page, "OPTIONS"), flags=re.M))
+
+replies = read("src/api/reply.c")
+keys = set(re.findall(r'"([A-Z]\w+)", "[a-z]"', replies)) | set(re.findall(r'dict_append_\w+\(m, "(\w+)"', replies))
+keys |= set(re.findall(r'append_issues\(m, "(\w+)"', replies)) | {"Conflicts"}
+headings = re.findall(r"^(\w.*) \([A-Z, ]+\)$", section(page, "RESULTS"), flags=re.M)
+compare("org.selvol1(5): results", keys, {key for heading in headings for key in re.findall(r"(\w+) \*", heading)})
+members = read("src/api/dict.c") + read("src/api/volume-object.c").split("append_history_details(")[1].split("append_entries(")[0]
+check("org.selvol1(5): members of holders, conflicts and history",
+      [f"*{member}*" for member in re.findall(r'"([A-Z]\w+)"', members)], page)
+jobs = read("src/job/job.c")
+check("org.selvol1(5): operations and states",
+      [f"*{word}*" for word in table_names(jobs, "operation") + table_names(jobs, "job_state")], page)
+
+files = read("src/model/files.c")
+check("selvol(7): reasons", table_names(read("src/model/volume.c"), "reason"), read("docs/selvol.7.rst"))
+check("org.selvol1(5): reasons", table_names(files, "relabel_reason") + table_names(files, "ownership_reason"), page)
+check("plan.md: reasons", table_names(read("src/model/volume.c"), "reason") + table_names(files, "relabel_reason") +
+      table_names(files, "ownership_reason"), read("docs/plan.md"))
+
+compare("selvol.conf(5): settings", re.findall(r'^\s*\{ "(\w+)", read_\w+', read("src/model/settings.c"), flags=re.M),
+        re.findall(r"^(\w+)=$", read("docs/selvol.conf.5.rst"), flags=re.M))
+
+long_options = [option for *_, option in options]
+long_options += re.findall(r'\{ SWITCH_\w+, (?:0|\'\w\'), "([a-z-]+)"', read("src/ctl/args.c"))
+manual = read("docs/selvolctl.1.rst")
+compare("selvolctl(1): options", [f"--{o}" for o in long_options],
+        [o for line in re.findall(r"^-.*$", manual, flags=re.M) for o in re.findall(r"--[a-z-]*\w", line)])
+compare("selvolctl(1): verbs", re.findall(r"verb_(\w+)\(sd_bus", read("src/ctl/verbs.h")),
+        re.findall(r"^([a-z]+)(?: [\[A-Z].*)?$\n    ", section(manual, "VERBS"), flags=re.M))
+
+manual = read("docs/selvold.8.rst")
+fields = {f for path in (root / "src").glob("*/*.c") for f in re.findall(r'\{ "(SELVOL_[A-Z_]+)", ', path.read_text())}
+compare("selvold(8): journal fields", fields, re.findall(r"^\*(SELVOL_[A-Z_]+)=\*$", manual, flags=re.M))
+compare("selvold(8): metrics", re.findall(r'\{\s*"(selvol_\w+)"', read("src/state/metrics.c")),
+        [m for line in re.findall(r"^\*selvol_.*\*$", manual, flags=re.M) for m in re.findall(r"selvol_\w+", line)])
+actions = re.findall(r'"(org\.selvol1\.[a-z-]+)"', read("src/api/authorize.c"))
+compare("selvold(8): polkit actions", actions, re.findall(r"^\*(org\.selvol1\.[a-z-]+)\*$", manual, flags=re.M))
+policy = xml.parse(root / "polkit/org.selvol1.policy").getroot()
+compare("polkit: actions", actions, [action.get("id") for action in policy.iter("action")])
+
+layers = re.search(r"^MAY_USE = (\{.*?^\})", read("tests/unit/test-layers.py"), flags=re.M | re.S)[1]
+may_use = ast.literal_eval(layers.replace("set()", "[]"))
+compare("HACKING.md: folders", [f"{folder}: {' '.join(sorted(others)) or '-'}" for folder, others in may_use.items()], [
+    f"{folder}: {' '.join(sorted(re.findall(r'[a-z]+', others))) or '-'}"
+    for folder, others in re.findall(r"^\| `(\w+)` \|.*\|([a-z, -]*)\|$", read("HACKING.md"), flags=re.M)
+])
 print(f"1..{count}")
 sys.exit(failed)

@@ -4,6 +4,7 @@
 /* Scope-bound ownership: a variable marked with one of these releases what it owns when it goes out of scope, unless
  * TAKE_PTR() or TAKE_FD() has handed the ownership on. */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

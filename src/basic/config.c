@@ -8,7 +8,21 @@ struct Config {
         econf_file *file; /* NULL: no file anywhere */
 };
 
-DEFINE_CLEANUP_FUNC(econf_file *, econf_freeFile);
+typedef struct Files {
+        econf_file **list;
+        size_t n;
+} Files;
+
+/* libeconf since 0.7 has an econf_freeFilep() of its own. */
+static void file_freep(econf_file **file) {
+        econf_freeFile(*file);
+}
+
+static void files_done(Files *files) {
+        for (size_t i = 0; i < files->n; i++)
+                econf_freeFile(files->list[i]);
+        free(files->list);
+}
 
 static int econf_to_errno(econf_err e) {
         switch (e) {
@@ -25,50 +39,102 @@ static int econf_to_errno(econf_err e) {
         }
 }
 
-int config_load(const char *project, const char *usr_dir, const char *etc_dir, Config **ret, char **ret_text) {
-        _cleanup_(econf_freeFilep) econf_file *file = NULL;
+/* Keys of *next replace those of *file. */
+static econf_err merge_file(econf_file **file, econf_file **next) {
+        econf_file *merged = NULL;
         econf_err e;
-        Config *config;
 
-        e = econf_readDirs(&file, usr_dir, etc_dir, project, ".conf", "=", "#");
-        if (e != ECONF_SUCCESS && e != ECONF_NOFILE) {
-                _cleanup_free_ char *name = NULL;
-                uint64_t line = 0;
-
-                econf_errLocation(&name, &line);
-                *ret_text =
-                        strdup_printf("%s:%llu: %s", strempty(name), (unsigned long long) line, econf_errString(e));
-                return *ret_text ? econf_to_errno(e) : -ENOMEM;
+        if (!*file) {
+                *file = TAKE_PTR(*next);
+                return ECONF_SUCCESS;
         }
 
-        config = malloc(sizeof(*config));
+        e = econf_mergeFiles(&merged, *file, *next);
+        if (e != ECONF_SUCCESS)
+                return e;
+        econf_freeFile(*file);
+        *file = merged;
+        return ECONF_SUCCESS;
+}
+
+/* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in 0.5. Without any
+ * file *ret stays NULL. */
+static econf_err read_files(const char *project, const char *usr_dir, const char *etc_dir, econf_file **ret) {
+        _cleanup_(file_freep) econf_file *file = NULL;
+        _cleanup_(files_done) Files files = { 0 };
+        econf_err e;
+
+        e = econf_readDirsHistory(&files.list, &files.n, usr_dir, etc_dir, project, ".conf", "=", "#");
+        if (e != ECONF_SUCCESS) {
+                files = (Files){ 0 }; /* libeconf may leave a pointer to what it has freed */
+                return e == ECONF_NOFILE ? ECONF_SUCCESS : e;
+        }
+        for (size_t i = 0; i < files.n; i++) {
+                e = merge_file(&file, &files.list[i]);
+                if (e != ECONF_SUCCESS)
+                        return e;
+        }
+        *ret = TAKE_PTR(file);
+        return ECONF_SUCCESS;
+}
+
+static int describe_error(econf_err e, char **ret_text) {
+        _cleanup_free_ char *name = NULL;
+        uint64_t line = 0;
+
+        econf_errLocation(&name, &line);
+        *ret_text = strdup_printf("%s:%llu: %s", strempty(name), (unsigned long long) line, econf_errString(e));
+        return *ret_text ? econf_to_errno(e) : -ENOMEM;
+}
+
+int config_load(const char *project, const char *usr_dir, const char *etc_dir, Config **ret, char **ret_text) {
+        _cleanup_(config_freep) Config *config = NULL;
+        econf_err e;
+
+        assert(project && usr_dir && etc_dir);
+        assert(ret && ret_text);
+
+        config = calloc(1, sizeof(*config));
         if (!config)
                 return -ENOMEM;
-        config->file = e == ECONF_SUCCESS ? TAKE_PTR(file) : NULL;
-        *ret = config;
+        e = read_files(project, usr_dir, etc_dir, &config->file);
+        if (e != ECONF_SUCCESS)
+                return describe_error(e, ret_text);
+        *ret = TAKE_PTR(config);
         return 0;
 }
 
 Config *config_free(Config *config) {
-        if (config) {
-                econf_freeFile(config->file);
-                free(config);
-        }
+        if (!config)
+                return NULL;
+        econf_freeFile(config->file);
+        free(config);
         return NULL;
 }
 
-/* libeconf hands out an array of its own making; ours ends in NULL. Adds to *l what it doesn't hold yet. */
+static int append_missing(char *const *list, size_t n, char ***l) {
+        for (size_t i = 0; i < n; i++) {
+                int r;
+
+                if (strv_contains(*l, list[i]))
+                        continue;
+                r = strv_extend(l, list[i]);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* libeconf's arrays come with a length, ours end in NULL. Adds to *l what it doesn't contain yet. */
 static int take_list(econf_err e, char **list, size_t n, char ***l) {
-        int r = 0;
+        int r;
 
         if (e == ECONF_NOKEY || e == ECONF_NOGROUP)
                 return 0;
         if (e != ECONF_SUCCESS)
                 return econf_to_errno(e);
 
-        for (size_t i = 0; i < n && r >= 0; i++)
-                if (!strv_contains(*l, list[i]))
-                        r = strv_extend(l, list[i]);
+        r = append_missing(list, n, l);
         econf_freeArray(list);
         return r;
 }
@@ -89,6 +155,9 @@ int config_sections(const Config *config, char ***ret) {
         econf_err e;
         int r;
 
+        assert(config);
+        assert(ret);
+
         if (config->file) {
                 e = econf_getGroups(config->file, &n, &list);
                 r = take_list(e, list, n, &sections);
@@ -99,29 +168,49 @@ int config_sections(const Config *config, char ***ret) {
         return 0;
 }
 
-/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, be it of another section, has the
- * same name; the first of such a row it does return. So the names of all sections are the candidates. */
-int config_keys(const Config *config, const char *section, char ***ret) {
-        _cleanup_strv_ char **sections = NULL, **candidates = NULL, **keys = NULL;
+/* The keys of all sections. */
+static int find_all_keys(const Config *config, char ***ret) {
+        _cleanup_strv_ char **sections = NULL, **keys = NULL;
         int r;
 
         r = config_sections(config, &sections);
-        if (r >= 0 && config->file)
-                r = add_keys(config, NULL, &candidates);
-        STRV_FOREACH (s, sections)
-                if (r >= 0)
-                        r = add_keys(config, *s, &candidates);
         if (r < 0)
                 return r;
+        r = add_keys(config, NULL, &keys);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (s, sections) {
+                r = add_keys(config, *s, &keys);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(keys);
+        return 0;
+}
 
+/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, even of another section, has the
+ * same name; it does return the first of them. So the keys of all sections are tried. */
+int config_keys(const Config *config, const char *section, char ***ret) {
+        _cleanup_strv_ char **candidates = NULL, **keys = NULL;
+        int r;
+
+        assert(config);
+        assert(ret);
+
+        if (config->file) {
+                r = find_all_keys(config, &candidates);
+                if (r < 0)
+                        return r;
+        }
         STRV_FOREACH (key, candidates) {
                 _cleanup_free_ char *value = NULL;
 
                 r = config_get(config, section, *key, &value);
                 if (r == -ENOENT)
                         continue;
-                if (r >= 0)
-                        r = strv_extend(&keys, *key);
+                if (r < 0)
+                        return r;
+                r = strv_extend(&keys, *key);
                 if (r < 0)
                         return r;
         }
@@ -132,6 +221,10 @@ int config_keys(const Config *config, const char *section, char ***ret) {
 int config_get(const Config *config, const char *section, const char *key, char **ret) {
         char *value = NULL;
         econf_err e;
+
+        assert(config);
+        assert(key);
+        assert(ret);
 
         if (!config->file)
                 return -ENOENT;

@@ -11,17 +11,46 @@
 
 enum { FIELDS_MAX = 24 };
 
+static const char *const log_level_table[] = {
+        [LOG_EMERG] = "emerg",     [LOG_ALERT] = "alert",   [LOG_CRIT] = "crit", [LOG_ERR] = "err",
+        [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice", [LOG_INFO] = "info", [LOG_DEBUG] = "debug",
+};
+
+DEFINE_STRING_TABLE(log_level, int);
+
 static int max_level = LOG_INFO;
-
-int log_set_level(int priority) {
-        int old = max_level;
-
-        max_level = priority;
-        return old;
-}
 
 int log_get_level(void) {
         return max_level;
+}
+
+int log_set_level_from_string(const char *s) {
+        unsigned long long number;
+        int level;
+
+        assert(s);
+
+        if (parse_u64(s, &number) >= 0 && number < ELEMENTSOF(log_level_table)) {
+                max_level = (int) number;
+                return 0;
+        }
+        level = log_level_from_string(s);
+        if (level < 0)
+                return level;
+        max_level = level;
+        return 0;
+}
+
+void log_set_level_from_environment(void) {
+        _cleanup_free_ char *escaped = NULL;
+        const char *s = getenv("SELVOL_LOG_LEVEL");
+
+        if (isempty(s) || log_set_level_from_string(s) >= 0)
+                return;
+        escaped = string_escape(s, 40);
+        log_warning(
+                "$SELVOL_LOG_LEVEL is '%s', which is not a log level: use emerg, alert, crit, err, warning, notice, info, debug, or 0 to 7.",
+                strempty(escaped));
 }
 
 /* systemd names the journal's socket, when it is our stderr, as DEVICE:INODE (systemd.exec(5), $JOURNAL_STREAM). */
@@ -38,6 +67,10 @@ static bool stderr_is_journal(void) {
         cached = e && sscanf(e, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) >= 0 &&
                  st.st_dev == device && st.st_ino == inode;
         return cached;
+}
+
+const char *log_get_target(void) {
+        return stderr_is_journal() ? "journal" : "console";
 }
 
 static void write_journal(int priority, const char *message, const LogField *fields, size_t n_fields) {
@@ -65,6 +98,8 @@ void log_fields(int priority, const LogField *fields, size_t n_fields, const cha
         _cleanup_free_ char *message = NULL;
         int saved = errno, r;
         va_list ap;
+
+        assert(fields || n_fields == 0);
 
         if (priority > max_level)
                 return;

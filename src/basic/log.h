@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <syslog.h>
 
-#include "basic/cleanup.h"
+#include "basic/string-util.h"
 
 /* One field of a journal record besides MESSAGE= and PRIORITY=. Fields with a NULL or empty value are left out. */
 typedef struct LogField {
@@ -12,9 +12,16 @@ typedef struct LogField {
         const char *value;
 } LogField;
 
-/* Messages below this priority (LOG_INFO by default) are dropped. Returns the level that was set before. */
-int log_set_level(int priority);
-int log_get_level(void);
+/* Messages of lower priority than the level are dropped; it is LOG_INFO at first. */
+int log_get_level(void) _pure_;
+/* By name ("emerg" to "debug") or number (0 to 7), as systemd's. Returns 0, or -EINVAL and changes nothing. */
+int log_set_level_from_string(const char *s);
+/* From $SELVOL_LOG_LEVEL, if it is set. A value that is not a level is logged and otherwise ignored. */
+void log_set_level_from_environment(void);
+DECLARE_STRING_TABLE(log_level, int);
+
+/* Where messages go: "journal", or "console" for standard error. */
+const char *log_get_target(void);
 
 /* Writes one record: to the journal with all its fields when stderr is connected to it ($JOURNAL_STREAM), otherwise
  * the message as a line on stderr. Strings from outside must have been escaped by the caller. Never fails. */

@@ -13,6 +13,9 @@ int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) {
                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
         };
 
+        assert(fd >= 0);
+        assert(relative);
+
         for (unsigned i = 0;;) {
                 /* glibc 2.36 has no wrapper. */
                 long r = syscall(SYS_openat2, fd, relative, &how, sizeof(how));

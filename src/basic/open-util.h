@@ -7,7 +7,7 @@
 
 #include "basic/cleanup.h"
 
-/* Reading a directory is no use of it, so its atime stays. */
+/* Reading a directory for our own purposes must not change its atime. */
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME)
 
 /* Opens what is beneath a directory without following any symbolic or magic link (openat2(2), Linux 5.6). Interrupted

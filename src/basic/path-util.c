@@ -5,6 +5,8 @@
 #include "basic/string-util.h"
 
 bool path_is_normalized(const char *path) {
+        assert(path);
+
         if (path[0] != '/' || strnlen(path, PATH_MAX) >= PATH_MAX || !text_is_clean(path))
                 return false;
         if (streq(path, "/"))
@@ -24,6 +26,8 @@ bool path_is_normalized(const char *path) {
 
 bool path_is_beneath(const char *path, const char *root) {
         const char *rest;
+
+        assert(path && root);
 
         if (streq(root, "/"))
                 return path[0] == '/' && path[1] != '\0';

@@ -9,5 +9,5 @@
  * characters, valid UTF-8, shorter than PATH_MAX. Says nothing of what the path leads to. */
 bool path_is_normalized(const char *path) _pure_;
 
-/* Whether path, normalised, is strictly beneath root, by its spelling alone. */
+/* Whether path, normalized, is strictly beneath root, by its spelling alone. */
 bool path_is_beneath(const char *path, const char *root) _pure_;

@@ -7,6 +7,8 @@
 int free_and_strdup(char **p, const char *s) {
         char *copy = NULL;
 
+        assert(p);
+
         if (s) {
                 copy = strdup(s);
                 if (!copy)
@@ -64,9 +66,12 @@ bool strv_equal(char *const *a, char *const *b) {
 }
 
 int strv_consume(char ***l, char *s) {
-        size_t n = strv_length(*l);
+        size_t n;
         char **grown;
 
+        assert(l);
+
+        n = strv_length(*l);
         if (!s)
                 return -ENOMEM;
 
@@ -89,6 +94,8 @@ int strv_extend(char ***l, const char *s) {
 int strv_copy(char *const *l, char ***ret) {
         _cleanup_strv_ char **copy = NULL;
 
+        assert(ret);
+
         for (size_t i = 0; l && l[i]; i++) {
                 int r = strv_extend(&copy, l[i]);
                 if (r < 0)
@@ -101,6 +108,9 @@ int strv_copy(char *const *l, char ***ret) {
 
 int strv_split(const char *s, const char *separators, char ***ret) {
         _cleanup_strv_ char **l = NULL;
+
+        assert(separators);
+        assert(ret);
 
         for (const char *p = strempty(s);;) {
                 size_t n;
@@ -225,6 +235,8 @@ char *string_escape(const char *s, size_t max) {
 
 int parse_u64(const char *s, unsigned long long *ret) {
         unsigned long long v = 0;
+
+        assert(ret);
 
         if (isempty(s))
                 return -EINVAL;

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "basic/time-util.h"
 #include "ctl/bus.h"
-#include "ctl/colour.h"
-#include "ctl/format.h"
+#include "ctl/terminal.h"
 
-static void report(const char *subject, const char *message, const char *colour) {
-        _cleanup_free_ char *what = string_escape(strempty(subject), 300), *why = format_text(message);
-
-        fprintf(stderr, "selvolctl: %s%s%s%s%s\n", strempty(what), isempty(what) ? "" : ": ", strempty(colour),
-                strempty(why), colour ? COLOUR_OFF : "");
-}
-
-void report_error(const char *subject, const char *message) {
-        report(subject, message, colours_wanted(STDERR_FILENO) ? COLOUR_RED : NULL);
-}
-
-void report_note(const char *subject, const char *message) {
-        report(subject, message, NULL);
-}
+/* Of calls that are answered at once, unless polkit asks a person for a password. */
+#define CALL_TIMEOUT_USEC (5 * 60 * USEC_PER_SEC)
 
 int exit_code_of(const char *error_name) {
         static const struct {
@@ -29,7 +18,6 @@ int exit_code_of(const char *error_name) {
                 { SD_BUS_ERROR_AUTH_FAILED, EXIT_DENIED },
                 { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, EXIT_DENIED },
         };
-
         const char *short_name = startswith(error_name, ERROR_PREFIX);
 
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
@@ -38,47 +26,73 @@ int exit_code_of(const char *error_name) {
         return EXIT_FAILURE;
 }
 
-uint64_t job_id_of(const char *path) {
-        const char *number = startswith(path, JOB_PREFIX "/");
-        unsigned long long id;
-
-        return number && parse_u64(number, &id) >= 0 ? id : 0;
-}
-
 int bus_open(const Args *a, sd_bus **ret) {
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         int r;
 
         r = sd_bus_open_system(&bus);
-        if (r >= 0)
-                r = sd_bus_set_allow_interactive_authorization(bus, a->ask_password);
         if (r < 0) {
                 fprintf(stderr, "selvolctl: can't connect to the system bus: %s\n", strerror(-r));
                 return EXIT_FAILURE;
         }
+        r = sd_bus_set_allow_interactive_authorization(bus, !args_have(a, SWITCH_NO_ASK_PASSWORD));
+        if (r < 0)
+                return r;
 
         *ret = TAKE_PTR(bus);
         return 0;
 }
 
-int bus_new_call(sd_bus *bus, const char *path, const char *interface, const char *method, sd_bus_message **ret) {
-        return sd_bus_message_new_method_call(bus, ret, SERVICE, path, interface, method);
+int bus_new_call(sd_bus *bus, sd_bus_message **ret, const char *path, const char *interface, const char *method,
+                 const char *types, va_list ap) {
+        _cleanup_message_ sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &m, BUS_NAME, path, interface, method);
+        if (r < 0)
+                return r;
+        if (types) {
+                r = sd_bus_message_appendv(m, types, ap);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(m);
+        return 0;
 }
 
-static int append_value(sd_bus_message *m, const char *signature, const OptionValue *v) {
-        switch (signature[0]) {
+static int append_list(sd_bus_message *m, const char *name, char **list) {
+        int r;
+
+        r = sd_bus_message_open_container(m, 'e', "sv");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(m, "s", name);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_open_container(m, 'v', "as");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append_strv(m, list);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_close_container(m);
+        if (r < 0)
+                return r;
+        return sd_bus_message_close_container(m);
+}
+
+static int append_option(sd_bus_message *m, const RequestOption *o, const OptionValue *v) {
+        switch (o->type[0]) {
         case 'b':
-                return sd_bus_message_append(m, "b", (int) v->boolean);
+                return sd_bus_message_append(m, "{sv}", o->name, "b", (int) v->number);
         case 't':
-                return sd_bus_message_append(m, "t", v->number);
+                return sd_bus_message_append(m, "{sv}", o->name, "t", v->number);
         case 'u':
-                return sd_bus_message_append(m, "u", (uint32_t) v->number);
-        case 'd':
-                return sd_bus_message_append(m, "d", v->real);
+                return sd_bus_message_append(m, "{sv}", o->name, "u", (uint32_t) v->number);
         case 'a':
-                return sd_bus_message_append_strv(m, v->list);
+                return append_list(m, o->name, v->list);
         default:
-                return sd_bus_message_append(m, "s", v->string);
+                return sd_bus_message_append(m, "{sv}", o->name, "s", v->string);
         }
 }
 
@@ -86,45 +100,43 @@ int bus_append_options(sd_bus_message *m, const Args *a) {
         int r;
 
         r = sd_bus_message_open_container(m, 'a', "{sv}");
-        for (size_t i = 0; r >= 0 && i < REQUEST_OPTIONS; i++) {
-                const RequestOptionInfo *info = &request_options[i];
-
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
                 if (!a->values[i].set)
                         continue;
-                r = sd_bus_message_open_container(m, 'e', "sv");
-                if (r >= 0)
-                        r = sd_bus_message_append(m, "s", info->key);
-                if (r >= 0)
-                        r = sd_bus_message_open_container(m, 'v', info->signature);
-                if (r >= 0)
-                        r = append_value(m, info->signature, &a->values[i]);
-                if (r >= 0)
-                        r = sd_bus_message_close_container(m);
-                if (r >= 0)
-                        r = sd_bus_message_close_container(m);
+                r = append_option(m, &request_options[i], &a->values[i]);
+                if (r < 0)
+                        return r;
         }
-        return r < 0 ? r : sd_bus_message_close_container(m);
+        r = sd_bus_message_close_container(m);
+        return r < 0 ? r : 0;
 }
 
 /* The bus' own words for a service that isn't there name neither the service nor what to do. */
-int report_bus_error(const char *subject, const sd_bus_error *error) {
+int bus_report_error(const char *subject, const sd_bus_error *error) {
         _cleanup_free_ char *text = NULL;
 
         if (sd_bus_error_has_names(error, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
-                text = strdup_printf("selvold is not there (%s): see 'systemctl status selvold'", error->message);
+                text = strdup_printf("selvold is not running (%s): see 'systemctl status selvold'", error->message);
         report_error(subject, text ? text : strempty(error->message));
         return exit_code_of(error->name);
 }
 
-int bus_call(sd_bus *bus, sd_bus_message *m, const char *subject, Patience patience, sd_bus_message **ret) {
+int bus_call_method(sd_bus *bus, const char *subject, sd_bus_message **ret, const char *path, const char *interface,
+                    const char *method, const char *types, ...) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_message_ sd_bus_message *call = NULL;
+        va_list ap;
         int r;
 
-        r = sd_bus_call(bus, m, patience == ANSWER_SOON ? 0 : UINT64_MAX, &error, ret);
+        va_start(ap, types);
+        r = bus_new_call(bus, &call, path, interface, method, types, ap);
+        va_end(ap);
+        if (r < 0)
+                return r;
+        r = sd_bus_call(bus, call, CALL_TIMEOUT_USEC, &error, ret);
         if (r >= 0)
                 return 0;
-        if (!sd_bus_error_is_set(&error))
-                return r;
-
-        return report_bus_error(subject, &error);
+        return sd_bus_error_is_set(&error) ? bus_report_error(subject, &error) : r;
 }

@@ -7,13 +7,25 @@
 
 enum { TEXT_MAX = 4096, MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
 
-char *format_text(const char *s) {
+char *format_string(const char *s) {
+        return string_escape(s, TEXT_MAX);
+}
+
+char *format_escaped(const char *s) {
         return strlen(s) < TEXT_MAX && text_is_clean(s) ? strdup(s) : string_escape(s, TEXT_MAX);
 }
 
-char *format_duration(uint64_t usec) {
-        if (usec == 0)
+char *format_time(uint64_t usec) {
+        time_t seconds = (time_t) (usec / USEC_PER_SEC);
+        char buffer[64];
+        struct tm tm;
+
+        if (!localtime_r(&seconds, &tm) || strftime(buffer, sizeof(buffer), "%F %T %Z", &tm) == 0)
                 return strdup("");
+        return strdup(buffer);
+}
+
+char *format_duration(uint64_t usec) {
         if (usec < USEC_PER_MSEC)
                 return strdup_printf("%" PRIu64 "us", usec);
         if (usec < USEC_PER_SEC)

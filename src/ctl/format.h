@@ -5,12 +5,19 @@
 
 #include "basic/cleanup.h"
 
-/* Text that may have escaped bytes in it already, as the service writes it: as it is, unless a terminal would obey
- * it; then escaped, again. NULL on lack of memory. */
-char *format_text(const char *s) _warn_unused_;
+/* Values as text that is safe to print on a terminal. All return a new string, NULL on lack of memory. */
 
-/* How long something took: "250us", "40ms", "2.5s", from a minute on as below; "" for 0. NULL on lack of memory. */
+/* A string from outside. */
+char *format_string(const char *s) _warn_unused_;
+
+/* A string in which selvold has escaped what came from outside already: as it is if it is clean. */
+char *format_escaped(const char *s) _warn_unused_;
+
+/* A point in time since the epoch, in local time. */
+char *format_time(uint64_t usec) _warn_unused_;
+
+/* "250us", "40ms", "2.5s", from a minute on as below. */
 char *format_duration(uint64_t usec) _warn_unused_;
 
-/* A longer time by its two largest units: "5s", "2min 5s", "1h 20min", "3d 4h". NULL on lack of memory. */
+/* The two largest units: "5s", "2min 5s", "1h 20min", "3d 4h". */
 char *format_seconds(uint64_t seconds) _warn_unused_;

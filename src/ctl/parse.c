@@ -18,51 +18,48 @@ static int find_unit(const char *s, size_t n, uint64_t *ret) {
         return -EINVAL;
 }
 
+/* Reads one number with its unit, and what blanks follow. */
+static int parse_part(const char **s, uint64_t *ret_usec) {
+        size_t digits = strspn(*s, "0123456789"), letters;
+        _cleanup_free_ char *number = strndup(*s, digits);
+        unsigned long long value;
+        uint64_t unit;
+        int r;
+
+        if (!number)
+                return -ENOMEM;
+        r = parse_u64(number, &value);
+        if (r < 0)
+                return r;
+
+        *s += digits;
+        *s += strspn(*s, " ");
+        letters = strspn(*s, "abcdefghijklmnopqrstuvwxyz");
+        r = find_unit(*s, letters, &unit);
+        if (r < 0)
+                return r;
+
+        *s += letters;
+        *s += strspn(*s, " ");
+        return __builtin_mul_overflow((uint64_t) value, unit, ret_usec) ? -ERANGE : 0;
+}
+
 int parse_timespan(const char *s, uint64_t *ret_usec) {
-        uint64_t sum = 0;
+        uint64_t sum = 0, part;
 
         s += strspn(s, " ");
         if (*s == '\0')
                 return -EINVAL;
-
         while (*s != '\0') {
-                size_t digits = strspn(s, "0123456789"), letters;
-                _cleanup_free_ char *number = strndup(s, digits);
-                unsigned long long value;
-                uint64_t unit;
                 int r;
 
-                if (!number)
-                        return -ENOMEM;
-                r = parse_u64(number, &value);
+                r = parse_part(&s, &part);
                 if (r < 0)
                         return r;
-                s += digits;
-                s += strspn(s, " ");
-                letters = strspn(s, "abcdefghijklmnopqrstuvwxyz");
-                r = find_unit(s, letters, &unit);
-                if (r < 0)
-                        return r;
-                s += letters;
-                s += strspn(s, " ");
-                if (__builtin_mul_overflow((uint64_t) value, unit, &unit) || __builtin_add_overflow(sum, unit, &sum))
+                if (__builtin_add_overflow(sum, part, &sum))
                         return -ERANGE;
         }
-
         *ret_usec = sum;
-        return 0;
-}
-
-int parse_real(const char *s, double *ret) {
-        char *end;
-        double d;
-
-        if (*s == '\0' || s[strspn(s, "0123456789.eE-")] != '\0')
-                return -EINVAL;
-        d = strtod(s, &end);
-        if (*end != '\0')
-                return -EINVAL;
-        *ret = d;
         return 0;
 }
 
@@ -79,7 +76,7 @@ int parse_gid(const char *s, gid_t *ret) {
         return 0;
 }
 
-int split_mount_options(const char *s, char ***list) {
+int parse_mount_options(const char *s, char ***list) {
         for (;;) {
                 bool quoted = false;
                 size_t n = 0;

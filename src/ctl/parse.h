@@ -9,14 +9,11 @@
 /* Reads a time such as "20s", "1min 30s" or "500ms"; a bare number is in seconds. Returns 0, -EINVAL or -ERANGE. */
 int parse_timespan(const char *s, uint64_t *ret_usec) _warn_unused_;
 
-/* Reads a decimal number such as 0.99 or 1e-5, strictly. Returns 0 or -EINVAL. */
-int parse_real(const char *s, double *ret) _warn_unused_;
-
-/* Reads the number of a group. A name is not looked up: the groups are the containers', not the host's. Returns 0,
+/* Reads the number of a group. Names are not looked up: groups are the containers', not the host's. Returns 0,
  * -EINVAL or -ERANGE. */
 int parse_gid(const char *s, gid_t *ret) _warn_unused_;
 #define GID_EXPECTED "the number of a group, at most 4294967294"
 
 /* Splits mount(8)'s -o and appends to the list: commas separate, except within double quotes, which stay, as in
  * ro,context="u:r:t:s0:c1,c2". Empty options are skipped. Returns 0, -ENOMEM, or -EINVAL if a quote is left open. */
-int split_mount_options(const char *s, char ***list) _warn_unused_;
+int parse_mount_options(const char *s, char ***list) _warn_unused_;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <sys/ioctl.h>
 
 #include "basic/string-util.h"
@@ -7,9 +9,28 @@
 #include "ctl/format.h"
 #include "ctl/progress.h"
 
-enum { WIDTH_DEFAULT = 80, WIDTH_MAX = 1000, BAR_MIN = 10, BAR_MAX = 40 };
+enum { WIDTH_DEFAULT = 80, BAR_MIN = 10, BAR_MAX = 40 };
 
 #define CLEAR_LINE "\r\033[K"
+
+void progress_update(Progress *p, const json_t *properties) {
+        const struct {
+                const char *name;
+                uint64_t *target;
+        } known[] = {
+                { "EntriesDone", &p->done },
+                { "EntriesTotal", &p->total },
+                { "EntriesPerSecond", &p->per_second },
+                { "ExpectedEndUSec", &p->expected_end_usec },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(known); i++) {
+                const json_t *value = json_object_get(properties, known[i].name);
+
+                if (json_is_integer(value))
+                        *known[i].target = (uint64_t) json_integer_value(value);
+        }
+}
 
 unsigned int progress_percent(uint64_t done, uint64_t total) {
         if (total == 0)
@@ -25,73 +46,64 @@ uint64_t progress_remaining(uint64_t expected_end_usec) {
         return ((expected_end_usec - now - 1) / USEC_PER_SEC + 1) * USEC_PER_SEC;
 }
 
-/* Appends if there is room, and takes the text over. Returns -ENOMEM if there is none. */
-static int append(char **line, size_t width, char *text) {
-        _cleanup_free_ char *t = text, *longer = NULL;
+/* Appends if it fits. */
+_printf_(3, 4) static void append(char *line, size_t width, const char *format, ...) {
+        char text[64];
+        va_list ap;
 
-        if (!t)
-                return -ENOMEM;
-        longer = strdup_printf("%s%s%s", *line, isempty(*line) ? "" : "  ", t);
-        if (!longer)
-                return -ENOMEM;
-        if (strlen(longer) <= width) {
-                free(*line);
-                *line = TAKE_PTR(longer);
-        }
-        return 0;
+        va_start(ap, format);
+        (void) vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        if (strlen(line) + strlen("  ") + strlen(text) > width + (line[0] == '\0' ? strlen("  ") : 0))
+                return;
+        if (line[0] != '\0')
+                strcat(line, "  ");
+        strcat(line, text);
 }
 
-static int append_time_left(char **line, size_t width, uint64_t expected_end_usec) {
+static void append_time_left(char *line, size_t width, uint64_t expected_end_usec) {
         uint64_t remaining = progress_remaining(expected_end_usec);
         _cleanup_free_ char *time = NULL;
 
         if (remaining == 0)
-                return 0;
+                return;
         time = format_seconds(remaining / USEC_PER_SEC);
-        return time ? append(line, width, strdup_printf("%s left", time)) : -ENOMEM;
+        if (time)
+                append(line, width, "%s left", time);
 }
 
-/* The bar comes first and gets what the rest leaves over. */
-static int prepend_bar(char **line, size_t width, unsigned int percent) {
-        size_t used = strlen(*line) + strlen("[]  "), n, full;
-        char bar[BAR_MAX + 1], *longer;
+/* The bar comes first and gets the columns that the rest leaves free. */
+static void prepend_bar(char *line, size_t width, unsigned int percent) {
+        size_t used = strlen(line) + strlen("[]  "), n, full;
 
         if (used + BAR_MIN > width)
-                return 0;
+                return;
         n = width - used < BAR_MAX ? width - used : BAR_MAX;
         full = n * percent / 100;
-        memset(bar, '#', full);
-        memset(bar + full, '-', n - full);
-        bar[n] = '\0';
-
-        longer = strdup_printf("[%s]  %s", bar, *line);
-        if (!longer)
-                return -ENOMEM;
-        free(*line);
-        *line = longer;
-        return 0;
+        memmove(line + n + strlen("[]  "), line, strlen(line) + 1);
+        line[0] = '[';
+        memset(line + 1, '#', full);
+        memset(line + 1 + full, '-', n - full);
+        line[1 + n] = ']';
+        memset(line + 1 + n + 1, ' ', 2);
 }
 
-char *progress_format(const Progress *p, size_t width) {
+void progress_format(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
         unsigned int percent = progress_percent(p->done, p->total);
-        _cleanup_free_ char *line = strdup("");
-        int r;
 
-        if (!line)
-                return NULL;
+        assert(width <= PROGRESS_LINE_MAX);
+
+        ret[0] = '\0';
         if (p->total > 0) {
-                r = append(&line, width, strdup_printf("%3u%%", percent));
-                if (r >= 0)
-                        r = append(&line, width, strdup_printf("%" PRIu64 "/%" PRIu64, p->done, p->total));
-        } else
-                r = p->done > 0 ? append(&line, width, strdup_printf("%" PRIu64 " entries", p->done)) : 0;
-        if (r >= 0 && p->per_second > 0)
-                r = append(&line, width, strdup_printf("%" PRIu64 "/s", p->per_second));
-        if (r >= 0)
-                r = append_time_left(&line, width, p->expected_end_usec);
-        if (r >= 0 && p->total > 0 && !isempty(line))
-                r = prepend_bar(&line, width, percent);
-        return r < 0 ? NULL : TAKE_PTR(line);
+                append(ret, width, "%3u%%", percent);
+                append(ret, width, "%" PRIu64 "/%" PRIu64, p->done, p->total);
+        } else if (p->done > 0)
+                append(ret, width, "%" PRIu64 " entries", p->done);
+        if (p->per_second > 0)
+                append(ret, width, "%" PRIu64 "/s", p->per_second);
+        append_time_left(ret, width, p->expected_end_usec);
+        if (p->total > 0 && ret[0] != '\0')
+                prepend_bar(ret, width, percent);
 }
 
 /* One column less than there are: after a character in the last one terminals disagree on where the cursor is. */
@@ -104,28 +116,24 @@ static size_t usable_width(void) {
                 n = size.ws_col;
         if (n == 0 && (!columns || parse_u64(columns, &n) < 0 || n == 0))
                 n = WIDTH_DEFAULT;
-        return (n < WIDTH_MAX ? n : WIDTH_MAX) - 1;
+        return n - 1 < PROGRESS_LINE_MAX ? n - 1 : PROGRESS_LINE_MAX;
 }
 
 void progress_draw(ProgressLine *l, const Progress *p) {
-        char *line;
+        char line[PROGRESS_LINE_MAX + 1];
 
         if (!l->wanted)
                 return;
-        line = progress_format(p, usable_width());
-        if (!line || streq(line, strempty(l->shown))) {
-                free(line);
+        progress_format(p, usable_width(), line);
+        if (streq(line, l->shown))
                 return;
-        }
         /* In one piece, so that it does not flicker. */
         (void) dprintf(STDERR_FILENO, CLEAR_LINE "%s", line);
-        free(l->shown);
-        l->shown = line;
+        strcpy(l->shown, line);
 }
 
 void progress_clear(ProgressLine *l) {
-        if (!isempty(l->shown))
+        if (l->shown[0] != '\0')
                 (void) dprintf(STDERR_FILENO, CLEAR_LINE);
-        free(l->shown);
-        l->shown = NULL;
+        l->shown[0] = '\0';
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "basic/cleanup.h"
 
 /* How far a job has come, and the line of a terminal that shows it. */
@@ -16,20 +18,25 @@ typedef struct Progress {
         uint64_t expected_end_usec; /* since the epoch; 0: unknown */
 } Progress;
 
+/* Takes over what the properties of a job say, and leaves alone what they do not. */
+void progress_update(Progress *p, const json_t *properties);
+
 /* 0 to 100; 0 if the total is unknown. */
 unsigned int progress_percent(uint64_t done, uint64_t total) _pure_;
 
 /* In µs, in whole seconds and never 0; 0 if the end is unknown or past. */
 uint64_t progress_remaining(uint64_t expected_end_usec);
 
-/* The line: a bar, the share, the counts, the rate and the time left, as much of that as there is room for in so many
- * columns; ASCII, so that a byte is a column. "" if nothing is known or fits, NULL on lack of memory. */
-char *progress_format(const Progress *p, size_t width) _warn_unused_;
+enum { PROGRESS_LINE_MAX = 512 };
 
-/* What is shown at present, on standard error: standard output is for the result. */
+/* The line: a bar, the share, the counts, the rate and the time left, as much of that as fits into so many columns,
+ * PROGRESS_LINE_MAX at most; ASCII, so that a byte is a column. "" if nothing is known or fits. */
+void progress_format(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]);
+
+/* What the terminal shows, on standard error: standard output is for the result. */
 typedef struct ProgressLine {
         bool wanted;
-        char *shown;
+        char shown[PROGRESS_LINE_MAX + 1];
 } ProgressLine;
 
 /* Shows, or replaces what is shown. */

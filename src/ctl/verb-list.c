@@ -1,71 +1,84 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/colour.h"
+#include "ctl/objects.h"
+#include "ctl/print.h"
 #include "ctl/verbs.h"
 
-const Column volume_columns[VOLUME_COLUMNS] = {
-        [VOLUME_ID_COLUMN] = { "VOLUME", "Volume", "Id" },
-        { "STRATEGY", "Strategy", "Strategy" },
-        { "CONTEXT", "Context", "Context" },
-        { "LABEL_STATE", "Label state", "LabelState", .detail = true },
-        { "LABEL_CONTEXT", "Label context", "LabelContext", .detail = true },
-        { "TAINTED", "Tainted", "Tainted", CELL_BOOLEAN, .detail = true },
-        { "OWNERSHIP_STATE", "Ownership state", "OwnershipState", .detail = true },
-        { "DISK_GROUP", "Group on disk", "FSGroup", CELL_GROUP, .detail = true },
-        { "FSTYPE", "File system", "FSType" },
-        { "SOURCE", "Source", "Source" },
-        { "DRIVER", "Driver", "Driver", .detail = true },
-        { "VOLUME_TYPE", "Volume type", "VolumeType", .detail = true },
-        { "ACCESS_MODE", "Access mode", "AccessMode", .detail = true },
-        { "LAST_VERIFIED_USEC", "Last verified", "LastVerifiedUSec", CELL_TIME, .detail = true },
-        { "JOB", "Job", "Job", CELL_JOB, .detail = true },
-        [VOLUME_HOLDERS_COLUMN] = { "HOLDERS", NULL, NULL, CELL_NUMBER },
-};
-
-static int count_holders(const char *key, sd_bus_message *m, void *userdata) {
-        Table *t = userdata;
-        uint64_t n = 0;
-        int r;
-
-        if (!streq(key, "Holders"))
-                return 0;
-
-        r = sd_bus_message_enter_container(m, 'v', "a(" HOLDER_MEMBERS ")");
-        if (r >= 0)
-                r = sd_bus_message_enter_container(m, 'a', "(" HOLDER_MEMBERS ")");
-        while (r >= 0 && (r = sd_bus_message_at_end(m, false)) == 0) {
-                r = sd_bus_message_skip(m, "(" HOLDER_MEMBERS ")");
-                n++;
-        }
-        if (r >= 0)
-                r = sd_bus_message_exit_container(m);
-        if (r >= 0)
-                r = sd_bus_message_exit_container(m);
-        if (r >= 0)
-                r = table_set_number(t, VOLUME_HOLDERS_COLUMN, n);
-        return r < 0 ? r : 1;
-}
-
-int print_list(const Args *a, Table *t, const char *word) {
-        int r;
-
-        if (a->json)
-                return tables_print_json(&t, 1);
-        r = table_print(t, a->legend, colours_wanted(STDOUT_FILENO));
-        if (r >= 0 && a->legend)
-                printf("%s%zu %s%s listed.\n", table_rows(t) > 0 ? "\n" : "", table_rows(t), word,
-                       table_rows(t) == 1 ? "" : "s");
-        return r;
-}
+static const char *const volume_columns[] = { "Id", "Strategy", "Context", "FSType", "Source", "Holders", NULL };
 
 int verb_list(sd_bus *bus, const Args *a) {
-        _cleanup_table_ Table *t = NULL;
+        _cleanup_json_ json_t *volumes = NULL;
         int r;
 
-        r = table_new("volumes", volume_columns, ELEMENTSOF(volume_columns), &t);
-        if (r >= 0)
-                r = bus_read_objects(bus, VOLUME_INTERFACE, t, count_holders, NULL, t);
+        r = objects_get(bus, VOLUME_INTERFACE, &volumes);
+        return r != 0 ? r : print_list(a, volumes, volume_columns, "volume");
+}
+
+/* By its id, or by a target, which begins with '/' as no id does. */
+static int get_volume(sd_bus *bus, const Args *a, const char *name, json_t **ret) {
+        _cleanup_message_ sd_bus_message *found = NULL, *history = NULL;
+        _cleanup_json_ json_t *volume = NULL;
+        const char *path;
+        int r;
+
+        r = bus_call_method(bus, name, &found, MANAGER_PATH, MANAGER_INTERFACE,
+                            name[0] == '/' ? "GetVolumeByTarget" : "GetVolume", "s", name);
         if (r != 0)
                 return r;
-        table_sort(t, VOLUME_ID_COLUMN);
-        return print_list(a, t, "volume");
+        r = sd_bus_message_read(found, "o", &path);
+        if (r < 0)
+                return r;
+        r = object_get(bus, path, VOLUME_INTERFACE, name, &volume);
+        if (r != 0)
+                return r;
+        if (args_have(a, SWITCH_HISTORY)) {
+                r = bus_call_method(bus, name, &history, path, VOLUME_INTERFACE, "GetHistory", NULL);
+                if (r != 0)
+                        return r;
+                r = answer_add(volume, "History", history);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(volume);
+        return 0;
+}
+
+static int print_volumes(const Args *a, const json_t *volumes) {
+        const json_t *volume;
+        size_t i;
+
+        if (args_have(a, SWITCH_JSON))
+                return print_json(volumes);
+        json_array_foreach (volumes, i, volume) {
+                int r;
+
+                if (i > 0)
+                        puts("");
+                r = print_text(a, volume);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int verb_show(sd_bus *bus, const Args *a) {
+        _cleanup_json_ json_t *volumes = json_array();
+        int code = 0, r;
+
+        if (!volumes)
+                return -ENOMEM;
+        for (int i = 0; i < a->n_operands; i++) {
+                json_t *volume = NULL;
+
+                r = get_volume(bus, a, a->operands[i], &volume);
+                if (r < 0)
+                        return r;
+                if (r > 0) { /* the others are shown all the same */
+                        code = r;
+                        continue;
+                }
+                if (json_array_append_new(volumes, volume) < 0)
+                        return -ENOMEM;
+        }
+        r = print_volumes(a, volumes);
+        return r < 0 ? r : code;
 }

@@ -75,6 +75,7 @@ int main(int argc, char *argv[]) {
         _cleanup_(manager_freep) Manager *m = NULL;
         int r;
 
+        log_set_level_from_environment();
         r = parse_arguments(argc, argv, &options);
         if (r != 0)
                 return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

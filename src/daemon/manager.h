@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <sys/types.h>
-
-#include <systemd/sd-bus.h>
-#include <systemd/sd-event.h>
-
-#include "state/metrics.h"
-#include "model/observed.h"
-#include "model/settings.h"
-#include "model/volume.h"
-#include "store/store.h"
-
-#define BUS_NAME          "org.selvol1"
-#define MANAGER_PATH      "/org/selvol1"
-#define MANAGER_INTERFACE "org.selvol1.Manager"
-#define VOLUME_PREFIX     "/org/selvol1/volume"
-#define VOLUME_INTERFACE  "org.selvol1.Volume"
-#define JOB_PREFIX        "/org/selvol1/job"
-#define JOB_INTERFACE     "org.selvol1.Job"
-
-typedef struct Job Job;
-typedef struct JobObject JobObject;
-typedef struct Watch Watch;
-typedef struct Deferred Deferred;
-typedef struct AuthQuery AuthQuery;
+#include "api/connect.h"
+#include "daemon/metrics-export.h"
+#include "state/load.h"
 
 /* What the command line sets; the rest comes from the configuration. */
 typedef struct Options {
@@ -34,38 +13,13 @@ typedef struct Options {
         uid_t trusted_uid;                   /* passes without polkit: root, but for tests */
 } Options;
 
+/* What selvold is made of. */
 typedef struct Manager {
         Options options;
-        Settings settings;
         sd_event *event;
-        sd_bus *bus;
-        char *boot_id;
-        char *state_path;
-        Store *store;
-        Volumes volumes;
-        Metrics *metrics;
-        Node node;
-        bool node_known;
-        Watch *watch;
-        Job *jobs;
-        size_t n_jobs;
-        JobObject *job_objects; /* of those that run and those that have ended, the oldest first */
-        uint64_t last_job_id;
-        sd_event_source *job_expiry;
-        AuthQuery *queries;
-        char *last_sender; /* whose uid the bus was asked for last */
-        uid_t last_uid;
-        /* commit.c */
-        Deferred *deferred;
-        sd_event_source *commit_source;
-        uint64_t next_rewrite_usec;
-        bool store_failure_told;
-        /* notify.c */
-        char **changed; /* paths of objects whose properties changed */
-        sd_event_source *changed_source;
-        /* metrics-export.c */
-        sd_event_source *export_source;
-        bool export_failed;
+        State *state;
+        Api *api;
+        MetricsExport metrics_export;
 } Manager;
 
 /* Loads configuration and state and connects to bus and worker. Returns 0 or a negative errno; everything that went
@@ -76,13 +30,3 @@ DEFINE_CLEANUP_FUNC(Manager *, manager_free);
 
 /* Returns 0 when told to end, something else when it can't go on: the bus has gone. */
 int manager_run(Manager *m);
-
-/* Takes over what the worker said of the node. */
-int manager_take_node(Manager *m, Node *node);
-/* "enforcing", "permissive" or "disabled". */
-const char *manager_selinux_mode(const Manager *m);
-
-/* Removes a holder whose mount is gone, and tells of it if it was the last. Invalidates h. */
-void manager_drop_holder(Manager *m, Volume *v, Holder *h);
-/* The same for a mount that went away behind our back. */
-void manager_release_holder(Manager *m, Volume *v, Holder *h);

@@ -204,7 +204,7 @@ int selinux_read_label(int fd, char **ret) {
         return selinux_canonicalize_label(raw, ret);
 }
 
-int selinux_fail_unlabelled(Failure *f) {
+int selinux_fail_unlabeled(Failure *f) {
         return failure_set(f, FAILURE_NOT_SUPPORTED,
                            "The file system keeps no labels: mount it with a context (OnVolumeMount).");
 }
@@ -212,5 +212,5 @@ int selinux_fail_unlabelled(Failure *f) {
 int selinux_require_labels(int fd, Failure *f) {
         if (fgetxattr(fd, LABEL_XATTR, NULL, 0) >= 0 || errno == ENODATA)
                 return 0;
-        return errno == EOPNOTSUPP ? selinux_fail_unlabelled(f) : -errno;
+        return errno == EOPNOTSUPP ? selinux_fail_unlabeled(f) : -errno;
 }

@@ -23,7 +23,7 @@ int selinux_read_label(int fd, char **ret) _warn_unused_;
  * errno, or NOT_SUPPORTED. */
 int selinux_require_labels(int fd, Failure *f) _warn_unused_;
 /* The failure of that: returns NOT_SUPPORTED, or -ENOMEM. */
-int selinux_fail_unlabelled(Failure *f);
+int selinux_fail_unlabeled(Failure *f);
 
 /* Whether n bytes that were read are the label, byte by byte; whoever wrote it to disk may have left the trailing NUL
  * out. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <stdint.h>
 
 #include "model/context.h"
@@ -121,41 +122,59 @@ static int level_failure(Failure *f, const char *level, int error) {
                            "Level '%s' is malformed: write it as s0, s0:c1,c2 or s0:c1.c5,c7.", escaped);
 }
 
-int level_canonicalize(const char *level, char **ret, Failure *f) {
-        _cleanup_free_ char *text = NULL;
-        const char *p = level;
+/* LEVEL or LOW-HIGH. */
+static int parse_range(const char *s, Level *ret_low, Level *ret_high) {
         Level low, high;
-        size_t size;
-        FILE *stream;
         int r;
 
-        if (strnlen(level, CONTEXT_MAX + 1) > CONTEXT_MAX)
-                return failure_set(f, FAILURE_INVALID_CONTEXT, "The level is longer than %i bytes.", CONTEXT_MAX);
-
-        r = parse_level(&p, &low);
-        high = low;
-        if (r >= 0 && *p == '-') {
-                p++;
-                r = parse_level(&p, &high);
-        }
+        r = parse_level(&s, &low);
         if (r < 0)
-                return level_failure(f, level, r);
-        if (*p != '\0' || !level_dominates(&high, &low))
-                return level_failure(f, level, -EINVAL);
+                return r;
+        high = low;
+        if (*s == '-') {
+                s++;
+                r = parse_level(&s, &high);
+                if (r < 0)
+                        return r;
+        }
+        if (*s != '\0' || !level_dominates(&high, &low))
+                return -EINVAL;
+        *ret_low = low;
+        *ret_high = high;
+        return 0;
+}
+
+static int format_range(const Level *low, const Level *high, char **ret) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *stream;
 
         stream = open_memstream(&text, &size);
         if (!stream)
                 return -ENOMEM;
-        print_level(stream, &low);
-        if (!level_dominates(&low, &high)) { /* high dominates low, so else they are equal */
+        print_level(stream, low);
+        if (!level_dominates(low, high)) { /* high dominates low: if low dominates it too, they are equal */
                 fputc('-', stream);
-                print_level(stream, &high);
+                print_level(stream, high);
         }
         if (fclose(stream) != 0)
                 return -ENOMEM;
-
         *ret = TAKE_PTR(text);
         return 0;
+}
+
+int level_canonicalize(const char *level, char **ret, Failure *f) {
+        Level low, high;
+        int r;
+
+        assert(level && ret && f);
+
+        if (strnlen(level, CONTEXT_MAX + 1) > CONTEXT_MAX)
+                return failure_set(f, FAILURE_INVALID_CONTEXT, "The level is longer than %i bytes.", CONTEXT_MAX);
+        r = parse_range(level, &low, &high);
+        if (r < 0)
+                return level_failure(f, level, r);
+        return format_range(&low, &high, ret);
 }
 
 bool context_name_is_valid(const char *s) {
@@ -188,6 +207,8 @@ static void parts_free(char *parts[static CONTEXT_PARTS]) {
 
 char *context_part(const char *context, ContextPart part) {
         char *parts[CONTEXT_PARTS], *wanted;
+
+        assert(context && part < CONTEXT_PARTS);
 
         if (context_split(context, parts) < 0)
                 return NULL;
@@ -232,6 +253,8 @@ int context_canonicalize(const char *context, char **ret, Failure *f) {
         char *parts[CONTEXT_PARTS];
         int r;
 
+        assert(context && ret && f);
+
         if (strnlen(context, CONTEXT_MAX + 1) > CONTEXT_MAX)
                 return failure_set(f, FAILURE_INVALID_CONTEXT, "The context is longer than %i bytes.", CONTEXT_MAX);
 
@@ -243,25 +266,26 @@ int context_canonicalize(const char *context, char **ret, Failure *f) {
         return r;
 }
 
+static int replace_part(char *parts[static CONTEXT_PARTS], ContextPart part, const char *value) {
+        return isempty(value) ? 0 : free_and_strdup(&parts[part], value);
+}
+
 int context_complete(const char *file_context, const char *user, const char *level, char **ret, Failure *f) {
         char *parts[CONTEXT_PARTS];
         int r;
 
+        assert(file_context && ret && f);
+
         r = context_split(file_context, parts);
         if (r < 0)
                 return r;
-
-        if (!isempty(user))
-                r = free_and_strdup(&parts[CONTEXT_USER], user);
-        if (r >= 0 && !isempty(level))
-                r = free_and_strdup(&parts[CONTEXT_LEVEL], level);
-        if (r >= 0)
-                r = parts_canonicalize(file_context, parts, ret, f);
+        r = replace_part(parts, CONTEXT_USER, user) ?: replace_part(parts, CONTEXT_LEVEL, level)
+                                                    ?: parts_canonicalize(file_context, parts, ret, f);
         parts_free(parts);
         return r;
 }
 
-/* The part of a context, by pointer and length, so that comparing can't fail. */
+/* The part of a context, by pointer and length: comparing needs no memory. */
 static const char *find_part(const char *context, ContextPart part, size_t *ret_length) {
         for (int i = 0; i < (int) part; i++) {
                 context += strcspn(context, ":");

@@ -33,7 +33,7 @@ char *context_part(const char *context, ContextPart part) _warn_unused_;
 int context_complete(const char *file_context, const char *user, const char *level, char **ret,
                      Failure *f) _warn_unused_;
 
-/* Whether labelling a volume for one context takes it from a holder with the other. Contexts may be incomplete or "":
+/* Whether labeling a volume for one context takes it from a holder with the other. Contexts may be incomplete or "":
  * user, role and type count only where both are known, the level always does (KEP-1710, "Conflicts with other Pods").
  */
 bool contexts_conflict(const char *a, const char *b);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <stdarg.h>
 
 #include "model/failure.h"
@@ -38,6 +39,9 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
         va_list ap;
         int r;
 
+        assert(f && format);
+        assert(kind > FAILURE_NONE && kind < FAILURE_KINDS);
+
         va_start(ap, format);
         r = vasprintf(&message, format, ap);
         va_end(ap);
@@ -51,6 +55,8 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
 }
 
 void failure_done(Failure *f) {
+        assert(f);
+
         free(f->message);
         *f = (Failure){ 0 };
 }

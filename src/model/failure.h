@@ -59,7 +59,6 @@ enum {
         VOLUMES_MAX = 4096,
         HOLDERS_MAX = 256, /* of one volume */
         JOBS_MAX = 64,
-        JOBS_RESERVED = 16,    /* of them, for root */
-        WALK_THREADS_MAX = 64, /* of one walk over a volume; equal to label/tree.h's TREE_THREADS_MAX */
+        JOBS_RESERVED = 16,                    /* of them, for root */
         WALK_ENTRIES_PER_SEC_MAX = 1000000000, /* that a caller can ask for */
 };

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "model/context.h"
 #include "model/mount-options.h"
 
@@ -80,7 +82,7 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
         if (!option_is_well_formed(option))
                 return bad_option(
                         f, option,
-                        "is malformed: pass each option as a string of its own, key or key=value, without quotes, commas and blanks.");
+                        "is malformed: pass each option as a separate string, key or key=value, without quotes, commas and spaces.");
         if (streq(option, "suid") || streq(option, "dev"))
                 return bad_option(f, option, "is refused: volumes are always mounted nosuid and nodev.");
         if (streq(option, "ro")) {
@@ -95,6 +97,8 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
 
 int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) {
         _cleanup_(mount_options_done) MountOptions o = { 0 };
+
+        assert(ret && f);
 
         if (strv_length(options) > OPTIONS_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION, "There are more than %i mount options.", OPTIONS_MAX);
@@ -127,22 +131,29 @@ static bool option_is_for_group(const FileSystem *fs, const char *option) {
         return strv_contains(fs->group_options, startswith(option, "gid=") ? "gid=" : option);
 }
 
-int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) {
-        for (size_t i = 0; options && options[i]; i++)
-                if (!option_is_well_formed(options[i]) || option_is_label(options[i]) ||
-                    startswith(options[i], "context=") ||
-                    (!option_is_listed(settings->common_options, options[i]) &&
-                     !option_is_listed(fs->options, options[i]) && !option_is_for_group(fs, options[i]) &&
-                     !option_is_listed(fs->context_options, options[i]))) {
-                        _cleanup_free_ char *escaped = string_escape(options[i], 80);
+static bool option_is_allowed(const Settings *settings, const FileSystem *fs, const char *option) {
+        if (!option_is_well_formed(option) || option_is_label(option) || startswith(option, "context="))
+                return false;
+        return option_is_listed(settings->common_options, option) || option_is_listed(fs->options, option) ||
+               option_is_listed(fs->context_options, option) || option_is_for_group(fs, option);
+}
 
-                        if (!escaped)
-                                return -ENOMEM;
-                        return failure_set(
-                                f, FAILURE_INVALID_OPTION,
-                                "Mount option '%s' is not on the list for %s; an administrator can add it to MountOptions= of [FileSystem %s].",
-                                escaped, fs->name, fs->name);
-                }
+int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) {
+        assert(settings && fs && f);
+
+        for (size_t i = 0; options && options[i]; i++) {
+                _cleanup_free_ char *escaped = NULL;
+
+                if (option_is_allowed(settings, fs, options[i]))
+                        continue;
+                escaped = string_escape(options[i], 80);
+                if (!escaped)
+                        return -ENOMEM;
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "Mount option '%s' is not allowed for %s; an administrator can add it to MountOptions= of [FileSystem %s].",
+                        escaped, fs->name, fs->name);
+        }
         return 0;
 }
 
@@ -164,19 +175,21 @@ static int check_group(char *const *options, const FileSystem *fs, const char *w
         if (!strv_contains(fs->group_options, "gid="))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
-                        "FSGroupPolicy=Mount: file system %s has no option that gives its files to a group (GroupOptions=): use FSGroupPolicy=File.",
+                        "FSGroupPolicy is Mount, but file system %s has no mount option for the group of its files (GroupOptions=): use FSGroupPolicy=File.",
                         fs->name);
 
-        for (size_t i = 0; options && options[i]; i++)
-                if (same_key(options[i], wanted) && !streq(options[i], wanted)) {
-                        _cleanup_free_ char *escaped = string_escape(options[i], 80);
+        for (size_t i = 0; options && options[i]; i++) {
+                _cleanup_free_ char *escaped = NULL;
 
-                        if (!escaped)
-                                return -ENOMEM;
-                        return failure_set(f, FAILURE_INVALID_OPTION,
-                                           "Mount option '%s' is not the group that is asked for (%s): leave it out.",
-                                           escaped, wanted);
-                }
+                if (!same_key(options[i], wanted) || streq(options[i], wanted))
+                        continue;
+                escaped = string_escape(options[i], 80);
+                if (!escaped)
+                        return -ENOMEM;
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Mount option '%s' conflicts with the requested group (%s): remove it.", escaped,
+                                   wanted);
+        }
         return 0;
 }
 
@@ -184,6 +197,8 @@ int mount_options_add_group(char ***options, const FileSystem *fs, gid_t gid, Fa
         _cleanup_free_ char *wanted = strdup_printf("gid=%u", gid);
         _cleanup_strv_ char **all = NULL;
         int r;
+
+        assert(options && fs && f);
 
         if (!wanted)
                 return -ENOMEM;

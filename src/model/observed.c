@@ -16,9 +16,17 @@ void mount_fact_done(MountFact *m) {
         *m = (MountFact){ 0 };
 }
 
+MountFact *mount_facts_free(MountFact *facts, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                mount_fact_done(&facts[i]);
+        free(facts);
+        return NULL;
+}
+
 void observed_done(Observed *o) {
         free(o->fs_type);
         free(o->device);
+        free(o->superblock);
         for (size_t i = 0; i < o->n_mounts; i++)
                 mount_fact_done(&o->mounts[i]);
         free(o->mounts);

@@ -33,7 +33,10 @@ typedef struct MountFact {
 typedef struct Observed {
         char *fs_type; /* found on the source, or as asked for; NULL if not looked at */
         bool device_read_only;
-        char *device;      /* "8:17", of a source that is a block device, whatever it is called; otherwise NULL */
+        char *device; /* "8:17", of a source that is a block device, whatever it is called; otherwise NULL */
+        /* What will be the superblock, for claims: "device:8:17", "image:DEVICE:INODE", "btrfs:UUID"; NULL for network
+         * file systems and those without a source, where each mount gets one of its own. */
+        char *superblock;
         MountFact *mounts; /* of the source's superblock, wherever they are */
         size_t n_mounts;
 } Observed;
@@ -52,5 +55,7 @@ typedef struct MountOutcome {
 
 void node_done(Node *n);
 void mount_fact_done(MountFact *m);
+/* Returns NULL. */
+MountFact *mount_facts_free(MountFact *facts, size_t n);
 void observed_done(Observed *o);
 void mount_outcome_done(MountOutcome *o);

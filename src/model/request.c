@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "basic/path-util.h"
@@ -17,8 +18,15 @@ DEFINE_STRING_TABLE(access_mode, AccessMode);
 static const char *const relabel_by_table[RELABEL_BYS] = {
         [RELABEL_BY_RUNTIME] = "runtime",
         [RELABEL_BY_SERVICE] = "service",
+        [RELABEL_BY_NONE] = "none",
 };
 DEFINE_STRING_TABLE(relabel_by, RelabelBy);
+
+static const char *const verify_depth_table[VERIFY_DEPTHS] = {
+        [VERIFY_ROOT] = "root",
+        [VERIFY_FULL] = "full",
+};
+DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
 
 void request_done(Request *q) {
         free(q->volume);
@@ -48,6 +56,8 @@ int volume_id_validate(const char *id, Failure *f) {
         const char *allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/@+=~-";
         size_t n = strnlen(id, VOLUME_ID_MAX + 1);
 
+        assert(f);
+
         if (n == 0)
                 return failure_set(f, FAILURE_INVALID_VOLUME, "The volume id is empty.");
         if (n > VOLUME_ID_MAX)
@@ -72,10 +82,12 @@ int volume_id_validate(const char *id, Failure *f) {
 int target_validate(const char *target, const Settings *settings, Failure *f) {
         _cleanup_free_ char *roots = NULL, *escaped = NULL;
 
+        assert(target && settings && f);
+
         if (!path_is_normalized(target))
                 return refuse(
                         f, FAILURE_INVALID_TARGET, target,
-                        "Target '%s' is not an absolute, normalised path: leave out '.', '..' and extra slashes.");
+                        "Target '%s' is not an absolute, normalized path: leave out '.', '..' and extra slashes.");
         if (roots_contain(settings->target_roots, target))
                 return 0;
 
@@ -85,11 +97,11 @@ int target_validate(const char *target, const Settings *settings, Failure *f) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Target '%s' is beneath none of the allowed roots (%s); an administrator can add one to TargetRoots= of [Worker].",
+                "Target '%s' is not beneath any of the allowed directories (%s); an administrator can add one to TargetRoots= of [Worker].",
                 escaped, isempty(roots) ? "none is configured" : roots);
 }
 
-/* Names for people and tables: printable, UTF-8, of limited length. */
+/* Names that are shown: printable, UTF-8, of limited length. */
 static int name_validate(const char *name, const char *option, Failure *f) {
         if (!name)
                 return 0;
@@ -98,40 +110,52 @@ static int name_validate(const char *name, const char *option, Failure *f) {
                                    NAME_MAX_BYTES);
         if (isempty(name) || name[strcspn(name, "\"\\,")] != '\0' || !utf8_is_valid(name))
                 return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option %s is empty, not UTF-8, or has quotes, commas or backslashes.", option);
+                                   "Option %s is empty, not UTF-8, or contains quotes, commas or backslashes.",
+                                   option);
         if (!text_is_clean(name))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has control characters.", option);
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s contains control characters.", option);
         return 0;
 }
 
-static int source_validate(const char *source, const FileSystem *fs, const Settings *settings, Failure *f) {
-        size_t n = strnlen(source, 4096);
+/* A holder without a name is named by its target. */
+static int holder_validate(const Request *q, Failure *f) {
+        return q->holder && streq(q->holder, q->target) ? 0 : name_validate(q->holder, "Holder", f);
+}
 
+/* server:/export; the server may be an IPv6 address in brackets. */
+static bool network_source_is_valid(const char *source) {
+        const char *export = strstr(source, ":/");
+
+        return export && export != source && source[0] != '-' && !strstr(export, "/../") &&
+               !streq(strrchr(export, '/'), "/..");
+}
+
+static int source_validate(const Request *q, const Settings *settings, Failure *f) {
+        const FileSystem *fs = q->fs_type ? settings_file_system(settings, q->fs_type) : NULL;
+        const char *source = q->source;
+        size_t n;
+
+        if (!source)
+                return 0;
+        n = strnlen(source, 4096);
         if (n == 0 || n >= 4096 || !utf8_is_valid(source))
                 return failure_set(f, FAILURE_INVALID_VOLUME, "The source is empty, too long or not UTF-8.");
         if (!text_is_clean(source) || source[strcspn(source, " \"\\,")] != '\0')
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' has blanks, control characters, quotes, commas or backslashes.");
-
-        if (fs && fs->source == SOURCE_NETWORK) {
-                /* server:/export; the server may be an IPv6 address in brackets */
-                const char *export = strstr(source, ":/");
-
-                if (!export || export == source || source[0] == '-' || strstr(export, "/../") ||
-                    streq(strrchr(export, '/'), "/.."))
-                        return refuse(f, FAILURE_INVALID_VOLUME, source,
-                                      "Source '%s' is not of the form server:/export.");
-                return 0;
-        }
+                              "Source '%s' contains spaces, control characters, quotes, commas or backslashes.");
+        if (fs && fs->source == SOURCE_NETWORK)
+                return network_source_is_valid(source) ? 0
+                                                       : refuse(f, FAILURE_INVALID_VOLUME, source,
+                                                                "Source '%s' is not of the form server:/export.");
         if (fs && fs->source == SOURCE_NONE)
                 return 0;
-
         if (!path_is_normalized(source))
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is not an absolute, normalised path of a block device or image.");
+                              "Source '%s' is not an absolute, normalized path of a block device or image.");
         if (!roots_contain(settings->source_roots, source))
-                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
-                              "Source '%s' is beneath none of the directories of SourceRoots= in [Worker].");
+                return refuse(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' is not beneath any of the allowed directories; an administrator can add one to SourceRoots= of [Worker].");
         return 0;
 }
 
@@ -142,37 +166,49 @@ static int fs_type_validate(const Request *q, const Settings *settings, Failure 
                       "File system type '%s' is not allowed; an administrator can add a section [FileSystem ...].");
 }
 
-static int context_validate(Request *q, Failure *f) {
+static int names_validate(const Request *q, Failure *f) {
         const struct {
                 const char *value, *option;
         } names[] = { { q->user, "SELinuxUser" }, { q->role, "SELinuxRole" }, { q->type, "SELinuxType" } };
-        char *canonical;
-        int r;
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 if (names[i].value && !context_name_is_valid(names[i].value))
-                        return failure_set(f, FAILURE_INVALID_CONTEXT,
-                                           "Option %s is malformed: it takes letters, digits, '_', '.' and '-'.",
-                                           names[i].option);
-        if (q->level) {
-                r = level_canonicalize(q->level, &canonical, f);
-                if (r != 0)
-                        return r;
-                free(q->level);
-                q->level = canonical;
-        }
-        if (q->context) {
-                if (q->user || q->role || q->type || q->level)
                         return failure_set(
-                                f, FAILURE_INVALID_OPTION,
-                                "Pass either SELinuxContext or SELinuxUser, SELinuxRole, SELinuxType and SELinuxLevel.");
-                r = context_canonicalize(q->context, &canonical, f);
-                if (r != 0)
-                        return r;
-                free(q->context);
-                q->context = canonical;
-        }
+                                f, FAILURE_INVALID_CONTEXT,
+                                "Option %s is malformed: it may contain letters, digits, '_', '.' and '-'.",
+                                names[i].option);
         return 0;
+}
+
+/* Replaces what is given by its canonical form. */
+static int canonicalize(char **s, int (*to_canonical)(const char *, char **, Failure *), Failure *f) {
+        char *canonical;
+        int r;
+
+        if (!*s)
+                return 0;
+        r = to_canonical(*s, &canonical, f);
+        if (r != 0)
+                return r;
+        free(*s);
+        *s = canonical;
+        return 0;
+}
+
+static int context_validate(Request *q, Failure *f) {
+        int r;
+
+        r = names_validate(q, f);
+        if (r != 0)
+                return r;
+        r = canonicalize(&q->level, level_canonicalize, f);
+        if (r != 0)
+                return r;
+        if (q->context && (q->user || q->role || q->type || q->level))
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "Pass either SELinuxContext or SELinuxUser, SELinuxRole, SELinuxType and SELinuxLevel.");
+        return canonicalize(&q->context, context_canonicalize, f);
 }
 
 /* Whether a part of the context is the one the request names, if it names one. */
@@ -183,7 +219,7 @@ static int agrees(const char *context, ContextPart part, const char *wanted, con
                 return -ENOMEM;
         if (!wanted || streq(actual, wanted))
                 return 0;
-        return failure_set(f, FAILURE_INCOMPATIBLE, "The mount options ask for %s %s, the request for %s: pass one.",
+        return failure_set(f, FAILURE_INCOMPATIBLE, "The mount options specify %s %s, the request %s: pass one.",
                            name, isempty(actual) ? "(none)" : actual, wanted);
 }
 
@@ -195,11 +231,12 @@ static int context_from_options(Request *q, MountOptions *o, Failure *f) {
                 return 0;
         if (q->context && !streq(q->context, o->context))
                 return failure_set(f, FAILURE_INCOMPATIBLE,
-                                   "The mount options ask for context %s, the request for %s: pass one.", o->context,
+                                   "The mount options specify context %s, the request %s: pass one.", o->context,
                                    q->context);
         r = agrees(o->context, CONTEXT_USER, q->user, "user", f);
-        if (r == 0)
-                r = agrees(o->context, CONTEXT_LEVEL, q->level, "level", f);
+        if (r != 0)
+                return r;
+        r = agrees(o->context, CONTEXT_LEVEL, q->level, "level", f);
         if (r != 0)
                 return r;
 
@@ -209,7 +246,7 @@ static int context_from_options(Request *q, MountOptions *o, Failure *f) {
         q->role = (free(q->role), NULL);
         q->type = (free(q->type), NULL);
         q->level = (free(q->level), NULL);
-        /* kubelet passes it only when it has decided so; an explicit word of the caller's still counts more. */
+        /* kubelet passes it only when it has decided so; what the request says explicitly still counts more. */
         if (q->policy < 0)
                 q->policy = RELABEL_ON_VOLUME_MOUNT;
         if (q->selinux_mount_supported < 0)
@@ -240,10 +277,6 @@ static int options_validate(Request *q, const Settings *settings, Failure *f) {
 }
 
 int walk_options_validate(const WalkOptions *w, Failure *f) {
-        if (w->threads > WALK_THREADS_MAX)
-                return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option Threads is %" PRIu32 ", more than %i; 0 leaves the choice to selvol.",
-                                   w->threads, WALK_THREADS_MAX);
         if (w->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION,
                                    "Option MaxEntriesPerSecond is %" PRIu64 ", more than %i; 0 sets no limit.",
@@ -252,14 +285,18 @@ int walk_options_validate(const WalkOptions *w, Failure *f) {
 }
 
 static int defaults_fill(Request *q, const Settings *settings, Failure *f) {
-        int r = 0;
+        int r;
 
-        if (!q->volume_type)
+        if (!q->volume_type) {
                 r = free_and_strdup(&q->volume_type, "csi");
-        if (r >= 0 && !q->holder)
+                if (r < 0)
+                        return r;
+        }
+        if (!q->holder) {
                 r = free_and_strdup(&q->holder, q->target);
-        if (r < 0)
-                return r;
+                if (r < 0)
+                        return r;
+        }
         if (!settings_volume_type(settings, q->volume_type))
                 return refuse(f, FAILURE_INVALID_OPTION, q->volume_type,
                               "Volume type '%s' is unknown; an administrator can add a section [VolumeType ...].");
@@ -269,26 +306,36 @@ static int defaults_fill(Request *q, const Settings *settings, Failure *f) {
 int request_validate(Request *q, const Settings *settings, Failure *f) {
         int r;
 
+        assert(q && q->volume && q->target && settings && f);
+
         r = volume_id_validate(q->volume, f);
-        if (r == 0)
-                r = target_validate(q->target, settings, f);
-        if (r == 0)
-                r = name_validate(q->holder && streq(q->holder, q->target) ? NULL : q->holder, "Holder", f);
-        if (r == 0)
-                r = name_validate(q->driver, "Driver", f);
-        if (r == 0)
-                r = fs_type_validate(q, settings, f);
-        if (r == 0)
-                r = context_validate(q, f);
-        if (r == 0)
-                r = options_validate(q, settings, f);
-        if (r == 0 && q->source)
-                r = source_validate(q->source, settings_file_system(settings, strempty(q->fs_type)), settings, f);
-        if (r == 0)
-                r = walk_options_validate(&q->walk, f);
-        if (r == 0)
-                r = defaults_fill(q, settings, f);
-        return r;
+        if (r != 0)
+                return r;
+        r = target_validate(q->target, settings, f);
+        if (r != 0)
+                return r;
+        r = holder_validate(q, f);
+        if (r != 0)
+                return r;
+        r = name_validate(q->driver, "Driver", f);
+        if (r != 0)
+                return r;
+        r = fs_type_validate(q, settings, f);
+        if (r != 0)
+                return r;
+        r = context_validate(q, f);
+        if (r != 0)
+                return r;
+        r = options_validate(q, settings, f);
+        if (r != 0)
+                return r;
+        r = source_validate(q, settings, f);
+        if (r != 0)
+                return r;
+        r = walk_options_validate(&q->walk, f);
+        if (r != 0)
+                return r;
+        return defaults_fill(q, settings, f);
 }
 
 /* What is said of a group that is not asked for plays no part. */

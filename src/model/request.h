@@ -19,14 +19,21 @@ typedef enum AccessMode {
 DECLARE_STRING_TABLE(access_mode, AccessMode);
 
 /* Who relabels the files where they have to be. */
-typedef enum RelabelBy { RELABEL_BY_RUNTIME, RELABEL_BY_SERVICE, RELABEL_BYS } RelabelBy;
+typedef enum RelabelBy {
+        RELABEL_BY_RUNTIME,
+        RELABEL_BY_SERVICE,
+        RELABEL_BY_NONE, /* the holder relies on no labels */
+        RELABEL_BYS,
+} RelabelBy;
 DECLARE_STRING_TABLE(relabel_by, RelabelBy);
 
-/* How a walk over all files treats its neighbours. */
+/* How much VerifyLabel compares. */
+typedef enum VerifyDepth { VERIFY_ROOT, VERIFY_FULL, VERIFY_DEPTHS } VerifyDepth;
+DECLARE_STRING_TABLE(verify_depth, VerifyDepth);
+
+/* How a walk over all files treats other workloads. */
 typedef struct WalkOptions {
-        uint32_t threads;         /* to WALK_THREADS_MAX; 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; to WALK_ENTRIES_PER_SEC_MAX; 0: no limit */
-        bool idle;                /* idle class of I/O scheduling */
         bool force;               /* walk also where the record says that there is nothing to do */
 } WalkOptions;
 
@@ -53,7 +60,8 @@ typedef struct Request {
         bool user_namespace;        /* the runtime is going to idmap the mount */
         RelabelBy relabel_by;
         WalkOptions walk;
-        uint64_t timeout_usec; /* 0: the configured one */
+        uint64_t timeout_usec; /* with the wait in line; 0: the configured one */
+        uint64_t wait_usec;    /* for a conflict to end */
 } Request;
 
 #define REQUEST_INIT                               \
@@ -76,13 +84,13 @@ int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unu
  * end. It is opaque; the rules only keep it from ever being taken for a path that leads elsewhere. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
-/* Checks a target: absolute, normalised, beneath one of the configured roots. */
+/* Checks a target: absolute, normalized, beneath one of the configured roots. */
 int target_validate(const char *target, const Settings *settings, Failure *f) _warn_unused_;
 
 /* Checks the options of a walk, whatever method they came with. Returns 0, -ENOMEM or INVALID_OPTION. */
 int walk_options_validate(const WalkOptions *w, Failure *f) _warn_unused_;
 
 /* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't count, nor
- * how a walk treats its neighbours: that changes no answer. Who relabels does, and force: a walk that was skipped is
+ * how a walk treats other workloads: that changes no answer. Who relabels does, and force: a walk that was skipped is
  * no answer to it. */
 bool request_equal(const Request *a, const Request *b) _pure_;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
 #include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "model/context.h"
@@ -40,6 +42,12 @@ static const char *const source_kind_table[SOURCE_KINDS] = {
 };
 DEFINE_STRING_TABLE(source_kind, SourceKind);
 
+static const char *const io_class_table[IO_CLASSES] = {
+        [IO_CLASS_BEST_EFFORT] = "best-effort",
+        [IO_CLASS_IDLE] = "idle",
+};
+DEFINE_STRING_TABLE(io_class, IOClass);
+
 int relabel_policy_parse(const char *s) {
         if (streq(s, "Recursive"))
                 return RELABEL_ALWAYS;
@@ -51,61 +59,26 @@ int relabel_policy_parse(const char *s) {
 /* Each reader takes the value of one key and returns -EINVAL if it is not of its form. */
 typedef int (*Reader)(const char *value, void *target);
 
-static int read_bool(const char *value, void *target) {
-        int r = parse_boolean(value);
+#define DEFINE_READER(name, type, parse)                          \
+        static int read_##name(const char *value, void *target) { \
+                int r = parse(value);                             \
+                                                                  \
+                if (r < 0)                                        \
+                        return r;                                 \
+                *(type *) target = (type) r;                      \
+                return 0;                                         \
+        }                                                         \
+        struct read_##name##_needs_a_semicolon
 
-        if (r >= 0)
-                *(bool *) target = r;
-        return r;
-}
-
-static int read_tristate(const char *value, void *target) {
-        int r = parse_boolean(value);
-
-        if (r >= 0)
-                *(int *) target = r;
-        return r;
-}
-
-static int read_managed(const char *value, void *target) {
-        int r = managed_from_string(value);
-
-        if (r >= 0)
-                *(int *) target = r;
-        return r;
-}
-
-static int read_fs_group_policy(const char *value, void *target) {
-        int r = fs_group_policy_from_string(value);
-
-        if (r >= 0)
-                *(int *) target = r;
-        return r;
-}
-
-static int read_fs_group_change_policy(const char *value, void *target) {
-        int r = fs_group_change_policy_from_string(value);
-
-        if (r >= 0)
-                *(FSGroupChangePolicy *) target = (FSGroupChangePolicy) r;
-        return r;
-}
-
-static int read_relabel_policy(const char *value, void *target) {
-        int r = relabel_policy_parse(value);
-
-        if (r >= 0)
-                *(RelabelPolicy *) target = (RelabelPolicy) r;
-        return r;
-}
-
-static int read_source_kind(const char *value, void *target) {
-        int r = source_kind_from_string(value);
-
-        if (r >= 0)
-                *(SourceKind *) target = (SourceKind) r;
-        return r;
-}
+DEFINE_READER(bool, bool, parse_boolean);
+/* -1 is "not said". */
+DEFINE_READER(tristate, int, parse_boolean);
+DEFINE_READER(managed, int, managed_from_string);
+DEFINE_READER(fs_group_policy, int, fs_group_policy_from_string);
+DEFINE_READER(fs_group_change_policy, FSGroupChangePolicy, fs_group_change_policy_from_string);
+DEFINE_READER(relabel_policy, RelabelPolicy, relabel_policy_parse);
+DEFINE_READER(io_class, IOClass, io_class_from_string);
+DEFINE_READER(source_kind, SourceKind, source_kind_from_string);
 
 static int read_seconds(const char *value, void *target) {
         unsigned long long v;
@@ -191,6 +164,26 @@ static int bad_value(Failure *f, const char *section, const char *key, const cha
                            section, key, escaped);
 }
 
+static const Key *find_key(const Key *keys, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(keys[i].name, name))
+                        return &keys[i];
+        return NULL;
+}
+
+static int read_key(const Config *config, const char *section, const Key *key, Failure *f) {
+        _cleanup_free_ char *value = NULL;
+        int r;
+
+        r = config_get(config, section, key->name, &value);
+        if (r < 0)
+                return r;
+        r = key->reader(value, key->target);
+        if (r == -ENOMEM)
+                return r;
+        return r < 0 ? bad_value(f, section, key->name, value) : 0;
+}
+
 static int read_section(const Config *config, const char *section, const Key *keys, size_t n_keys, Failure *f) {
         _cleanup_strv_ char **present = NULL;
         int r;
@@ -200,24 +193,14 @@ static int read_section(const Config *config, const char *section, const Key *ke
                 return r;
 
         STRV_FOREACH (name, present) {
-                _cleanup_free_ char *value = NULL;
-                const Key *key = NULL;
+                const Key *key = find_key(keys, n_keys, *name);
 
-                for (size_t i = 0; i < n_keys && !key; i++)
-                        if (streq(keys[i].name, *name))
-                                key = &keys[i];
                 if (!key)
                         return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: [%s] has no key %s=.", section,
                                            *name);
-
-                r = config_get(config, section, *name, &value);
-                if (r < 0)
+                r = read_key(config, section, key, f);
+                if (r != 0)
                         return r;
-                r = key->reader(value, key->target);
-                if (r == -ENOMEM)
-                        return r;
-                if (r < 0)
-                        return bad_value(f, section, *name, value);
         }
         return 0;
 }
@@ -279,31 +262,39 @@ static int read_file_system(const Config *config, const char *section, const cha
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }
 
+static int read_service(const Config *config, const char *section, Settings *s, Failure *f) {
+        const Key keys[] = {
+                { "SELinuxRelabelPolicy", read_bool, &s->gate_relabel_policy },
+                { "SELinuxMount", read_bool, &s->gate_mount },
+                { "SkipFSGroupChange", read_bool, &s->gate_skip_fs_group },
+                { "DefaultRelabelPolicy", read_relabel_policy, &s->default_policy },
+                { "DefaultFSGroupChangePolicy", read_fs_group_change_policy, &s->default_fs_group_change_policy },
+                { "JobTimeoutSec", read_seconds, &s->job_timeout_usec },
+                { "MetricsTextfile", read_path, &s->metrics_textfile },
+        };
+
+        return read_section(config, section, keys, ELEMENTSOF(keys), f);
+}
+
+static int read_worker(const Config *config, const char *section, Settings *s, Failure *f) {
+        const Key keys[] = {
+                { "TargetRoots", read_roots, &s->target_roots },
+                { "SourceRoots", read_roots, &s->source_roots },
+                { "LabelTypes", read_type_names, &s->label_types },
+                { "IOSchedulingClass", read_io_class, &s->io_class },
+                { "MountOptions", read_words, &s->common_options },
+        };
+
+        return read_section(config, section, keys, ELEMENTSOF(keys), f);
+}
+
 static int read_any_section(const Config *config, const char *section, Settings *s, Failure *f) {
         const char *name;
 
-        if (streq(section, "Service")) {
-                const Key keys[] = {
-                        { "SELinuxRelabelPolicy", read_bool, &s->gate_relabel_policy },
-                        { "SELinuxMount", read_bool, &s->gate_mount },
-                        { "SkipFSGroupChange", read_bool, &s->gate_skip_fs_group },
-                        { "DefaultRelabelPolicy", read_relabel_policy, &s->default_policy },
-                        { "DefaultFSGroupChangePolicy", read_fs_group_change_policy,
-                          &s->default_fs_group_change_policy },
-                        { "JobTimeoutSec", read_seconds, &s->job_timeout_usec },
-                        { "MetricsTextfile", read_path, &s->metrics_textfile },
-                };
-                return read_section(config, section, keys, ELEMENTSOF(keys), f);
-        }
-        if (streq(section, "Worker")) {
-                const Key keys[] = {
-                        { "TargetRoots", read_roots, &s->target_roots },
-                        { "SourceRoots", read_roots, &s->source_roots },
-                        { "LabelTypes", read_type_names, &s->label_types },
-                        { "MountOptions", read_words, &s->common_options },
-                };
-                return read_section(config, section, keys, ELEMENTSOF(keys), f);
-        }
+        if (streq(section, "Service"))
+                return read_service(config, section, s, f);
+        if (streq(section, "Worker"))
+                return read_worker(config, section, s, f);
 
         name = startswith(section, "FileSystem ");
         if (name)
@@ -329,14 +320,17 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
         _cleanup_strv_ char **sections = NULL, **loose = NULL;
         int r;
 
+        assert(config && ret && f);
+
         r = config_keys(config, NULL, &loose);
-        if (r >= 0)
-                r = config_sections(config, &sections);
         if (r < 0)
                 return r;
         if (loose)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: key %s= stands before any [Section].",
+                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: key %s= is outside of any [Section].",
                                    loose[0]);
+        r = config_sections(config, &sections);
+        if (r < 0)
+                return r;
 
         STRV_FOREACH (section, sections) {
                 r = read_any_section(config, *section, &s, f);
@@ -347,20 +341,6 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
         *ret = s;
         s = (Settings){ 0 };
         return 0;
-}
-
-int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) {
-        _cleanup_(config_freep) Config *config = NULL;
-        _cleanup_free_ char *text = NULL;
-        int r;
-
-        r = config_load("selvol", usr_dir ? usr_dir : "/usr/lib/selvol", etc_dir ? etc_dir : "/etc/selvol", &config,
-                        &text);
-        if (r < 0 && text)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s", text);
-        if (r < 0)
-                return r;
-        return settings_parse(config, ret, f);
 }
 
 static void traits_free(Trait *traits, size_t n) {

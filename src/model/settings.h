@@ -43,6 +43,10 @@ DECLARE_STRING_TABLE(fs_group_change_policy, FSGroupChangePolicy);
 typedef enum SourceKind { SOURCE_BLOCK, SOURCE_NONE, SOURCE_NETWORK, SOURCE_KINDS } SourceKind;
 DECLARE_STRING_TABLE(source_kind, SourceKind);
 
+/* With what priority a walk reads and writes the disk (ioprio_set(2)). */
+typedef enum IOClass { IO_CLASS_BEST_EFFORT, IO_CLASS_IDLE, IO_CLASSES } IOClass;
+DECLARE_STRING_TABLE(io_class, IOClass);
+
 typedef struct FileSystem {
         char *name; /* as in mount -t */
         SourceKind source;
@@ -65,7 +69,7 @@ typedef struct Settings {
         /* [Service] */
         bool gate_relabel_policy;     /* SELinuxRelabelPolicy=: context mounts at all (KEP-1710's first gate) */
         bool gate_mount;              /* SELinuxMount=: for all access modes, not only ReadWriteOncePod */
-        bool gate_skip_fs_group;      /* SkipFSGroupChange=: believe the record of a volume's group at all */
+        bool gate_skip_fs_group;      /* SkipFSGroupChange=: believe the mark on a volume of its group at all */
         RelabelPolicy default_policy; /* DefaultRelabelPolicy= */
         FSGroupChangePolicy default_fs_group_change_policy; /* DefaultFSGroupChangePolicy= */
         uint64_t job_timeout_usec;                          /* JobTimeoutSec= */
@@ -74,6 +78,7 @@ typedef struct Settings {
         char **target_roots; /* TargetRoots= */
         char **source_roots; /* SourceRoots= */
         char **label_types;  /* LabelTypes= */
+        IOClass io_class;    /* IOSchedulingClass= */
         /* [FileSystem NAME], [VolumeType NAME], [Driver NAME] */
         char **common_options;
         FileSystem *file_systems;
@@ -87,13 +92,11 @@ typedef struct Settings {
 /* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and value:
  * unknown sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
 int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused_;
-/* Reads and checks the configuration below the directories (NULL: /usr/lib/selvol and /etc/selvol). */
-int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;
 void settings_done(Settings *s);
 
 const FileSystem *settings_file_system(const Settings *s, const char *name) _pure_;
 const Trait *settings_volume_type(const Settings *s, const char *name) _pure_;
 const Trait *settings_driver(const Settings *s, const char *name) _pure_;
 
-/* Whether path, normalised, is strictly beneath one of the roots; spelling only. */
+/* Whether path, normalized, is strictly beneath one of the roots; spelling only. */
 bool roots_contain(char *const *roots, const char *path) _pure_;

@@ -24,6 +24,7 @@ static const char *const reason_table[REASONS] = {
         [REASON_DRIVER_UNSUPPORTED] = "driver-unsupported",
         [REASON_NO_SECLABEL] = "no-seclabel",
         [REASON_READ_ONLY] = "read-only",
+        [REASON_NOT_RELABELED] = "not-relabeled",
         [REASON_REQUESTED] = "requested",
 };
 DEFINE_STRING_TABLE(reason, Reason);
@@ -54,6 +55,8 @@ Holder *holder_free(Holder *h) {
         if (h) {
                 free(h->name);
                 free(h->target);
+                free(h->context);
+                free(h->device);
                 free(h->spec);
                 free(h);
         }
@@ -77,7 +80,7 @@ Volume *volume_free(Volume *v) {
         free(v->driver);
         free(v->volume_type);
         free(v->context);
-        volume_record_done(&v->record);
+        mark_done(&v->mark);
         free(v);
         return NULL;
 }
@@ -100,22 +103,18 @@ size_t volume_count_holders(const Volume *v) {
         return n;
 }
 
-bool volume_has_writer(const Volume *v, const char *except_target) {
-        Holder *h;
-
-        LL_FOREACH (v->holders, h)
-                if (!h->read_only && !streq_ptr(h->target, except_target))
-                        return true;
-        return false;
-}
-
 void volume_add_holder(Volume *v, Holder *h) {
         LL_APPEND(v->holders, h);
 }
 
-void volume_remove_holder(Volume *v, Holder *h) {
+Holder *volume_take_holder(Volume *v, Holder *h) {
         LL_DELETE(v->holders, h);
-        holder_free(h);
+        h->next = NULL;
+        return h;
+}
+
+void volume_remove_holder(Volume *v, Holder *h) {
+        holder_free(volume_take_holder(v, h));
 }
 
 void volumes_done(Volumes *all) {
@@ -192,6 +191,8 @@ char *request_spec(const Request *q) {
                              q->context ? q->context : "-", strempty(q->user), strempty(q->role), strempty(q->type),
                              strempty(q->level), q->policy, q->selinux_mount_supported, q->volume_type,
                              access_mode_to_string(q->access_mode),
-                             q->relabel_by == RELABEL_BY_SERVICE ? " service" : "", q->walk.force ? " force" : "",
-                             group, strempty(q->driver), q->holder);
+                             q->relabel_by == RELABEL_BY_SERVICE ? " service"
+                             : q->relabel_by == RELABEL_BY_NONE  ? " none"
+                                                                 : "",
+                             q->walk.force ? " force" : "", group, strempty(q->driver), q->holder);
 }

@@ -7,7 +7,7 @@
 #include <uthash.h>
 
 #include "model/request.h"
-#include "model/volume-record.h"
+#include "model/mark.h"
 
 /* What selvol remembers: volumes and who holds them. The store makes it durable, the daemon keeps it in memory. */
 
@@ -27,7 +27,8 @@ typedef enum Reason {
         REASON_DRIVER_UNSUPPORTED,
         REASON_NO_SECLABEL,
         REASON_READ_ONLY,
-        REASON_REQUESTED, /* Relabel, no mount */
+        REASON_NOT_RELABELED, /* RelabelBy=none */
+        REASON_REQUESTED,     /* Relabel, no mount */
         REASONS,
 } Reason;
 DECLARE_STRING_TABLE(reason, Reason);
@@ -48,13 +49,15 @@ typedef struct Holder {
         Strategy strategy;
         Reason reason;
         bool read_only;
-        bool adopted;         /* mounted by someone else */
-        bool relabelled_here; /* strategy relabel, and the service has done it, not the runtime */
-        gid_t fs_group;       /* that its files have to it; GID_NONE: it asked for none */
+        bool adopted;        /* mounted by someone else */
+        bool relabeled_here; /* strategy relabel, and the service has done it, not the runtime */
+        gid_t fs_group;      /* that its files have to it; GID_NONE: it asked for none */
         gid_t disk_gid; /* that they have on disk: another one, if the mount shows the one in the place of the other
                          */
         uint64_t since_usec;
-        uint64_t mount_id; /* of the mount at target; 0 while mounting */
+        char *context;     /* of the strategy, canonical; "" if it plays no part or is unknown */
+        uint64_t mount_id; /* of the mount at target; 0 until it is known */
+        char *device;      /* of its superblock, "major:minor"; "" until it is known */
         char *spec;        /* the request in one string, to tell a repeated request from another one */
 } Holder;
 
@@ -70,7 +73,7 @@ typedef struct Volume {
         AccessMode access_mode;
         Strategy strategy;           /* of the present holders, the strongest; or of the last one */
         char *context;               /* of its use, canonical; "" if unknown to us */
-        VolumeRecord record;         /* what is known of the labels on disk, whatever it is mounted with */
+        Mark mark;                   /* a copy of what the worker said last: to show and to predict */
         uint64_t last_verified_usec; /* 0: never */
         uint64_t inodes_used;        /* when last mounted; 0: unknown */
         Holder *holders;
@@ -84,9 +87,9 @@ DEFINE_CLEANUP_FUNC(Holder *, holder_free);
 
 Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
 size_t volume_count_holders(const Volume *v) _pure_;
-/* Whether one of the holders, but the one at target (may be NULL), may write. */
-bool volume_has_writer(const Volume *v, const char *except_target) _pure_;
 void volume_add_holder(Volume *v, Holder *h);
+/* Takes it out of the list; it is the caller's then. */
+Holder *volume_take_holder(Volume *v, Holder *h);
 void volume_remove_holder(Volume *v, Holder *h);
 
 /* Whether the holder's mount swaps two groups. */
@@ -95,8 +98,8 @@ static inline bool holder_is_mapped(const Holder *h) {
 }
 
 /* "Z" where the runtime is to relabel the volume for this holder, "" otherwise. */
-static inline const char *runtime_flag(Strategy strategy, bool relabelled_here) {
-        return strategy == STRATEGY_RELABEL && !relabelled_here ? "Z" : "";
+static inline const char *runtime_flag(Strategy strategy, bool relabeled_here) {
+        return strategy == STRATEGY_RELABEL && !relabeled_here ? "Z" : "";
 }
 
 /* All volumes, a uthash table keyed by id. */

@@ -12,35 +12,50 @@ enum { EXPLANATION_MAX = 1024 };
 DEFINE_CLEANUP_FUNC(struct libmnt_context *, mnt_free_context);
 
 static int append_missing(char ***options, char *const *list) {
-        for (size_t i = 0; list && list[i]; i++)
-                if (!strv_contains(*options, list[i])) {
-                        int r = strv_extend(options, list[i]);
-                        if (r < 0)
-                                return r;
-                }
+        for (size_t i = 0; list && list[i]; i++) {
+                int r;
+
+                if (strv_contains(*options, list[i]))
+                        continue;
+                r = strv_extend(options, list[i]);
+                if (r < 0)
+                        return r;
+        }
         return 0;
 }
 
-/* The context is quoted for the kernel, which would take "c2" of an unquoted "c1,c2" for an option. It has neither
- * quotes nor backslashes itself: context_canonicalize() has seen it. */
+/* The context is quoted for the kernel, which would take "c2" of an unquoted "c1,c2" for an option. It contains
+ * neither quotes nor backslashes: context_canonicalize() has checked it. */
+static int append_context(char ***options, const StageSpec *spec) {
+        int r;
+
+        r = append_missing(options, spec->source->fs->context_options);
+        if (r < 0)
+                return r;
+        return strv_consume(options, strdup_printf("context=\"%s\"", spec->context));
+}
+
 static int build_options(const StageSpec *spec, char **ret) {
         _cleanup_strv_ char **options = NULL;
         int r;
 
         r = strv_copy(spec->options, &options);
-        if (r >= 0)
-                r = strv_extend(&options, "nosuid");
-        if (r >= 0)
-                r = strv_extend(&options, "nodev");
-        if (r >= 0)
-                r = strv_extend(&options, spec->read_only ? "ro" : "rw");
-        if (r >= 0 && !isempty(spec->context)) {
-                r = append_missing(&options, spec->source->fs->context_options);
-                if (r >= 0)
-                        r = strv_consume(&options, strdup_printf("context=\"%s\"", spec->context));
-        }
         if (r < 0)
                 return r;
+        r = strv_extend(&options, "nosuid");
+        if (r < 0)
+                return r;
+        r = strv_extend(&options, "nodev");
+        if (r < 0)
+                return r;
+        r = strv_extend(&options, spec->read_only ? "ro" : "rw");
+        if (r < 0)
+                return r;
+        if (!isempty(spec->context)) {
+                r = append_context(&options, spec);
+                if (r < 0)
+                        return r;
+        }
 
         *ret = strv_join(options, ",");
         return *ret ? 0 : -ENOMEM;
@@ -76,10 +91,10 @@ static int mount_failure(Failure *f, const StageSpec *spec, struct libmnt_contex
 
         if (mnt_context_helper_executed(context)) {
                 error->number = 0;
-                return failure_set(f, FAILURE_MOUNT_FAILED,
-                                   "Mounting %s by mount.%s failed with status %i: %s. The journal has what it said.",
-                                   spec->source->name, spec->source->fs->name, mnt_context_get_helper_status(context),
-                                   text);
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "Mounting %s by mount.%s failed with status %i: %s. See the journal for its output.",
+                        spec->source->name, spec->source->fs->name, mnt_context_get_helper_status(context), text);
         }
         error->number = mnt_context_syscall_called(context) ? mnt_context_get_syscall_errno(context) : -status;
         return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s as %s failed: %s (%s); %s.", spec->source->name,
@@ -93,11 +108,11 @@ static int loop_failure(Failure *f, const StageSpec *spec, int error) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
-                "No loop device could be set up for '%s' (%s): is the module loaded, and /dev/loop-control there?",
+                "No loop device could be set up for '%s' (%s): is the module loaded, and does /dev/loop-control exist?",
                 spec->source->name, strerrorname_np(-error));
 }
 
-/* With a descriptor of its own, as a loop device shares in the source's, and would keep the lock. */
+/* On a descriptor of its own: a loop device keeps the source's open, and the lock with it. */
 static int lock_image(const Source *s) {
         _cleanup_free_ char *path = strdup_printf("/proc/self/fd/%i", s->fd);
         _cleanup_close_ int fd = -EBADF;
@@ -112,7 +127,7 @@ static int lock_image(const Source *s) {
         return TAKE_FD(fd);
 }
 
-/* Two loop devices over one image would be two superblocks writing to it, so one that exists is used. */
+/* Two loop devices over one image would be two superblocks that write to it, so an existing one is used. */
 static int open_loop(const StageSpec *spec, int *ret_fd, char **ret_path, Failure *f) {
         const Source *s = spec->source;
         _cleanup_free_ dev_t *devices = NULL;
@@ -121,7 +136,7 @@ static int open_loop(const StageSpec *spec, int *ret_fd, char **ret_path, Failur
         size_t n;
         int r;
 
-        /* Of two children at the same time, both would find none. */
+        /* Two children at the same time would both find no device. */
         lock = lock_image(s);
         if (lock < 0)
                 return lock;
@@ -148,19 +163,25 @@ static int prepare(const StageSpec *spec, const char *source, const char *option
         if (!context)
                 return -ENOMEM;
         r = mnt_context_set_optsmode(context, MNT_OMODE_NOTAB);
-        if (r >= 0)
-                r = mnt_context_disable_mtab(context, 1);
+        if (r < 0)
+                return r;
+        r = mnt_context_disable_mtab(context, 1);
+        if (r < 0)
+                return r;
         /* A device that turns out to be read-only is an error, not a read-only mount. */
-        if (r >= 0)
-                r = mnt_context_enable_rwonly_mount(context, !spec->read_only);
-        if (r >= 0)
-                r = mnt_context_set_source(context, source);
-        if (r >= 0)
-                r = mnt_context_set_target(context, spec->directory);
-        if (r >= 0)
-                r = mnt_context_set_fstype(context, spec->source->fs->name);
-        if (r >= 0)
-                r = mnt_context_set_options(context, options);
+        r = mnt_context_enable_rwonly_mount(context, !spec->read_only);
+        if (r < 0)
+                return r;
+        r = mnt_context_set_source(context, source);
+        if (r < 0)
+                return r;
+        r = mnt_context_set_target(context, spec->directory);
+        if (r < 0)
+                return r;
+        r = mnt_context_set_fstype(context, spec->source->fs->name);
+        if (r < 0)
+                return r;
+        r = mnt_context_set_options(context, options);
         if (r < 0)
                 return r;
 
@@ -173,6 +194,9 @@ int attach_file_system(const StageSpec *spec, AttachError *error, Failure *f) {
         _cleanup_free_ char *options = NULL, *loop = NULL;
         _cleanup_close_ int loop_fd = -EBADF;
         int r;
+
+        assert(spec && spec->source);
+        assert(error);
 
         r = build_options(spec, &options);
         if (r < 0)
@@ -187,7 +211,7 @@ int attach_file_system(const StageSpec *spec, AttachError *error, Failure *f) {
                 return r;
 
         r = mnt_context_mount(context);
-        if (r == 0 && mnt_context_get_status(context) == 1)
-                return 0;
-        return mount_failure(f, spec, context, r, error);
+        if (r != 0 || mnt_context_get_status(context) != 1)
+                return mount_failure(f, spec, context, r, error);
+        return 0;
 }

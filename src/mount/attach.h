@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/stage.h"
+#include "mount/source.h"
+
+/* How a volume is to be mounted. */
+typedef struct StageSpec {
+        const Source *source;
+        char *const *options; /* checked with mount_options_check() */
+        const char *context;  /* checked with the loaded policy, canonical; "" to mount without */
+        bool read_only;
+        const char *directory; /* the staging directory: only root may reach it */
+} StageSpec;
 
 /* Why mount(2) failed. */
 typedef struct AttachError {
@@ -9,6 +18,6 @@ typedef struct AttachError {
 } AttachError;
 
 /* Mounts on spec's directory, in whatever namespace the caller is in, by libmount: mount(2), or the helper
- * mount.TYPE. An image is mounted over a loop device, which goes with the mount. Neither fstab nor utab plays a part.
+ * mount.TYPE. An image is mounted over a loop device, which is detached with the mount. fstab and utab are not used.
  * Returns 0, a negative errno, or MOUNT_FAILED with *error filled. */
 int attach_file_system(const StageSpec *spec, AttachError *error, Failure *f) _warn_unused_;

@@ -29,6 +29,9 @@ int clone_open(int fd, CloneMode mode, Clone *ret) {
         _cleanup_(clone_done) Clone c = CLONE_INIT;
         int r;
 
+        assert(fd >= 0);
+        assert(ret);
+
         c.tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
         if (c.tree < 0)
                 return -errno;
@@ -53,25 +56,40 @@ static int is_subvolume(int fd) {
         return sfs.f_type == BTRFS_SUPER_MAGIC && st.st_ino == BTRFS_SUBVOLUME_INODE;
 }
 
-int clone_is_part(int fd) {
+/* Whether all of a file system is mounted there. */
+static int is_whole(uint64_t mount_id) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_free_ char *root = NULL;
+        int r;
+
+        r = mount_table_read_mount(NULL, mount_id, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_root(table, mount_id, &root);
+        if (r < 0)
+                return r;
+        return streq(root, "/");
+}
+
+int clone_is_part(int fd) {
         uint64_t mount_id;
         bool is_mount;
         int r;
+
+        assert(fd >= 0);
 
         r = mount_identify(fd, &mount_id, &is_mount);
         if (r < 0)
                 return r;
         if (is_mount) {
-                r = mount_table_read_mount(NULL, mount_id, &table);
-                if (r >= 0)
-                        r = mount_table_find_root(table, mount_id, &root);
+                r = is_whole(mount_id);
                 if (r < 0)
                         return r;
-                if (streq(root, "/"))
+                if (r > 0)
                         return 0;
         }
         r = is_subvolume(fd);
-        return r < 0 ? r : !r;
+        if (r < 0)
+                return r;
+        return !r;
 }

@@ -6,8 +6,8 @@
 
 #include "basic/cleanup.h"
 
-/* A private copy of a mount, to look at or to work on: what is mounted inside is not in it, so that it can't be
- * entered and what it covers can be seen; nobody else can mount anything there; and no access time changes. */
+/* A private copy of a mount, to read or to change: it does not contain the mounts inside, so that they can't be
+ * entered and what they cover can be seen; no one else can mount anything there; and no access time changes. */
 
 typedef enum CloneMode {
         CLONE_READ_ONLY,

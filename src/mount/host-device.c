@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/btrfs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "mount/btrfs.h"
 #include "mount/host-device.h"
 #include "mount/mount-table.h"
 
@@ -71,6 +70,13 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
         return 0;
 }
 
+static bool has_device(const dev_t *devices, size_t n, dev_t device) {
+        for (size_t i = 0; i < n; i++)
+                if (devices[i] == device)
+                        return true;
+        return false;
+}
+
 /* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices. Returns 1, 0
  * if there is none, or a negative errno. */
 static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
@@ -89,20 +95,21 @@ static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n)
 
                 if (!path)
                         return -ENOMEM;
-                r = entry->d_name[0] == '.' ? -ENOENT : read_devices(dirfd(dir), path, &devices, &n);
+                if (entry->d_name[0] == '.')
+                        continue;
+                r = read_devices(dirfd(dir), path, &devices, &n);
                 if (r == -ENOENT || r == -ENOTDIR)
                         continue;
                 if (r < 0)
                         return r;
-                for (size_t i = 0; i < n; i++)
-                        if (devices[i] == device) {
-                                *ret_uuid = strdup(entry->d_name);
-                                if (!*ret_uuid)
-                                        return -ENOMEM;
-                                *ret = TAKE_PTR(devices);
-                                *ret_n = n;
-                                return 1;
-                        }
+                if (!has_device(devices, n, device))
+                        continue;
+                *ret_uuid = strdup(entry->d_name);
+                if (!*ret_uuid)
+                        return -ENOMEM;
+                *ret = TAKE_PTR(devices);
+                *ret_n = n;
+                return 1;
         }
         return 0;
 }
@@ -112,9 +119,13 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         dev_t *single;
         int r;
 
+        assert(ret && ret_n);
+
         r = find_btrfs(device, &uuid, ret, ret_n);
-        if (r != 0)
-                return r < 0 ? r : 0;
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return 0;
 
         single = malloc(sizeof(dev_t));
         if (!single)
@@ -125,51 +136,20 @@ int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         return 0;
 }
 
-/* The UUID of the btrfs that an open directory is on, as hex digits; NULL if it is none. */
-static int read_btrfs_uuid(int fd, char **ret) {
-        struct btrfs_ioctl_fs_info_args info = { 0 };
-        char *hex, *p;
-
-        if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0) {
-                if (errno != ENOTTY)
-                        return -errno;
-                *ret = NULL;
-                return 0;
-        }
-        hex = p = malloc(2 * sizeof(info.fsid) + 1);
-        if (!hex)
-                return -ENOMEM;
-        for (size_t i = 0; i < sizeof(info.fsid); i++)
-                p += sprintf(p, "%02x", info.fsid[i]);
-        *ret = hex;
-        return 0;
-}
-
 static int path_is_on_btrfs(const char *path, const char *uuid) {
+        _cleanup_free_ char *actual = NULL;
         _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *hex = NULL, *digits = NULL;
-        char *p;
         int r;
 
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = read_btrfs_uuid(fd, &hex);
-        if (r < 0 || !hex)
-                return r;
-
-        digits = p = malloc(strlen(uuid) + 1);
-        if (!digits)
-                return -ENOMEM;
-        for (const char *u = uuid; *u; u++)
-                if (*u != '-')
-                        *p++ = *u;
-        *p = '\0';
-        return streq(hex, digits);
+        r = btrfs_read_uuid(fd, &actual);
+        return r < 0 ? r : actual && streq(actual, uuid);
 }
 
-/* btrfs has an anonymous device number, so that one which the device is part of, if any, is asked for its UUID.
- * Nothing else is opened: it might be on a server that doesn't answer. */
+/* btrfs has an anonymous device number, so it is compared by UUID, if the device belongs to one at all. Nothing else
+ * is opened: it might be on a server that doesn't answer. */
 static int path_is_on_device(const char *path, dev_t device, const char *btrfs_uuid) {
         struct statx sx = { 0 };
 
@@ -177,7 +157,9 @@ static int path_is_on_device(const char *path, dev_t device, const char *btrfs_u
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
         if (makedev(sx.stx_dev_major, sx.stx_dev_minor) == device)
                 return 1;
-        return btrfs_uuid && sx.stx_dev_major == 0 && S_ISDIR(sx.stx_mode) ? path_is_on_btrfs(path, btrfs_uuid) : 0;
+        if (!btrfs_uuid || sx.stx_dev_major != 0 || !S_ISDIR(sx.stx_mode))
+                return 0;
+        return path_is_on_btrfs(path, btrfs_uuid);
 }
 
 static int host_uses(const Settings *settings, dev_t device, const char *btrfs_uuid) {
@@ -206,8 +188,12 @@ int host_uses_device(const Settings *settings, dev_t device) {
         size_t n = 0;
         int r;
 
+        assert(settings);
+
         r = find_btrfs(device, &uuid, &siblings, &n);
-        return r < 0 ? r : host_uses(settings, device, uuid);
+        if (r < 0)
+                return r;
+        return host_uses(settings, device, uuid);
 }
 
 int host_uses_file_system(const Settings *settings, int fd) {
@@ -215,8 +201,13 @@ int host_uses_file_system(const Settings *settings, int fd) {
         struct stat st;
         int r;
 
+        assert(settings);
+        assert(fd >= 0);
+
         if (fstat(fd, &st) < 0)
                 return -errno;
-        r = read_btrfs_uuid(fd, &uuid);
-        return r < 0 ? r : host_uses(settings, st.st_dev, uuid);
+        r = btrfs_read_uuid(fd, &uuid);
+        if (r < 0)
+                return r;
+        return host_uses(settings, st.st_dev, uuid);
 }

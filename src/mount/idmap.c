@@ -18,27 +18,27 @@
 #define IDS UINT32_MAX
 
 /* A user namespace can only be made by entering it, and goes with the last process in it or descriptor of it. */
-typedef struct Holder {
+typedef struct UsernsProcess {
         pid_t pid; /* 0: none */
         int fd;    /* the child ends when this is closed */
-} Holder;
+} UsernsProcess;
 
 typedef struct Report {
         int error;
         char name[16]; /* of the child's directory in /proc, which may be that of another PID namespace */
 } Report;
 
-static void holder_done(Holder *h) {
-        h->fd = fd_close(h->fd);
-        if (h->pid <= 0)
+static void userns_process_done(UsernsProcess *p) {
+        p->fd = fd_close(p->fd);
+        if (p->pid <= 0)
                 return;
-        (void) kill(h->pid, SIGKILL);
-        while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+        (void) kill(p->pid, SIGKILL);
+        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
                 ;
-        h->pid = 0;
+        p->pid = 0;
 }
 
-/* Keeps nothing of the parent's: neither a mount nor a peer must wait for this child. */
+/* A descriptor kept open here would keep a mount busy or a peer waiting. */
 static int close_others(int fd) {
         if (fd > 0 && close_range(0, (unsigned) fd - 1, 0) < 0)
                 return -errno;
@@ -57,44 +57,51 @@ static int enter_user_namespace(Report *report) {
         return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0;
 }
 
-static __attribute__((noreturn)) void hold(int fd) {
-        Report report = { 0 };
-        ssize_t n;
+static int set_up(int fd, Report *report) {
         int r;
 
         r = close_others(fd);
-        if (r >= 0)
-                r = enter_user_namespace(&report);
-        report.error = r;
+        if (r < 0)
+                return r;
+        return enter_user_namespace(report);
+}
+
+static __attribute__((noreturn)) void userns_process_run(int fd) {
+        Report report = { 0 };
+        ssize_t n;
+
+        report.error = set_up(fd, &report);
         do
                 n = send(fd, &report, sizeof(report), MSG_NOSIGNAL);
         while (n < 0 && errno == EINTR);
-        if (r < 0 || n < 0)
+        if (report.error < 0 || n < 0)
                 _exit(1);
-        /* Comes back with the end, also if the parent died before the signal for that was asked for. */
+        /* Returns at end of file, also if the parent died before PR_SET_PDEATHSIG was set. */
         do
                 n = recv(fd, &report, sizeof(report), 0);
         while (n > 0 || (n < 0 && errno == EINTR));
         _exit(0);
 }
 
-static int holder_start(Holder *h, Report *ret) {
-        int pair[2], r;
+static int userns_process_start(UsernsProcess *p, Report *ret) {
+        _cleanup_close_ int child_fd = -EBADF;
+        int pair[2];
         ssize_t n;
 
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
                 return -errno;
-        h->fd = pair[0];
-        h->pid = fork();
-        if (h->pid == 0)
-                hold(pair[1]);
-        r = h->pid < 0 ? -errno : 0;
-        (void) close(pair[1]);
-        if (r < 0)
-                return r;
+        p->fd = pair[0];
+        child_fd = pair[1];
+        p->pid = fork();
+        if (p->pid < 0)
+                return -errno;
+        if (p->pid == 0)
+                userns_process_run(child_fd);
+        /* The end of the child must be seen as end of file. */
+        child_fd = fd_close(child_fd);
 
         do
-                n = recv(h->fd, ret, sizeof(*ret), MSG_WAITALL);
+                n = recv(p->fd, ret, sizeof(*ret), MSG_WAITALL);
         while (n < 0 && errno == EINTR);
         if (n < 0)
                 return -errno;
@@ -113,6 +120,8 @@ void idmap_swap_map(gid_t a, gid_t b, char ret[IDMAP_TEXT_SIZE]) {
                 { high + 1, high + 1, IDS - high - 1 },
         };
         size_t n = 0;
+
+        assert(a != b && a != GID_NONE && b != GID_NONE);
 
         ret[0] = '\0';
         for (size_t i = 0; i < ELEMENTSOF(extents); i++)
@@ -134,15 +143,15 @@ static int write_map(int proc, const char *name, const char *map) {
         return (size_t) n == strlen(map) ? 0 : -EIO;
 }
 
-/* A user namespace with the maps, in which there is nobody. */
+/* A user namespace with the maps and without a process. */
 static int make_namespace(const char *uid_map, const char *gid_map, int *ret) {
-        _cleanup_(holder_done) Holder h = { .fd = -EBADF };
+        _cleanup_(userns_process_done) UsernsProcess p = { .fd = -EBADF };
         _cleanup_close_ int proc = -EBADF;
         _cleanup_free_ char *path = NULL;
         Report report;
         int r, fd;
 
-        r = holder_start(&h, &report);
+        r = userns_process_start(&p, &report);
         if (r < 0)
                 return r;
         path = strdup_printf("/proc/%s", report.name);
@@ -152,8 +161,9 @@ static int make_namespace(const char *uid_map, const char *gid_map, int *ret) {
         if (proc < 0)
                 return -errno;
         r = write_map(proc, "uid_map", uid_map);
-        if (r >= 0)
-                r = write_map(proc, "gid_map", gid_map);
+        if (r < 0)
+                return r;
+        r = write_map(proc, "gid_map", gid_map);
         if (r < 0)
                 return r;
 
@@ -164,8 +174,12 @@ static int make_namespace(const char *uid_map, const char *gid_map, int *ret) {
         return 0;
 }
 
-static gid_t swapped(gid_t gid, gid_t a, gid_t b) {
-        return gid == a ? b : gid == b ? a : gid;
+static gid_t swap(gid_t gid, gid_t a, gid_t b) {
+        if (gid == a)
+                return b;
+        if (gid == b)
+                return a;
+        return gid;
 }
 
 int idmap_swap_groups(int tree, gid_t a, gid_t b) {
@@ -189,7 +203,9 @@ int idmap_swap_groups(int tree, gid_t a, gid_t b) {
                 return -errno;
         if (fstat(tree, &after) < 0)
                 return -EIO;
-        return after.st_gid == swapped(before.st_gid, a, b) && after.st_uid == before.st_uid ? 0 : -EIO;
+        if (after.st_gid != swap(before.st_gid, a, b) || after.st_uid != before.st_uid)
+                return -EIO;
+        return 0;
 }
 
 bool idmap_is_unsupported(int error) {

@@ -35,11 +35,10 @@ int loop_open(dev_t device, int *ret_fd, char **ret_path) {
         return 0;
 }
 
-/* Returns 1 if the device shows the whole of the file, 0 if not. */
-static int loop_matches(dev_t device, dev_t file_device, ino_t file_inode, bool *ret_read_only) {
+/* Returns 1 if it is attached, 0 if not, or a negative errno. */
+static int read_status(dev_t device, struct loop_info64 *ret) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
-        struct loop_info64 info;
         int r;
 
         r = loop_open(device, &fd, &path);
@@ -47,12 +46,41 @@ static int loop_matches(dev_t device, dev_t file_device, ino_t file_inode, bool 
                 return 0;
         if (r < 0)
                 return r;
-        if (ioctl(fd, LOOP_GET_STATUS64, &info) < 0)
+        if (ioctl(fd, LOOP_GET_STATUS64, ret) < 0)
                 return errno == ENXIO ? 0 : -errno;
+        return 1;
+}
 
+static bool shows_whole(const struct loop_info64 *info) {
+        return info->lo_offset == 0 && info->lo_sizelimit == 0;
+}
+
+/* Returns 1 if the device shows the whole of the file, 0 if not. */
+static int loop_matches(dev_t device, dev_t file_device, ino_t file_inode, bool *ret_read_only) {
+        struct loop_info64 info;
+        int r;
+
+        r = read_status(device, &info);
+        if (r <= 0)
+                return r;
         *ret_read_only = info.lo_flags & LO_FLAGS_READ_ONLY;
-        return info.lo_device == file_device && info.lo_inode == file_inode && info.lo_offset == 0 &&
-               info.lo_sizelimit == 0;
+        return info.lo_device == file_device && info.lo_inode == file_inode && shows_whole(&info);
+}
+
+int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode) {
+        struct loop_info64 info;
+        int r;
+
+        if (major(device) != LOOP_MAJOR_NUMBER)
+                return 0;
+        r = read_status(device, &info);
+        if (r <= 0)
+                return r;
+        if (!shows_whole(&info))
+                return 0;
+        *ret_file_device = info.lo_device;
+        *ret_file_inode = info.lo_inode;
+        return 1;
 }
 
 /* The minor number of a name in /sys/block, if it is a loop device that is attached. */
@@ -98,6 +126,8 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_
         struct dirent *entry;
         size_t n = 0;
 
+        assert(ret && ret_n);
+
         dir = opendir("/sys/block");
         if (!dir)
                 return -errno;
@@ -105,13 +135,21 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_
         while ((errno = 0, entry = readdir(dir))) {
                 bool read_only = false;
                 unsigned number = 0;
+                dev_t device;
                 int r;
 
                 r = parse_attached(dir, entry->d_name, &number);
-                if (r > 0)
-                        r = loop_matches(makedev(LOOP_MAJOR_NUMBER, number), file_device, file_inode, &read_only);
-                if (r > 0)
-                        r = append_device(&devices, &flags, &n, makedev(LOOP_MAJOR_NUMBER, number), read_only);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
+                device = makedev(LOOP_MAJOR_NUMBER, number);
+                r = loop_matches(device, file_device, file_inode, &read_only);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
+                r = append_device(&devices, &flags, &n, device, read_only);
                 if (r < 0)
                         return r;
         }
@@ -136,7 +174,7 @@ static int attach_to(unsigned number, int file_fd, const char *file_path, bool r
 
         if (!path)
                 return -ENOMEM;
-        /* For people only: the kernel knows the file by its descriptor. */
+        /* For losetup(8) only: the kernel uses the descriptor. */
         (void) snprintf((char *) config.info.lo_file_name, sizeof(config.info.lo_file_name), "%s", file_path);
 
         fd = open(path, (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
@@ -152,6 +190,10 @@ static int attach_to(unsigned number, int file_fd, const char *file_path, bool r
 
 int loop_attach(int file_fd, const char *file_path, bool read_only, int *ret_fd, char **ret_path) {
         _cleanup_close_ int control = -EBADF;
+
+        assert(file_fd >= 0);
+        assert(file_path);
+        assert(ret_fd && ret_path);
 
         control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
         if (control < 0)

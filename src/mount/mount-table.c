@@ -9,7 +9,7 @@
 #include "model/settings.h"
 #include "mount/mount-table.h"
 
-/* What the kernel takes for a context that it can't understand; nobody is given it. */
+/* The context that the kernel uses for one that it can't understand. No volume is ever mounted with it. */
 #define CONTEXT_MALFORMED "system_u:object_r:unlabeled_t"
 
 #define MOUNTINFO "/proc/self/mountinfo"
@@ -22,7 +22,7 @@ struct MountTable {
 
 DEFINE_CLEANUP_FUNC(struct libmnt_iter *, mnt_free_iter);
 
-/* libmount would skip the line and go on. */
+/* libmount would skip the line. */
 static int refuse_line(struct libmnt_table *table, const char *filename, int line) {
         return -EBADMSG;
 }
@@ -83,10 +83,10 @@ int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) {
 }
 
 MountTable *mount_table_free(MountTable *table) {
-        if (table) {
-                mnt_unref_table(table->table);
-                free(table);
-        }
+        if (!table)
+                return NULL;
+        mnt_unref_table(table->table);
+        free(table);
         return NULL;
 }
 
@@ -122,7 +122,7 @@ static bool has_option(const char *options, const char *name) {
         return options && mnt_optstr_get_option(options, name, &value, &n) == 0;
 }
 
-/* A context of a foreign mount that isn't well formed must neither vanish nor equal any other. */
+/* The context of a mount of others may be malformed: it must neither be left out nor equal any other. */
 static int find_context(const char *options, char **ret) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_free_ char *value = NULL;
@@ -182,17 +182,21 @@ static int find_fs(const MountTable *table, uint64_t id, struct libmnt_fs **ret)
 
         if (!iter)
                 return -ENOMEM;
-        while ((fs = next_mount(table, iter)))
-                if ((uint64_t) mnt_fs_get_id(fs) == id) {
-                        *ret = fs;
-                        return 0;
-                }
+        while ((fs = next_mount(table, iter))) {
+                if ((uint64_t) mnt_fs_get_id(fs) != id)
+                        continue;
+                *ret = fs;
+                return 0;
+        }
         return -ENOENT;
 }
 
 int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret, bool *ret_superblock_read_only) {
         struct libmnt_fs *fs;
         int r;
+
+        assert(table);
+        assert(ret);
 
         r = find_fs(table, id, &fs);
         if (r < 0)
@@ -203,18 +207,6 @@ int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret, bo
         if (ret_superblock_read_only)
                 *ret_superblock_read_only = has_option(mnt_fs_get_fs_options(fs), "ro");
         return 0;
-}
-
-int mount_table_find_target(const MountTable *table, const char *target, MountFact *ret) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_BACKWARD);
-        struct libmnt_fs *fs;
-
-        if (!iter)
-                return -ENOMEM;
-        while ((fs = next_mount(table, iter)))
-                if (streq(strempty(mnt_fs_get_target(fs)), target))
-                        return copy_fact(fs, ret);
-        return -ENOENT;
 }
 
 static int append_fact(MountFact **facts, size_t *n, struct libmnt_fs *fs) {
@@ -233,13 +225,6 @@ static int append_fact(MountFact **facts, size_t *n, struct libmnt_fs *fs) {
                 return r;
         (*n)++;
         return 0;
-}
-
-MountFact *mount_facts_free(MountFact *facts, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                mount_fact_done(&facts[i]);
-        free(facts);
-        return NULL;
 }
 
 static bool has_device(const dev_t *devices, size_t n, dev_t device) {
@@ -272,13 +257,14 @@ static int find_btrfs(const MountTable *table, const dev_t *devices, size_t n_de
 
         if (!iter)
                 return -ENOMEM;
+        while ((fs = next_mount(table, iter))) {
+                if (!streq(strempty(mnt_fs_get_fstype(fs)), "btrfs") ||
+                    !source_is_device(mnt_fs_get_source(fs), devices, n_devices))
+                        continue;
+                *ret = mnt_fs_get_devno(fs);
+                return 0;
+        }
         *ret = 0;
-        while ((fs = next_mount(table, iter)))
-                if (streq(strempty(mnt_fs_get_fstype(fs)), "btrfs") &&
-                    source_is_device(mnt_fs_get_source(fs), devices, n_devices)) {
-                        *ret = mnt_fs_get_devno(fs);
-                        break;
-                }
         return 0;
 }
 
@@ -290,6 +276,10 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
         size_t n = 0;
         dev_t anonymous;
         int r;
+
+        assert(table);
+        assert(devices || n_devices == 0);
+        assert(ret && ret_n);
 
         if (!iter)
                 return -ENOMEM;
@@ -320,6 +310,9 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, MountF
         struct libmnt_fs *fs;
         size_t n = 0;
         int r;
+
+        assert(table);
+        assert(ret && ret_n);
 
         if (!iter)
                 return -ENOMEM;
@@ -413,7 +406,7 @@ int mount_table_overrides_labels(const MountTable *table, uint64_t id) {
         if (r < 0)
                 return r;
         options = mnt_fs_get_fs_options(fs);
-        return has_option(options, "defcontext") || has_option(options, "rootcontext") ? 1 : 0;
+        return has_option(options, "defcontext") || has_option(options, "rootcontext");
 }
 
 int mount_table_is_slave(const MountTable *table, uint64_t id) {
@@ -435,6 +428,8 @@ int device_parse(const char *s, dev_t *ret) {
         const char *colon = strchr(s, ':');
         _cleanup_free_ char *first = NULL;
 
+        assert(ret);
+
         if (!colon)
                 return -EINVAL;
         first = strndup(s, (size_t) (colon - s));
@@ -451,5 +446,7 @@ int mount_table_is_idmapped(const MountTable *table, uint64_t id) {
         int r;
 
         r = find_fs(table, id, &fs);
-        return r < 0 ? r : has_option(mnt_fs_get_vfs_options(fs), "idmapped");
+        if (r < 0)
+                return r;
+        return has_option(mnt_fs_get_vfs_options(fs), "idmapped");
 }

@@ -20,20 +20,17 @@ DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
 int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret,
                         bool *ret_superblock_read_only) _warn_unused_;
 
-/* Facts of the topmost mount on target, spelt exactly so. Returns 0, -ENOMEM or -ENOENT. */
-int mount_table_find_target(const MountTable *table, const char *target, MountFact *ret) _warn_unused_;
-
-/* All mounts of the superblock on any of the devices: by the device number in the table or, as btrfs has anonymous
- * ones, by the device that the mount's source leads to. *ret is to be released with mount_facts_free(). */
+/* All mounts of the superblock on any of the devices: by the device number in the table or, as those of btrfs are
+ * anonymous, by the device that the mount's source is. *ret is to be released with mount_facts_free(). */
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* All mounts strictly beneath one of the roots, by the spelling of their targets. */
+/* All mounts strictly beneath one of the roots, by comparison of strings. */
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* Paths, beneath the root of the mount with an id, of all that is mounted inside it, on whatever is. Returns 0,
- * -ENOMEM or -ENOENT. */
+/* Paths, relative to the root of the mount with an id, of all mounts inside it, however deep. Returns 0, -ENOMEM or
+ * -ENOENT. */
 int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) _warn_unused_;
 
 /* The directory of the file system that is the root of the mount with an id: "/" if all of it is mounted. Returns 0,
@@ -44,8 +41,8 @@ int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) _war
  * roots; NULL if there is none. *ret is the caller's. Returns 0 or -ENOMEM. */
 int mount_table_find_outside(const MountTable *table, dev_t device, char *const *roots, char **ret) _warn_unused_;
 
-/* Whether the superblock of the mount with an id has an option with which labels are seen that are not on disk,
- * though it shows seclabel: defcontext=, rootcontext=. Returns 1, 0 or -ENOENT. */
+/* Whether the superblock of the mount with an id has an option that shows labels that are not on disk, although it
+ * has seclabel: defcontext=, rootcontext=. Returns 1, 0 or -ENOENT. */
 int mount_table_overrides_labels(const MountTable *table, uint64_t id) _warn_unused_;
 
 /* Whether a mount shows other owners than there are on disk, mount_setattr(2). Returns 1, 0, -ENOMEM or -ENOENT. */
@@ -57,8 +54,6 @@ int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;
 
 /* Whether a fact is of a mount that mount_table_find_devices() would find. */
 bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_t n_devices);
-
-MountFact *mount_facts_free(MountFact *facts, size_t n);
 
 /* "MAJOR:MINOR" as a device number. Returns 0 or -EINVAL. */
 int device_parse(const char *s, dev_t *ret) _warn_unused_;

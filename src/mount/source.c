@@ -23,7 +23,7 @@ void source_done(Source *s) {
         *s = SOURCE_INIT;
 }
 
-/* format has one %s, for the path, escaped. */
+/* format has one %s, for the escaped path. */
 #define refuse(f, kind, path, format)                                          \
         ({                                                                     \
                 _cleanup_free_ char *_escaped_ = string_escape(path, 200);     \
@@ -40,9 +40,9 @@ static int open_failure(Failure *f, const char *path, int error) {
         case -ENODEV:
         case -ENOMEDIUM:
                 return refuse(f, FAILURE_INVALID_VOLUME, path,
-                              "Source '%s' has no device behind it any more: is the volume attached to this node?");
+                              "Source '%s' is a device node without a device: is the volume attached to this node?");
         case -ELOOP:
-                return refuse(f, FAILURE_INVALID_VOLUME, path, "Source '%s' is a circle of symbolic links.");
+                return refuse(f, FAILURE_INVALID_VOLUME, path, "Source '%s': too many levels of symbolic links.");
         default:
                 return error;
         }
@@ -64,19 +64,19 @@ static int fd_read_path(int fd, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* path is source, or what it leads to, which the message doesn't tell. */
+/* path is source, or where its symbolic links lead, which the message must not reveal. */
 static int check_roots(const char *path, const char *source, const Settings *settings, Failure *f) {
         if (!path_is_normalized(path))
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is not an absolute, normalised path of a block device or image.");
+                              "Source '%s' is not an absolute, normalized path of a block device or image.");
         if (!roots_contain(settings->source_roots, path))
                 return refuse(
                         f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' is, or leads, beneath none of the directories of SourceRoots= in [Worker].");
+                        "Source '%s' is not beneath one of the directories of SourceRoots= in [Worker], or is a symbolic link that leads out of them.");
         return 0;
 }
 
-/* Opens what has been pinned and checked, not the path again. */
+/* Opens what was checked: the path may lead elsewhere by now. */
 static int reopen(int fd, int flags) {
         _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", fd);
         int opened;
@@ -84,11 +84,22 @@ static int reopen(int fd, int flags) {
         if (!link)
                 return -ENOMEM;
         opened = open(link, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        return opened < 0 ? -errno : opened;
+        if (opened < 0)
+                return -errno;
+        return opened;
 }
 
-static int open_device(Source *s, int pinned) {
-        int read_only = 0;
+static int open_device(Source *s, int pinned, dev_t device, const char *source, const Settings *settings,
+                       Failure *f) {
+        int read_only = 0, r;
+
+        s->device = device;
+        r = host_uses_device(settings, device);
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
+                              "Source '%s' holds the host's own system and can't be used as a volume.");
 
         s->fd = reopen(pinned, O_RDONLY);
         if (s->fd < 0)
@@ -99,16 +110,22 @@ static int open_device(Source *s, int pinned) {
         return 0;
 }
 
-/* An image is opened for writing also for a read-only mount, so that a holder who comes later can write. */
-static int open_image(Source *s, int pinned) {
+/* An image is opened for writing also for a read-only mount, so that a later holder can write. */
+static int open_image(Source *s, int pinned, const struct stat *st) {
+        s->is_image = true;
+        s->image_device = st->st_dev;
+        s->image_inode = st->st_ino;
+
         s->fd = reopen(pinned, O_RDWR);
-        /* On a read-only file system, or immutable. What is merely not allowed is an error: nobody would expect to
-         * get a volume that can't be written because of it. */
+        /* On a read-only file system, or immutable. EACCES is an error: a volume must not become read-only because of
+         * the permissions of its image. */
         if (s->fd == -EROFS || s->fd == -EPERM) {
                 s->read_only = true;
                 s->fd = reopen(pinned, O_RDONLY);
         }
-        return s->fd < 0 ? s->fd : 0;
+        if (s->fd < 0)
+                return s->fd;
+        return 0;
 }
 
 static int open_local(const char *source, const Settings *settings, Source *s, Failure *f) {
@@ -131,26 +148,19 @@ static int open_local(const char *source, const Settings *settings, Source *s, F
         if (r != 0)
                 return r;
 
-        if (S_ISBLK(st.st_mode)) {
-                s->device = st.st_rdev;
-                r = host_uses_device(settings, s->device);
-                if (r > 0)
-                        return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
-                                      "Source '%s' holds the host's own system: it is no volume.");
-                if (r == 0)
-                        r = open_device(s, pinned);
-        } else if (S_ISREG(st.st_mode)) {
-                s->is_image = true;
-                s->image_device = st.st_dev;
-                s->image_inode = st.st_ino;
-                r = open_image(s, pinned);
-        } else
+        if (S_ISBLK(st.st_mode))
+                r = open_device(s, pinned, st.st_rdev, source, settings, f);
+        else if (S_ISREG(st.st_mode))
+                r = open_image(s, pinned, &st);
+        else
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
                               "Source '%s' is neither a block device nor an image file.");
-        return r < 0 ? open_failure(f, source, r) : r;
+        if (r < 0)
+                return open_failure(f, source, r);
+        return r;
 }
 
-/* ext4 mounts the older two, and is the driver for them where they have none of their own. */
+/* The driver of ext4 mounts all three. */
 static bool types_agree(const char *wanted, const char *found) {
         static const char *const ext[] = { "ext2", "ext3", "ext4", NULL };
 
@@ -158,8 +168,8 @@ static bool types_agree(const char *wanted, const char *found) {
                (strv_contains((char *const *) ext, wanted) && strv_contains((char *const *) ext, found));
 }
 
-/* libblkid looks for signatures in some forty places near both ends, one read after the other, and the cache of a
- * device that nobody has open is empty. Two large reads are quicker, the more so the farther away the device is. */
+/* libblkid looks for signatures in about forty places near both ends, one read after the other, and the cache of a
+ * device that is not open elsewhere is empty. Two large reads are faster, above all on network storage. */
 static void read_ahead(int fd) {
         off_t end = lseek(fd, 0, SEEK_END);
 
@@ -186,6 +196,18 @@ static int probe_type(const Source *s, const char *source, char **ret, Failure *
                       "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
 }
 
+static int check_type(const char *source, const char *wanted, const char *found, Failure *f) {
+        _cleanup_free_ char *escaped = NULL;
+
+        if (isempty(wanted) || types_agree(wanted, found))
+                return 0;
+        escaped = string_escape(source, 200);
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INCOMPATIBLE, "Source '%s' has a file system of type %s, not %s.", escaped,
+                           found, wanted);
+}
+
 static int choose_type(Source *s, const char *source, const char *fs_type, bool probe, const Settings *settings,
                        Failure *f) {
         _cleanup_free_ char *found = NULL;
@@ -195,15 +217,9 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
                 r = probe_type(s, source, &found, f);
                 if (r != 0)
                         return r;
-                if (!isempty(fs_type) && !types_agree(fs_type, found)) {
-                        _cleanup_free_ char *escaped = string_escape(source, 200);
-
-                        if (!escaped)
-                                return -ENOMEM;
-                        return failure_set(f, FAILURE_INCOMPATIBLE,
-                                           "Source '%s' has a file system of type %s, not %s.", escaped, found,
-                                           fs_type);
-                }
+                r = check_type(source, fs_type, found, f);
+                if (r != 0)
+                        return r;
                 if (isempty(fs_type))
                         fs_type = found;
         }
@@ -226,6 +242,10 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
         const FileSystem *fs = isempty(fs_type) ? NULL : settings_file_system(settings, fs_type);
         int r;
 
+        assert(source);
+        assert(settings);
+        assert(ret);
+
         if (!isempty(fs_type) && !fs)
                 return refuse(
                         f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
@@ -233,14 +253,15 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
 
         if (fs && fs->source != SOURCE_BLOCK) {
                 s.fs = fs;
-                /* What has no source is named after its type, whatever the caller calls it. */
+                /* Without a source it is named after its type, whatever the caller passes. */
                 s.path = strdup(fs->source == SOURCE_NONE ? fs->name : source);
                 if (!s.path)
                         return -ENOMEM;
         } else {
                 r = open_local(source, settings, &s, f);
-                if (r == 0)
-                        r = choose_type(&s, source, fs_type, probe, settings, f);
+                if (r != 0)
+                        return r;
+                r = choose_type(&s, source, fs_type, probe, settings, f);
                 if (r != 0)
                         return r;
         }
@@ -258,9 +279,9 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
 static int device_is_used(const Source *s) {
         _cleanup_close_ int fd = reopen(s->fd, O_RDONLY | O_EXCL);
 
-        if (fd >= 0)
-                return 0;
-        return fd == -EBUSY ? 1 : fd;
+        if (fd == -EBUSY)
+                return 1;
+        return fd < 0 ? fd : 0;
 }
 
 static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
@@ -285,6 +306,9 @@ int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
         size_t n = 0;
         int r;
 
+        assert(s && s->fs);
+        assert(ret && ret_n);
+
         if (s->fs->source == SOURCE_BLOCK) {
                 r = find_devices(s, &devices, &n);
                 if (r < 0)
@@ -307,11 +331,16 @@ int source_is_mounted_as(const Source *s, const MountFact *fact) {
         size_t n;
         int r;
 
+        assert(s && s->fs);
+        assert(fact);
+
         if (s->fs->source != SOURCE_BLOCK)
                 return streq(fact->source, s->path) && streq(fact->fs_type, s->fs->name);
 
         r = find_devices(s, &devices, &n);
-        return r < 0 ? r : mount_fact_is_of_devices(fact, devices, n);
+        if (r < 0)
+                return r;
+        return mount_fact_is_of_devices(fact, devices, n);
 }
 
 bool source_device_is_read_only(dev_t device) {

@@ -4,7 +4,7 @@
 #include "model/observed.h"
 #include "model/settings.h"
 
-/* What a volume's data comes from, pinned. */
+/* What a volume's data comes from, kept open, so that the path can't lead elsewhere later. */
 typedef struct Source {
         const FileSystem *fs; /* as asked for or found; belongs to the settings */
         char *path;           /* without symbolic links; of network and none as given */
@@ -21,16 +21,16 @@ typedef struct Source {
 
 void source_done(Source *s);
 
-/* Opens a source. fs_type is "" to find it out, which only works for devices and images; otherwise what is on the
- * device must be of that type. probe: whether to look at what is on the device, as opposed to taking fs_type's word.
+/* Opens a source. fs_type is "" to detect it, which only works for devices and images. probe: whether to read the
+ * device and compare its file system with fs_type, as opposed to trusting fs_type.
  * Returns 0, a negative errno, INVALID_VOLUME, PATH_NOT_ALLOWED (outside SourceRoots=, or the host's own device),
  * TYPE_NOT_ALLOWED. */
 int source_open(const char *source, const char *fs_type, bool probe, const Settings *settings, Source *ret,
                 Failure *f) _warn_unused_;
 
-/* Mounts of the superblock that mounting the source would share. None for network and none: each mount gets one of
- * its own (of NFS because context mounts are made with nosharecache). For a block device that nobody uses, the mount
- * table isn't read. *ret is to be released with mount_facts_free(). Returns 0 or a negative errno. */
+/* Mounts of the superblock that mounting the source would share. None for the kinds network and none: each mount has
+ * a superblock of its own (NFS because context mounts are made with nosharecache). For a block device that is not in
+ * use, the mount table isn't read. *ret is to be released with mount_facts_free(). Returns 0 or a negative errno. */
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) _warn_unused_;
 
 /* Whether a mount is one of the source's superblock. Returns 1, 0 or a negative errno. */

@@ -25,7 +25,7 @@ static int leave_namespace(int host) {
         return setns(host, CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
-/* nosuid and nodev always; the rest as asked for, also where a clone brings other flags along. */
+/* nosuid and nodev always, the rest as requested; a clone comes with the flags of what it was made from. */
 static int set_attributes(int tree, char *const *options, bool read_only) {
         static const struct {
                 const char *option;
@@ -49,6 +49,17 @@ static int set_attributes(int tree, char *const *options, bool read_only) {
         return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
 }
 
+int stage_set_read_only(int tree, bool read_only) {
+        struct mount_attr attr = {
+                .attr_set = read_only ? MOUNT_ATTR_RDONLY : 0,
+                .attr_clr = read_only ? 0 : MOUNT_ATTR_RDONLY,
+        };
+
+        assert(tree >= 0);
+
+        return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
 static int detach(int fd, const char *path, int flags, int *ret) {
         int tree = open_tree(fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (unsigned) flags);
 
@@ -64,6 +75,10 @@ int stage_read_back(int fd, const char *target, MountOutcome *ret) {
         struct statfs sfs;
         uint64_t id;
         int r;
+
+        assert(fd >= 0);
+        assert(target);
+        assert(ret);
 
         r = mount_identify(fd, &id, NULL);
         if (r < 0)
@@ -116,7 +131,7 @@ static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t 
                 spec->source->name, target, isempty(context) ? "without a context" : "with context ", context);
 }
 
-/* The mount has got the context that the superblock has from elsewhere: btrfs may do so without a word. */
+/* The superblock existed already and kept its context: btrfs may ignore the one that is passed without an error. */
 static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure *f) {
         _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
         MountFact *mounts;
@@ -134,12 +149,12 @@ static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure 
                 return r;
         return failure_set(
                 f, FAILURE_CONTEXT_CONFLICT,
-                "%s is in use with context %s, in another mount namespace perhaps, and a file system can have one context at a time.",
+                "%s is in use with context %s, perhaps in another mount namespace, and a file system can have one context at a time.",
                 spec->source->name, context);
 }
 
-/* Compares what was asked for with what the kernel made of it. libmount leaves the context out where libselinux takes
- * SELinux to be off. */
+/* Compares what was requested with what the kernel did. libmount leaves the context out where libselinux considers
+ * SELinux disabled. */
 static int check_context(const StageSpec *spec, const MountFact *fact, Failure *f) {
         if (!isempty(fact->context) && !streq(fact->context, spec->context))
                 return shared_failure(spec, fact, f);
@@ -159,12 +174,12 @@ static int check_outcome(const StageSpec *spec, const MountOutcome *o, Failure *
         if (!spec->read_only && o->fact.read_only)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
-                        "%s could be mounted read-only only: ask for a read-only mount, or repair the file system or device.",
+                        "%s could only be mounted read-only: ask for a read-only mount, or repair the file system or device.",
                         spec->source->name);
         return 0;
 }
 
-/* In the staging namespace. The mount is seen through a descriptor from here on, as its directory goes with the
+/* In the staging namespace. From here on the mount is used by descriptor, as its directory goes with the
  * namespace. */
 static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *ret, AttachError *error, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
@@ -173,8 +188,8 @@ static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *
         uint64_t id;
         int r;
 
-        /* A slave, not private: nothing gets out of it, but an unmount on the host gets in. Otherwise this copy would
-         * keep the devices of other volumes busy for as long as a mount is being staged. */
+        /* A slave, not private: its mounts don't propagate to the host, but unmounts on the host propagate to it.
+         * Otherwise this copy would keep the devices of other volumes busy while a mount is staged. */
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
         r = attach_file_system(spec, error, f);
@@ -203,7 +218,7 @@ static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *
         return 0;
 }
 
-/* The kernel says EINVAL or EBUSY and no more. Somebody else's mount of the same superblock may be why. */
+/* The kernel returns only EINVAL or EBUSY. Another mount of the same superblock may be the reason. */
 static int explain_failure(const StageSpec *spec, const AttachError *error, Failure *f) {
         _cleanup_free_ char *target = NULL;
         MountFact *mounts;
@@ -225,12 +240,12 @@ static int explain_failure(const StageSpec *spec, const AttachError *error, Fail
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
-                "%s is mounted at '%s' with other options, and can't be mounted %s besides (%s): unmount it there first.",
+                "%s is mounted at '%s' with other options and can't also be mounted %s (%s): unmount it there first.",
                 spec->source->name, target, spec->read_only ? "read-only" : "read-write",
                 strerrorname_np(error->number));
 }
 
-/* A superblock that is in use for writing can be mounted for reading only by a mount that is read-only itself. */
+/* A superblock that is mounted read-write can't be mounted read-only: only the new mount can be. */
 static int is_mounted_writable(const StageSpec *spec) {
         bool writable = false;
         MountFact *mounts;
@@ -253,6 +268,9 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         AttachError error = { 0 };
         int r, k;
 
+        assert(spec && spec->source);
+        assert(ret_tree && ret);
+
         if (spec->read_only) {
                 r = is_mounted_writable(spec);
                 if (r < 0)
@@ -266,17 +284,18 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         k = leave_namespace(host);
         if (k < 0)
                 return k;
+        if (r < 0)
+                return r;
         if (r > 0) {
                 k = explain_failure(spec, &error, f);
                 return k != 0 ? k : r;
         }
-        if (r < 0)
-                return r;
 
         r = check_outcome(spec, &o, f);
-        if (r == 0)
-                r = set_attributes(tree, spec->options, spec->read_only);
         if (r != 0)
+                return r;
+        r = set_attributes(tree, spec->options, spec->read_only);
+        if (r < 0)
                 return r;
         o.fact.read_only = o.fact.read_only || spec->read_only;
 
@@ -286,7 +305,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         return 0;
 }
 
-/* fspick(2) changes this flag and nothing else, where mount(2) with MS_REMOUNT would reset the others. */
+/* fspick(2) changes this flag alone; mount(2) with MS_REMOUNT would reset the others. */
 static int make_superblock_writable(int tree) {
         _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
 
@@ -309,7 +328,7 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
         if (r < 0)
                 return r;
         if (r == 0)
-                return failure_set(f, FAILURE_INCOMPATIBLE, "What is mounted at '%s' is not of %s.", path,
+                return failure_set(f, FAILURE_INCOMPATIBLE, "The mount at '%s' is not of %s.", path,
                                    spec->source->name);
         if (!streq_ptr(fact->context, spec->context))
                 return failure_set(
@@ -319,16 +338,37 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
         return 0;
 }
 
+static int open_for_writing(const StageSpec *spec, int tree, MountOutcome *o, Failure *f) {
+        int r;
+
+        if (spec->read_only || !o->superblock_read_only)
+                return 0;
+        r = make_superblock_writable(tree);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "%s is mounted read-only and can't be made writable (%s): unmount it everywhere first.",
+                        spec->source->name, strerrorname_np(-r));
+        o->superblock_read_only = false;
+        return 0;
+}
+
 int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
                 Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_close_ int tree = -EBADF;
         int r;
 
+        assert(spec && spec->source);
+        assert(share);
+        assert(ret_tree && ret);
+
         if (!share->is_mount || share->mount_id != share_id)
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
-                        "The mount that was to be shared is gone, or another one has taken its place: try again.");
+                        "The mount that was to be shared is gone or was replaced by another one: try again.");
         r = stage_read_back(share->fd, "", &o);
         if (r < 0)
                 return r;
@@ -339,17 +379,9 @@ int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, i
         r = detach(share->fd, "", AT_EMPTY_PATH, &tree);
         if (r < 0)
                 return r;
-        if (!spec->read_only && o.superblock_read_only) {
-                r = make_superblock_writable(tree);
-                if (r == -ENOMEM)
-                        return r;
-                if (r < 0)
-                        return failure_set(
-                                f, FAILURE_MOUNT_FAILED,
-                                "%s is mounted read-only and can't be made writable (%s): unmount it everywhere first.",
-                                spec->source->name, strerrorname_np(-r));
-                o.superblock_read_only = false;
-        }
+        r = open_for_writing(spec, tree, &o, f);
+        if (r != 0)
+                return r;
         r = set_attributes(tree, spec->options, spec->read_only);
         if (r < 0)
                 return r;

@@ -25,10 +25,12 @@ static int open_root(const char *root) {
         };
         long fd = syscall(SYS_openat2, AT_FDCWD, root, &how, sizeof(how));
 
-        return fd < 0 ? -errno : (int) fd;
+        if (fd < 0)
+                return -errno;
+        return (int) fd;
 }
 
-static int look_at(int fd, struct statx *ret) {
+static int get_statx(int fd, struct statx *ret) {
         struct statx sx = { 0 };
 
         if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO | STATX_MNT_ID,
@@ -44,7 +46,10 @@ int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) {
         struct statx sx = { 0 };
         int r;
 
-        r = look_at(fd, &sx);
+        assert(fd >= 0);
+        assert(ret_mount_id);
+
+        r = get_statx(fd, &sx);
         if (r < 0)
                 return r;
         *ret_mount_id = sx.stx_mnt_id;
@@ -53,7 +58,7 @@ int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) {
         return 0;
 }
 
-/* The innermost root, if roots are nested. */
+/* The innermost one, if roots are nested. */
 static const char *find_root(const Settings *settings, const char *path) {
         const char *best = NULL;
 
@@ -104,14 +109,14 @@ static int target_failure(Failure *f, const char *path, int error) {
         case -EAGAIN:
         case -EXDEV:
                 return failure_set(f, FAILURE_INVALID_TARGET,
-                                   "Target '%s' is being moved at the same time: leave it alone and try again.",
+                                   "Target '%s' is being moved by someone else: try again when that has ended.",
                                    escaped);
         default:
                 return error;
         }
 }
 
-/* A negative errno, but for -ENOMEM, is that of opening the root. */
+/* A negative errno other than -ENOMEM is that of opening the root. */
 static int pin_root(const char *path, const Settings *settings, Target *t, Failure *f) {
         const char *root;
         int r;
@@ -126,7 +131,9 @@ static int pin_root(const char *path, const Settings *settings, Target *t, Failu
                 return -ENOMEM;
         t->root_length = strlen(root);
         t->root_fd = open_root(root);
-        return t->root_fd < 0 ? t->root_fd : 0;
+        if (t->root_fd < 0)
+                return t->root_fd;
+        return 0;
 }
 
 int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) {
@@ -134,13 +141,19 @@ int target_open(const char *path, const Settings *settings, Target *ret, Failure
         struct statx sx = { 0 };
         int r;
 
+        assert(path);
+        assert(settings);
+        assert(ret);
+
         r = pin_root(path, settings, &t, f);
-        if (r != 0)
-                return r < 0 ? root_failure(f, path, settings, r) : r;
+        if (r < 0)
+                return root_failure(f, path, settings, r);
+        if (r > 0)
+                return r;
         t.fd = open_beneath(t.root_fd, t.path + t.root_length + 1, O_PATH, 0);
         if (t.fd < 0)
                 return target_failure(f, path, t.fd);
-        r = look_at(t.fd, &sx);
+        r = get_statx(t.fd, &sx);
         if (r < 0)
                 return r;
 
@@ -155,37 +168,38 @@ int target_open(const char *path, const Settings *settings, Target *ret, Failure
         return 0;
 }
 
-static int mounted_failure(Failure *f, const Target *t) {
+static int find_mount(const Target *t, MountFact *ret) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_(mount_fact_done) MountFact fact = { 0 };
-        _cleanup_free_ char *path = string_escape(t->path, 200), *source = NULL;
         int r;
 
-        r = mount_table_read(NULL, &table);
-        if (r >= 0)
-                r = mount_table_find_id(table, t->mount_id, &fact, NULL);
-        source = string_escape(r >= 0 ? fact.source : "something", 200);
-        if (!path || !source)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_INVALID_TARGET,
-                           "Target '%s' is a mount already, of %s%s%s: unmount it first, or adopt it.", path, source,
-                           r >= 0 ? ", type " : "", r >= 0 ? fact.fs_type : "");
+        r = mount_table_read_mount(NULL, t->mount_id, &table);
+        if (r < 0)
+                return r;
+        return mount_table_find_id(table, t->mount_id, ret, NULL);
 }
 
-int target_open_free(const char *path, const Settings *settings, Target *ret, Failure *f) {
-        _cleanup_(target_done) Target t = TARGET_INIT;
-        int r;
+static int mounted_failure(Failure *f, const Target *t) {
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        _cleanup_free_ char *path = string_escape(t->path, 200), *source = NULL;
 
-        r = target_open(path, settings, &t, f);
-        if (r != 0)
-                return r;
-        if (t.is_mount)
-                return mounted_failure(f, &t);
-        if (!t.is_directory)
-                return target_failure(f, path, -ENOTDIR);
+        if (!path)
+                return -ENOMEM;
+        if (find_mount(t, &fact) < 0)
+                return failure_set(f, FAILURE_INVALID_TARGET,
+                                   "Target '%s' is a mount already: unmount it first, or adopt it.", path);
+        source = string_escape(fact.source, 200);
+        if (!source)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_TARGET,
+                           "Target '%s' is a mount already, of %s, type %s: unmount it first, or adopt it.", path,
+                           source, fact.fs_type);
+}
 
-        *ret = t;
-        t = TARGET_INIT;
+int target_check_free(const Target *t, Failure *f) {
+        if (t->is_mount)
+                return mounted_failure(f, t);
+        if (!t->is_directory)
+                return target_failure(f, t->path, -ENOTDIR);
         return 0;
 }
 
@@ -231,8 +245,7 @@ int target_open_id(const char *path, uint64_t mount_id, const Settings *settings
         escaped = string_escape(path, 200);
         if (!escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_BUSY,
-                           "The mount %llu at '%s' is not there any more, or another one is on top of it: try again.",
+        return failure_set(f, FAILURE_BUSY, "Mount %llu at '%s' is gone or covered by another mount: try again.",
                            (unsigned long long) mount_id, escaped);
 }
 
@@ -241,10 +254,14 @@ int target_is_unchanged(const Target *t) {
         struct statx sx = { 0 };
         int r;
 
+        assert(t);
+
         fd = open_beneath(t->root_fd, t->path + t->root_length + 1, O_PATH, 0);
+        if (fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EXDEV)
+                return 0;
         if (fd < 0)
-                return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EXDEV ? 0 : fd;
-        r = look_at(fd, &sx);
+                return fd;
+        r = get_statx(fd, &sx);
         if (r < 0)
                 return r;
         return sx.stx_mnt_id == t->mount_id && sx.stx_ino == t->inode &&
@@ -258,11 +275,15 @@ int target_open_parent(const char *path, const Settings *settings, int *ret_fd, 
         const char *name, *beneath;
         int fd, r;
 
+        assert(path);
+        assert(settings);
+        assert(ret_fd && ret_name);
+
         r = pin_root(path, settings, &t, f);
-        if (r < 0)
-                return r == -ENOENT ? r : root_failure(f, path, settings, r);
-        if (r > 0)
+        if (r == -ENOENT || r > 0)
                 return r;
+        if (r < 0)
+                return root_failure(f, path, settings, r);
 
         name = strrchr(path, '/') + 1;
         beneath = path + t.root_length + 1;
@@ -274,8 +295,10 @@ int target_open_parent(const char *path, const Settings *settings, int *ret_fd, 
                         return -ENOMEM;
                 fd = open_beneath(t.root_fd, relative, O_PATH | O_DIRECTORY, 0);
         }
+        if (fd == -ENOENT)
+                return fd;
         if (fd < 0)
-                return fd == -ENOENT ? fd : target_failure(f, path, fd);
+                return target_failure(f, path, fd);
 
         *ret_fd = fd;
         *ret_name = name;

@@ -7,8 +7,8 @@
 
 #include "model/settings.h"
 
-/* A path beneath an allowed root, pinned: openat2(2) from an open root with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
- * RESOLVE_NO_MAGICLINKS, so that nothing that happens to the path later leads elsewhere (class of CVE-2021-25741). */
+/* A path beneath an allowed root, opened with openat2(2) from the root with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
+ * RESOLVE_NO_MAGICLINKS, so that a later change of the path has no effect (class of CVE-2021-25741). */
 typedef struct Target {
         char *path;
         size_t root_length; /* path + root_length + 1 is what lies beneath the root */
@@ -25,22 +25,22 @@ typedef struct Target {
 
 void target_done(Target *t);
 
-/* Opens what is at path, of whatever kind. Returns 0, a negative errno, PATH_NOT_ALLOWED (the same for all that lies
+/* Opens a file of any type. Returns 0, a negative errno, PATH_NOT_ALLOWED (the same for all that lies
  * outside the roots, whether it exists or not) or INVALID_TARGET. */
 int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
 
-/* Opens a directory on which nothing is mounted. Returns as target_open(). */
-int target_open_free(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
+/* Checks that it is a directory on which nothing is mounted. Returns 0, a negative errno, or INVALID_TARGET. */
+int target_check_free(const Target *t, Failure *f) _warn_unused_;
 
 /* Opens a directory that is the root of a mount. Returns as target_open(). */
 int target_open_mount(const char *path, const Settings *settings, Target *ret, Failure *f) _warn_unused_;
 
-/* Opens the root of the mount with the id, whichever kind of file that is. Returns as target_open(), and BUSY if the
- * mount isn't there any more. */
+/* Opens the root of the mount with the id, a file of any type. Returns as target_open(), and BUSY if the mount is
+ * gone. */
 int target_open_id(const char *path, uint64_t mount_id, const Settings *settings, Target *ret,
                    Failure *f) _warn_unused_;
 
-/* Whether path still leads to what was opened: nothing has been renamed, and nothing mounted there since. Returns 1,
+/* Whether path still leads to the file that was opened: nothing was renamed or mounted there since. Returns 1,
  * 0 or a negative errno. */
 int target_is_unchanged(const Target *t) _warn_unused_;
 
@@ -49,5 +49,5 @@ int target_is_unchanged(const Target *t) _warn_unused_;
 int target_open_parent(const char *path, const Settings *settings, int *ret_fd, const char **ret_name,
                        Failure *f) _warn_unused_;
 
-/* What statx(2) says of the mount fd is on. STATX_MNT_ID: Linux 5.8. Asks no server. */
+/* The mount that fd is on, by statx(2). STATX_MNT_ID: Linux 5.8. Causes no network request. */
 int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) _warn_unused_;

@@ -3,68 +3,130 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "basic/log.h"
+#include "mount/mount-table.h"
 #include "mount/target.h"
 #include "mount/unmount.h"
 
-/* Through a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) itself takes no
- * descriptor. */
+/* Relative to a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) takes none. */
 static int unmount_in(int parent, const char *name) {
-        int r;
+        int r = 0;
 
         if (fchdir(parent) < 0)
                 return -errno;
-        r = umount2(name, UMOUNT_NOFOLLOW) < 0 ? -errno : 0;
+        if (umount2(name, UMOUNT_NOFOLLOW) < 0)
+                r = -errno;
         if (chdir("/") < 0)
                 return -errno;
         return r;
 }
 
-/* Returns 1 if the mount is there, 0 if not. A descriptor of the mount would keep it busy, so it is closed at once.
- */
-static int mount_is_there(int parent, const char *name, uint64_t mount_id) {
+/* The id of the mount that name is the root of; 0 if it is the root of none. Opens nothing: a descriptor would keep the
+ * mount busy. */
+static int find_mount(int parent, const char *name, uint64_t *ret) {
         struct statx sx = { 0 };
 
         if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &sx) < 0)
-                return errno == ENOENT ? 0 : -errno;
-        return (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) && (mount_id == 0 || mount_id == sx.stx_mnt_id);
+                return -errno;
+        *ret = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? sx.stx_mnt_id : 0;
+        return 0;
 }
 
-int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, bool *ret_unmounted, Failure *f) {
+/* Returns 1 or 0, also 0 if it was unmounted meanwhile. */
+static int is_of_device(uint64_t mount_id, const char *device) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        int r;
+
+        r = mount_table_read_mount(NULL, mount_id, &table);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        r = mount_table_find_id(table, mount_id, &fact, NULL);
+        return r < 0 ? r : streq(fact.device, device);
+}
+
+/* Returns 1 if the mount is there, 0 if not. *mount_id becomes the id of the one that is there. */
+static int mount_is_there(int parent, const char *name, uint64_t *mount_id, const char *device) {
+        uint64_t found = 0;
+        int r;
+
+        r = find_mount(parent, name, &found);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        if (found == 0 || (*mount_id != 0 && *mount_id != found))
+                return 0;
+        *mount_id = found;
+        return isempty(device) ? 1 : is_of_device(found, device);
+}
+
+static int busy_failure(Failure *f, const char *path) {
+        _cleanup_free_ char *escaped = string_escape(path, 200);
+
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_BUSY,
+                "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.",
+                escaped);
+}
+
+static int covered_failure(Failure *f, const char *path) {
+        _cleanup_free_ char *escaped = string_escape(path, 200);
+        const LogField fields[] = { { "SELVOL_TARGET", escaped } };
+
+        if (!escaped)
+                return -ENOMEM;
+        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
+                   "Unmounted another mount at '%s', which was mounted over the volume's meanwhile.", escaped);
+        return failure_set(
+                f, FAILURE_BUSY,
+                "Something else was mounted over the mount at '%s' meanwhile and was unmounted in its place: find out what mounts there, and try again.",
+                escaped);
+}
+
+int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
+                   bool *ret_unmounted, Failure *f) {
         _cleanup_close_ int parent = -EBADF;
-        _cleanup_free_ char *escaped = NULL;
         const char *name;
         int r;
 
-        r = target_open_parent(path, settings, &parent, &name, f);
-        if (r > 0 || (r < 0 && r != -ENOENT))
-                return r;
-        if (r == 0)
-                r = mount_is_there(parent, name, mount_id);
-        if (r == 0 || r == -ENOENT) {
-                *ret_unmounted = false;
-                return 0;
-        }
-        if (r > 0)
-                r = unmount_in(parent, name);
+        assert(ret_unmounted);
 
-        escaped = string_escape(path, 200);
-        if (!escaped)
-                return -ENOMEM;
-        switch (r) {
-        case 0:
-                *ret_unmounted = true;
-                return 0;
-        case -EINVAL:
-        case -ENOENT:
-                /* Somebody else was faster. */
+        r = target_open_parent(path, settings, &parent, &name, f);
+        if (r == -ENOENT) {
                 *ret_unmounted = false;
                 return 0;
-        case -EBUSY:
-                return failure_set(
-                        f, FAILURE_BUSY,
-                        "The mount at '%s' is in use: find out by whom with fuser -vm or lsof, or see whether something is mounted beneath it.",
-                        escaped);
-        default:
-                return r;
         }
+        if (r != 0)
+                return r;
+        r = mount_is_there(parent, name, &mount_id, device);
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                *ret_unmounted = false;
+                return 0;
+        }
+
+        r = unmount_in(parent, name);
+        if (r == -EBUSY)
+                return busy_failure(f, path);
+        /* Someone else was faster. */
+        if (r == -EINVAL || r == -ENOENT) {
+                *ret_unmounted = false;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        /* umount2(2) takes what is on top by then. */
+        r = mount_is_there(parent, name, &mount_id, device);
+        if (r < 0)
+                return r;
+        if (r > 0)
+                return covered_failure(f, path);
+        *ret_unmounted = true;
+        return 0;
 }

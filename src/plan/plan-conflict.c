@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 
 #include <utlist.h>
 
 #include "basic/time-util.h"
 #include "model/context.h"
-#include "plan/plan-internal.h"
+#include "plan/plan-conflict.h"
 
-int plan_add_conflict(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
-                      uint64_t since_usec) {
+/* A holder's own strategy and context count; the volume's are those of the strongest of its holders. */
+static Strategy holder_strategy(const Volume *v, const Holder *h) {
+        return h->context ? h->strategy : v->strategy;
+}
+
+static const char *holder_context(const Volume *v, const Holder *h) {
+        return h->context ? h->context : v->context;
+}
+
+static int add(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
+               uint64_t since_usec) {
         Conflict *grown, *c;
 
         grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
@@ -25,6 +35,10 @@ int plan_add_conflict(Plan *p, const char *volume, const char *holder, const cha
         return c->volume && c->holder && c->target && c->context ? 0 : -ENOMEM;
 }
 
+int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) {
+        return add(p, v->id, h->name, h->target, holder_context(v, h), h->since_usec);
+}
+
 /* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context leaves no
  * room for the plan. A superblock has one context or none; labels are not taken from a holder who relies on them. */
 static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *held_context) {
@@ -36,56 +50,65 @@ static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *hel
                contexts_conflict(held_context, p->context);
 }
 
-static int find_holder_conflicts(const PlanInput *in, const Volume *v, Plan *p) {
+static int find_holder_conflicts(const Others *others, Plan *p) {
+        const Volume *v = others->own;
         const Holder *h;
 
+        if (!v)
+                return 0;
         LL_FOREACH (v->holders, h) {
                 int r;
 
-                if (streq(h->target, in->request->target) || !use_conflicts(p, v->strategy, v->context))
+                if (streq(h->target, others->target) ||
+                    !use_conflicts(p, holder_strategy(v, h), holder_context(v, h)))
                         continue;
-                r = plan_add_conflict(p, v->id, h->name, h->target, v->context, h->since_usec);
+                r = plan_add_conflict(p, v, h);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-/* Mounts of the superblock that aren't our volume's: another volume id on the same device, or somebody else's. */
-static int find_mount_conflicts(const PlanInput *in, const Volume *own, Plan *p) {
-        for (size_t i = 0; i < in->observed->n_mounts; i++) {
-                const MountFact *m = &in->observed->mounts[i];
-                const Volume *other = NULL;
-                const Holder *h;
-                const char *context;
-                Volume *found;
-                Strategy held;
+/* A mount of the same superblock, by a holder of another volume, or not recorded. The context that it shows counts
+ * before the one that is recorded. */
+static int check_mount(const MountFact *m, const Volume *v, const Holder *h, Plan *p) {
+        Strategy strategy = v ? holder_strategy(v, h) : STRATEGY_NONE;
+        const char *context = v ? holder_context(v, h) : "";
+
+        if (!isempty(m->context)) {
+                strategy = STRATEGY_CONTEXT_MOUNT;
+                context = m->context;
+        }
+        if (!use_conflicts(p, strategy, context))
+                return 0;
+        return v ? add(p, v->id, h->name, m->target, context, h->since_usec) : add(p, "", "", m->target, context, 0);
+}
+
+static int find_mount_conflicts(const Others *others, Plan *p) {
+        for (size_t i = 0; i < others->observed->n_mounts; i++) {
+                const MountFact *m = &others->observed->mounts[i];
+                Volume *v = NULL;
+                const Holder *h = volumes_find_target(others->volumes, m->target, &v);
                 int r;
 
-                h = volumes_find_target(in->volumes, m->target, &found);
-                if (h)
-                        other = found;
-                if ((other && other == own) || streq(m->target, in->request->target))
+                if ((v && v == others->own) || streq(m->target, others->target))
                         continue;
-
-                held = !isempty(m->context) ? STRATEGY_CONTEXT_MOUNT : other ? other->strategy : STRATEGY_NONE;
-                context = isempty(m->context) && other ? other->context : m->context;
-                if (!use_conflicts(p, held, context))
-                        continue;
-                r = plan_add_conflict(p, other ? other->id : "", h ? h->name : "", m->target, context,
-                                      h ? h->since_usec : 0);
+                r = check_mount(m, v, h, p);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-int plan_find_conflicts(const PlanInput *in, const Volume *own, Plan *p) {
-        int r = 0;
+int plan_find_conflicts(const Others *others, Plan *p) {
+        int r;
 
-        if (own)
-                r = find_holder_conflicts(in, own, p);
-        return r < 0 ? r : find_mount_conflicts(in, own, p);
+        assert(others->volumes && others->observed && others->target);
+
+        r = find_holder_conflicts(others, p);
+        if (r < 0)
+                return r;
+        return find_mount_conflicts(others, p);
 }
 
 static void format_since(uint64_t usec, char buffer[static 64]) {
@@ -112,24 +135,32 @@ char *plan_describe_conflict(const Conflict *c, const char *volume) {
         return strdup_printf("held as volume %s by %s at %s%s", c->volume, who, target, since);
 }
 
-int plan_conflict_failure(const PlanInput *in, const Plan *p, Failure *f) {
+/* What the plan wants of the volume. NULL on lack of memory. */
+static char *describe_wish(const Plan *p) {
+        switch (p->strategy) {
+        case STRATEGY_CONTEXT_MOUNT:
+                return strdup_printf("with context %s", p->context);
+        case STRATEGY_RELABEL:
+                return strdup_printf("for relabeling to %s",
+                                     isempty(p->context) ? "a context that the runtime chooses" : p->context);
+        default:
+                return strdup("without a context");
+        }
+}
+
+int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) {
+        assert(p->n_conflicts > 0);
+
         const Conflict *c = &p->conflicts[0];
-        _cleanup_free_ char *who = plan_describe_conflict(c, in->request->volume), *more = NULL;
+        _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume), *held = NULL,
+                            *more = NULL;
 
+        held = isempty(c->context) ? strdup("without a context ") : strdup_printf("with context %s, ", c->context);
         more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
-        if (!who || !more)
+        if (!wish || !who || !held || !more)
                 return -ENOMEM;
-
         return failure_set(
                 f, FAILURE_CONTEXT_CONFLICT,
-                "Volume %s is wanted %s%s, but is %s %s%s%s%s. Unmount it there first, or ask for the same context and policy; the signal ContextReleased tells when it is free.",
-                in->request->volume,
-                p->strategy == STRATEGY_CONTEXT_MOUNT ? "with context "
-                : p->strategy == STRATEGY_RELABEL     ? "for relabelling to "
-                                                      : "without a context",
-                p->strategy == STRATEGY_NONE ? ""
-                : isempty(p->context)        ? "a context that the runtime chooses"
-                                             : p->context,
-                isempty(c->context) ? "without a context" : "with context", c->context,
-                isempty(c->context) ? "" : ", ", who, more);
+                "Volume %s is wanted %s, but is %s%s%s. Unmount it there first, or ask for the same context and policy; the signal ContextReleased is sent when it is free.",
+                volume, wish, held, who, more);
 }

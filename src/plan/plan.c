@@ -1,170 +1,58 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <utlist.h>
+#include <assert.h>
 
-#include "basic/time-util.h"
 #include "model/context.h"
-#include "plan/plan-internal.h"
+#include "plan/plan-conflict.h"
+#include "plan/plan-group.h"
+#include "plan/plan.h"
 
-/* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
-enum { RELABEL_ENTRIES_PER_SEC = 150000 };
+/* A context without a level is none where the policy has levels. */
+static int drop_without_level(const Node *node, char **context) {
+        _cleanup_free_ char *level = context_part(*context, CONTEXT_LEVEL);
 
-static const char *const reason_text[REASONS] = {
-        [REASON_SELINUX_DISABLED] = "SELinux is off on this node: the volume is mounted without a context.",
-        [REASON_TYPE_NOT_MANAGED] = "Labels of this volume type are never managed.",
-        [REASON_ACCESS_MODE_NOT_MANAGED] =
-                "Labels of this volume type are not managed when several pods may use the volume.",
-        [REASON_CONTEXT_MOUNT] = "The volume is mounted with the context: no file is touched.",
-        [REASON_CONTEXT_SHARED] = "The volume is mounted with this context already and is shared.",
-        [REASON_POLICY_ALWAYS] = "Policy Always: the files are relabelled.",
-        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the files are relabelled.",
-        [REASON_ACCESS_MODE_UNSUPPORTED] =
-                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the files are relabelled.",
-        [REASON_DRIVER_UNSUPPORTED] = "The driver does not declare SELinuxMountSupported: the files are relabelled.",
-        [REASON_NO_SECLABEL] = "The file system keeps no labels: there is nothing to relabel.",
-        [REASON_READ_ONLY] = "The volume is read-only: it can't be relabelled.",
-        [REASON_REQUESTED] = "The files are relabelled, as asked for.",
-};
-
-const char *plan_reason_text(Reason reason) {
-        return reason_text[reason];
-}
-
-static void conflict_done(Conflict *c) {
-        free(c->volume);
-        free(c->holder);
-        free(c->target);
-        free(c->context);
-}
-
-void plan_done(Plan *p) {
-        free(p->context);
-        free(p->text);
-        strv_free(p->mount_options);
-        for (size_t i = 0; i < p->n_conflicts; i++)
-                conflict_done(&p->conflicts[i]);
-        free(p->conflicts);
-        *p = (Plan){ 0 };
-}
-
-int plan_check_label_type(const Settings *settings, const char *context, Failure *f) {
-        _cleanup_free_ char *type = context_part(context, CONTEXT_TYPE);
-
-        if (!type)
+        if (!level)
                 return -ENOMEM;
-        if (strv_contains(settings->label_types, type))
-                return 0;
-        return failure_set(
-                f, FAILURE_TYPE_NOT_ALLOWED,
-                "Type %s is not one that volumes may be labelled with; an administrator can add it to LabelTypes= of [Worker].",
-                type);
+        return isempty(level) && node->mls ? free_and_strdup(context, "") : 0;
 }
 
-int plan_wanted_context(const Node *node, const Settings *settings, const Request *q, char **ret, Failure *f) {
-        _cleanup_free_ char *context = NULL, *level = NULL;
+/* The context that the request asks for, complete and canonical; "" if it names no level and the policy has levels. */
+static int find_context(const PlanInput *in, char **ret, Failure *f) {
+        const Request *q = in->request;
+        _cleanup_free_ char *context = NULL;
         int r;
 
-        if (!node->selinux)
-                context = strdup(""); /* there is no policy that could name one */
-        else if (q->context)
-                context = strdup(q->context);
-        else if (!q->level && node->mls)
-                context = strdup("");
-        else if (!node->file_context)
-                return failure_set(
+        assert(in->node->selinux); /* without it there is no policy that could name one */
+
+        if (q->context)
+                r = free_and_strdup(&context, q->context);
+        else if (!q->level && in->node->mls)
+                r = free_and_strdup(&context, "");
+        else if (!in->node->file_context)
+                r = failure_set(
                         f, FAILURE_INVALID_CONTEXT,
                         "The loaded policy names no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full SELinuxContext.");
-        else {
-                r = context_complete(node->file_context, q->user, q->level, &context, f);
-                if (r != 0)
-                        return r;
-        }
-        if (!context)
-                return -ENOMEM;
+        else
+                r = context_complete(in->node->file_context, q->user, q->level, &context, f);
+        if (r != 0)
+                return r;
 
         if (!isempty(context)) {
-                r = plan_check_label_type(settings, context, f);
+                r = plan_check_label_type(in->settings, context, f);
                 if (r != 0)
                         return r;
-                level = context_part(context, CONTEXT_LEVEL);
-                if (!level)
-                        return -ENOMEM;
-                if (isempty(level) && node->mls) {
-                        free(context);
-                        context = strdup("");
-                        if (!context)
-                                return -ENOMEM;
-                }
+                r = drop_without_level(in->node, &context);
+                if (r < 0)
+                        return r;
         }
-
         *ret = TAKE_PTR(context);
         return 0;
 }
 
-typedef struct Traits {
-        Managed managed;
-        bool supports_mount;
-        bool declared; /* the driver itself, not the volume type, declares support */
-} Traits;
-
-/* The request knows best, then the driver's section, then the volume type's. */
-static Traits find_traits(const PlanInput *in) {
-        const Trait *type = settings_volume_type(in->settings, in->request->volume_type);
-        const Trait *driver = in->request->driver ? settings_driver(in->settings, in->request->driver) : NULL;
-        Traits t = { .managed = MANAGED_ALWAYS };
-        int supported = in->request->selinux_mount_supported;
-
-        if (supported < 0 && driver)
-                supported = driver->selinux_mount_supported;
-        t.declared = supported > 0;
-        if (supported < 0 && type)
-                supported = type->selinux_mount_supported;
-        t.supports_mount = supported > 0;
-
-        if (driver && driver->managed >= 0)
-                t.managed = (Managed) driver->managed;
-        else if (type && type->managed >= 0)
-                t.managed = (Managed) type->managed;
-        return t;
-}
-
-static bool access_mode_is_shared(AccessMode mode) {
-        return mode == ACCESS_READ_ONLY_MANY || mode == ACCESS_READ_WRITE_MANY;
-}
-
-/* The file system as found, or else as asked for; NULL if neither. */
-static const char *fs_type(const PlanInput *in) {
-        return in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
-}
-
-static bool seclabel_expected(const PlanInput *in) {
-        const char *type = fs_type(in);
-        const FileSystem *fs = type ? settings_file_system(in->settings, type) : NULL;
-
-        if (in->seclabel >= 0)
-                return in->seclabel;
-        return fs && fs->labels;
-}
-
-static void decide(Plan *p, Strategy strategy, Reason reason) {
-        p->strategy = strategy;
-        p->reason = reason;
-}
-
-/* Mounted without a context: relabelled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
-static void decide_plain(const PlanInput *in, Plan *p, Reason reason) {
-        if (!seclabel_expected(in))
-                decide(p, STRATEGY_NONE, REASON_NO_SECLABEL);
-        else if (p->read_only)
-                decide(p, STRATEGY_NONE, REASON_READ_ONLY);
-        else
-                decide(p, STRATEGY_RELABEL, reason);
-}
-
-static int take_wanted_context(const PlanInput *in, Plan *p, Failure *f) {
+static int take_context(const PlanInput *in, Plan *p, Failure *f) {
         char *context = NULL;
         int r;
 
-        r = plan_wanted_context(in->node, in->settings, in->request, &context, f);
+        r = find_context(in, &context, f);
         if (r != 0)
                 return r;
         free(p->context);
@@ -172,84 +60,117 @@ static int take_wanted_context(const PlanInput *in, Plan *p, Failure *f) {
         return 0;
 }
 
-static bool type_is_managed(const PlanInput *in, Reason *ret_why_not) {
+static Traits find_traits(const PlanInput *in) {
         const Request *q = in->request;
-        Traits t = find_traits(in);
 
-        if (streq(q->volume_type, "hostPath") || (t.managed == MANAGED_NEVER && !t.declared))
-                *ret_why_not = REASON_TYPE_NOT_MANAGED;
-        else if (t.managed == MANAGED_BY_ACCESS_MODE && !t.declared && access_mode_is_shared(q->access_mode))
-                *ret_why_not = REASON_ACCESS_MODE_NOT_MANAGED;
-        else
-                return true;
-        return false;
+        return plan_find_traits(in->settings, q->driver, q->volume_type, q->access_mode, q->selinux_mount_supported);
 }
 
-bool plan_decide_unmanaged(const PlanInput *in, Plan *p) {
-        Reason reason = REASON_SELINUX_DISABLED;
+/* The file system as found, or else as asked for; NULL if neither. */
+static const char *fs_type(const PlanInput *in) {
+        return in->observed->fs_type ? in->observed->fs_type : in->request->fs_type;
+}
 
-        if (in->node->selinux && type_is_managed(in, &reason))
-                return false;
-        decide(p, STRATEGY_NONE, reason);
-        return true;
+static const FileSystem *file_system(const PlanInput *in) {
+        const char *type = fs_type(in);
+
+        return type ? settings_file_system(in->settings, type) : NULL;
+}
+
+static bool seclabel_expected(const PlanInput *in) {
+        const FileSystem *fs = file_system(in);
+
+        if (in->seclabel >= 0)
+                return in->seclabel;
+        return fs && fs->labels;
+}
+
+static int decide(Plan *p, Strategy strategy, Reason reason) {
+        p->strategy = strategy;
+        p->reason = reason;
+        return 0;
+}
+
+/* Mounted without a context: relabeled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
+static int decide_plain(const PlanInput *in, Plan *p, Reason reason) {
+        if (!seclabel_expected(in))
+                return decide(p, STRATEGY_NONE, REASON_NO_SECLABEL);
+        if (p->read_only)
+                return decide(p, STRATEGY_NONE, REASON_READ_ONLY);
+        if (in->request->relabel_by == RELABEL_BY_NONE)
+                return decide(p, STRATEGY_NONE, REASON_NOT_RELABELED);
+        return decide(p, STRATEGY_RELABEL, reason);
 }
 
 /* Rules 1 to 6; first match wins. */
 static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
         const Request *q = in->request;
         int policy = q->policy >= 0 ? q->policy : (int) in->settings->default_policy, r;
+        Traits t = find_traits(in);
 
-        if (plan_decide_unmanaged(in, p))
-                return 0;
-        r = take_wanted_context(in, p, f);
+        if (!in->node->selinux)
+                return decide(p, STRATEGY_NONE, REASON_SELINUX_DISABLED);
+        if (!t.managed)
+                return decide(p, STRATEGY_NONE, t.why_not);
+        r = take_context(in, p, f);
         if (r != 0)
                 return r;
-
         if (!in->settings->gate_relabel_policy)
-                decide_plain(in, p, REASON_GATE_DISABLED);
-        else if (policy == RELABEL_ALWAYS)
-                decide_plain(in, p, REASON_POLICY_ALWAYS);
-        else if (isempty(p->context))
+                return decide_plain(in, p, REASON_GATE_DISABLED);
+        if (policy == RELABEL_ALWAYS)
+                return decide_plain(in, p, REASON_POLICY_ALWAYS);
+        if (isempty(p->context))
                 return failure_set(
                         f, FAILURE_LEVEL_REQUIRED,
-                        "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example s0:c10,c20, or a full SELinuxContext. Categories are never invented.");
-        else if (!find_traits(in).supports_mount)
-                decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
-        else if (!in->settings->gate_mount && q->access_mode != ACCESS_READ_WRITE_ONCE_POD)
-                decide_plain(in, p, REASON_ACCESS_MODE_UNSUPPORTED);
-        else
-                decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
-        return 0;
+                        "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example s0:c10,c20, or a full SELinuxContext. Categories are not generated.");
+        if (!t.supports_mount)
+                return decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
+        if (!in->settings->gate_mount && q->access_mode != ACCESS_READ_WRITE_ONCE_POD)
+                return decide_plain(in, p, REASON_ACCESS_MODE_UNSUPPORTED);
+        return decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
 }
 
-/* Somebody else has mounted the volume: what is there decides, and has to be what was asked for. */
-static int decide_adoption(const PlanInput *in, Plan *p, Failure *f) {
+/* Somebody else has mounted the volume without a context. */
+static int adopt_plain(const PlanInput *in, Plan *p, Failure *f) {
+        int r;
+
+        r = decide_strategy(in, p, f);
+        if (r != 0)
+                return r;
+        if (p->strategy != STRATEGY_CONTEXT_MOUNT)
+                return 0;
+        return failure_set(
+                f, FAILURE_CONTEXT_DROPPED,
+                "Volume %s should be mounted with context %s, but what is mounted at the target has none: the driver, or a libmount that can't see SELinux, dropped the option.",
+                in->request->volume, p->context);
+}
+
+/* Somebody else has mounted the volume with a context, which decides, and has to be the one that was asked for. */
+static int adopt_with_context(const PlanInput *in, Plan *p, Failure *f) {
         const char *mounted = in->mounted->context;
         int r;
 
-        if (isempty(mounted) || !in->node->selinux) {
-                r = decide_strategy(in, p, f);
-                if (r == 0 && p->strategy == STRATEGY_CONTEXT_MOUNT)
-                        return failure_set(
-                                f, FAILURE_CONTEXT_DROPPED,
-                                "Volume %s should be mounted with context %s, but what is mounted at the target has none: the driver, or a libmount that can't see SELinux, dropped the option.",
-                                in->request->volume, p->context);
-                return r;
-        }
-
-        r = take_wanted_context(in, p, f);
+        r = take_context(in, p, f);
         if (r != 0)
                 return r;
         if (!isempty(p->context) && !streq(p->context, mounted))
                 return failure_set(
                         f, FAILURE_LABEL_MISMATCH,
-                        "Volume %s is mounted at the target with context %s, not with %s: unmount it and let it be mounted anew.",
+                        "Volume %s is mounted at the target with context %s, not with %s: unmount it and mount it again.",
                         in->request->volume, mounted, p->context);
         r = free_and_strdup(&p->context, mounted);
         if (r < 0)
                 return r;
-        decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
-        return 0;
+        return decide(p, STRATEGY_CONTEXT_MOUNT, REASON_CONTEXT_MOUNT);
+}
+
+static int decide_any_strategy(const PlanInput *in, Plan *p, Failure *f) {
+        if (!in->mounted)
+                return decide_strategy(in, p, f);
+        /* With SELinux off the option is shown, but has no effect. */
+        if (isempty(in->mounted->context) || !in->node->selinux)
+                return adopt_plain(in, p, f);
+        return adopt_with_context(in, p, f);
 }
 
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
@@ -277,82 +198,78 @@ static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         return 0;
 }
 
-int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,
-                       char ***ret, Failure *f) {
-        const FileSystem *fs = fs_type ? settings_file_system(settings, fs_type) : NULL;
-        _cleanup_strv_ char **all = NULL;
+/* With the group, if the file system's own option gives it. Whoever has mounted it has passed the option, or not. */
+static int decide_mount_options(const PlanInput *in, Plan *p, Failure *f) {
+        const FileSystem *fs = file_system(in);
         int r;
 
-        r = strv_copy(options, &all);
-        if (r == 0 && fs)
-                r = mount_options_check(all, settings, fs, f);
+        r = plan_mount_options(in->settings, fs_type(in), p->strategy, in->request->mount_options, &p->mount_options,
+                               f);
         if (r != 0)
                 return r;
+        if (p->ownership != OWNERSHIP_OPTION || in->mounted || !fs)
+                return 0;
+        return mount_options_add_group(&p->mount_options, fs, p->fs_group, f);
+}
 
-        if (fs && strategy == STRATEGY_CONTEXT_MOUNT)
-                STRV_FOREACH (option, fs->context_options) {
-                        if (strv_contains(all, *option))
-                                continue;
-                        r = strv_extend(&all, *option);
-                        if (r < 0)
-                                return r;
-                }
-        *ret = TAKE_PTR(all);
+/* All but what depends on who else has the volume. */
+static int decide_alone(const PlanInput *in, const Volume *own, Plan *p, Failure *f) {
+        int r;
+
+        r = check_source(in, own, f);
+        if (r != 0)
+                return r;
+        r = decide_any_strategy(in, p, f);
+        if (r != 0)
+                return r;
+        plan_decide_group(in->settings, in->request, file_system(in), p);
+        r = decide_mount_options(in, p, f);
+        if (r != 0)
+                return r;
+        if (p->strategy == STRATEGY_NONE) {
+                r = free_and_strdup(&p->context, "");
+                if (r < 0)
+                        return r;
+        }
+
+        p->relabel_here = p->strategy == STRATEGY_RELABEL && in->request->relabel_by == RELABEL_BY_SERVICE &&
+                          !isempty(p->context);
+        p->runtime_flag = runtime_flag(p->strategy, p->relabel_here);
         return 0;
 }
 
-void plan_estimate(const Volume *own, Plan *p) {
-        if ((p->strategy != STRATEGY_RELABEL && p->ownership != OWNERSHIP_WALK) || !own)
-                return;
-        p->entries = own->inodes_used;
-        p->usec = own->inodes_used * USEC_PER_SEC / RELABEL_ENTRIES_PER_SEC;
-}
-
-/* What somebody who has the volume already may do to labels that all files have got. A runtime may be relabelling
- * still, and to categories of its own. */
-static RecordEffect holder_effect(const Holder *h) {
-        if (h->read_only || h->relabelled_here)
-                return EFFECT_KEEP; /* with the same context, or it would be a conflict */
-        return h->strategy == STRATEGY_CONTEXT_MOUNT ? EFFECT_TAINT : EFFECT_FORGET;
-}
-
-static RecordEffect stronger_effect(RecordEffect a, RecordEffect b) {
-        return a > b ? a : b;
-}
-
-RecordEffect plan_effect_of_others(const PlanInput *in, const Volume *own) {
-        RecordEffect effect = EFFECT_KEEP;
-        const Holder *h;
-
-        if (own)
-                LL_FOREACH (own->holders, h)
-                        if (!streq(h->target, in->request->target))
-                                effect = stronger_effect(effect, holder_effect(h));
-        for (size_t i = 0; i < in->observed->n_mounts; i++) {
-                const MountFact *m = &in->observed->mounts[i];
-
-                if (streq(m->target, in->request->target))
-                        continue;
-                h = volumes_find_target(in->volumes, m->target, NULL);
-                if (h)
-                        effect = stronger_effect(effect, holder_effect(h));
-                else if (!isempty(m->context) && !m->read_only)
-                        effect = stronger_effect(effect, EFFECT_TAINT);
-        }
-        return effect;
-}
-
-static RecordEffect find_effect(const PlanInput *in, const Volume *own, const Plan *p) {
-        RecordEffect effect;
-        Reason ignored;
+static MarkChange find_change(const PlanInput *in, const Others *others, const Plan *p) {
+        MarkChange change;
 
         if (p->read_only || p->relabel_here)
-                effect = EFFECT_KEEP;
+                change = MARK_KEEP;
         else if (p->strategy == STRATEGY_CONTEXT_MOUNT)
-                effect = EFFECT_TAINT;
-        else /* without SELinux a new file has no label; but nothing is noted on disks that are none of ours */
-                effect = !in->node->selinux && type_is_managed(in, &ignored) ? EFFECT_TAINT : EFFECT_FORGET;
-        return stronger_effect(effect, plan_effect_of_others(in, own));
+                change = MARK_TAINT;
+        else if (!in->node->selinux && find_traits(in).managed)
+                change = MARK_TAINT; /* without SELinux a new file has no label */
+        else
+                change = MARK_RESET_LABELS;
+        return mark_change_max(change, plan_change_of_others(others));
+}
+
+/* What depends on who else has the volume. */
+static int decide_among_others(const PlanInput *in, const Others *others, Plan *p, Failure *f) {
+        int r;
+
+        r = plan_find_conflicts(others, p);
+        if (r < 0)
+                return r;
+        if (p->n_conflicts > 0)
+                return plan_conflict_failure(in->request->volume, p, f);
+
+        r = plan_find_share(others, file_system(in), in->request->user_namespace, in->mounted, p, f);
+        if (r != 0)
+                return r;
+        if (p->share && p->strategy == STRATEGY_CONTEXT_MOUNT)
+                p->reason = REASON_CONTEXT_SHARED;
+        p->change = find_change(in, others, p);
+        plan_estimate(others->own, p);
+        return 0;
 }
 
 /* The reason, and who relabels where the caller had a wish. */
@@ -368,61 +285,31 @@ static int set_text(const PlanInput *in, Plan *p) {
         return p->text ? 0 : -ENOMEM;
 }
 
-/* All but what depends on who else has the volume. */
-static int decide_all(const PlanInput *in, const Volume *own, Plan *p, Failure *f) {
-        int r;
-
-        r = check_source(in, own, f);
-        if (r == 0)
-                r = in->mounted ? decide_adoption(in, p, f) : decide_strategy(in, p, f);
-        if (r == 0)
-                r = plan_mount_options(in->settings, fs_type(in), p->strategy, in->request->mount_options,
-                                       &p->mount_options, f);
-        if (r == 0)
-                r = plan_decide_ownership(in, fs_type(in), p, f);
-        if (r != 0)
-                return r;
-        if (p->strategy == STRATEGY_NONE) {
-                r = free_and_strdup(&p->context, "");
-                if (r < 0)
-                        return r;
-        }
-
-        p->relabel_here = p->strategy == STRATEGY_RELABEL && in->request->relabel_by == RELABEL_BY_SERVICE &&
-                          !isempty(p->context);
-        p->runtime_flag = runtime_flag(p->strategy, p->relabel_here);
-        return 0;
-}
-
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
+        assert(in && in->node && in->settings && in->request && in->volumes && in->observed);
+
+        const Others others = { .volumes = in->volumes,
+                                .own = volumes_find(in->volumes, in->request->volume),
+                                .observed = in->observed,
+                                .target = in->request->target };
         _cleanup_(plan_done) Plan p = { .runtime_flag = "", .fs_group = GID_NONE };
-        const Volume *own = volumes_find(in->volumes, in->request->volume);
         int r, k;
 
         p.read_only = in->mounted ? in->mounted->read_only : in->request->read_only || in->observed->device_read_only;
         p.context = strdup("");
         if (!p.context)
                 return -ENOMEM;
-        r = decide_all(in, own, &p, f);
-        if (r == 0)
-                r = plan_find_conflicts(in, own, &p);
-        if (r == 0 && p.n_conflicts == 0)
-                r = plan_find_share(in, fs_type(in), own, &p, f);
-        if (r != 0 && r != FAILURE_GROUP_CONFLICT)
+        r = decide_alone(in, others.own, &p, f);
+        if (r != 0)
                 return r;
-        if (p.n_conflicts == 0) {
-                if (p.share && p.strategy == STRATEGY_CONTEXT_MOUNT)
-                        p.reason = REASON_CONTEXT_SHARED;
-                p.effect = find_effect(in, own, &p);
-                plan_estimate(own, &p);
-        }
+        r = decide_among_others(in, &others, &p, f);
+        if (r < 0)
+                return r;
         k = set_text(in, &p);
-        if (k == 0 && r == 0 && p.n_conflicts > 0)
-                k = plan_conflict_failure(in, &p, f);
         if (k < 0)
                 return k;
 
         *ret = p;
         p = (Plan){ 0 };
-        return r != 0 ? r : k;
+        return r;
 }

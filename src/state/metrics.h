@@ -21,7 +21,6 @@ typedef enum MetricId {
         METRIC_OWNERSHIP,                      /* outcome, reason */
         METRIC_OWNERSHIP_ENTRIES,              /* result */
         METRIC_OWNERSHIP_DURATION,             /* histogram */
-        METRIC_RECORD_VERDICTS,                /* verdict */
         METRIC_VERIFY_DURATION,                /* depth: histogram */
         METRIC_DECISIONS,                      /* strategy, reason */
         METRIC_REFUSALS,                       /* error */
@@ -33,6 +32,7 @@ typedef enum MetricId {
         METRIC_TAINTED_VOLUMES, /* gauge */
         METRIC_HOLDERS,         /* gauge */
         METRIC_JOBS,            /* gauge */
+        METRIC_JOBS_WAITING,    /* gauge */
         METRIC_JOBS_WALKING,    /* gauge */
         METRIC_ENFORCING,       /* gauge */
         METRIC_BUILD_INFO,      /* version: gauge */

@@ -4,136 +4,194 @@
 #include "basic/path-util.h"
 #include "model/context.h"
 #include "store/store-internal.h"
+#include "store/store-rows.h"
 
-static void bind_text(sqlite3_stmt *st, int *n, const char *s) {
-        (void) sqlite3_bind_text(st, ++*n, s, -1, SQLITE_STATIC);
+/* A column that is a member of a struct as it is. */
+typedef enum FieldType { TEXT, TEXT_OR_NULL, FLAG, U64, GID } FieldType;
+
+typedef struct Field {
+        int column;
+        FieldType type;
+        size_t offset;
+} Field;
+
+static const Field volume_fields[] = {
+        { VOLUME_SOURCE, TEXT, offsetof(Volume, source) },
+        { VOLUME_FS_TYPE, TEXT, offsetof(Volume, fs_type) },
+        { VOLUME_DRIVER, TEXT_OR_NULL, offsetof(Volume, driver) },
+        { VOLUME_VOLUME_TYPE, TEXT, offsetof(Volume, volume_type) },
+        { VOLUME_CONTEXT, TEXT, offsetof(Volume, context) },
+        { VOLUME_LAST_VERIFIED, U64, offsetof(Volume, last_verified_usec) },
+        { VOLUME_INODES_USED, U64, offsetof(Volume, inodes_used) },
+};
+
+static const Field holder_fields[] = {
+        { HOLDER_NAME, TEXT, offsetof(Holder, name) },
+        { HOLDER_TARGET, TEXT, offsetof(Holder, target) },
+        { HOLDER_READ_ONLY, FLAG, offsetof(Holder, read_only) },
+        { HOLDER_ADOPTED, FLAG, offsetof(Holder, adopted) },
+        { HOLDER_SINCE, U64, offsetof(Holder, since_usec) },
+        { HOLDER_MOUNT_ID, U64, offsetof(Holder, mount_id) },
+        { HOLDER_SPEC, TEXT, offsetof(Holder, spec) },
+        { HOLDER_RELABELED_HERE, FLAG, offsetof(Holder, relabeled_here) },
+        { HOLDER_FS_GROUP, GID, offsetof(Holder, fs_group) },
+        { HOLDER_DISK_GID, GID, offsetof(Holder, disk_gid) },
+        { HOLDER_CONTEXT, TEXT, offsetof(Holder, context) },
+        { HOLDER_DEVICE, TEXT, offsetof(Holder, device) },
+};
+
+static const Field history_fields[] = {
+        { HISTORY_TIME, U64, offsetof(HistoryEntry, time_usec) },
+        { HISTORY_OPERATION, TEXT, offsetof(HistoryEntry, operation) },
+        { HISTORY_RESULT, TEXT, offsetof(HistoryEntry, result) },
+        { HISTORY_REASON, TEXT, offsetof(HistoryEntry, reason) },
+        { HISTORY_TARGET, TEXT, offsetof(HistoryEntry, target) },
+        { HISTORY_HOLDER, TEXT, offsetof(HistoryEntry, holder) },
+        { HISTORY_CONTEXT, TEXT, offsetof(HistoryEntry, context) },
+        { HISTORY_CALLER, TEXT, offsetof(HistoryEntry, caller) },
+        { HISTORY_TEXT, TEXT, offsetof(HistoryEntry, text) },
+        { HISTORY_DURATION, U64, offsetof(HistoryEntry, duration_usec) },
+};
+
+/* A parameter of a statement that puts a row has the number of its column, but SQLite counts from 1. */
+static void bind_text(sqlite3_stmt *st, int column, const char *s) {
+        (void) sqlite3_bind_text(st, column + 1, s, -1, SQLITE_STATIC);
 }
 
-static void bind_u64(sqlite3_stmt *st, int *n, uint64_t v) {
-        (void) sqlite3_bind_int64(st, ++*n, (sqlite3_int64) v);
+static void bind_u64(sqlite3_stmt *st, int column, uint64_t v) {
+        (void) sqlite3_bind_int64(st, column + 1, (sqlite3_int64) v);
+}
+
+static void bind_field(sqlite3_stmt *st, const Field *f, const void *member) {
+        switch (f->type) {
+        case TEXT:
+                bind_text(st, f->column, strempty(*(char *const *) member));
+                break;
+        case TEXT_OR_NULL:
+                bind_text(st, f->column, *(char *const *) member);
+                break;
+        case FLAG:
+                bind_u64(st, f->column, *(const bool *) member);
+                break;
+        case U64:
+                bind_u64(st, f->column, *(const uint64_t *) member);
+                break;
+        case GID:
+                bind_u64(st, f->column, *(const gid_t *) member);
+                break;
+        }
+}
+
+static void bind_fields(sqlite3_stmt *st, const Field *fields, size_t n, const void *object) {
+        for (size_t i = 0; i < n; i++)
+                bind_field(st, &fields[i], (const char *) object + fields[i].offset);
+}
+
+/* The key of the rows that a statement is about. */
+static void bind_key(sqlite3_stmt *st, const char *key) {
+        bind_text(st, 0, key);
 }
 
 static void put_holder(Store *s, const Volume *v, const Holder *h) {
         sqlite3_stmt *st = s->statements[PUT_HOLDER];
-        int n = 0;
 
-        bind_text(st, &n, v->id);
-        bind_text(st, &n, h->name);
-        bind_text(st, &n, h->target);
-        bind_text(st, &n, holder_state_to_string(h->state));
-        bind_text(st, &n, strategy_to_string(h->strategy));
-        bind_text(st, &n, reason_to_string(h->reason));
-        bind_u64(st, &n, h->read_only);
-        bind_u64(st, &n, h->adopted);
-        bind_u64(st, &n, h->since_usec);
-        bind_u64(st, &n, h->mount_id);
-        bind_text(st, &n, h->spec);
-        bind_u64(st, &n, h->relabelled_here);
-        bind_u64(st, &n, h->fs_group);
-        bind_u64(st, &n, h->disk_gid);
+        bind_text(st, HOLDER_VOLUME, v->id);
+        bind_fields(st, holder_fields, ELEMENTSOF(holder_fields), h);
+        bind_text(st, HOLDER_STATE, holder_state_to_string(h->state));
+        bind_text(st, HOLDER_STRATEGY, strategy_to_string(h->strategy));
+        bind_text(st, HOLDER_REASON, reason_to_string(h->reason));
         store_change(s, PUT_HOLDER);
 }
 
-static void bind_id(Store *s, Statement id, const char *volume) {
-        int n = 0;
+/* What store_load() would refuse is not written: a known state needs a context. */
+static void bind_mark(sqlite3_stmt *st, const Mark *m) {
+        bool labels_known = m->label_state != FILES_UNKNOWN && !isempty(m->context),
+             group_known = m->ownership_state != FILES_UNKNOWN;
 
-        bind_text(s->statements[id], &n, volume);
+        bind_text(st, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
+        bind_text(st, VOLUME_LABEL_CONTEXT, labels_known ? m->context : "");
+        bind_u64(st, VOLUME_TAINTED, m->tainted);
+        bind_text(st, VOLUME_OWNERSHIP_STATE, files_state_to_string(m->ownership_state));
+        bind_u64(st, VOLUME_GID, group_known ? m->gid : 0);
 }
 
-static bool record_is_known(const VolumeRecord *r) {
-        return r->label_state != STATE_UNKNOWN && !isempty(r->context);
+/* Without memory for the options it is not known how the volume was mounted last. */
+static void bind_mount(sqlite3_stmt *st, const Volume *v) {
+        _cleanup_free_ char *options = strv_join(v->mount_options, ",");
+
+        (void) sqlite3_bind_text(st, VOLUME_MOUNT_OPTIONS + 1, strempty(options), -1, SQLITE_TRANSIENT);
+        bind_u64(st, VOLUME_MOUNTED_HERE, v->mounted_here && options);
 }
 
-/* What store_load() would refuse is not written: a state that speaks of no context is none. */
-static void bind_record(sqlite3_stmt *st, int *n, const VolumeRecord *r) {
-        bool owned = r->ownership_state != STATE_UNKNOWN;
+static void put_volume(Store *s, const Volume *v) {
+        sqlite3_stmt *st = s->statements[PUT_VOLUME];
 
-        bind_text(st, n, record_is_known(r) ? r->context : "");
-        bind_u64(st, n, r->generation < VOLUME_RECORD_GENERATION_MAX ? r->generation : VOLUME_RECORD_GENERATION_MAX);
-        bind_text(st, n, record_state_to_string(r->ownership_state));
-        bind_u64(st, n, owned ? r->gid : 0);
-}
-
-/* Without memory for the options it is not known what the last mount was of. */
-static void bind_mount(sqlite3_stmt *st, int *n, const Volume *v) {
-        char *options = strv_join(v->mount_options, ",");
-
-        (void) sqlite3_bind_text(st, ++*n, options ? options : "", -1, SQLITE_TRANSIENT);
-        bind_u64(st, n, v->mounted_here && options);
-        free(options);
+        bind_text(st, VOLUME_ID, v->id);
+        bind_fields(st, volume_fields, ELEMENTSOF(volume_fields), v);
+        bind_text(st, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
+        bind_text(st, VOLUME_STRATEGY, strategy_to_string(v->strategy));
+        bind_mark(st, &v->mark);
+        bind_mount(st, v);
+        store_change(s, PUT_VOLUME);
 }
 
 void store_put_volume(Store *s, const Volume *v) {
-        sqlite3_stmt *st = s->statements[PUT_VOLUME];
         const Holder *h;
-        int n = 0;
+
+        assert(s);
+        assert(v);
 
         if (!store_begin(s))
                 return;
-
-        bind_text(st, &n, v->id);
-        bind_text(st, &n, v->source);
-        bind_text(st, &n, v->fs_type);
-        bind_text(st, &n, v->driver);
-        bind_text(st, &n, v->volume_type);
-        bind_text(st, &n, access_mode_to_string(v->access_mode));
-        bind_text(st, &n, strategy_to_string(v->strategy));
-        bind_text(st, &n, v->context);
-        bind_text(st, &n,
-                  record_state_to_string(record_is_known(&v->record) ? v->record.label_state : STATE_UNKNOWN));
-        bind_u64(st, &n, v->record.tainted);
-        bind_u64(st, &n, v->last_verified_usec);
-        bind_u64(st, &n, v->inodes_used);
-        bind_record(st, &n, &v->record);
-        bind_mount(st, &n, v);
-        store_change(s, PUT_VOLUME);
-
-        bind_id(s, DELETE_HOLDERS, v->id);
+        put_volume(s, v);
+        bind_key(s->statements[DELETE_HOLDERS], v->id);
         store_change(s, DELETE_HOLDERS);
         LL_FOREACH (v->holders, h)
                 put_holder(s, v, h);
 }
 
 void store_delete_volume(Store *s, const char *id) {
+        assert(s);
+        assert(id);
+
         if (!store_begin(s))
                 return;
-        bind_id(s, DELETE_VOLUME, id);
+        bind_key(s->statements[DELETE_VOLUME], id);
         store_change(s, DELETE_VOLUME);
 }
 
-void store_add_history(Store *s, const char *id, const HistoryEntry *e) {
+static void add_history(Store *s, const char *id, const HistoryEntry *e) {
         sqlite3_stmt *st = s->statements[ADD_HISTORY];
-        int n = 0;
+
+        bind_text(st, HISTORY_VOLUME, id);
+        bind_fields(st, history_fields, ELEMENTSOF(history_fields), e);
+        store_change(s, ADD_HISTORY);
+}
+
+void store_add_history(Store *s, const char *id, const HistoryEntry *e) {
+        assert(s);
+        assert(id);
+        assert(e);
 
         if (!store_begin(s))
                 return;
-
-        bind_text(st, &n, id);
-        bind_u64(st, &n, e->time_usec);
-        bind_text(st, &n, strempty(e->operation));
-        bind_text(st, &n, strempty(e->result));
-        bind_text(st, &n, strempty(e->reason));
-        bind_text(st, &n, strempty(e->target));
-        bind_text(st, &n, strempty(e->holder));
-        bind_text(st, &n, strempty(e->context));
-        bind_text(st, &n, strempty(e->caller));
-        bind_text(st, &n, strempty(e->text));
-        bind_u64(st, &n, e->duration_usec);
-        store_change(s, ADD_HISTORY);
-
-        n = 0;
-        bind_text(s->statements[TRIM_HISTORY], &n, id);
-        bind_u64(s->statements[TRIM_HISTORY], &n, HISTORY_MAX);
+        add_history(s, id, e);
+        bind_key(s->statements[TRIM_HISTORY], id);
+        bind_u64(s->statements[TRIM_HISTORY], 1, HISTORY_MAX);
         store_change(s, TRIM_HISTORY);
 }
 
 void store_set_boot_id(Store *s, const char *boot_id) {
-        int n = 0;
+        sqlite3_stmt *st;
+
+        assert(s);
+        assert(boot_id);
 
         if (!store_begin(s))
                 return;
-        bind_text(s->statements[PUT_META], &n, "boot_id");
-        bind_text(s->statements[PUT_META], &n, boot_id);
+        st = s->statements[PUT_META];
+        bind_text(st, META_KEY, "boot_id");
+        bind_text(st, META_VALUE, boot_id);
         store_change(s, PUT_META);
 }
 
@@ -149,98 +207,17 @@ void history_entry_done(HistoryEntry *e) {
         *e = (HistoryEntry){ 0 };
 }
 
+static const char *text_column(sqlite3_stmt *st, int column) {
+        return strempty((const char *) sqlite3_column_text(st, column));
+}
+
 static int dup_column(sqlite3_stmt *st, int column, char **ret) {
-        const char *text = strempty((const char *) sqlite3_column_text(st, column));
+        const char *text = text_column(st, column);
 
-        /* SQLite keeps whatever it is given, but D-Bus takes nothing else. */
-        return utf8_is_valid(text) ? free_and_strdup(ret, text) : -EUCLEAN;
-}
-
-int store_get_history(Store *s, const char *id, HistoryEntry **ret, size_t *ret_n) {
-        sqlite3_stmt *st = s->statements[GET_HISTORY];
-        HistoryEntry *entries = NULL;
-        size_t n = 0;
-        int r;
-
-        if (s->error < 0)
-                return s->error;
-
-        bind_id(s, GET_HISTORY, id);
-        while ((r = store_run(s, GET_HISTORY, true)) > 0) {
-                HistoryEntry e = { .time_usec = (uint64_t) sqlite3_column_int64(st, 0),
-                                   .duration_usec = (uint64_t) sqlite3_column_int64(st, 9) };
-                char **fields[] = { &e.operation, &e.result,  &e.reason, &e.target,
-                                    &e.holder,    &e.context, &e.caller, &e.text };
-                HistoryEntry *grown = reallocarray(entries, n + 1, sizeof(*entries));
-
-                r = grown ? 0 : -ENOMEM;
-                entries = grown ? grown : entries;
-                for (size_t i = 0; i < ELEMENTSOF(fields) && r >= 0; i++)
-                        r = dup_column(st, (int) i + 1, fields[i]);
-                if (r < 0) {
-                        history_entry_done(&e);
-                        sqlite3_reset(st);
-                        break;
-                }
-                entries[n++] = e;
-        }
-        if (r < 0) {
-                while (n > 0)
-                        history_entry_done(&entries[--n]);
-                free(entries);
-                return r;
-        }
-
-        *ret = entries;
-        *ret_n = n;
-        return 0;
-}
-
-int store_get_boot_id(Store *s, char **ret) {
-        sqlite3_stmt *st = s->statements[GET_META];
-        char *id = NULL;
-        int r;
-
-        bind_id(s, GET_META, "boot_id");
-        r = store_run(s, GET_META, true);
-        if (r < 0)
-                return r;
-        if (r > 0) {
-                r = dup_column(st, 0, &id);
-                sqlite3_reset(st);
-        } else
-                r = free_and_strdup(&id, "");
-        if (r < 0)
-                return r;
-        *ret = id;
-        return 0;
-}
-
-static int enum_column(sqlite3_stmt *st, int column, int (*from_string)(const char *)) {
-        return from_string(strempty((const char *) sqlite3_column_text(st, column)));
-}
-
-static int check_context(const char *context) {
-        _cleanup_failure_ Failure f = { 0 };
-        _cleanup_free_ char *canonical = NULL;
-        int r;
-
-        if (isempty(context))
-                return 0;
-        r = context_canonicalize(context, &canonical, &f);
-        if (r < 0)
-                return r;
-        return r == 0 && streq(canonical, context) ? 0 : -EUCLEAN;
-}
-
-static int check_volume(const Volume *v) {
-        _cleanup_failure_ Failure f = { 0 };
-        int r;
-
-        r = volume_id_validate(v->id, &f);
-        if (r == 0)
-                r = check_context(v->context);
-        return r > 0 ? -EUCLEAN : r;
+        /* SQLite stores any bytes, D-Bus takes UTF-8 only. */
+        if (!utf8_is_valid(text))
+                return -EUCLEAN;
+        return free_and_strdup(ret, text);
 }
 
 static int number_column(sqlite3_stmt *st, int column, uint64_t max, uint64_t *ret) {
@@ -254,190 +231,299 @@ static int number_column(sqlite3_stmt *st, int column, uint64_t max, uint64_t *r
 
 static int flag_column(sqlite3_stmt *st, int column, bool *ret) {
         uint64_t n;
-        int r = number_column(st, column, 1, &n);
+        int r;
 
-        if (r >= 0)
-                *ret = n;
-        return r;
+        r = number_column(st, column, 1, &n);
+        if (r < 0)
+                return r;
+        *ret = n;
+        return 0;
 }
 
 static int gid_column(sqlite3_stmt *st, int column, gid_t max, gid_t *ret) {
         uint64_t n;
-        int r = number_column(st, column, max, &n);
+        int r;
 
-        if (r >= 0)
-                *ret = (gid_t) n;
-        return r;
-}
-
-static int read_record(sqlite3_stmt *st, VolumeRecord *ret) {
-        _cleanup_(volume_record_done) VolumeRecord record = { 0 };
-        int label_state = enum_column(st, 8, record_state_from_string),
-            ownership_state = enum_column(st, 14, record_state_from_string), r;
-
-        if (label_state < 0 || ownership_state < 0)
-                return -EUCLEAN;
-        record.label_state = (RecordState) label_state;
-        record.ownership_state = (RecordState) ownership_state;
-        r = flag_column(st, 9, &record.tainted);
-        if (r >= 0)
-                r = dup_column(st, 12, &record.context);
-        if (r >= 0)
-                r = check_context(record.context);
-        if (r >= 0)
-                r = number_column(st, 13, VOLUME_RECORD_GENERATION_MAX, &record.generation);
-        if (r >= 0)
-                r = gid_column(st, 15, GID_NONE - 1, &record.gid);
+        r = number_column(st, column, max, &n);
         if (r < 0)
                 return r;
-        if ((label_state == STATE_UNKNOWN) != isempty(record.context) ||
-            (ownership_state == STATE_UNKNOWN && record.gid != 0))
-                return -EUCLEAN;
-
-        *ret = record;
-        record = (VolumeRecord){ 0 };
+        *ret = (gid_t) n;
         return 0;
 }
 
-/* No option has a comma in it. Which ones are allowed is looked at when they are used. */
-static int read_mount(sqlite3_stmt *st, Volume *v) {
-        _cleanup_(mount_options_done) MountOptions options = { 0 };
-        _cleanup_free_ char *text = NULL;
-        _cleanup_strv_ char **all = NULL;
+static int read_field(sqlite3_stmt *st, const Field *f, void *member) {
+        switch (f->type) {
+        case TEXT_OR_NULL:
+                if (sqlite3_column_type(st, f->column) == SQLITE_NULL)
+                        return 0;
+                _fallthrough_;
+        case TEXT:
+                return dup_column(st, f->column, member);
+        case FLAG:
+                return flag_column(st, f->column, member);
+        case U64:
+                *(uint64_t *) member = (uint64_t) sqlite3_column_int64(st, f->column);
+                return 0;
+        case GID:
+                return gid_column(st, f->column, GID_NONE, member);
+        default:
+                return -EINVAL;
+        }
+}
+
+/* Members that were read before a failure are the caller's to free. */
+static int read_fields(sqlite3_stmt *st, const Field *fields, size_t n, void *object) {
+        for (size_t i = 0; i < n; i++) {
+                int r = read_field(st, &fields[i], (char *) object + fields[i].offset);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int check_context(const char *context) {
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *canonical = NULL;
+        int r;
+
+        if (isempty(context))
+                return 0;
+        r = context_canonicalize(context, &canonical, &f);
+        if (r < 0)
+                return r;
+        if (r > 0 || !streq(canonical, context))
+                return -EUCLEAN;
+        return 0;
+}
+
+static int check_volume_id(const char *id) {
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        r = dup_column(st, 16, &text);
-        if (r >= 0)
-                r = strv_split(text, ",", &all);
-        if (r >= 0)
-                r = mount_options_parse(all, &options, &f);
-        if (r == 0 && !strv_equal(all, options.options))
-                r = -EUCLEAN;
-        if (r == 0)
-                r = flag_column(st, 17, &v->mounted_here);
-        if (r != 0)
-                return r < 0 ? r : -EUCLEAN;
+        r = volume_id_validate(id, &f);
+        if (r > 0)
+                return -EUCLEAN;
+        return r;
+}
+
+typedef struct History {
+        HistoryEntry *entries;
+        size_t n;
+} History;
+
+static void history_done(History *h) {
+        for (size_t i = 0; i < h->n; i++)
+                history_entry_done(&h->entries[i]);
+        free(h->entries);
+}
+
+int store_get_history(Store *s, const char *id, HistoryEntry **ret, size_t *ret_n) {
+        _cleanup_statement_ sqlite3_stmt *st = NULL;
+        _cleanup_(history_done) History h = { 0 };
+        int r;
+
+        assert(s);
+        assert(id);
+        assert(ret && ret_n);
+
+        if (s->error < 0)
+                return s->error;
+
+        st = s->statements[GET_HISTORY];
+        bind_key(st, id);
+        while ((r = store_step(st)) > 0) {
+                HistoryEntry *grown = reallocarray(h.entries, h.n + 1, sizeof(HistoryEntry));
+
+                if (!grown)
+                        return -ENOMEM;
+                h.entries = grown;
+                h.entries[h.n++] = (HistoryEntry){ 0 };
+                r = read_fields(st, history_fields, ELEMENTSOF(history_fields), &h.entries[h.n - 1]);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(h.entries);
+        *ret_n = h.n;
+        h.n = 0;
+        return 0;
+}
+
+int store_get_boot_id(Store *s, char **ret) {
+        _cleanup_statement_ sqlite3_stmt *st = NULL;
+        _cleanup_free_ char *id = NULL;
+        int r;
+
+        assert(s);
+        assert(ret);
+
+        st = s->statements[GET_META];
+        bind_key(st, "boot_id");
+        r = store_step(st);
+        if (r < 0)
+                return r;
+        r = r > 0 ? dup_column(st, META_VALUE, &id) : free_and_strdup(&id, "");
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(id);
+        return 0;
+}
+
+static int read_mark(sqlite3_stmt *st, Mark *ret) {
+        int label_state = files_state_from_string(text_column(st, VOLUME_LABEL_STATE)),
+            ownership_state = files_state_from_string(text_column(st, VOLUME_OWNERSHIP_STATE)), r;
+        _cleanup_(mark_done) Mark mark = { 0 };
+
+        if (label_state < 0 || ownership_state < 0)
+                return -EUCLEAN;
+        mark.label_state = (FilesState) label_state;
+        mark.ownership_state = (FilesState) ownership_state;
+        r = flag_column(st, VOLUME_TAINTED, &mark.tainted);
+        if (r < 0)
+                return r;
+        r = dup_column(st, VOLUME_LABEL_CONTEXT, &mark.context);
+        if (r < 0)
+                return r;
+        r = check_context(mark.context);
+        if (r < 0)
+                return r;
+        r = gid_column(st, VOLUME_GID, GID_NONE - 1, &mark.gid);
+        if (r < 0)
+                return r;
+        if (!mark_is_consistent(&mark))
+                return -EUCLEAN;
+
+        *ret = mark;
+        mark = (Mark){ 0 };
+        return 0;
+}
+
+/* No option contains a comma. Whether an option is allowed is checked when it is used. */
+static int read_mount(sqlite3_stmt *st, Volume *v) {
+        _cleanup_(mount_options_done) MountOptions options = { 0 };
+        _cleanup_strv_ char **all = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = dup_column(st, VOLUME_MOUNT_OPTIONS, &text);
+        if (r < 0)
+                return r;
+        r = strv_split(text, ",", &all);
+        if (r < 0)
+                return r;
+        r = mount_options_parse(all, &options, &f);
+        if (r < 0)
+                return r;
+        if (r > 0 || !strv_equal(all, options.options))
+                return -EUCLEAN;
+        r = flag_column(st, VOLUME_MOUNTED_HERE, &v->mounted_here);
+        if (r < 0)
+                return r;
         v->mount_options = TAKE_PTR(options.options);
         return 0;
 }
 
 static int read_volume(sqlite3_stmt *st, Volume **ret) {
-        _cleanup_(volume_freep) Volume *v = volume_new(strempty((const char *) sqlite3_column_text(st, 0)));
-        int access_mode = enum_column(st, 5, access_mode_from_string),
-            strategy = enum_column(st, 6, strategy_from_string), r;
+        _cleanup_(volume_freep) Volume *v = volume_new(text_column(st, VOLUME_ID));
+        int access_mode = access_mode_from_string(text_column(st, VOLUME_ACCESS_MODE)),
+            strategy = strategy_from_string(text_column(st, VOLUME_STRATEGY)), r;
 
         if (!v)
                 return -ENOMEM;
         if (access_mode < 0 || strategy < 0)
                 return -EUCLEAN;
-        r = dup_column(st, 1, &v->source);
-        if (r >= 0)
-                r = dup_column(st, 2, &v->fs_type);
-        if (r >= 0 && sqlite3_column_type(st, 3) != SQLITE_NULL)
-                r = dup_column(st, 3, &v->driver);
-        if (r >= 0)
-                r = dup_column(st, 4, &v->volume_type);
-        if (r >= 0)
-                r = dup_column(st, 7, &v->context);
-        if (r >= 0)
-                r = check_volume(v);
-        if (r >= 0)
-                r = read_record(st, &v->record);
-        if (r >= 0)
-                r = read_mount(st, v);
+        v->access_mode = (AccessMode) access_mode;
+        v->strategy = (Strategy) strategy;
+        r = check_volume_id(v->id);
+        if (r < 0)
+                return r;
+        r = read_fields(st, volume_fields, ELEMENTSOF(volume_fields), v);
+        if (r < 0)
+                return r;
+        r = check_context(v->context);
+        if (r < 0)
+                return r;
+        r = read_mark(st, &v->mark);
+        if (r < 0)
+                return r;
+        r = read_mount(st, v);
         if (r < 0)
                 return r;
 
-        v->access_mode = (AccessMode) access_mode;
-        v->strategy = (Strategy) strategy;
-        v->last_verified_usec = (uint64_t) sqlite3_column_int64(st, 10);
-        v->inodes_used = (uint64_t) sqlite3_column_int64(st, 11);
         *ret = TAKE_PTR(v);
         return 0;
 }
 
 static int read_holder(sqlite3_stmt *st, const Volumes *all) {
         _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(*h));
-        Volume *v = volumes_find(all, strempty((const char *) sqlite3_column_text(st, 0)));
-        int state = enum_column(st, 3, holder_state_from_string), strategy = enum_column(st, 4, strategy_from_string),
-            reason = enum_column(st, 5, reason_from_string), r;
+        Volume *v = volumes_find(all, text_column(st, HOLDER_VOLUME));
+        int state = holder_state_from_string(text_column(st, HOLDER_STATE)),
+            strategy = strategy_from_string(text_column(st, HOLDER_STRATEGY)),
+            reason = reason_from_string(text_column(st, HOLDER_REASON)), r;
 
         if (!h)
                 return -ENOMEM;
         if (!v || state < 0 || strategy < 0 || reason < 0)
                 return -EUCLEAN;
-        r = dup_column(st, 1, &h->name);
-        if (r >= 0)
-                r = dup_column(st, 2, &h->target);
-        if (r >= 0)
-                r = dup_column(st, 10, &h->spec);
-        if (r >= 0)
-                r = flag_column(st, 6, &h->read_only);
-        if (r >= 0)
-                r = flag_column(st, 7, &h->adopted);
-        if (r >= 0)
-                r = flag_column(st, 11, &h->relabelled_here);
-        if (r >= 0)
-                r = gid_column(st, 12, GID_NONE, &h->fs_group);
-        if (r >= 0)
-                r = gid_column(st, 13, GID_NONE, &h->disk_gid);
-        if (r < 0)
-                return r;
-        if (!path_is_normalized(h->target) || (h->fs_group == GID_NONE) != (h->disk_gid == GID_NONE))
-                return -EUCLEAN;
-
         h->state = (HolderState) state;
         h->strategy = (Strategy) strategy;
         h->reason = (Reason) reason;
-        h->since_usec = (uint64_t) sqlite3_column_int64(st, 8);
-        h->mount_id = (uint64_t) sqlite3_column_int64(st, 9);
+        r = read_fields(st, holder_fields, ELEMENTSOF(holder_fields), h);
+        if (r < 0)
+                return r;
+        if (!path_is_normalized(h->target))
+                return -EUCLEAN;
+        r = check_context(h->context);
+        if (r < 0)
+                return r;
+        if ((h->fs_group == GID_NONE) != (h->disk_gid == GID_NONE))
+                return -EUCLEAN;
+
         volume_add_holder(v, TAKE_PTR(h));
         return 0;
 }
 
 static int load_volumes(Store *s, Volumes *all) {
-        sqlite3_stmt *st = NULL;
-        int r, rc;
+        _cleanup_statement_ sqlite3_stmt *st = s->statements[GET_VOLUMES];
+        int r;
 
-        r = store_errno(sqlite3_prepare_v2(s->db, "SELECT * FROM volume", -1, &st, NULL));
-        if (r < 0)
-                return r;
-        while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+        while ((r = store_step(st)) > 0) {
                 Volume *v;
 
                 r = read_volume(st, &v);
                 if (r < 0)
-                        break;
+                        return r;
                 volumes_add(all, v);
         }
-        sqlite3_finalize(st);
-        return r < 0 ? r : store_errno(rc);
+        return r;
 }
 
 static int load_holders(Store *s, const Volumes *all) {
-        sqlite3_stmt *st = NULL;
-        int r, rc;
+        _cleanup_statement_ sqlite3_stmt *st = s->statements[GET_HOLDERS];
+        int r;
 
-        r = store_errno(sqlite3_prepare_v2(s->db, "SELECT * FROM holder ORDER BY rowid", -1, &st, NULL));
-        if (r < 0)
-                return r;
-        while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+        while ((r = store_step(st)) > 0) {
                 r = read_holder(st, all);
                 if (r < 0)
-                        break;
+                        return r;
         }
-        sqlite3_finalize(st);
-        return r < 0 ? r : store_errno(rc);
+        return r;
 }
 
 int store_load(Store *s, Volumes *ret) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         int r;
 
+        assert(s);
+        assert(ret);
+
         r = load_volumes(s, &all);
-        if (r >= 0)
-                r = load_holders(s, &all);
+        if (r < 0)
+                return r;
+        r = load_holders(s, &all);
         if (r < 0)
                 return r;
 

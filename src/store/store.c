@@ -2,180 +2,22 @@
 #include <fcntl.h>
 
 #include "store/store-internal.h"
-
-enum { SCHEMA_VERSION = 3 };
-
-static const char *const statement_sql[STATEMENTS] = {
-        [BEGIN] = "BEGIN IMMEDIATE",
-        [COMMIT] = "COMMIT",
-        [ROLLBACK] = "ROLLBACK",
-        [PUT_VOLUME] =
-                "INSERT INTO volume VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET source=?2,fs_type=?3,driver=?4,volume_type=?5,access_mode=?6,strategy=?7,context=?8,label_state=?9,tainted=?10,last_verified_usec=?11,inodes_used=?12,label_context=?13,generation=?14,ownership_state=?15,gid=?16,mount_options=?17,mounted_here=?18",
-        [DELETE_VOLUME] = "DELETE FROM volume WHERE id=?",
-        [PUT_HOLDER] = "INSERT INTO holder VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
-        [ADD_HISTORY] = "INSERT INTO history VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?)",
-        [TRIM_HISTORY] =
-                "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 ORDER BY seq DESC LIMIT ?2)",
-        [GET_HISTORY] =
-                "SELECT time_usec,operation,result,reason,target,holder,context,caller,text,duration_usec FROM history WHERE volume=? ORDER BY seq",
-        [GET_META] = "SELECT value FROM meta WHERE key=?",
-        [PUT_META] = "INSERT INTO meta VALUES (?1,?2) ON CONFLICT (key) DO UPDATE SET value=?2",
-};
-
-/* What version 2 added, in the words of both CREATE TABLE and ALTER TABLE, so that a file has the same columns in the
- * same order wherever it comes from. Version 1 knew nothing of labels but taints. */
-#define COLUMN_LABEL_CONTEXT   "label_context TEXT NOT NULL DEFAULT ''"
-#define COLUMN_GENERATION      "generation INTEGER NOT NULL DEFAULT 0"
-#define COLUMN_OWNERSHIP_STATE "ownership_state TEXT NOT NULL DEFAULT 'unknown'"
-#define COLUMN_GID             "gid INTEGER NOT NULL DEFAULT 0"
-#define COLUMN_MOUNT_OPTIONS   "mount_options TEXT NOT NULL DEFAULT ''"
-#define COLUMN_MOUNTED_HERE    "mounted_here INTEGER NOT NULL DEFAULT 0"
-#define COLUMN_RELABELLED_HERE "relabelled_here INTEGER NOT NULL DEFAULT 0"
-
-/* Version 3: no group, GID_NONE. */
-#define COLUMN_FS_GROUP "fs_group INTEGER NOT NULL DEFAULT 4294967295"
-#define COLUMN_DISK_GID "disk_gid INTEGER NOT NULL DEFAULT 4294967295"
-
-static const char schema[] =
-        "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT, volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL, label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL, inodes_used INTEGER NOT NULL, " COLUMN_LABEL_CONTEXT
-        ", " COLUMN_GENERATION ", " COLUMN_OWNERSHIP_STATE ", " COLUMN_GID ", " COLUMN_MOUNT_OPTIONS
-        ", " COLUMN_MOUNTED_HERE
-        ") STRICT;CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL, target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL, read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT NULL, spec TEXT NOT NULL, " COLUMN_RELABELLED_HERE
-        ", " COLUMN_FS_GROUP ", " COLUMN_DISK_GID
-        ") STRICT;CREATE INDEX holder_volume ON holder (volume);CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL, target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT NULL, duration_usec INTEGER NOT NULL) STRICT;CREATE INDEX history_volume ON history (volume, seq);CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;PRAGMA user_version=3;";
-
-static const char from_version_1[] =
-        "ALTER TABLE volume ADD COLUMN " COLUMN_LABEL_CONTEXT ";ALTER TABLE volume ADD COLUMN " COLUMN_GENERATION
-        ";ALTER TABLE volume ADD COLUMN " COLUMN_OWNERSHIP_STATE ";ALTER TABLE volume ADD COLUMN " COLUMN_GID
-        ";ALTER TABLE volume ADD COLUMN " COLUMN_MOUNT_OPTIONS ";ALTER TABLE volume ADD COLUMN " COLUMN_MOUNTED_HERE
-        ";ALTER TABLE holder ADD COLUMN " COLUMN_RELABELLED_HERE ";PRAGMA user_version=2;";
-
-static const char from_version_2[] = "ALTER TABLE holder ADD COLUMN " COLUMN_FS_GROUP
-                                     ";ALTER TABLE holder ADD COLUMN " COLUMN_DISK_GID ";PRAGMA user_version=3;";
-
-int store_errno(int rc) {
-        switch (rc & 0xff) {
-        case SQLITE_OK:
-        case SQLITE_DONE:
-        case SQLITE_ROW:
-                return 0;
-        case SQLITE_NOMEM:
-                return -ENOMEM;
-        case SQLITE_BUSY:
-        case SQLITE_LOCKED:
-                return -EBUSY;
-        case SQLITE_FULL:
-                return -ENOSPC;
-        case SQLITE_READONLY:
-                return -EROFS;
-        case SQLITE_CORRUPT:
-        case SQLITE_NOTADB:
-        case SQLITE_FORMAT:
-        case SQLITE_SCHEMA:
-        case SQLITE_CONSTRAINT:
-        case SQLITE_MISMATCH:
-                return -EUCLEAN;
-        case SQLITE_CANTOPEN:
-        case SQLITE_PERM:
-                return -EACCES;
-        case SQLITE_ERROR:
-                return -EUCLEAN;
-        default:
-                return -EIO;
-        }
-}
-
-static int execute(sqlite3 *db, const char *sql) {
-        return store_errno(sqlite3_exec(db, sql, NULL, NULL, NULL));
-}
-
-static int query_int(sqlite3 *db, const char *sql, int *ret) {
-        sqlite3_stmt *st = NULL;
-        int rc;
-
-        rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
-        if (rc == SQLITE_OK) {
-                rc = sqlite3_step(st);
-                if (rc == SQLITE_ROW)
-                        *ret = sqlite3_column_int(st, 0);
-        }
-        sqlite3_finalize(st);
-        return rc == SQLITE_DONE ? -EUCLEAN : store_errno(rc);
-}
-
-/* All of it or nothing: whoever closes the file without a COMMIT rolls back. */
-static int execute_in_transaction(sqlite3 *db, const char *sql) {
-        return execute(db, "BEGIN IMMEDIATE") ?: execute(db, sql) ?: execute(db, "COMMIT");
-}
-
-/* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory file. */
-static int prepare_database(Store *s) {
-        int version = 0, tables = 0, r;
-
-        r = execute(
-                s->db,
-                "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;");
-        if (r >= 0)
-                r = execute(s->db, "BEGIN IMMEDIATE; COMMIT");
-        if (r >= 0)
-                r = query_int(s->db, "PRAGMA user_version", &version);
-        if (r >= 0)
-                r = query_int(s->db, "SELECT count(*) FROM sqlite_schema", &tables);
-        if (r < 0)
-                return r;
-
-        if (version > SCHEMA_VERSION)
-                return -EPROTONOSUPPORT;
-        if (version == 0 && tables == 0) {
-                r = execute_in_transaction(s->db, schema);
-                version = SCHEMA_VERSION;
-        } else if (version < 1)
-                return -EUCLEAN;
-        for (; r >= 0 && version < SCHEMA_VERSION; version++)
-                r = execute_in_transaction(s->db, version == 1 ? from_version_1 : from_version_2);
-        if (r < 0)
-                return r;
-
-        for (size_t i = 0; i < STATEMENTS; i++) {
-                r = store_errno(sqlite3_prepare_v3(s->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
-                                                   &s->statements[i], NULL));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static void close_database(Store *s) {
-        for (size_t i = 0; i < STATEMENTS; i++) {
-                sqlite3_finalize(s->statements[i]);
-                s->statements[i] = NULL;
-        }
-        (void) sqlite3_close(s->db);
-        s->db = NULL;
-}
-
-static int open_database(Store *s) {
-        int r;
-
-        r = store_errno(sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
-        if (r >= 0)
-                r = prepare_database(s);
-        if (r < 0)
-                close_database(s);
-        return r;
-}
+#include "store/store.h"
 
 int store_open(const char *path, Store **ret) {
-        _cleanup_(store_closep) Store *s = calloc(1, sizeof(*s));
+        _cleanup_(store_closep) Store *s = NULL;
         int r;
 
+        assert(path && strchr(path, '/'));
+        assert(ret);
+
+        s = calloc(1, sizeof(*s));
         if (!s)
                 return -ENOMEM;
         s->path = strdup(path);
         if (!s->path)
                 return -ENOMEM;
-        r = open_database(s);
+        r = store_open_database(s);
         if (r < 0)
                 return r;
 
@@ -184,11 +26,11 @@ int store_open(const char *path, Store **ret) {
 }
 
 Store *store_close(Store *s) {
-        if (s) {
-                close_database(s);
-                free(s->path);
-                free(s);
-        }
+        if (!s)
+                return NULL;
+        store_close_database(s);
+        free(s->path);
+        free(s);
         return NULL;
 }
 
@@ -199,7 +41,9 @@ static int sync_directory_of(const char *path) {
         if (!directory)
                 return -ENOMEM;
         fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+        if (fd < 0 || fsync(fd) < 0)
+                return -errno;
+        return 0;
 }
 
 int store_set_aside(const char *path, uint64_t now_usec, char **ret_name) {
@@ -224,62 +68,6 @@ int store_set_aside(const char *path, uint64_t now_usec, char **ret_name) {
         return sync_directory_of(path);
 }
 
-int store_run(Store *s, Statement id, bool keep_row) {
-        sqlite3_stmt *st = s->statements[id];
-        int rc = sqlite3_step(st);
-
-        if (!keep_row || rc != SQLITE_ROW) {
-                sqlite3_reset(st);
-                sqlite3_clear_bindings(st);
-        }
-        return rc == SQLITE_ROW ? 1 : store_errno(rc);
-}
-
-bool store_begin(Store *s) {
-        int r;
-
-        if (s->error < 0)
-                return false;
-        if (!s->dirty) {
-                r = store_run(s, BEGIN, false);
-                if (r < 0) {
-                        s->error = r;
-                        return false;
-                }
-                s->dirty = true;
-        }
-        return true;
-}
-
-void store_change(Store *s, Statement id) {
-        int r = store_run(s, id, false);
-
-        if (r < 0)
-                s->error = r;
-}
-
-bool store_is_dirty(const Store *s) {
-        return s->dirty;
-}
-
-bool store_is_failed(const Store *s) {
-        return s->error < 0;
-}
-
-int store_commit(Store *s) {
-        int r = s->error;
-
-        if (r >= 0 && s->dirty)
-                r = store_run(s, COMMIT, false);
-        if (r < 0) {
-                s->error = r;
-                if (s->db && !sqlite3_get_autocommit(s->db))
-                        (void) store_run(s, ROLLBACK, false);
-        }
-        s->dirty = false;
-        return r;
-}
-
 static void copy_history(Store *from, Store *to, const char *id) {
         HistoryEntry *entries;
         size_t n;
@@ -293,44 +81,69 @@ static void copy_history(Store *from, Store *to, const char *id) {
         free(entries);
 }
 
-int store_rewrite(Store *s, const Volumes *all, const char *boot_id) {
-        _cleanup_(store_closep) Store *fresh = NULL;
-        _cleanup_free_ char *path = strdup_printf("%s.new", s->path), *wal = strdup_printf("%s-wal", s->path);
+/* Writes all that is known to a new file at path. */
+static int write_copy(Store *s, const char *path, const Volumes *all, const char *boot_id) {
+        _cleanup_(store_closep) Store *copy = NULL;
         Volume *v, *next;
         int r;
 
-        if (!path || !wal)
-                return -ENOMEM;
         (void) unlink(path);
-        r = store_open(path, &fresh);
+        r = store_open(path, &copy);
         if (r < 0)
                 return r;
 
-        s->error = 0;
-        store_set_boot_id(fresh, boot_id);
+        store_set_boot_id(copy, boot_id);
         HASH_ITER (hh, all->table, v, next) {
-                store_put_volume(fresh, v);
-                copy_history(s, fresh, v->id);
+                store_put_volume(copy, v);
+                copy_history(s, copy, v->id);
         }
-        r = store_commit(fresh);
-        if (r >= 0)
-                r = execute(fresh->db, "PRAGMA wal_checkpoint(TRUNCATE)");
-        if (r < 0) {
-                s->error = r;
+        r = store_commit(copy);
+        if (r < 0)
                 return r;
-        }
-        close_database(fresh);
-        close_database(s);
+        return schema_execute(copy->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
 
-        /* The old file goes before its log, and both before the new one comes: whatever is left after a crash is
-         * either whole or absent, and absent means that everything is unknown, which is safe. */
-        if ((unlink(s->path) < 0 && errno != ENOENT) || (unlink(wal) < 0 && errno != ENOENT) ||
-            rename(path, s->path) < 0)
-                r = -errno;
-        else
-                r = sync_directory_of(s->path);
-        if (r >= 0)
-                r = open_database(s);
+/* The old file is removed before its log, and both before the new one takes its place: after a crash the file is
+ * either whole or absent, and an absent one means that nothing is known, which is safe. */
+static int replace_file(Store *s, const char *path) {
+        _cleanup_free_ char *wal = strdup_printf("%s-wal", s->path);
+
+        if (!wal)
+                return -ENOMEM;
+        if (unlink(s->path) < 0 && errno != ENOENT)
+                return -errno;
+        if (unlink(wal) < 0 && errno != ENOENT)
+                return -errno;
+        if (rename(path, s->path) < 0)
+                return -errno;
+        return sync_directory_of(s->path);
+}
+
+static int rewrite(Store *s, const Volumes *all, const char *boot_id) {
+        _cleanup_free_ char *path = strdup_printf("%s.new", s->path);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = write_copy(s, path, all, boot_id);
+        if (r < 0)
+                return r;
+        store_close_database(s);
+        r = replace_file(s, path);
+        if (r < 0)
+                return r;
+        return store_open_database(s);
+}
+
+int store_rewrite(Store *s, const Volumes *all, const char *boot_id) {
+        int r;
+
+        assert(s);
+        assert(all);
+        assert(boot_id);
+
+        s->error = 0; /* so that history can be read */
+        r = rewrite(s, all, boot_id);
         s->error = r < 0 ? r : 0;
         s->dirty = false;
         return r;

@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "model/volume.h"
+#include "store/store-rows.h"
+#include "store/store-transaction.h"
 
-/* What survives: volumes, holders and history in one SQLite file. Changes collect in a transaction until
- * store_commit(), which returns when they are on disk. After an error the store is failed: it takes and commits
- * nothing until store_rewrite() has written a new file, because what an fsync that failed has left on disk is
- * unknown. */
-typedef struct Store Store;
-
-enum { HISTORY_MAX = 64 };
-
-typedef struct HistoryEntry {
-        uint64_t time_usec;
-        char *operation;
-        char *result; /* "done", or the error's name */
-        char *reason;
-        char *target;
-        char *holder;
-        char *context;
-        char *caller;
-        char *text;
-        uint64_t duration_usec;
-} HistoryEntry;
-
-void history_entry_done(HistoryEntry *e);
+/* What survives: volumes, holders and history in one SQLite file. */
 
 /* Opens the file, or makes it, with its directory present. Returns 0; -EPROTONOSUPPORT if a newer version has written
  * it; -EBUSY if another process has it; -EUCLEAN if it is no intact store of ours; or another negative errno. */
@@ -35,26 +15,5 @@ DEFINE_CLEANUP_FUNC(Store *, store_close);
 /* Renames a damaged file, with what SQLite keeps beside it, to PATH.damaged-TIME. *ret_name is the new name. */
 int store_set_aside(const char *path, uint64_t now_usec, char **ret_name);
 
-/* Reads all volumes and holders. Contents are checked like any input: -EUCLEAN if something can't be. */
-int store_load(Store *s, Volumes *ret);
-
-/* The boot that the holders belong to; "" if none was recorded. */
-int store_get_boot_id(Store *s, char **ret);
-void store_set_boot_id(Store *s, const char *boot_id);
-
-/* Record the volume with its holders, drop it with its history, add to its history (the oldest entries go). Failures
- * are remembered for store_commit(). */
-void store_put_volume(Store *s, const Volume *v);
-void store_delete_volume(Store *s, const char *id);
-void store_add_history(Store *s, const char *id, const HistoryEntry *e);
-
-/* The history of a volume, oldest first. */
-int store_get_history(Store *s, const char *id, HistoryEntry **ret, size_t *ret_n);
-
-/* Whether there is something to commit. */
-bool store_is_dirty(const Store *s) _pure_;
-bool store_is_failed(const Store *s) _pure_;
-/* Makes all changes durable. Returns 0 or a negative errno; the store is failed then. */
-int store_commit(Store *s);
 /* Writes everything anew, into a new file that replaces the old one. History is kept as far as it can be read. */
 int store_rewrite(Store *s, const Volumes *all, const char *boot_id);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "model/request.h"
+#include "wire/messages.h"
 
-/* Checks a context that files are to get, and makes it canonical: well formed, of a type that volumes may be labelled
- * with, known by the loaded policy. *ret is the caller's. Returns 0, a negative errno, INVALID_CONTEXT or
- * TYPE_NOT_ALLOWED. */
-int check_context(const Settings *settings, const char *context, char **ret, Failure *f) _warn_unused_;
+/* What selvold has checked already. The worker doesn't rely on that. */
 
-/* Gives a request without a target one that passes, and that is never looked at. Returns 0 or -ENOMEM. */
-int check_invent_target(Request *q, const Settings *settings) _warn_unused_;
+/* Checks what a call names; unset strings are NULL or "". Returns 0, a negative errno, or a failure kind. */
+int check_call(const Settings *settings, const char *volume, const char *source, const char *fs_type,
+               const char *target, Failure *f) _warn_unused_;
+
+/* Checks what selvold's answer wants to be done and brings its options and contexts to their one form: options of the
+ * file system's list, contexts of an allowed type that the loaded policy knows. fs may be NULL if nothing is to be
+ * mounted. Returns 0, a negative errno, or a failure kind. */
+int check_answer(const Settings *settings, const Node *node, const FileSystem *fs, PlanAnswer *a,
+                 Failure *f) _warn_unused_;

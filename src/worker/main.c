@@ -105,10 +105,10 @@ static int get_socket(const Arguments *args) {
 
         n = sd_listen_fds(1);
         if (n < 0)
-                return log_error_errno(n, "Taking the socket from systemd failed: %m");
+                return log_error_errno(n, "Failed to take the socket from systemd: %m");
         if (n == 0 && args->socket) {
                 fd = listen_at(args->socket);
-                return fd < 0 ? log_error_errno(fd, "Listening at %s failed: %m", args->socket) : fd;
+                return fd < 0 ? log_error_errno(fd, "Failed to listen at %s: %m", args->socket) : fd;
         }
         if (n != 1 || args->socket || args->config_usr || args->config_etc || args->peer_uid) {
                 log_error(n == 0 ? "There is no socket: selvol-worker is started by systemd (selvol-worker.socket)."
@@ -124,7 +124,7 @@ static int get_socket(const Arguments *args) {
         }
         r = fcntl(fd, F_GETFL);
         if (r < 0 || fcntl(fd, F_SETFL, r | O_NONBLOCK) < 0)
-                return log_error_errno(errno, "Making the socket non-blocking failed: %m");
+                return log_error_errno(errno, "Failed to make the socket non-blocking: %m");
         return fd;
 }
 
@@ -154,7 +154,7 @@ static int prepare_stage_directory(void) {
 
         if ((mkdir(RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST) ||
             (mkdir(STAGE_DIRECTORY, 0700) < 0 && errno != EEXIST) || lstat(STAGE_DIRECTORY, &st) < 0)
-                return log_error_errno(errno, "Making %s failed: %m", STAGE_DIRECTORY);
+                return log_error_errno(errno, "Failed to make %s: %m", STAGE_DIRECTORY);
         if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || (st.st_mode & 07777) != 0700) {
                 log_error("%s is not a directory that belongs to root and has mode 0700.", STAGE_DIRECTORY);
                 return -EPERM;
@@ -188,12 +188,15 @@ static int run(const Arguments *args) {
                 return fd;
         server.fd = fd;
         r = find_peer_uid(args->peer_uid, &config.peer_uid);
-        if (r >= 0)
-                r = block_signals();
-        if (r >= 0)
-                r = prepare_stage_directory();
-        if (r >= 0)
-                r = server_start(&server, fd, &config);
+        if (r < 0)
+                return r;
+        r = block_signals();
+        if (r < 0)
+                return r;
+        r = prepare_stage_directory();
+        if (r < 0)
+                return r;
+        r = server_start(&server, fd, &config);
         return r < 0 ? r : server_run(&server);
 }
 
@@ -201,6 +204,7 @@ int main(int argc, char **argv) {
         Arguments args = { 0 };
         int r;
 
+        log_set_level_from_environment();
         r = parse_arguments(argc, argv, &args);
         if (r > 0)
                 r = run(&args);

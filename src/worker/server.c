@@ -10,9 +10,10 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "model/settings-load.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
-#include "worker/child.h"
+#include "worker/serve.h"
 #include "worker/server.h"
 
 /* The deadline is for children that everybody has forgotten. selvold ends those that it waits for itself, by hanging
@@ -23,82 +24,82 @@ enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 7 * 24 * 3600 };
 
 /* One connection and the child that serves it. The parent's copy of the connection is closed last, so that the peer
  * reads the end of file only when the child is gone. */
-typedef struct Job {
+typedef struct Connection {
         Server *server;
         pid_t pid; /* also the id of its process group, which helpers such as mount.nfs are in */
         int fd;
         bool ending; /* it has been told to end, or has */
         bool gone;   /* the child has ended; helpers may be left */
         sd_event_source *hangup_source, *timer_source;
-} Job;
+} Connection;
 
-static Job *job_free(Job *j) {
-        if (j) {
-                sd_event_source_disable_unref(j->hangup_source);
-                sd_event_source_disable_unref(j->timer_source);
-                fd_close(j->fd);
-                free(j);
+static Connection *connection_free(Connection *c) {
+        if (c) {
+                sd_event_source_disable_unref(c->hangup_source);
+                sd_event_source_disable_unref(c->timer_source);
+                fd_close(c->fd);
+                free(c);
         }
         return NULL;
 }
-DEFINE_CLEANUP_FUNC(Job *, job_free);
+DEFINE_CLEANUP_FUNC(Connection *, connection_free);
 
 static int on_kill(sd_event_source *source, uint64_t usec, void *userdata) {
-        Job *j = userdata;
+        Connection *c = userdata;
 
-        (void) kill(-j->pid, SIGKILL);
+        (void) kill(-c->pid, SIGKILL);
         return 0;
 }
 
-static void job_end(Job *j) {
+static void connection_end(Connection *c) {
         int r;
 
-        if (j->ending)
+        if (c->ending)
                 return;
-        j->ending = true;
-        (void) sd_event_source_set_enabled(j->hangup_source, SD_EVENT_OFF);
-        (void) kill(-j->pid, SIGTERM);
+        c->ending = true;
+        (void) sd_event_source_set_enabled(c->hangup_source, SD_EVENT_OFF);
+        (void) kill(-c->pid, SIGTERM);
 
-        j->timer_source = sd_event_source_disable_unref(j->timer_source);
-        r = sd_event_add_time_relative(j->server->event, &j->timer_source, CLOCK_MONOTONIC,
-                                       KILL_AFTER_SEC * USEC_PER_SEC, 0, on_kill, j);
+        c->timer_source = sd_event_source_disable_unref(c->timer_source);
+        r = sd_event_add_time_relative(c->server->event, &c->timer_source, CLOCK_MONOTONIC,
+                                       KILL_AFTER_SEC * USEC_PER_SEC, 0, on_kill, c);
         if (r < 0)
-                (void) kill(-j->pid, SIGKILL);
+                (void) kill(-c->pid, SIGKILL);
 }
 
 static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        job_end(userdata);
+        connection_end(userdata);
         return 0;
 }
 
 static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
-        Job *j = userdata;
+        Connection *c = userdata;
 
-        log_warning("Child %i has run for %i seconds: ending it.", (int) j->pid, DEADLINE_SEC);
-        job_end(j);
+        log_warning("Child %i has run for %i seconds: ending it.", (int) c->pid, DEADLINE_SEC);
+        connection_end(c);
         return 0;
 }
 
 /* The child is a zombie still: its process group can't be another's yet. */
-static void child_gone(Job *j, const siginfo_t *si) {
-        (void) kill(-j->pid, SIGKILL);
-        if (si->si_code != CLD_EXITED && !j->ending)
-                log_error("Child %i was killed by signal %i (%s).", (int) j->pid, si->si_status,
+static void child_gone(Connection *c, const siginfo_t *si) {
+        (void) kill(-c->pid, SIGKILL);
+        if (si->si_code != CLD_EXITED && !c->ending)
+                log_error("Child %i was killed by signal %i (%s).", (int) c->pid, si->si_status,
                           strempty(sigdescr_np(si->si_status)));
 
-        j->ending = true;
-        j->gone = true;
-        (void) sd_event_source_set_enabled(j->hangup_source, SD_EVENT_OFF);
-        j->timer_source = sd_event_source_disable_unref(j->timer_source);
+        c->ending = true;
+        c->gone = true;
+        (void) sd_event_source_set_enabled(c->hangup_source, SD_EVENT_OFF);
+        c->timer_source = sd_event_source_disable_unref(c->timer_source);
 }
 
 /* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the namespace and what
  * is staged in it. */
-static bool helpers_are_gone(const Job *j) {
+static bool helpers_are_gone(const Connection *c) {
         pid_t pid;
 
         do
-                pid = waitpid(-j->pid, NULL, WNOHANG);
+                pid = waitpid(-c->pid, NULL, WNOHANG);
         while (pid > 0);
         return pid < 0;
 }
@@ -110,9 +111,9 @@ static void collect_children(Server *s) {
 
                 if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) < 0 || si.si_pid == 0)
                         return;
-                for (size_t i = 0; i < s->n_jobs; i++)
-                        if (s->jobs[i]->pid == si.si_pid && !s->jobs[i]->gone)
-                                child_gone(s->jobs[i], &si);
+                for (size_t i = 0; i < s->n_connections; i++)
+                        if (s->connections[i]->pid == si.si_pid && !s->connections[i]->gone)
+                                child_gone(s->connections[i], &si);
                 (void) waitid(P_PID, (id_t) si.si_pid, &si, WEXITED | WNOHANG);
         }
 }
@@ -123,21 +124,23 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
         Server *s = userdata;
 
         collect_children(s);
-        for (size_t i = s->n_jobs; i-- > 0;)
-                if (s->jobs[i]->gone && helpers_are_gone(s->jobs[i])) {
-                        job_free(s->jobs[i]);
-                        s->jobs[i] = s->jobs[--s->n_jobs];
+        for (size_t i = s->n_connections; i-- > 0;)
+                if (s->connections[i]->gone && helpers_are_gone(s->connections[i])) {
+                        connection_free(s->connections[i]);
+                        s->connections[i] = s->connections[--s->n_connections];
                 }
 
         if (s->stopping)
-                return s->n_jobs == 0 ? sd_event_exit(s->event, 0) : 0;
-        return s->n_jobs < SERVER_JOBS_MAX ? sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON) : 0;
+                return s->n_connections == 0 ? sd_event_exit(s->event, 0) : 0;
+        if (s->n_connections >= SERVER_CONNECTIONS_MAX)
+                return 0;
+        return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
 }
 
 /* What the parent holds open for others would keep their peers from seeing the end. */
 static void close_inherited(Server *s) {
-        for (size_t i = 0; i < s->n_jobs; i++)
-                s->jobs[i]->fd = fd_close(s->jobs[i]->fd);
+        for (size_t i = 0; i < s->n_connections; i++)
+                s->connections[i]->fd = fd_close(s->connections[i]->fd);
         s->fd = fd_close(s->fd);
 }
 
@@ -153,52 +156,53 @@ static _Noreturn void run_child(Server *s, int fd, pid_t parent) {
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
         close_inherited(s);
 
-        r = child_run(fd, &s->settings, s->config->stage_directory, s->propagating);
+        r = serve_connection(fd, &s->settings, s->config->stage_directory, s->propagating);
         if (r < 0)
-                log_error_errno(r, "Serving a connection failed: %m");
+                log_error_errno(r, "Failed to serve a connection: %m");
         /* Not _exit(): sanitizers report at exit. */
         exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-static int watch_job(Job *j) {
-        Server *s = j->server;
+static int connection_watch(Connection *c) {
+        Server *s = c->server;
         int r;
 
-        r = sd_event_add_io(s->event, &j->hangup_source, j->fd, EPOLLRDHUP, on_hangup, j);
-        if (r >= 0)
-                r = sd_event_add_time_relative(s->event, &j->timer_source, CLOCK_MONOTONIC,
-                                               DEADLINE_SEC * USEC_PER_SEC, 0, on_deadline, j);
+        r = sd_event_add_io(s->event, &c->hangup_source, c->fd, EPOLLRDHUP, on_hangup, c);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(s->event, &c->timer_source, CLOCK_MONOTONIC, DEADLINE_SEC * USEC_PER_SEC, 0,
+                                       on_deadline, c);
         return r < 0 ? r : 0;
 }
 
-static int start_job(Server *s, int fd) {
-        _cleanup_(job_freep) Job *j = calloc(1, sizeof(*j));
+static int connection_start(Server *s, int fd) {
+        _cleanup_(connection_freep) Connection *c = calloc(1, sizeof(*c));
         pid_t parent = getpid();
         int r;
 
-        if (!j)
+        if (!c)
                 return -ENOMEM;
-        j->server = s;
-        j->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (j->fd < 0)
+        c->server = s;
+        c->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (c->fd < 0)
                 return -errno;
 
-        j->pid = fork();
-        if (j->pid < 0)
+        c->pid = fork();
+        if (c->pid < 0)
                 return -errno;
-        if (j->pid == 0) {
-                j->fd = fd_close(j->fd);
+        if (c->pid == 0) {
+                c->fd = fd_close(c->fd);
                 run_child(s, fd, parent);
         }
-        (void) setpgid(j->pid, j->pid);
+        (void) setpgid(c->pid, c->pid);
 
-        r = watch_job(j);
+        r = connection_watch(c);
         if (r < 0) {
-                (void) kill(j->pid, SIGKILL);
-                (void) waitpid(j->pid, NULL, 0);
+                (void) kill(c->pid, SIGKILL);
+                (void) waitpid(c->pid, NULL, 0);
                 return r;
         }
-        s->jobs[s->n_jobs++] = TAKE_PTR(j);
+        s->connections[s->n_connections++] = TAKE_PTR(c);
         return 0;
 }
 
@@ -222,17 +226,17 @@ static int on_connection(sd_event_source *source, int listen_fd, uint32_t events
         fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
                 if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-                        log_error_errno(errno, "Accepting a connection failed: %m");
+                        log_error_errno(errno, "Failed to accept a connection: %m");
                 return 0;
         }
         if (!peer_is_allowed(s, fd))
                 return 0;
 
-        r = start_job(s, fd);
+        r = connection_start(s, fd);
         if (r < 0)
-                log_error_errno(r, "Starting a child failed: %m");
+                log_error_errno(r, "Failed to start a child: %m");
         /* The rest wait in the socket's backlog. */
-        return s->n_jobs >= SERVER_JOBS_MAX ? sd_event_source_set_enabled(source, SD_EVENT_OFF) : 0;
+        return s->n_connections >= SERVER_CONNECTIONS_MAX ? sd_event_source_set_enabled(source, SD_EVENT_OFF) : 0;
 }
 
 static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
@@ -241,10 +245,10 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, v
         (void) sd_notify(0, "STOPPING=1");
         s->stopping = true;
         (void) sd_event_source_set_enabled(s->accept_source, SD_EVENT_OFF);
-        if (s->n_jobs == 0)
+        if (s->n_connections == 0)
                 return sd_event_exit(s->event, 0);
-        for (size_t i = 0; i < s->n_jobs; i++)
-                job_end(s->jobs[i]);
+        for (size_t i = 0; i < s->n_connections; i++)
+                connection_end(s->connections[i]);
         return 0;
 }
 
@@ -287,10 +291,10 @@ static int load_settings(Server *s) {
                 return -EINVAL;
         }
         if (r < 0)
-                return log_error_errno(r, "Reading the configuration failed: %m");
+                return log_error_errno(r, "Failed to read the configuration: %m");
         r = read_propagation(&settings);
         if (r < 0)
-                return log_error_errno(r, "Reading the mount table failed: %m");
+                return log_error_errno(r, "Failed to read the mount table: %m");
         if (r == 0)
                 log_error(
                         "This mount namespace is a slave of the host's: mounts made here would never be seen there, so none will be made.");
@@ -312,31 +316,40 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
         return 0;
 }
 
+static int add_sources(Server *s) {
+        const struct {
+                int signal;
+                sd_event_signal_handler_t handler;
+        } signals[] = { { SIGTERM, on_stop }, { SIGINT, on_stop }, { SIGHUP, on_reload }, { SIGCHLD, on_sigchld } };
+        int r;
+
+        r = sd_event_new(&s->event);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(signals); i++) {
+                r = sd_event_add_signal(s->event, NULL, signals[i].signal, signals[i].handler, s);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_connection, s);
+        if (r < 0)
+                return r;
+        return sd_event_set_watchdog(s->event, 1);
+}
+
 int server_start(Server *s, int fd, const ServerConfig *config) {
         int r;
 
         s->fd = fd;
         s->config = config;
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-                return log_error_errno(errno, "Becoming the parent of orphans failed: %m");
+                return log_error_errno(errno, "Failed to become the parent of orphans: %m");
         r = load_settings(s);
         if (r < 0)
                 return r;
 
-        r = sd_event_new(&s->event);
-        if (r >= 0)
-                r = sd_event_add_signal(s->event, NULL, SIGTERM, on_stop, s);
-        if (r >= 0)
-                r = sd_event_add_signal(s->event, NULL, SIGINT, on_stop, s);
-        if (r >= 0)
-                r = sd_event_add_signal(s->event, NULL, SIGHUP, on_reload, s);
-        if (r >= 0)
-                r = sd_event_add_signal(s->event, NULL, SIGCHLD, on_sigchld, s);
-        if (r >= 0)
-                r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_connection, s);
-        if (r >= 0)
-                r = sd_event_set_watchdog(s->event, 1);
-        return r < 0 ? log_error_errno(r, "Setting the event loop up failed: %m") : 0;
+        r = add_sources(s);
+        return r < 0 ? log_error_errno(r, "Failed to set up the event loop: %m") : 0;
 }
 
 int server_run(Server *s) {
@@ -345,8 +358,8 @@ int server_run(Server *s) {
 }
 
 void server_done(Server *s) {
-        while (s->n_jobs > 0)
-                job_free(s->jobs[--s->n_jobs]);
+        while (s->n_connections > 0)
+                connection_free(s->connections[--s->n_connections]);
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);
         settings_done(&s->settings);

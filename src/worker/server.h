@@ -10,7 +10,7 @@
 /* Accepts connections, forks a child for each, and ends the child when the peer hangs up. Touches no volume itself,
  * so that none can block it. */
 
-enum { SERVER_JOBS_MAX = 128 };
+enum { SERVER_CONNECTIONS_MAX = 128 };
 
 typedef struct ServerConfig {
         const char *usr_dir, *etc_dir; /* NULL: the usual ones */
@@ -26,8 +26,8 @@ typedef struct Server {
         int fd; /* listening */
         sd_event *event;
         sd_event_source *accept_source;
-        struct Job *jobs[SERVER_JOBS_MAX];
-        size_t n_jobs;
+        struct Connection *connections[SERVER_CONNECTIONS_MAX];
+        size_t n_connections;
 } Server;
 
 #define SERVER_INIT ((Server){ .fd = -EBADF })

@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
+#include <limits.h>
 
+#include "model/walk.h"
+#include "label/selinux.h"
 #include "mount/host-device.h"
 #include "mount/mount-table.h"
-#include "mount/stage.h"
-#include "worker/staged.h"
 #include "worker/subject.h"
 
 void subject_done(Subject *s) {
         s->root = fd_close(s->root);
-        clone_done(&s->clone);
-        target_done(&s->target);
-        mount_outcome_done(&s->outcome);
-        strv_free(s->mounts_inside);
+        s->tree = fd_close(s->tree);
+        strv_free(s->submounts);
         *s = SUBJECT_INIT;
 }
 
-int subject_clone(const Target *target, CloneMode mode, Clone *ret, Failure *f) {
-        _cleanup_free_ char *path = NULL;
-        int r;
+static int fail_unbindable(const Target *target, Failure *f) {
+        _cleanup_free_ char *path = string_escape(target->path, 200);
 
-        r = clone_open(target->fd, mode, ret);
-        if (r != -EINVAL)
-                return r;
-        path = string_escape(target->path, 200);
         if (!path)
                 return -ENOMEM;
         return failure_set(
@@ -32,82 +25,30 @@ int subject_clone(const Target *target, CloneMode mode, Clone *ret, Failure *f) 
                 path);
 }
 
-/* Where the file system is mounted for others, beneath none of the roots; NULL if nowhere. */
-static int find_outside(const Subject *s, char *const *roots, char **ret) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        dev_t device;
-        int r;
+int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f) {
+        Clone clone = CLONE_INIT;
+        int part, r;
 
-        r = device_parse(s->outcome.fact.device, &device);
-        if (r >= 0)
-                r = mount_table_read(NULL, &table);
-        return r < 0 ? r : mount_table_find_outside(table, device, roots, ret);
-}
-
-static int open_staged(const Staged *staged, Subject *s) {
-        const MountOutcome *o = &staged->mounted.outcome;
-        _cleanup_free_ char *elsewhere = NULL;
-        int r;
-
-        s->root = openat(staged->tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (s->root < 0)
-                return -errno;
-        s->part = staged->part;
-        s->outcome.inodes_used = o->inodes_used;
-        s->outcome.superblock_read_only = o->superblock_read_only;
-        s->outcome.overrides_labels = o->overrides_labels;
-        s->outcome.idmapped = o->idmapped;
-        s->outcome.fact.seclabel = o->fact.seclabel;
-        s->outcome.fact.read_only = o->fact.read_only;
-        r = free_and_strdup(&s->outcome.fact.context, o->fact.context);
-        if (r >= 0)
-                r = free_and_strdup(&s->outcome.fact.device, o->fact.device);
-        if (r >= 0)
-                r = free_and_strdup(&s->outcome.fact.fs_type, o->fact.fs_type);
-        if (r >= 0)
-                r = free_and_strdup(&s->outcome.fact.source, o->fact.source);
-        if (r >= 0)
-                r = find_outside(s, NULL, &elsewhere);
-        s->contended = elsewhere;
-        return r;
-}
-
-static int open_live(const Child *child, const char *path, uint64_t mount_id, CloneMode mode, Subject *s,
-                     Failure *f) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        int r;
-
-        r = target_open_id(path, mount_id, child->settings, &s->target, f);
-        if (r != 0)
-                return r;
-        if (!s->target.is_directory)
+        if (!target->is_directory)
                 return failure_set(f, FAILURE_NOT_SUPPORTED, "What is mounted there is a single file, no volume.");
-        r = subject_clone(&s->target, mode, &s->clone, f);
-        if (r != 0)
-                return r;
-        s->root = TAKE_FD(s->clone.root);
-
-        r = stage_read_back(s->target.fd, path, &s->outcome);
-        if (r >= 0)
-                r = mount_table_read(NULL, &table);
-        if (r >= 0)
-                r = mount_table_find_inside(table, mount_id, &s->mounts_inside);
-        if (r >= 0)
-                r = clone_is_part(s->target.fd);
+        part = clone_is_part(target->fd);
+        if (part < 0)
+                return part;
+        r = clone_open(target->fd, mode, &clone);
+        if (r == -EINVAL)
+                return fail_unbindable(target, f);
         if (r < 0)
                 return r;
-        s->part = r > 0;
-        s->contended = true;
+        *ret = (Subject){ .tree = clone.tree, .root = clone.root, .live = true, .part = part };
         return 0;
 }
 
-int subject_check(const Child *child, const Subject *s, Failure *f) {
-        const char *fs_type = s->outcome.fact.fs_type;
+int subject_check(const Child *c, const Subject *s, const MountOutcome *o, Failure *f) {
         _cleanup_free_ char *escaped = NULL;
         int r;
 
-        if (!settings_file_system(child->settings, fs_type)) {
-                escaped = string_escape(fs_type, 200);
+        if (!settings_file_system(c->settings, o->fact.fs_type)) {
+                escaped = string_escape(o->fact.fs_type, 200);
                 if (!escaped)
                         return -ENOMEM;
                 return failure_set(
@@ -115,11 +56,11 @@ int subject_check(const Child *child, const Subject *s, Failure *f) {
                         "The files are on a file system of type '%s', which is not one that volumes may have; an administrator can add a section [FileSystem %s].",
                         escaped, escaped);
         }
-        r = host_uses_file_system(child->settings, s->root);
+        r = host_uses_file_system(c->settings, s->root);
         if (r <= 0)
                 return r;
         return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
-                           "The files are on a file system of the host's own, which is never relabelled.");
+                           "The files are on a file system of the host's own, which is never changed.");
 }
 
 int subject_check_overridden(bool overrides_labels, Failure *f) {
@@ -130,11 +71,11 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
                 "The volume is mounted with defcontext= or rootcontext=, so files show labels that are not on disk: mount it without.");
 }
 
-int subject_check_elsewhere(const Child *child, const Subject *s, Failure *f) {
+static int check_outside(const Child *c, const MountTable *table, dev_t device, Failure *f) {
         _cleanup_free_ char *target = NULL, *escaped = NULL;
         int r;
 
-        r = find_outside(s, child->settings->target_roots, &target);
+        r = mount_table_find_outside(table, device, c->settings->target_roots, &target);
         if (r < 0 || !target)
                 return r;
         escaped = string_escape(target, 200);
@@ -146,21 +87,118 @@ int subject_check_elsewhere(const Child *child, const Subject *s, Failure *f) {
                 escaped);
 }
 
-int subject_open(const Child *child, const char *target, uint64_t mount_id, CloneMode mode, Subject *ret,
-                 Failure *f) {
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+int subject_check_elsewhere(const Child *c, const MountOutcome *o, Failure *f) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        dev_t device;
         int r;
 
-        if (isempty(target)) {
-                r = staged_check(child, true, f);
-                if (r == 0)
-                        r = open_staged(child->staged, &s);
-        } else
-                r = open_live(child, target, mount_id, mode, &s, f);
+        r = device_parse(o->fact.device, &device);
+        if (r < 0)
+                return r;
+        r = mount_table_read(NULL, &table);
+        return r < 0 ? r : check_outside(c, table, device, f);
+}
+
+/* As it is told: escaped, and no more of them than fit. */
+static int find_submounts(const MountTable *table, uint64_t mount_id, char ***ret) {
+        _cleanup_strv_ char **paths = NULL, **escaped = NULL;
+        int r;
+
+        r = mount_table_find_inside(table, mount_id, &paths);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; paths && paths[i] && i < WALK_SUBMOUNTS_MAX; i++) {
+                r = strv_consume(&escaped, string_escape(paths[i], PATH_MAX));
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(escaped);
+        return 0;
+}
+
+/* The same with one look at the mount table for all that is to be known of it. */
+static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_free_ char *anywhere = NULL;
+        dev_t device;
+        int r;
+
+        r = device_parse(o->fact.device, &device);
+        if (r < 0)
+                return r;
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = check_outside(c, table, device, f);
         if (r != 0)
                 return r;
+        r = mount_table_find_outside(table, device, NULL, &anywhere);
+        if (r < 0)
+                return r;
+        s->contended = s->live || anywhere;
+        return s->live ? find_submounts(table, o->fact.mount_id, &s->submounts) : 0;
+}
 
-        *ret = s;
-        s = SUBJECT_INIT;
+static int fail_hidden(Failure *f, const MountFact *fact) {
+        _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
+
+        if (!context)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "The volume is mounted with context %s, which hides the labels of its files: they can be changed only when it is mounted without.",
+                context);
+}
+
+static int check_labels(const Subject *s, const MountOutcome *o, Failure *f) {
+        _cleanup_(node_done) Node node = { 0 };
+        int r;
+
+        r = subject_check_overridden(o->overrides_labels, f);
+        if (r != 0)
+                return r;
+        if (!isempty(o->fact.context))
+                return fail_hidden(f, &o->fact);
+        r = selinux_read_node(&node);
+        if (r < 0)
+                return r;
+        if (node.selinux && !o->fact.seclabel)
+                return selinux_fail_unlabeled(f);
+        return selinux_require_labels(s->root, f);
+}
+
+/* What selvold supposes would go into the volume's mark. */
+static int check_group(const MountOutcome *o, const FilesDecision *d, Failure *f) {
+        if ((d->gid != d->disk_gid) == o->idmapped)
+                return 0;
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                o->idmapped
+                        ? "The mount is idmapped, so it is not known which group files would have on disk: unmount it first."
+                        : "The mount is not idmapped, so files have the group that they show.");
+}
+
+int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, const FilesDecision *d, Failure *f) {
+        int r;
+
+        r = subject_check(c, s, o, f);
+        if (r != 0)
+                return r;
+        r = check_table(c, s, o, f);
+        if (r != 0)
+                return r;
+        if (d->relabel == RELABEL_WALK) {
+                r = check_labels(s, o, f);
+                if (r != 0)
+                        return r;
+        }
+        if (d->ownership == OWNERSHIP_WALK) {
+                r = check_group(o, d, f);
+                if (r != 0)
+                        return r;
+        }
+        if (o->fact.read_only)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "The volume is mounted read-only, so its files can't be changed.");
         return 0;
 }

@@ -4,34 +4,68 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "wire/protocol.h"
-#include "worker/marshal.h"
+#include "basic/log.h"
+#include "label/files.h"
+#include "worker/ask.h"
 #include "worker/walk.h"
+
+enum {
+        PATH_MAX_BYTES = 4096, /* of an issue's path, escaped */
+        /* A swap of groups mends nothing, so that the mark alone is not enough; but the time it takes to compare must
+         * not grow with the volume. */
+        ENTRIES_COMPARED = 1024,
+};
+
+_Static_assert((int) TREE_ISSUES_MAX <= (int) WALK_ISSUES_MAX, "the engine names more than the wire carries");
 
 typedef struct Reporter {
         Child *child;
         uint64_t total;
+        bool counting; /* what is only counted is not done yet */
+        bool quiet;    /* it is no walk that anybody waits for */
 } Reporter;
 
-/* Sent at once, as the event loop doesn't run while the verb does. */
+static WalkCounts convert_counts(const TreeCounts *c) {
+        return (WalkCounts){
+                .done = c->done,
+                .changed = c->changed,
+                .mismatched = c->differ[DIFFERS_LABEL],
+                .misowned = c->differ[DIFFERS_OWNER],
+                .failed = c->failed,
+                .skipped = c->skipped,
+                .modified = c->modified,
+        };
+}
+
 static int report(const TreeCounts *counts, void *userdata) {
         const Reporter *reporter = userdata;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
-        sd_bus *bus = reporter->child->bus;
-        int r;
+        WalkCounts told = reporter->counting ? (WalkCounts){ 0 } : convert_counts(counts);
 
         if (child_peer_is_gone(reporter->child))
                 return -ECANCELED;
-        r = sd_bus_message_new_signal(bus, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS);
-        if (r >= 0)
-                r = marshal_counts(signal, counts);
-        if (r >= 0)
-                r = sd_bus_message_append(signal, "t", reporter->total);
-        if (r >= 0)
-                r = sd_bus_send(bus, signal, NULL);
-        if (r >= 0)
-                r = sd_bus_flush(bus);
-        return r < 0 ? r : 0;
+        if (reporter->quiet)
+                return 0;
+        return tell_progress(reporter->child, &told, reporter->total);
+}
+
+static int convert_result(const TreeResult *tree, WalkResult *ret) {
+        _cleanup_(walk_result_done) WalkResult w = { .counts = convert_counts(&tree->counts) };
+
+        w.issues = calloc(TREE_ISSUES_MAX, sizeof(WalkIssue));
+        if (!w.issues)
+                return -ENOMEM;
+        for (size_t i = 0; i < tree->n_issues; i++) {
+                WalkIssue *issue = &w.issues[w.n_issues++];
+
+                issue->path = string_escape(tree->issues[i].path, PATH_MAX_BYTES);
+                issue->text = strdup(tree->issues[i].error != 0 ? files_error_text(tree->issues[i].error)
+                                                                : strempty(tree->issues[i].text));
+                if (!issue->path || !issue->text)
+                        return -ENOMEM;
+        }
+        *ret = w;
+        w = (WalkResult){ 0 };
+        return 0;
 }
 
 /* Each directory on the way down is kept open, and a tree may be deep. */
@@ -45,81 +79,86 @@ static void raise_file_limit(void) {
 }
 
 /* Threads that are started inherit it. */
-static void set_io_class(const WalkLimits *limits, int io_class) {
-        if (limits->idle)
-                (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
-}
-
-static void set_limits(TreeSpec *spec, const WalkLimits *limits) {
-        spec->threads = limits->threads < TREE_THREADS_MAX ? limits->threads : TREE_THREADS_MAX;
-        spec->entries_per_sec = limits->entries_per_sec < WALK_ENTRIES_PER_SEC_MAX ? limits->entries_per_sec
-                                                                                   : WALK_ENTRIES_PER_SEC_MAX;
-}
-
-static int check_canceled(int r, Failure *f) {
-        return r == -ECANCELED ? failure_set(f, FAILURE_CANCELED, "The caller hung up.") : r;
+static void set_io_class(int io_class) {
+        (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
 }
 
 /* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
-static int run_tree(const TreeSpec *spec, const WalkLimits *limits, TreeResult *ret, Failure *f) {
+static int run(FilesSpec *files, const WalkSpec *spec, Reporter *reporter, WalkResult *ret, Failure *f) {
+        const bool idle = reporter->child->settings->io_class == IO_CLASS_IDLE;
+        _cleanup_(tree_result_done) TreeResult result = { 0 };
         int r;
+
+        files->tree.fd = spec->root;
+        files->tree.part = spec->part;
+        files->tree.entries_per_sec =
+                spec->entries_per_sec < WALK_ENTRIES_PER_SEC_MAX ? spec->entries_per_sec : WALK_ENTRIES_PER_SEC_MAX;
+        files->tree.progress = report;
+        files->tree.userdata = reporter;
 
         raise_file_limit();
-        set_io_class(limits, IOPRIO_CLASS_IDLE);
-        r = tree_walk(spec, ret, f);
-        set_io_class(limits, IOPRIO_CLASS_NONE);
-        return check_canceled(r, f);
+        if (idle)
+                set_io_class(IOPRIO_CLASS_IDLE);
+        r = reporter->counting ? tree_walk(&files->tree, &result) : files_walk(files, &result, f);
+        if (idle)
+                set_io_class(IOPRIO_CLASS_NONE);
+        return r != 0 ? r : convert_result(&result, ret);
 }
 
-static const TreeCounts no_counts = { 0 };
+int walk_tell_start(Child *c, uint64_t total) {
+        static const WalkCounts nothing = { 0 };
 
-int walk_tell_start(Child *child, uint64_t total, Failure *f) {
-        Reporter reporter = { .child = child, .total = total };
-
-        return check_canceled(report(&no_counts, &reporter), f);
+        log_debug("Walking over %llu entries.", (unsigned long long) total);
+        return tell_progress(c, &nothing, total);
 }
 
-int walk_tree(Child *child, TreeSpec *spec, const WalkLimits *limits, uint64_t total, TreeResult *ret, Failure *f) {
-        Reporter reporter = { .child = child, .total = total };
-
-        set_limits(spec, limits);
-        spec->progress = report;
-        spec->userdata = &reporter;
-        return run_tree(spec, limits, ret, f);
-}
-
-int walk_sample(Child *child, SampleSpec *spec, const WalkLimits *limits, SampleResult *ret, Failure *f) {
-        Reporter reporter = { .child = child };
+int walk_count(Child *c, const WalkSpec *spec, uint64_t *ret, Failure *f) {
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
+        FilesSpec files = { 0 };
         int r;
 
-        spec->progress = report;
-        spec->userdata = &reporter;
-        set_io_class(limits, IOPRIO_CLASS_IDLE);
-        r = sample_tree(spec, ret, f);
-        set_io_class(limits, IOPRIO_CLASS_NONE);
-        return check_canceled(r, f);
+        r = run(&files, spec, &(Reporter){ .child = c, .counting = true }, &result, f);
+        if (r != 0)
+                return r;
+        *ret = result.counts.done;
+        return 0;
 }
 
-/* What is only counted is not done yet. */
-static int report_counting(const TreeCounts *counts, void *userdata) {
-        return report(&no_counts, userdata);
-}
-
-int walk_count(Child *child, const TreeSpec *spec, const WalkLimits *limits, uint64_t *ret, Failure *f) {
-        _cleanup_(tree_result_done) TreeResult result = { 0 };
-        Reporter reporter = { .child = child };
-        TreeSpec count = {
-                .mode = TREE_COUNT,
-                .fd = spec->fd,
-                .part = spec->part,
-                .progress = report_counting,
-                .userdata = &reporter,
+int walk_change(Child *c, const WalkSpec *spec, WalkResult *ret, Failure *f) {
+        FilesSpec files = {
+                .mode = FILES_CHANGE,
+                .context = spec->context,
+                .ownership = spec->ownership,
+                .blind = spec->blind,
+                .contended = spec->contended,
         };
+
+        return run(&files, spec, &(Reporter){ .child = c, .total = spec->total }, ret, f);
+}
+
+int walk_verify(Child *c, const WalkSpec *spec, WalkResult *ret, Failure *f) {
+        FilesSpec files = { .mode = FILES_VERIFY, .context = spec->context, .ownership = spec->ownership };
+
+        return run(&files, spec, &(Reporter){ .child = c, .total = spec->total }, ret, f);
+}
+
+int walk_compare(Child *c, const WalkSpec *spec, char **ret, Failure *f) {
+        FilesSpec files = {
+                .mode = FILES_VERIFY,
+                .context = spec->context,
+                .ownership = spec->ownership,
+                .tree.max_entries = ENTRIES_COMPARED,
+        };
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
         int r;
 
-        set_limits(&count, limits);
-        r = run_tree(&count, limits, &result, f);
-        if (r == 0)
-                *ret = result.counts.done;
-        return r;
+        r = run(&files, spec, &(Reporter){ .child = c, .quiet = true }, &result, f);
+        if (r != 0)
+                return r;
+        *ret = NULL;
+        if (result.counts.mismatched == 0 && result.counts.misowned == 0 && result.counts.failed == 0)
+                return 0;
+        *ret = result.n_issues > 0 ? strdup_printf("%s %s", result.issues[0].path, result.issues[0].text)
+                                   : strdup("some files differ, or could not be looked at");
+        return *ret ? 0 : -ENOMEM;
 }

@@ -108,7 +108,7 @@ static void set_label(const List *l, const Entry *e, unsigned worker, void *data
                 r = fsetxattr(fd, ATTRIBUTE, j->label, j->size, 0);
         }
         if (r < 0)
-                fail("%s can't be labelled: %s", list_name(l, e), strerror(errno));
+                fail("%s can't be labeled: %s", list_name(l, e), strerror(errno));
         j->workers[worker].set++;
 }
 

@@ -12,7 +12,7 @@
 
 #include "basic/string-util.h"
 #include "bench-list.h"
-#include "label/tree.h"
+#include "label/files.h"
 
 /* The tree engine as a program, for "tools/bench relabel" and "chgrp":
  * bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR
@@ -32,10 +32,7 @@ int syncfs(int fd) {
 
 static void print_issues(const TreeResult *r) {
         for (const TreeIssue *i = r->issues; i < r->issues + r->n_issues; i++)
-                if (i->misowned)
-                        fprintf(stderr, "%s: group %u, mode %04o\n", i->path, i->gid, i->mode & ALLPERMS);
-                else
-                        fprintf(stderr, "%s: %s\n", i->path, i->error ? strerror(i->error) : strempty(i->label));
+                fprintf(stderr, "%s: %s\n", i->path, i->error ? strerror(i->error) : strempty(i->text));
 }
 
 int main(int argc, char **argv) {
@@ -46,7 +43,7 @@ int main(int argc, char **argv) {
                 { "group", required_argument, NULL, 'g' },
                 { 0 },
         };
-        TreeSpec spec = { .mode = TREE_CHANGE };
+        FilesSpec spec = { .mode = FILES_CHANGE };
         Ownership ownership = {};
         TreeResult result = {};
         Failure failure = {};
@@ -55,13 +52,13 @@ int main(int argc, char **argv) {
         while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
                 switch (c) {
                 case 't':
-                        spec.threads = parse_number(optarg, TREE_THREADS_MAX);
+                        spec.tree.threads = parse_number(optarg, TREE_THREADS_MAX);
                         break;
                 case 'b':
                         spec.blind = true;
                         break;
                 case 'v':
-                        spec.mode = TREE_VERIFY;
+                        spec.mode = FILES_VERIFY;
                         break;
                 case 'g':
                         ownership.gid = parse_number(optarg, UINT32_MAX - 1);
@@ -75,23 +72,25 @@ int main(int argc, char **argv) {
                 return 2;
         }
         spec.context = streq(argv[optind], "-") ? NULL : argv[optind];
-        spec.fd = open(argv[optind + 1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (spec.fd < 0)
+        spec.tree.fd = open(argv[optind + 1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (spec.tree.fd < 0)
                 fail("%s can't be opened: %s", argv[optind + 1], strerror(errno));
 
-        r = tree_walk(&spec, &result, &failure);
+        r = files_walk(&spec, &result, &failure);
         if (r < 0)
-                fail("tree_walk: %s", strerror(-r));
+                fail("files_walk: %s", strerror(-r));
         if (r > 0)
-                fail("tree_walk: %s", strempty(failure.message));
+                fail("files_walk: %s", strempty(failure.message));
         print_issues(&result);
         printf("bench sync=%llu entries=%llu changed=%llu mismatched=%llu misowned=%llu failed=%llu\n",
                atomic_load(&sync_usec), (unsigned long long) result.counts.done,
-               (unsigned long long) result.counts.changed, (unsigned long long) result.counts.mismatched,
-               (unsigned long long) result.counts.misowned, (unsigned long long) result.counts.failed);
-        r = result.counts.failed > 0 || result.counts.mismatched > 0 || result.counts.misowned > 0 ? EXIT_FAILURE
-                                                                                                   : EXIT_SUCCESS;
+               (unsigned long long) result.counts.changed, (unsigned long long) result.counts.differ[DIFFERS_LABEL],
+               (unsigned long long) result.counts.differ[DIFFERS_OWNER], (unsigned long long) result.counts.failed);
+        r = result.counts.failed > 0 || result.counts.differ[DIFFERS_LABEL] > 0 ||
+                            result.counts.differ[DIFFERS_OWNER] > 0
+                    ? EXIT_FAILURE
+                    : EXIT_SUCCESS;
         tree_result_done(&result);
-        (void) close(spec.fd);
+        (void) close(spec.tree.fd);
         return r;
 }

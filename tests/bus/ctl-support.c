@@ -54,10 +54,10 @@ void fixture_set_up(Fixture *f, gconstpointer data) {
         export_file(f, PVC1, "org.selvol1.Volume.xml");
         export_file(f, JOB6, "org.selvol1.Job.xml");
         export_file(f, JOB7, "org.selvol1.Job.xml");
-        export_interfaces(
-                f, "/org/selvol1",
-                "<node><interface name='org.freedesktop.DBus.ObjectManager'><method name='GetManagedObjects'>"
-                "<arg type='a{oa{sa{sv}}}' direction='out'/></method></interface></node>");
+        export_interfaces(f, "/org/selvol1",
+                          "<node><interface name='org.freedesktop.DBus.ObjectManager'>"
+                          "<method name='GetManagedObjects'><arg type='a{oa{sa{sv}}}' direction='out'/></method>"
+                          "</interface></node>");
         await_name(f);
 }
 

@@ -9,6 +9,8 @@
 
 #include "support.h"
 
+enum { CALL_TIMEOUT_MS = 150000 };
+
 static const char polkit_xml[] =
         "<node><interface name='org.freedesktop.PolicyKit1.Authority'><method name='CheckAuthorization'>"
         "<arg type='(sa{sv})' name='subject' direction='in'/><arg type='s' name='action_id' direction='in'/>"
@@ -22,13 +24,19 @@ static void die_with_parent(gpointer userdata) {
         (void) signal(SIGXFSZ, SIG_IGN);
 }
 
-static GPid spawn(char **argv, const char *bus_address) {
+/* frozen_by: see freeze-store.c; may be NULL. */
+static GPid spawn(char **argv, const char *bus_address, const char *frozen_by) {
         g_auto(GStrv) environment = g_get_environ();
         g_autoptr(GError) error = NULL;
         GPid pid;
 
         environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address, TRUE);
         environment = g_environ_unsetenv(environment, "NOTIFY_SOCKET");
+        if (frozen_by) {
+                environment = g_environ_setenv(environment, "LD_PRELOAD", FREEZE_STORE, TRUE);
+                environment = g_environ_setenv(environment, "SELVOL_TEST_FREEZE", frozen_by, TRUE);
+                environment = g_environ_setenv(environment, "ASAN_OPTIONS", "verify_asan_link_order=0", TRUE);
+        }
         g_spawn_async(NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, die_with_parent, NULL, &pid, &error);
         g_assert_no_error(error);
         return pid;
@@ -48,7 +56,7 @@ void worker_start(Fixture *f) {
         char *argv[] = { (char *) FAKE_WORKER, f->worker_socket, f->directory, NULL };
 
         (void) g_unlink(f->worker_socket);
-        f->worker = spawn(argv, "");
+        f->worker = spawn(argv, "", NULL);
         WAIT_FOR(f, g_file_test(f->worker_socket, G_FILE_TEST_EXISTS));
 }
 
@@ -77,11 +85,12 @@ void daemon_start(Fixture *f, Caller caller) {
         g_autofree char *worker = g_strdup_printf("--worker=%s", f->worker_socket);
         g_autofree char *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
         g_autofree char *uid = g_strdup_printf("--trusted-uid=%u", caller == CALLER_ROOT ? getuid() : 65533);
+        g_autofree char *freeze = g_build_filename(f->directory, "freeze", NULL);
         char *argv[] = {
                 (char *) SELVOLD, state, worker, (char *) "--config-usr=" SOURCE_ROOT "/src", etc, uid, NULL
         };
 
-        f->daemon = spawn(argv, g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+        f->daemon = spawn(argv, g_getenv("DBUS_SESSION_BUS_ADDRESS"), f->freezable ? freeze : NULL);
         WAIT_FOR(f, name_is_owned(f));
 }
 
@@ -103,6 +112,29 @@ void daemon_limit(Fixture *f, gboolean limited) {
         struct rlimit limit = { .rlim_cur = limited ? 0 : RLIM_INFINITY, .rlim_max = RLIM_INFINITY };
 
         g_assert_cmpint(prlimit(f->daemon, RLIMIT_FSIZE, &limit, NULL), ==, 0);
+}
+
+void store_freeze(Fixture *f) {
+        g_assert_true(f->freezable);
+        write_file(f, "freeze", "");
+}
+
+void store_thaw(Fixture *f) {
+        g_autofree char *path = g_build_filename(f->directory, "freeze", NULL);
+
+        g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+gsize worker_count_children(Fixture *f) {
+        g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/children", f->worker, f->worker), *text = NULL;
+        g_autoptr(GError) error = NULL;
+        gsize n = 0;
+
+        g_file_get_contents(path, &text, NULL, &error);
+        g_assert_no_error(error);
+        for (const char *p = text; (p = strchr(p, ' ')); p++)
+                n++;
+        return n;
 }
 
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
@@ -168,12 +200,16 @@ GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface,
         GAsyncResult **slot = g_new0(GAsyncResult *, 1);
 
         g_dbus_connection_call(f->client, "org.selvol1", path, interface, method, arguments, NULL,
-                               G_DBUS_CALL_FLAGS_NONE, 30000, NULL, on_done, slot);
+                               G_DBUS_CALL_FLAGS_NONE, CALL_TIMEOUT_MS, NULL, on_done, slot);
         return (GAsyncResult *) slot;
 }
 
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments) {
         return call_start_at(f, "/org/selvol1", "org.selvol1.Manager", method, arguments);
+}
+
+gboolean call_has_ended(GAsyncResult *result) {
+        return *(GAsyncResult **) result != NULL;
 }
 
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error) {
@@ -200,6 +236,10 @@ static GVariant *options_variant(const char *options) {
         return v;
 }
 
+GVariant *call_text(Fixture *f, const char *method, const char *arguments, GError **error) {
+        return call(f, method, g_variant_parse(NULL, arguments, NULL, NULL, NULL), error);
+}
+
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options) {
         return g_variant_new("(sss@a{sv})", volume, source, target, options_variant(options));
 }
@@ -209,16 +249,24 @@ GVariant *call_mount(Fixture *f, const char *volume, const char *source, const c
         return call(f, "MountVolume", mount_arguments(volume, source, target, options), error);
 }
 
-gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError **error) {
+GVariant *unmount_arguments(const char *volume, const char *target) {
+        return g_variant_new("(ss@a{sv})", volume, target, options_variant(NULL));
+}
+
+gboolean end_unmount(Fixture *f, GAsyncResult *pending, GError **error) {
         g_autoptr(GVariant) reply = NULL, result = NULL;
         gboolean unmounted = FALSE;
 
-        reply = call(f, "UnmountVolume", g_variant_new("(ss@a{sv})", volume, target, options_variant(NULL)), error);
+        reply = call_end(f, pending, error);
         if (!reply)
                 return FALSE;
         result = g_variant_get_child_value(reply, 0);
         g_assert_true(g_variant_lookup(result, "Unmounted", "b", &unmounted));
         return unmounted;
+}
+
+gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError **error) {
+        return end_unmount(f, call_start(f, "UnmountVolume", unmount_arguments(volume, target)), error);
 }
 
 void assert_error(GError *error, const char *kind, const char *text) {
@@ -251,9 +299,9 @@ GDBusMethodInvocation *polkit_pop(Fixture *f) {
         return question;
 }
 
-void polkit_answer(GDBusMethodInvocation *question, gboolean authorised, gboolean challenge) {
+void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolean challenge) {
         g_dbus_method_invocation_return_value(question,
-                                              g_variant_new_parsed("((%b, %b, @a{ss} {}),)", authorised, challenge));
+                                              g_variant_new_parsed("((%b, %b, @a{ss} {}),)", authorized, challenge));
 }
 
 char *mount_table(Fixture *f) {
@@ -261,6 +309,12 @@ char *mount_table(Fixture *f) {
         char *text = NULL;
 
         return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
+}
+
+gboolean is_mounted(Fixture *f, const char *target) {
+        g_autofree char *table = mount_table(f), *needle = g_strdup_printf(" %s ", target);
+
+        return strstr(table, needle) != NULL;
 }
 
 void write_file(Fixture *f, const char *name, const char *text) {
@@ -310,31 +364,63 @@ void assert_no_metric(Fixture *f, const char *line) {
         g_assert_null(strstr(text, line));
 }
 
-GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
+static GVariant *find_property(Fixture *f, const char *path, const char *interface, const char *property,
+                               GError **error) {
         g_autoptr(GVariant) reply = NULL, boxed = NULL;
-        g_autoptr(GError) error = NULL;
 
         reply = g_dbus_connection_call_sync(f->client, "org.selvol1", path, "org.freedesktop.DBus.Properties", "Get",
                                             g_variant_new("(ss)", interface, property), G_VARIANT_TYPE("(v)"),
-                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
-        g_assert_no_error(error);
+                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, error);
+        if (!reply)
+                return NULL;
         boxed = g_variant_get_child_value(reply, 0);
         return g_variant_get_variant(boxed);
 }
 
-char *get_text(Fixture *f, const char *path, const char *interface, const char *property) {
-        g_autoptr(GVariant) value = get_property_at(f, path, interface, property);
+GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
+        g_autoptr(GError) error = NULL;
+        GVariant *value = find_property(f, path, interface, property, &error);
 
+        g_assert_no_error(error);
+        return value;
+}
+
+static char *to_text(GVariant *value) {
         if (g_variant_is_of_type(value, G_VARIANT_TYPE_STRING) ||
             g_variant_is_of_type(value, G_VARIANT_TYPE_OBJECT_PATH))
                 return g_variant_dup_string(value, NULL);
         return g_variant_print(value, FALSE);
 }
 
+char *get_text(Fixture *f, const char *path, const char *interface, const char *property) {
+        g_autoptr(GVariant) value = get_property_at(f, path, interface, property);
+
+        return to_text(value);
+}
+
+GVariant *get_holders(Fixture *f, const char *element) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
+
+        return get_property_at(f, path, "org.selvol1.Volume", "Holders");
+}
+
+gsize count_holders(Fixture *f, const char *element) {
+        g_autoptr(GVariant) holders = get_holders(f, element);
+
+        return g_variant_n_children(holders);
+}
+
 char *get_volume_text(Fixture *f, const char *element, const char *property) {
         g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
 
         return get_text(f, path, "org.selvol1.Volume", property);
+}
+
+char *get_volume_text_or_null(Fixture *f, const char *element, const char *property) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/volume/%s", element);
+        g_autoptr(GVariant) value = find_property(f, path, "org.selvol1.Volume", property, NULL);
+
+        return value ? to_text(value) : NULL;
 }
 
 char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error) {
@@ -375,4 +461,12 @@ guint64 get_number(GVariant *dictionary, const char *key) {
                 return u;
         g_assert_true(g_variant_lookup(dictionary, key, "t", &n));
         return n;
+}
+
+void assert_absent(GVariant *dictionary, const char *key) {
+        g_autoptr(GVariant) value = g_variant_lookup_value(dictionary, key, NULL);
+
+        if (value)
+                g_test_message("%s is there", key);
+        g_assert_null(value);
 }

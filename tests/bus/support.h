@@ -13,6 +13,7 @@ typedef struct Fixture {
         char *directory;
         char *worker_socket;
         GPid worker, daemon;
+        gboolean freezable; /* to be set before it starts: see store_freeze() */
 } Fixture;
 
 /* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */
@@ -25,8 +26,13 @@ void daemon_start(Fixture *f, Caller caller);
 void daemon_stop(Fixture *f, int signal_number);
 /* Whether it can't write to any file, as if the disk were full. */
 void daemon_limit(Fixture *f, gboolean limited);
+/* From now on nothing gets on disk, without an error; until it is thawed. */
+void store_freeze(Fixture *f);
+void store_thaw(Fixture *f);
 void worker_start(Fixture *f);
 void worker_stop(Fixture *f);
+/* How many connections are being served; one of them is the watch of the mount table. */
+gsize worker_count_children(Fixture *f);
 
 /* Starts a call of the manager; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
@@ -35,12 +41,18 @@ GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface,
                             GVariant *arguments);
 /* Waits for the end of it. Returns the reply, or NULL with *error. */
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
+/* Whether the answer is there, so that call_end() would not wait. */
+gboolean call_has_ended(GAsyncResult *result);
 GVariant *call(Fixture *f, const char *method, GVariant *arguments, GError **error);
+GVariant *call_text(Fixture *f, const char *method, const char *arguments, GError **error);
 
 /* As often needed: */
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options);
 GVariant *call_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options,
                      GError **error);
+GVariant *unmount_arguments(const char *volume, const char *target);
+/* Whether there was something to unmount. */
+gboolean end_unmount(Fixture *f, GAsyncResult *pending, GError **error);
 gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError **error);
 /* Asserts that it is org.selvol1.Error.KIND and that the message holds the text; frees it. */
 void assert_error(GError *error, const char *kind, const char *text);
@@ -50,6 +62,11 @@ GVariant *get_property_at(Fixture *f, const char *path, const char *interface, c
 /* The same as text, and of the volume with the encoded id. */
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
 char *get_volume_text(Fixture *f, const char *element, const char *property);
+/* NULL if there is no such volume. */
+char *get_volume_text_or_null(Fixture *f, const char *element, const char *property);
+/* Of the volume with the encoded id; aa{sv}. */
+GVariant *get_holders(Fixture *f, const char *element);
+gsize count_holders(Fixture *f, const char *element);
 
 /* Relabel; returns the job's path, to be freed, or NULL with *error. options may be NULL. */
 char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error);
@@ -58,13 +75,16 @@ GVariant *job_wait(Fixture *f, const char *job, const char *result);
 /* A string, or a number, of a dictionary; asserts that it is there. */
 const char *get_string(GVariant *dictionary, const char *key);
 guint64 get_number(GVariant *dictionary, const char *key);
+/* Asserts that a dictionary has no such key. */
+void assert_absent(GVariant *dictionary, const char *key);
 
 /* The call that polkit has been sent; asserts that there is one within a second. */
 GDBusMethodInvocation *polkit_pop(Fixture *f);
-void polkit_answer(GDBusMethodInvocation *question, gboolean authorised, gboolean challenge);
+void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolean challenge);
 
 /* The pretended mount table as text. */
 char *mount_table(Fixture *f);
+gboolean is_mounted(Fixture *f, const char *target);
 void write_file(Fixture *f, const char *name, const char *text);
 /* "" if it isn't there. */
 char *read_file(Fixture *f, const char *name);
@@ -73,12 +93,12 @@ void assert_no_metric(Fixture *f, const char *line);
 void assert_metric(Fixture *f, const char *line);
 void run_for(guint ms);
 /* Runs the main loop until the condition holds, five seconds at most. */
-#define WAIT_FOR(f, condition)                                              \
-        do {                                                                \
-                gint64 _end_ = g_get_monotonic_time() + 5 * G_USEC_PER_SEC; \
-                while (!(condition)) {                                      \
-                        g_assert_cmpint(g_get_monotonic_time(), <, _end_);  \
-                        g_main_context_iteration(NULL, FALSE);              \
-                        g_usleep(5000);                                     \
-                }                                                           \
+#define WAIT_FOR(f, condition) WAIT_LONG(f, 5, condition)
+#define WAIT_LONG(f, seconds, condition)                                           \
+        do {                                                                       \
+                gint64 _end_ = g_get_monotonic_time() + (seconds) *G_USEC_PER_SEC; \
+                while (!(condition)) {                                             \
+                        g_assert_cmpint(g_get_monotonic_time(), <, _end_);         \
+                        run_for(5);                                                \
+                }                                                                  \
         } while (0)

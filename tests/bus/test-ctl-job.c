@@ -17,95 +17,94 @@ enum { WAIT_USEC = 10 * G_USEC_PER_SEC };
 #define DBUS_JOB JOB7, "org.freedesktop.DBus.Properties"
 #define RELABEL \
         { MANAGER, "Relabel", "('pvc-1', '', " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" }
-#define CHGRP \
+#define OWNERSHIP \
         { MANAGER, "ApplyOwnership", "('pvc-1', uint32 1000, " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" }
 #define WAIT(answer) \
         { JOB7, JOB, "Wait", "()", answer }
-#define UNKNOWN "Nothing is known of the labels: all files are looked at."
 
-#define DETAILS                                                                                                 \
-        "'DurationUSec': <uint64 402113>, 'Relabel': <'walked'>, 'RelabelReason': <'unknown'>, 'RelabelText': " \
-        "<'" UNKNOWN "'>, 'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 250>"
-#define DONE "('done', {" DETAILS ", 'EntriesFailed': <uint64 0>, 'Failures': <@a(ss) []>})"
-#define FAILED                                                                                                      \
-        "('EntriesFailed', {'Error': <'pvc-1: 1 of 300 entries could not be relabelled: a\\\\x0ab: no.'>, " DETAILS \
-        ", 'EntriesFailed': <uint64 1>, 'EntriesSkipped': <uint64 2>, 'DirectoriesUnsettled': <uint64 0>, "         \
-        "'Failures': <[('a\\\\x0ab', 'no')]>, "                                                                     \
-        "'MountsInside': <['m', 'n']>})"
+#define WALKED                                                                                   \
+        "'DurationUSec': <uint64 402113>, 'Relabel': <'walked'>, 'RelabelReason': <'unknown'>, " \
+        "'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 250>"
+#define DONE "('done', {" WALKED "})"
+#define DONE_TEXT                                                                                     \
+        "         Volume: pvc-1\n            Job: 7\n         Result: done\n       Duration: 402ms\n" \
+        "        Relabel: walked\n Relabel reason: unknown\n        Entries: 300\nEntries changed: 250\n"
+#define FAILED                                                                                                    \
+        "('EntriesFailed', {'ErrorMessage': <'1 of 300 entries could not be relabeled: a\\\\x0ab: no.'>, " WALKED \
+        ", 'EntriesFailed': <uint64 1>, 'Failures': <[('a\\\\x0ab', 'no')]>})"
 
-#define JOBS                                                                                                      \
-        "({objectpath '/org/selvol1/job/10': {'org.selvol1.Job': {'Id': <uint64 10>, 'Operation': <'relabel'>, "  \
-        "'Volume': <'pvc-1'>, 'Context': <'" CONTEXT "'>, 'State': <'running'>, 'EntriesDone': <uint64 500>, "    \
-        "'EntriesTotal': <uint64 2000>, 'EntriesChanged': <uint64 5>, 'EntriesFailed': <uint64 0>, "              \
-        "'EntriesPerSecond': <uint64 100>, 'StartedUSec': <uint64 1767225600000000>, "                            \
-        "'ExpectedEndUSec': <uint64 1767225600000000>, 'Result': <''>, 'Error': <''>}}, "                         \
-        "'" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'verify'>, 'Volume': <'/té\\u001b'>, " \
-        "'State': <'ended'>, 'EntriesDone': <uint64 0>, 'EntriesTotal': <uint64 0>, 'Result': <'TimedOut'>, "     \
-        "'Error': <'Slow.'>}}, '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>}}},)"
+#define JOBS                                                                                                     \
+        "({objectpath '/org/selvol1/job/10': {'org.selvol1.Job': {'Id': <uint64 10>, 'Operation': <'relabel'>, " \
+        "'Volume': <'pvc-1'>, 'Context': <'" CONTEXT "'>, 'State': <'acting'>, 'EntriesDone': <uint64 500>, "    \
+        "'EntriesTotal': <uint64 2000>, 'EntriesChanged': <uint64 5>, 'EntriesFailed': <uint64 0>, "             \
+        "'EntriesPerSecond': <uint64 100>, 'StartedUSec': <uint64 1767225600000000>, "                           \
+        "'ExpectedEndUSec': <uint64 1767225600000000>, 'Result': <''>, 'ErrorName': <''>, 'ErrorMessage': "      \
+        "<''>}}, '" JOB7 "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'verify'>, 'Volume': "         \
+        "<'/té\\u001b'>, 'State': <'ended'>, 'EntriesDone': <uint64 0>, 'EntriesTotal': <uint64 0>, 'Result': " \
+        "<'TimedOut'>, 'ErrorName': <'TimedOut'>, 'ErrorMessage': <'Slow.'>}}, "                                 \
+        "'/org/selvol1/job/11': {'org.selvol1.Job': {'Id': <uint64 11>, 'Operation': <'mount'>, 'Volume': "      \
+        "<'pvc-1'>, 'State': <'waiting'>, 'Result': <''>}}, '" PVC1                                              \
+        "': {'org.selvol1.Volume': {'Id': <'pvc-1'>}}},)"
 
 #define VERIFIED                                                                                                     \
         "(false, '" CONTEXT "', {'Expected': <'" CONTEXT "'>, 'Depth': <'full'>, 'EntriesDone': <uint64 31250>, "    \
         "'EntriesMismatched': <uint64 2>, 'EntriesFailed': <uint64 1>, 'Mismatches': <[('data/a', 'u:r:tmp_t:s0'), " \
-        "('b', '')]>, 'MissProbability': <0.0>, 'Text': <'2 of 31250 differ.'>, 'Job': <objectpath '" JOB7 "'>})"
+        "('b', '')]>, 'Text': <'2 of 31250 differ.'>, 'Job': <objectpath '" JOB7 "'>})"
 
-#define GIVEN                                                                                             \
-        "'DurationUSec': <uint64 2113>, 'Relabel': <''>, 'RelabelReason': <''>, 'RelabelText': <''>, "    \
-        "'Ownership': <'walked'>, 'OwnershipReason': <'requested'>, 'OwnershipText': <'As asked for.'>, " \
+#define GIVEN                                                                                        \
+        "'DurationUSec': <uint64 2113>, 'Ownership': <'walked'>, 'OwnershipReason': <'requested'>, " \
         "'FSGroup': <uint32 1000>, 'EntriesDone': <uint64 12>, 'EntriesChanged': <uint64 3>"
 
 static const Case cases[] = {
-        { "relabel/walked",
-          "relabel pvc-1",
-          { RELABEL, WAIT(DONE) },
-          0,
-          .out = "Volume pvc-1 is relabelled: 300 entries, 250 changed, in 402ms. " UNKNOWN "\n" },
+        { "relabel/walked", "relabel pvc-1", { RELABEL, WAIT(DONE) }, 0, .out = DONE_TEXT },
         { "relabel/options",
-          "relabel pvc-1 u:r:t:s0:c1 --force --threads=3 --max-entries-per-second=5000 --idle --timeout=1min -q",
+          "relabel pvc-1 u:r:t:s0:c1 --force --max-entries-per-second=5000 --timeout=1min -q",
           { { MANAGER, "Relabel",
-              "('pvc-1', 'u:r:t:s0:c1', {'Force': <true>, 'Threads': <uint32 3>, 'MaxEntriesPerSecond': <uint64 "
-              "5000>, "
-              "'IOSchedulingClass': <'idle'>, 'TimeoutUSec': <uint64 60000000>})",
+              "('pvc-1', 'u:r:t:s0:c1', {'Force': <true>, 'MaxEntriesPerSecond': <uint64 5000>, 'TimeoutUSec': "
+              "<uint64 60000000>})",
               "(objectpath '" JOB7 "',)" },
             WAIT(DONE) },
           0,
           .out = "" },
         { "relabel/skipped",
           "relabel pvc-1",
-          { RELABEL, WAIT("('done', {'Relabel': <'skipped'>, 'RelabelText': <'All is well.'>})") },
+          { RELABEL, WAIT("('done', {'Relabel': <'skipped'>, 'RelabelReason': <'complete'>})") },
           0,
-          .out = "Volume pvc-1 needs no relabel. All is well.\n" },
-        { "relabel/left-alone",
+          .out = "        Volume: pvc-1\n           Job: 7\n        Result: done\n       Relabel: skipped\n"
+                 "Relabel reason: complete\n" },
+        { "relabel/skipped-entries",
           "relabel pvc-1",
-          { RELABEL,
-            WAIT("('done', {" DETAILS ", 'EntriesSkipped': <uint64 4>, 'MountsInside': <['m', 'n/\\u0007']>})") },
+          { RELABEL, WAIT("('done', {'Relabel': <'walked'>, 'EntriesSkipped': <uint64 4>, 'Submounts': <['m', "
+                          "'n/\\u0007']>})") },
           0,
-          .out = "Volume pvc-1 is relabelled: 300 entries, 250 changed, in 402ms. " UNKNOWN "\n"
-                 "Left alone, as hard links that may lead out of the volume: 4\n"
-                 "Not entered, as other file systems are mounted there: m,n/\\x07\n" },
+          .out = "         Volume: pvc-1\n            Job: 7\n         Result: done\n        Relabel: walked\n"
+                 "Entries skipped: 4\n      Submounts: m,n/\\x07\n" },
         { "relabel/failed",
           "relabel pvc-1",
           { RELABEL, WAIT(FAILED) },
           1,
           .out = "",
-          .err = "selvolctl: pvc-1: pvc-1: 1 of 300 entries could not be relabelled: a\\x0ab: no.\n" },
+          .err = "selvolctl: pvc-1: 1 of 300 entries could not be relabeled: a\\x0ab: no.\n" },
         { "relabel/failed-json",
           "relabel pvc-1 --json",
           { RELABEL, WAIT(FAILED) },
           1,
-          .json = "{\"failures\":[{\"message\":\"no\",\"path\":\"a\\\\x0ab\",\"volume\":\"pvc-1\"}],\"relabel\":[{"
-                  "\"directories_unsettled\":0,\"duration_usec\":402113,\"entries_changed\":250,\"entries_done\":300,"
-                  "\"entries_failed\":1,"
-                  "\"entries_skipped\":2,\"error\":\"pvc-1: 1 of 300 entries could not be relabelled: a\\\\x0ab: "
-                  "no.\",\"fs_group\":null,\"job\":7,\"mounts_inside\":[\"m\",\"n\"],\"ownership\":null,"
-                  "\"ownership_reason\":null,\"ownership_text\":null,\"relabel\":\"walked\",\"relabel_reason\":"
-                  "\"unknown\",\"relabel_text\":\"" UNKNOWN
-                  "\",\"result\":\"EntriesFailed\",\"volume\":\"pvc-1\"}]}" },
-        { "relabel/cancelled",
+          .json = "{\"DurationUSec\":402113,\"EntriesChanged\":250,\"EntriesDone\":300,\"EntriesFailed\":1,"
+                  "\"ErrorMessage\":\"1 of 300 entries could not be relabeled: a\\\\x0ab: no.\","
+                  "\"Failures\":[{\"Message\":\"no\",\"Path\":\"a\\\\x0ab\"}],\"Job\":7,\"Relabel\":\"walked\","
+                  "\"RelabelReason\":\"unknown\",\"Result\":\"EntriesFailed\",\"Volume\":\"pvc-1\"}" },
+        { "relabel/failed-without-message",
           "relabel pvc-1",
-          { RELABEL, WAIT("('Canceled', {'Error': <'Somebody has cancelled it.'>})") },
+          { RELABEL, WAIT("('WorkerFailed', @a{sv} {})") },
           1,
           .out = "",
-          .err = "selvolctl: pvc-1: Somebody has cancelled it.\n" },
+          .err = "selvolctl: pvc-1: WorkerFailed\n" },
+        { "relabel/canceled",
+          "relabel pvc-1",
+          { RELABEL, WAIT("('Canceled', {'ErrorMessage': <'The job was canceled.'>})") },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-1: The job was canceled.\n" },
         { "relabel/refused",
           "relabel pvc-1",
           { { MANAGER, "Relabel", "('pvc-1', '', " NO_OPTIONS ")", NULL, "org.selvol1.Error.ContextConflict",
@@ -120,97 +119,85 @@ static const Case cases[] = {
           .out = "",
           .err = "selvolctl: pvc-1: The service ends.\n" },
         { "relabel/no-wait", "relabel pvc-1 --no-wait", { RELABEL }, 0, .out = "7\n" },
+        { "relabel/no-wait-quiet", "relabel pvc-1 --no-wait -q", { RELABEL }, 0, .out = "" },
         { "relabel/no-wait-json",
           "relabel pvc-1 --no-wait --json",
           { RELABEL },
           0,
-          .json = "{\"relabel\":[{\"job\":7,\"volume\":\"pvc-1\"}]}" },
+          .json = "{\"Job\":7,\"Volume\":\"pvc-1\"}" },
 
-        { "chgrp/walked",
-          "chgrp pvc-1 1000",
-          { CHGRP, WAIT("('done', {" GIVEN "})") },
+        { "ownership/walked",
+          "ownership pvc-1 1000",
+          { OWNERSHIP, WAIT("('done', {" GIVEN "})") },
           0,
-          .out = "Volume pvc-1 belongs to group 1000: 12 entries, 3 changed, in 2ms. As asked for.\n" },
-        { "chgrp/options",
-          "chgrp pvc-1 4294967294 --read-only --force --threads=3 --max-entries-per-second=5000 --idle "
-          "--timeout=1min -q",
+          .out = "          Volume: pvc-1\n             Job: 7\n          Result: done\n        Duration: 2ms\n"
+                 "       Ownership: walked\nOwnership reason: requested\n        FS group: 1000\n"
+                 "         Entries: 12\n Entries changed: 3\n" },
+        { "ownership/options",
+          "ownership pvc-1 4294967294 --read-only --force --max-entries-per-second=5000 --timeout=1min -q",
           { { MANAGER, "ApplyOwnership",
-              "('pvc-1', uint32 4294967294, {'ReadOnly': <true>, 'Force': <true>, 'Threads': <uint32 3>, "
-              "'MaxEntriesPerSecond': <uint64 5000>, 'IOSchedulingClass': <'idle'>, 'TimeoutUSec': <uint64 "
-              "60000000>})",
+              "('pvc-1', uint32 4294967294, {'ReadOnly': <true>, 'Force': <true>, 'MaxEntriesPerSecond': <uint64 "
+              "5000>, 'TimeoutUSec': <uint64 60000000>})",
               "(objectpath '" JOB7 "',)" },
             WAIT("('done', {" GIVEN "})") },
           0,
           .out = "" },
-        { "chgrp/skipped",
-          "chgrp pvc-1 0",
+        { "ownership/skipped",
+          "ownership pvc-1 0",
           { { MANAGER, "ApplyOwnership", "('pvc-1', uint32 0, " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" },
-            WAIT("('done', {'Ownership': <'skipped'>, 'OwnershipText': <'The record says so.'>, 'FSGroup': <uint32 "
-                 "0>})") },
+            WAIT("('done', {'Ownership': <'skipped'>, 'OwnershipReason': <'complete'>, 'FSGroup': <uint32 0>})") },
           0,
-          .out = "Volume pvc-1 belongs to group 0 already. The record says so.\n" },
-        { "chgrp/not-given",
-          "chgrp pvc-1 1000",
-          { CHGRP, WAIT("('done', {'Ownership': <'none'>, 'OwnershipText': <'It is read-only.'>, 'FSGroup': <uint32 "
-                        "4294967295>})") },
+          .out = "          Volume: pvc-1\n             Job: 7\n          Result: done\n       Ownership: skipped\n"
+                 "Ownership reason: complete\n        FS group: 0\n" },
+        { "ownership/none",
+          "ownership pvc-1 1000",
+          { OWNERSHIP, WAIT("('done', {'Ownership': <'none'>, 'OwnershipReason': <'read-only'>})") },
           0,
-          .out = "Volume pvc-1 is not given to the group. It is read-only.\n" },
-        { "chgrp/left-alone",
-          "chgrp pvc-1 1000",
-          { CHGRP, WAIT("('done', {" GIVEN ", 'EntriesSkipped': <uint64 4>, 'MountsInside': <['m']>})") },
-          0,
-          .out = "Volume pvc-1 belongs to group 1000: 12 entries, 3 changed, in 2ms. As asked for.\n"
-                 "Left alone, as hard links that may lead out of the volume: 4\n"
-                 "Not entered, as other file systems are mounted there: m\n" },
-        { "chgrp/failed",
-          "chgrp pvc-1 1000",
-          { CHGRP, WAIT("('EntriesFailed', {'Error': <'1 of 12 entries could not be changed: a\\\\x0ab: no.'>})") },
+          .out = "          Volume: pvc-1\n             Job: 7\n          Result: done\n       Ownership: none\n"
+                 "Ownership reason: read-only\n" },
+        { "ownership/failed",
+          "ownership pvc-1 1000",
+          { OWNERSHIP,
+            WAIT("('EntriesFailed', {'ErrorMessage': <'1 of 12 entries could not be changed: a\\\\x0ab: no.'>})") },
           1,
           .out = "",
           .err = "selvolctl: pvc-1: 1 of 12 entries could not be changed: a\\x0ab: no.\n" },
-        { "chgrp/failed-json",
-          "chgrp pvc-1 1000 --json",
-          { CHGRP,
-            WAIT("('EntriesFailed', {'Error': <'No.'>, " GIVEN ", 'EntriesFailed': <uint64 1>, 'Failures': <[('a', "
-                 "'no')]>})") },
+        { "ownership/failed-json",
+          "ownership pvc-1 1000 --json",
+          { OWNERSHIP, WAIT("('EntriesFailed', {'ErrorMessage': <'No.'>, " GIVEN ", 'Failures': <[('a', 'no')]>})") },
           1,
-          .json = "{\"chgrp\":[{\"directories_unsettled\":0,\"duration_usec\":2113,\"entries_changed\":3,"
-                  "\"entries_done\":12,\"entries_failed\":1,\"entries_skipped\":0,\"error\":\"No.\",\"fs_group\":"
-                  "1000,"
-                  "\"job\":7,\"mounts_inside\":[],\"ownership\":\"walked\",\"ownership_reason\":\"requested\","
-                  "\"ownership_text\":\"As asked "
-                  "for.\",\"relabel\":null,\"relabel_reason\":null,\"relabel_text\":null,"
-                  "\"result\":\"EntriesFailed\",\"volume\":\"pvc-1\"}],\"failures\":[{\"message\":\"no\",\"path\":"
-                  "\"a\",\"volume\":\"pvc-1\"}]}" },
-        { "chgrp/conflict-later",
-          "chgrp pvc-1 1000",
-          { CHGRP, WAIT("('GroupConflict', {'Error': <'pod-B has come.'>})") },
+          .json = "{\"DurationUSec\":2113,\"EntriesChanged\":3,\"EntriesDone\":12,\"ErrorMessage\":\"No.\","
+                  "\"FSGroup\":1000,\"Failures\":[{\"Message\":\"no\",\"Path\":\"a\"}],\"Job\":7,\"Ownership\":"
+                  "\"walked\",\"OwnershipReason\":\"requested\",\"Result\":\"EntriesFailed\",\"Volume\":\"pvc-1\"}" },
+        { "ownership/conflict-later",
+          "ownership pvc-1 1000",
+          { OWNERSHIP, WAIT("('GroupConflict', {'ErrorMessage': <'pod-B has come.'>})") },
           3,
           .out = "",
           .err = "selvolctl: pvc-1: pod-B has come.\n" },
-        { "chgrp/refused",
-          "chgrp pvc-1 1000",
+        { "ownership/refused",
+          "ownership pvc-1 1000",
           { { MANAGER, "ApplyOwnership", "('pvc-1', uint32 1000, " NO_OPTIONS ")", NULL,
               "org.selvol1.Error.GroupConflict", "pvc-1 is for group 5 at pod-B." } },
           3,
           .out = "",
           .err = "selvolctl: pvc-1: pvc-1 is for group 5 at pod-B.\n" },
-        { "chgrp/no-wait", "chgrp pvc-1 1000 --no-wait", { CHGRP }, 0, .out = "7\n" },
-        { "chgrp/no-wait-json",
-          "chgrp pvc-1 1000 --no-wait --json",
-          { CHGRP },
+        { "ownership/no-wait", "ownership pvc-1 1000 --no-wait", { OWNERSHIP }, 0, .out = "7\n" },
+        { "ownership/no-wait-json",
+          "ownership pvc-1 1000 --no-wait --json",
+          { OWNERSHIP },
           0,
-          .json = "{\"chgrp\":[{\"job\":7,\"volume\":\"pvc-1\"}]}" },
-        { "chgrp/name", "chgrp pvc-1 'st\033aff'", .code = 2, .out = "",
+          .json = "{\"Job\":7,\"Volume\":\"pvc-1\"}" },
+        { "ownership/name", "ownership pvc-1 'st\033aff'", .code = 2, .out = "",
           .err = "selvolctl: st\\x1baff: expected the number of a group, at most 4294967294\n" },
-        { "chgrp/none", "chgrp pvc-1 4294967295", .code = 2, .out = "",
+        { "ownership/gid-none", "ownership pvc-1 4294967295", .code = 2, .out = "",
           .err = "selvolctl: 4294967295: expected the number of a group, at most 4294967294\n" },
-        { "chgrp/negative", "chgrp pvc-1 -- -1", .code = 2, .out = "",
+        { "ownership/negative", "ownership pvc-1 -- -1", .code = 2, .out = "",
           .err = "selvolctl: -1: expected the number of a group, at most 4294967294\n" },
-        { "chgrp/operands", "chgrp pvc-1", .code = 2, .out = "",
-          .err = "selvolctl: usage: selvolctl chgrp VOLUME GID\n" },
-        { "chgrp/fs-group", "chgrp pvc-1 1 --fs-group=2", .code = 2, .out = "",
-          .err = "selvolctl: chgrp does not take --fs-group\n" },
+        { "ownership/operands", "ownership pvc-1", .code = 2, .out = "",
+          .err = "selvolctl: usage: selvolctl ownership VOLUME GID\n" },
+        { "ownership/fs-group", "ownership pvc-1 1 --fs-group=2", .code = 2, .out = "",
+          .err = "selvolctl: ownership does not take --fs-group\n" },
 
         { "verify/misowned",
           "verify pvc-1 --depth=full --fs-group=1000",
@@ -219,15 +206,15 @@ static const Case cases[] = {
               "', {'FSGroup': <uint32 1000>, 'EntriesDone': <uint64 9>, 'EntriesMisowned': <uint64 "
               "2>, 'Mismatches': <[('a', 'group 5, mode 0600')]>, 'Text': <'2 have another group.'>})" } },
           5,
-          .out = "          Volume: pvc-1\n         Matches: yes\n          Actual: " CONTEXT
-                 "\n  Expected group: 1000\n         Entries: 9\nEntries misowned: 2\n          Result: 2 have "
+          .out = "      Volume: pvc-1\n     Matches: yes\n      Actual: " CONTEXT
+                 "\n    FS group: 1000\n     Entries: 9\nWrong groups: 2\n  Mismatches: 1\n        Text: 2 have "
                  "another group.\n\nPATH MESSAGE\na    group 5, mode 0600\n" },
         { "verify/owned",
           "verify pvc-1 --depth=full",
           { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})",
               "(true, '', {'FSGroup': <uint32 0>, 'EntriesMisowned': <uint64 0>})" } },
           0,
-          .out = "        Volume: pvc-1\n       Matches: yes\nExpected group: 0\n" },
+          .out = "      Volume: pvc-1\n     Matches: yes\n    FS group: 0\nWrong groups: 0\n" },
         { "verify/misowned-quiet",
           "verify pvc-1 -q",
           { { MANAGER, "VerifyLabel", "('pvc-1', '', " NO_OPTIONS ")",
@@ -235,42 +222,31 @@ static const Case cases[] = {
           5,
           .out = "" },
         { "verify/full",
-          "verify pvc-1 --depth=full --threads=2",
-          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Threads': <uint32 2>, 'Depth': <'full'>})", VERIFIED } },
+          "verify pvc-1 --depth=full --max-entries-per-second=2",
+          { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>, 'MaxEntriesPerSecond': <uint64 2>})",
+              VERIFIED } },
           5,
-          .out = "             Volume: pvc-1\n            Matches: no\n             Actual: " CONTEXT
-                 "\n           Expected: " CONTEXT "\n              Depth: full\n            Entries: 31250\n"
-                 "Entries that differ: 2\n             Errors: 1\n             Result: 2 of 31250 differ.\n"
-                 "                Job: 7\n\nPATH   MESSAGE\ndata/a u:r:tmp_t:s0\nb      -\n" },
-        { "verify/sample-json",
-          "verify pvc-1 --depth sample --confidence 0.999 --mismatch-share 1e-3 --json",
-          { { MANAGER, "VerifyLabel",
-              "('pvc-1', '', {'Depth': <'sample'>, 'Confidence': <0.999>, 'MismatchShare': <0.001>})",
-              "(true, 'c', {'EntriesDone': <uint64 6905>, 'MissProbability': <0.000999>, 'Text': <'Well.'>})" } },
-          0,
-          .json = "{\"mismatches\":[],\"verify\":[{\"actual\":\"c\",\"depth\":null,\"entries_done\":6905,"
-                  "\"entries_failed\":0,\"entries_mismatched\":0,\"entries_misowned\":0,\"expected\":null,\"fs_"
-                  "group\":null,\"job\":0,\"matches\":true,"
-                  "\"miss_probability\":0.000999,\"selinux_mode\":null,\"target\":null,\"text\":\"Well.\","
-                  "\"volume\":\"pvc-1\"}]}" },
+          .out = "        Volume: pvc-1\n       Matches: no\n        Actual: " CONTEXT "\n      Expected: " CONTEXT
+                 "\n         Depth: full\n       Entries: 31250\n"
+                 "  Wrong labels: 2\nEntries failed: 1\n    Mismatches: 2\n          Text: 2 of 31250 differ.\n"
+                 "           Job: 7\n\nPATH   MESSAGE\ndata/a u:r:tmp_t:s0\nb      -\n" },
         { "verify/mismatches-json",
           "verify pvc-1 --json --depth full",
           { { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})", VERIFIED } },
           5,
-          .json = "{\"mismatches\":[{\"message\":\"u:r:tmp_t:s0\",\"path\":\"data/a\",\"volume\":\"pvc-1\"},"
-                  "{\"message\":null,\"path\":\"b\",\"volume\":\"pvc-1\"}],\"verify\":[{\"actual\":\"" CONTEXT
-                  "\",\"depth\":\"full\",\"entries_done\":31250,\"entries_failed\":1,\"entries_mismatched\":2,"
-                  "\"entries_misowned\":0,\"expected\":\"" CONTEXT
-                  "\",\"fs_group\":null,\"job\":7,\"matches\":false,\"miss_probability\":0,"
-                  "\"selinux_mode\":null,\"target\":null,\"text\":\"2 of 31250 differ.\",\"volume\":\"pvc-1\"}]}" },
+          .json = "{\"Actual\":\"" CONTEXT "\",\"Depth\":\"full\",\"EntriesDone\":31250,\"EntriesFailed\":1,"
+                  "\"EntriesMismatched\":2,\"Expected\":\"" CONTEXT "\",\"Job\":7,\"Matches\":false,"
+                  "\"Mismatches\":[{\"Message\":\"u:r:tmp_t:s0\",\"Path\":\"data/a\"},{\"Message\":\"\",\"Path\":"
+                  "\"b\"}],\"Text\":\"2 of 31250 differ.\",\"Volume\":\"pvc-1\"}" },
 
         { "jobs/table",
           "jobs",
           { { OBJECTS, "GetManagedObjects", "()", JOBS } },
           0,
-          .out = "ID OPERATION VOLUME  STATE   DONE TOTAL PERCENT RATE ETA RESULT\n"
-                 "7  verify    /té\\x1b ended   0    0     -       -    -   TimedOut\n"
-                 "10 relabel   pvc-1   running 500  2000  25      100  -   -\n\n2 jobs listed.\n" },
+          .out = "ID OPERATION VOLUME  STATE   ENTRIES TOTAL PERCENT RATE TIME-LEFT RESULT\n"
+                 "7  verify    /té\\x1b ended   0       0     -       -    -         TimedOut\n"
+                 "10 relabel   pvc-1   acting  500     2000  25      100  -         -\n"
+                 "11 mount     pvc-1   waiting -       -     -       -    -         -\n\n3 jobs listed.\n" },
         { "jobs/none",
           "jobs --no-legend",
           { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" } },
@@ -280,36 +256,43 @@ static const Case cases[] = {
           "jobs --json",
           { { OBJECTS, "GetManagedObjects", "()", JOBS } },
           0,
-          .json = "{\"jobs\":[{\"changed\":0,\"context\":null,\"done\":0,\"error\":\"Slow.\",\"eta\":0,"
-                  "\"expected_end_usec\":0,\"failed\":0,\"id\":7,\"operation\":\"verify\",\"percent\":0,\"rate\":0,"
-                  "\"result\":\"TimedOut\",\"started_usec\":0,\"state\":\"ended\",\"total\":0,\"volume\":"
-                  "\"/t\\u00e9\\u001b\"},{\"changed\":5,\"context\":\"" CONTEXT
-                  "\",\"done\":500,\"error\":null,\"eta\":0,\"expected_end_usec\":1767225600000000,\"failed\":0,"
-                  "\"id\":10,\"operation\":\"relabel\",\"percent\":25,\"rate\":100,\"result\":null,"
-                  "\"started_usec\":1767225600000000,\"state\":\"running\",\"total\":2000,\"volume\":\"pvc-1\"}]}" },
+          .json = "[{\"EntriesDone\":0,\"EntriesTotal\":0,\"ErrorMessage\":\"Slow.\",\"ErrorName\":\"TimedOut\","
+                  "\"Id\":7,\"Operation\":\"verify\",\"Result\":\"TimedOut\",\"State\":\"ended\",\"Volume\":"
+                  "\"/t\\u00e9\\u001b\"},{\"Context\":\"" CONTEXT "\",\"EntriesChanged\":5,\"EntriesDone\":500,"
+                  "\"EntriesFailed\":0,\"EntriesPerSecond\":100,\"EntriesTotal\":2000,\"ExpectedEndUSec\":"
+                  "1767225600000000,\"Id\":10,\"Operation\":\"relabel\",\"Percent\":25,\"StartedUSec\":"
+                  "1767225600000000,\"State\":\"acting\",\"Volume\":\"pvc-1\"},{\"Id\":11,\"Operation\":\"mount\","
+                  "\"State\":\"waiting\",\"Volume\":\"pvc-1\"}]" },
 
-        { "cancel/cancelled",
+        { "cancel/canceled",
           "cancel 7",
           { { MANAGER, "GetJob", "(uint64 7,)", "(objectpath '" JOB7 "',)" },
-            WAIT("('Canceled', {'Error': <'x'>, 'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 2>})"),
+            WAIT("('Canceled', {'ErrorMessage': <'x'>, 'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 2>})"),
             { JOB7, JOB, "Cancel", "()", "()" } },
           0,
-          .out = "Job 7 is cancelled: 300 entries were looked at, 2 changed.\n" },
+          .out = "            Job: 7\n       Canceled: yes\n         Result: Canceled\n        Message: x\n"
+                 "        Entries: 300\nEntries changed: 2\n" },
         { "cancel/ended",
           "cancel 7",
           { { MANAGER, "GetJob", "(uint64 7,)", "(objectpath '" JOB7 "',)" },
             WAIT("('done', @a{sv} {})"),
             { JOB7, JOB, "Cancel", "()", "()" } },
           0,
-          .out = "Job 7 was not cancelled: it has ended, with the result done.\n" },
+          .out = "     Job: 7\nCanceled: no\n  Result: done\n" },
         { "cancel/json",
           "cancel 7 --json",
           { { MANAGER, "GetJob", "(uint64 7,)", "(objectpath '" JOB7 "',)" },
             WAIT("('Canceled', {'EntriesDone': <uint64 0>})"),
             { JOB7, JOB, "Cancel", "()", "()" } },
           0,
-          .json = "{\"cancel\":[{\"cancelled\":true,\"entries_changed\":0,\"entries_done\":0,\"id\":7,"
-                  "\"result\":\"Canceled\"}]}" },
+          .json = "{\"Canceled\":true,\"EntriesDone\":0,\"Job\":7,\"Result\":\"Canceled\"}" },
+        { "cancel/quiet",
+          "cancel 7 -q",
+          { { MANAGER, "GetJob", "(uint64 7,)", "(objectpath '" JOB7 "',)" },
+            WAIT("('Canceled', @a{sv} {})"),
+            { JOB7, JOB, "Cancel", "()", "()" } },
+          0,
+          .out = "" },
         { "cancel/denied",
           "cancel 7",
           { { MANAGER, "GetJob", "(uint64 7,)", "(objectpath '" JOB7 "',)" },
@@ -326,7 +309,7 @@ static const Case cases[] = {
           .out = "",
           .err = "selvolctl: job 8: Job 8 is not known: it has ended, and its result is no longer kept.\n" },
         { "cancel/no-number", "cancel pvc-1", .code = 2, .out = "",
-          .err = "selvolctl: pvc-1: a job has a number, see 'selvolctl jobs'\n" },
+          .err = "selvolctl: pvc-1: expected the number of a job, see 'selvolctl jobs'\n" },
 };
 
 /* selvolctl with its standard error on a terminal, and what it has written there. */
@@ -456,7 +439,7 @@ static void test_width(Fixture *f, gconstpointer data) {
         answer_call(wait, &(Exchange) WAIT(DONE));
         out = terminal_finish(&t);
 
-        g_assert_cmpstr(out, ==, "Volume pvc-1 is relabelled: 300 entries, 250 changed, in 402ms. " UNKNOWN "\n");
+        g_assert_cmpstr(out, ==, DONE_TEXT);
         lines = terminal_lines(&t);
         g_assert_cmpuint(g_strv_length(lines), >=, 3);
         for (size_t k = 1; lines[k]; k++) {
@@ -517,7 +500,7 @@ static void test_rate(Fixture *f, gconstpointer data) {
         terminal_done(&t);
 }
 
-/* A job that is over soon, or that nobody wants to see, leaves no trace. */
+/* A job that is over soon, or that is not to be shown, leaves no trace. */
 static void test_unseen(Fixture *f, gconstpointer data) {
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *progress = progress_text(1, 2, 3, 4), *out = NULL;
@@ -534,27 +517,30 @@ static void test_unseen(Fixture *f, gconstpointer data) {
         terminal_done(&t);
 }
 
-/* Calls that take long show the job that they have become, and none of another volume or operation. */
+/* Calls that take long show the job that they have become, and none of another operation or one that has ended. */
 static const struct {
-        const char *command, *operation;
+        const char *command, *operation, *state;
         Exchange call;
 } calls[] = {
         { "mount pvc-1 /dev/vdb /t",
           "mount",
+          "waiting",
           { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
         { "adopt pvc-1 /t",
           "adopt",
+          "acting",
           { MANAGER, "AdoptVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
         { "verify pvc-1 --depth full",
           "verify",
+          "running",
           { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})", "(true, '', @a{sv} {})" } },
 };
 
-static void answer_properties(Fixture *f, const char *path, const char *operation, const char *volume, int id) {
+static void answer_properties(Fixture *f, const char *path, const char *operation, const char *state, int id) {
         g_autofree char *reply = g_strdup_printf(
-                "({'Id': <uint64 %i>, 'Operation': <'%s'>, 'Volume': <'%s'>, 'State': <'running'>, 'EntriesDone': "
+                "({'Id': <uint64 %i>, 'Operation': <'%s'>, 'Volume': <'pvc-1'>, 'State': <'%s'>, 'EntriesDone': "
                 "<uint64 %i1>, 'EntriesTotal': <uint64 100>},)",
-                id, operation, volume, id);
+                id, operation, state, id);
         Exchange x = { path, "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Job',)", reply };
         g_autoptr(GDBusMethodInvocation) call = await_call(f, &x);
 
@@ -570,10 +556,10 @@ static void test_call(Fixture *f, gconstpointer data) {
         terminal_start(&t, calls[i].command, 60);
         call = await_call(f, &calls[i].call);
         emit_changed(call, JOB6, "{'EntriesDone': <uint64 60>, 'EntriesTotal': <uint64 100>}");
-        answer_properties(f, JOB6, "relabel", "pvc-1", 6);
+        answer_properties(f, JOB6, i == 0 ? "relabel" : calls[i].operation, i == 0 ? "running" : "ended", 6);
         emit_changed(call, JOB6, "{'EntriesDone': <uint64 60>, 'EntriesTotal': <uint64 100>}");
         emit_changed(call, JOB7, "{'EntriesDone': <uint64 70>, 'EntriesTotal': <uint64 100>}");
-        answer_properties(f, JOB7, calls[i].operation, "pvc-1", 7);
+        answer_properties(f, JOB7, calls[i].operation, calls[i].state, 7);
         terminal_await(&t, "71%  71/100");
         emit_changed(call, JOB7, "{'EntriesDone': <uint64 75>}");
         terminal_await(&t, "75%  75/100");
@@ -600,7 +586,7 @@ static void test_interrupt(Fixture *f, gconstpointer data) {
         out = terminal_finish(&t);
         g_assert_cmpstr(out, ==, "");
         g_assert_true(g_str_has_suffix(
-                t.output->str, "7/8\r\033[Kselvolctl: pvc-1: job 7 goes on; 'selvolctl cancel 7' ends it\r\n"));
+                t.output->str, "7/8\r\033[Kselvolctl: pvc-1: job 7 continues; 'selvolctl cancel 7' ends it\r\n"));
         g_assert_true(g_subprocess_get_if_signaled(t.child));
         g_assert_cmpint(g_subprocess_get_term_sig(t.child), ==, signal_number);
         g_assert_cmpuint(gt_dbus_queue_get_n_messages(f->queue), ==, 0);
@@ -618,7 +604,7 @@ static void test_interrupt_call(Fixture *f, gconstpointer data) {
         g_subprocess_send_signal(child, SIGINT);
         g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
         g_assert_no_error(error);
-        g_assert_cmpstr(err, ==, "selvolctl: pvc-1: selvold goes on with it, see 'selvolctl jobs'\n");
+        g_assert_cmpstr(err, ==, "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n");
         g_assert_true(g_subprocess_get_if_signaled(child));
         answer_call(call, &calls[0].call);
 }

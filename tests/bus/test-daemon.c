@@ -9,14 +9,18 @@
 
 #include "support.h"
 
-#define T1        "/var/lib/kubelet/pods/a/volumes/v"
-#define T2        "/var/lib/kubelet/pods/b/volumes/v"
-#define T3        "/var/lib/kubelet/pods/c/volumes/v"
-#define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
-#define POD_A     "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
-#define POD_A2    "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
-#define POD_B     "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
-#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define T1            "/var/lib/kubelet/pods/a/volumes/v"
+#define T2            "/var/lib/kubelet/pods/b/volumes/v"
+#define T3            "/var/lib/kubelet/pods/c/volumes/v"
+#define T4            "/var/lib/kubelet/pods/d/volumes/v"
+#define T5            "/var/lib/kubelet/pods/e/volumes/v"
+#define OVM           "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define POD_A         "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
+#define POD_A2        "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
+#define POD_B         "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
+#define CONTEXT_A     "system_u:object_r:container_file_t:s0:c0,c10"
+#define LOG_CONTROL   "/org/freedesktop/LogControl1"
+#define LOG_INTERFACE "org.freedesktop.LogControl1"
 
 static void set_up(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_ROOT, FALSE);
@@ -24,6 +28,25 @@ static void set_up(Fixture *f, gconstpointer data) {
 
 static void tear_down(Fixture *f, gconstpointer data) {
         fixture_stop(f);
+}
+
+/* Keys that say nothing are left out. */
+static void assert_applies(GVariant *result) {
+        GVariantIter iterator;
+        const char *key;
+        GVariant *value;
+
+        g_assert_cmpuint(g_variant_n_children(result), <=, 10);
+        g_variant_iter_init(&iterator, result);
+        while (g_variant_iter_loop(&iterator, "{&sv}", &key, &value)) {
+                g_autofree char *text = g_variant_print(value, FALSE);
+
+                g_test_message("%s=%s", key, text);
+                g_assert_cmpstr(text, !=, "''");
+                g_assert_cmpstr(text, !=, "[]");
+                g_assert_cmpstr(text, !=, "false");
+                g_assert_cmpstr(text, !=, "4294967295");
+        }
 }
 
 static void assert_mounted(GVariant *reply, const char *context, const char *flag, const char *reason) {
@@ -36,6 +59,7 @@ static void assert_mounted(GVariant *reply, const char *context, const char *fla
         g_assert_cmpstr(actual_flag, ==, flag);
         g_assert_true(g_variant_lookup(result, "Reason", "&s", &actual_reason));
         g_assert_cmpstr(actual_reason, ==, reason);
+        assert_applies(result);
 }
 
 /* A property of a volume, by its encoded path. */
@@ -45,10 +69,49 @@ static GVariant *get_property(Fixture *f, const char *element, const char *prope
         return get_property_at(f, path, "org.selvol1.Volume", property);
 }
 
-static gsize count_holders(Fixture *f, const char *element) {
-        g_autoptr(GVariant) holders = get_property(f, element, "Holders");
+static guint64 find_mount_id(Fixture *f, const char *target) {
+        g_autofree char *table = mount_table(f), *needle = g_strdup_printf(" %s ", target);
+        const char *line = strstr(table, needle);
 
-        return g_variant_n_children(holders);
+        g_assert_nonnull(line);
+        while (line > table && line[-1] != '\n')
+                line--;
+        return g_ascii_strtoull(line, NULL, 10);
+}
+
+static void assert_result(Fixture *f, GVariant *reply, const char *target, gboolean shared) {
+        g_autoptr(GVariant) result = g_variant_get_child_value(reply, 2);
+        gboolean flag = FALSE;
+
+        g_assert_cmpstr(get_string(result, "Strategy"), ==, "context-mount");
+        g_assert_cmpstr(get_string(result, "FSType"), ==, "ext4");
+        g_assert_cmpuint(get_number(result, "MountID"), ==, find_mount_id(f, target));
+        assert_absent(result, "ReadOnly");
+        assert_absent(result, "LabelState");
+        assert_absent(result, "Tainted");
+        assert_absent(result, "MountOptions");
+        assert_absent(result, "Relabel");
+        assert_absent(result, "Ownership");
+        assert_absent(result, "Job");
+        g_assert_cmpint(g_variant_lookup(result, "Shared", "b", &flag), ==, shared);
+}
+
+/* The record of a mounted holder is complete. */
+static void assert_holder(Fixture *f, const char *element, gsize i, const char *name, const char *target) {
+        g_autoptr(GVariant) holders = get_holders(f, element), holder = g_variant_get_child_value(holders, i);
+        guint64 since;
+        gboolean flag;
+
+        g_assert_cmpstr(get_string(holder, "Holder"), ==, name);
+        g_assert_cmpstr(get_string(holder, "Target"), ==, target);
+        g_assert_cmpstr(get_string(holder, "State"), ==, "mounted");
+        g_assert_true(g_variant_lookup(holder, "ReadOnly", "b", &flag) && !flag);
+        g_assert_true(g_variant_lookup(holder, "Adopted", "b", &flag) && !flag);
+        since = get_number(holder, "SinceUSec");
+        g_assert_cmpuint(since, <=, (guint64) g_get_real_time());
+        g_assert_cmpuint(since, >, (guint64) g_get_real_time() - 60 * G_USEC_PER_SEC);
+        assert_absent(holder, "FSGroup");
+        assert_absent(holder, "DiskGroup");
 }
 
 static void test_story(Fixture *f, gconstpointer data) {
@@ -65,7 +128,11 @@ static void test_story(Fixture *f, gconstpointer data) {
         second = call_mount(f, "pvc-1", "/dev/vdb", T2, POD_A2, &error);
         g_assert_no_error(error);
         assert_mounted(second, CONTEXT_A, "", "context-shared");
+        assert_result(f, first, T1, FALSE);
+        assert_result(f, second, T2, TRUE);
         g_assert_cmpuint(count_holders(f, "pvc_2d1"), ==, 2);
+        assert_holder(f, "pvc_2d1", 0, "pod-a", T1);
+        assert_holder(f, "pvc_2d1", 1, "pod-a2", T2);
         tainted = get_property(f, "pvc_2d1", "Tainted");
         g_assert_true(g_variant_get_boolean(tainted));
 
@@ -113,7 +180,7 @@ static void test_conflict_elsewhere(Fixture *f, gconstpointer data) {
 }
 
 static void test_always(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) ext4 = NULL, vfat = NULL, host_path = NULL;
+        g_autoptr(GVariant) ext4 = NULL, vfat = NULL, host_path = NULL, left_alone = NULL, no_seclabel = NULL;
         GError *error = NULL;
 
         ext4 = call_mount(f, "pvc-1", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
@@ -126,23 +193,32 @@ static void test_always(Fixture *f, gconstpointer data) {
                                "{'VolumeType': <'hostPath'>, 'SELinuxLevel': <'s0:c1'>, " OVM "}", &error);
         g_assert_no_error(error);
         assert_mounted(host_path, "", "", "type-not-managed");
+        /* What only the mount shows is decided on when it is there. */
+        no_seclabel = call_mount(f, "pvc-4", "/dev/noseclabel", T5, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
+        g_assert_no_error(error);
+        assert_mounted(no_seclabel, "", "", "no-seclabel");
+        left_alone =
+                call_mount(f, "pvc-3", "/dev/vde", T4, "{'SELinuxLevel': <'s0:c1'>, 'RelabelBy': <'none'>}", &error);
+        g_assert_no_error(error);
+        assert_mounted(left_alone, "", "", "not-relabeled");
 }
 
 static void test_selinux_modes(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) off = NULL, permissive = NULL;
-        const char *mode;
+        g_autofree char *disabled = NULL, *mode = NULL;
         GError *error = NULL;
 
         write_file(f, "node", "0 0");
         off = call_mount(f, "pvc-1", "/dev/vdb", T1, POD_A, &error);
         g_assert_no_error(error);
         assert_mounted(off, "", "", "selinux-disabled");
+        disabled = get_text(f, "/org/selvol1", "org.selvol1.Manager", "SELinuxMode");
+        g_assert_cmpstr(disabled, ==, "disabled");
         write_file(f, "node", "1 0");
         permissive = call_mount(f, "pvc-2", "/dev/vdc", T2, POD_A, &error);
         g_assert_no_error(error);
         assert_mounted(permissive, CONTEXT_A, "", "context-mount");
-        g_autoptr(GVariant) result = g_variant_get_child_value(permissive, 2);
-        g_assert_true(g_variant_lookup(result, "SELinuxMode", "&s", &mode));
+        mode = get_text(f, "/org/selvol1", "org.selvol1.Manager", "SELinuxMode");
         g_assert_cmpstr(mode, ==, "permissive");
 }
 
@@ -161,7 +237,7 @@ static const BadCall bad_calls[] = {
         { "type", "v", "/dev/vdb", T1, "{'SELinuxContext': <'system_u:object_r:shadow_t:s0:c1'>, " OVM "}",
           "TypeNotAllowed", "shadow_t" },
         { "target-outside", "v", "/dev/vdb", "/etc/v", POD_A, "PathNotAllowed", "/var/lib/kubelet" },
-        { "target-dots", "v", "/dev/vdb", "/var/lib/kubelet/../etc", POD_A, "InvalidTarget", "normalised" },
+        { "target-dots", "v", "/dev/vdb", "/var/lib/kubelet/../etc", POD_A, "InvalidTarget", "normalized" },
         { "target-relative", "v", "/dev/vdb", "pods/x", POD_A, "InvalidTarget", "absolute" },
         { "source-outside", "v", "/etc/passwd", T1, POD_A, "PathNotAllowed", "SourceRoots" },
         { "source-empty", "v", "", T1, POD_A, "InvalidVolume", "empty" },
@@ -182,7 +258,8 @@ static const BadCall bad_calls[] = {
           "Incompatible", "s0:c2" },
         { "dropped", "v", "/dev/drop-context", T1, POD_A, "ContextDropped", "no context" },
         { "dies", "v", "/dev/die-mount", T1, POD_A, "WorkerFailed", "journalctl" },
-        { "dies-after", "v", "/dev/die-after", T1, POD_A, "WorkerFailed", "journalctl" },
+        { "dies-publishing", "v", "/dev/die-publishing", T1, POD_A, "WorkerFailed", "journalctl" },
+        { "dies-published", "v", "/dev/die-published", T1, POD_A, "WorkerFailed", "journalctl" },
         { "dies-early", "v", "/dev/die-observe", T1, POD_A, "WorkerFailed", "journalctl" },
         { "nonsense", "v", "/dev/nonsense", T1, POD_A, "WorkerFailed", "same version" },
         { "timeout-too-long", "v", "/dev/vdb", T1, "{'TimeoutUSec': <@t 3600000001>}", "InvalidOption",
@@ -224,29 +301,23 @@ static void test_long_strings(Fixture *f, gconstpointer data) {
 
 /* A volume that hangs holds up nobody but itself, and is free again when the child is gone. */
 static void test_hang(Fixture *f, gconstpointer data) {
-        g_autofree char *source = g_strdup_printf("/dev/%s", (const char *) data);
-        g_autoptr(GVariant) other = NULL;
-        g_autofree char *table = NULL;
-        GAsyncResult *hung;
+        g_autofree char *source = g_strdup_printf("/dev/%s", (const char *) data), *table = NULL;
+        g_autoptr(GVariant) other = NULL, freed = NULL;
+        GAsyncResult *hung, *next;
         GError *error = NULL;
 
         hung = call_start(f, "MountVolume",
                           mount_arguments("v", source, T1, "{'TimeoutUSec': <@t 500000>, 'SELinuxLevel': <'s0'>}"));
+        next = call_start(f, "MountVolume", mount_arguments("v", "/dev/vdc", T3, POD_A));
         other = call_mount(f, "w", "/dev/vdb", T2, POD_A, &error);
         g_assert_no_error(error);
-        g_assert_null(call_mount(f, "v", "/dev/vdc", T3, POD_A, &error));
-        assert_error(g_steal_pointer(&error), "Busy", "mount is running");
         g_assert_null(call_end(f, hung, &error));
         assert_error(g_steal_pointer(&error), "TimedOut", "did not answer");
-        for (;;) {
-                g_autoptr(GVariant) freed = call_mount(f, "v", "/dev/vdc", T3, POD_A, &error);
-
-                if (freed)
-                        break;
-                assert_error(g_steal_pointer(&error), "Busy", "");
-        }
+        freed = call_end(f, next, &error);
+        g_assert_no_error(error);
         table = mount_table(f);
         g_assert_null(strstr(table, T1));
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
 }
 
 /* The same request while it runs gets the same answer. */
@@ -265,10 +336,19 @@ static void test_join(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
 }
 
+/* Whoever is in the way has one form, in plans and signals. */
+static void assert_conflict(GVariant *conflict, const char *volume, const char *holder, const char *target) {
+        g_assert_cmpstr(get_string(conflict, "Volume"), ==, volume);
+        g_assert_cmpstr(get_string(conflict, "Holder"), ==, holder);
+        g_assert_cmpstr(get_string(conflict, "Target"), ==, target);
+        g_assert_cmpstr(get_string(conflict, "Context"), ==, CONTEXT_A);
+        g_assert_cmpuint(get_number(conflict, "SinceUSec"), <=, (guint64) g_get_real_time());
+}
+
 static void test_plan(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) reply = NULL, plan = NULL, mounted = NULL, refused = NULL, refusal = NULL,
-                            conflicts = NULL;
-        const char *strategy, *context, *error_name;
+                            conflicts = NULL, conflict = NULL;
+        const char *strategy, *context;
         g_autofree char *table = NULL;
         GError *error = NULL;
 
@@ -279,6 +359,13 @@ static void test_plan(Fixture *f, gconstpointer data) {
         g_assert_true(g_variant_lookup(plan, "Context", "&s", &context));
         g_assert_cmpstr(strategy, ==, "context-mount");
         g_assert_cmpstr(context, ==, CONTEXT_A);
+        assert_applies(plan);
+        assert_absent(plan, "RuntimeFlag");
+        assert_absent(plan, "Conflicts");
+        assert_absent(plan, "ErrorName");
+        assert_absent(plan, "ErrorMessage");
+        assert_absent(plan, "EstimatedEntries");
+        assert_absent(plan, "EstimatedUSec");
         table = mount_table(f);
         g_assert_cmpstr(table, ==, "");
 
@@ -287,10 +374,12 @@ static void test_plan(Fixture *f, gconstpointer data) {
         refused = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T2, POD_B), &error);
         g_assert_no_error(error);
         refusal = g_variant_get_child_value(refused, 0);
-        g_assert_true(g_variant_lookup(refusal, "Error", "&s", &error_name));
-        g_assert_cmpstr(error_name, ==, "ContextConflict");
-        conflicts = g_variant_lookup_value(refusal, "Conflicts", G_VARIANT_TYPE("a(sssst)"));
+        g_assert_cmpstr(get_string(refusal, "ErrorName"), ==, "ContextConflict");
+        g_assert_nonnull(strstr(get_string(refusal, "ErrorMessage"), "pod-a"));
+        conflicts = g_variant_lookup_value(refusal, "Conflicts", G_VARIANT_TYPE("aa{sv}"));
         g_assert_cmpuint(g_variant_n_children(conflicts), ==, 1);
+        conflict = g_variant_get_child_value(conflicts, 0);
+        assert_conflict(conflict, "v", "pod-a", T1);
 }
 
 static void test_adopt(Fixture *f, gconstpointer data) {
@@ -319,7 +408,7 @@ static void test_adopt(Fixture *f, gconstpointer data) {
 }
 
 static void test_verify(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) mounted = NULL, right = NULL, wrong = NULL;
+        g_autoptr(GVariant) mounted = NULL, right = NULL, wrong = NULL, result = NULL;
         const char *actual;
         gboolean matches;
         GError *error = NULL;
@@ -328,8 +417,19 @@ static void test_verify(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
         right = call(f, "VerifyLabel", g_variant_new_parsed("('v', '', {'Depth': <'root'>})"), &error);
         g_assert_no_error(error);
-        g_variant_get(right, "(b&sa{sv})", &matches, &actual, NULL);
+        g_variant_get(right, "(b&s@a{sv})", &matches, &actual, &result);
         g_assert_true(matches);
+        g_assert_cmpstr(get_string(result, "Expected"), ==, CONTEXT_A);
+        g_assert_cmpstr(get_string(result, "Target"), ==, T1);
+        g_assert_cmpstr(get_string(result, "Depth"), ==, "root");
+        g_assert_cmpstr(get_string(result, "SELinuxMode"), ==, "enforcing");
+        g_assert_cmpuint(get_number(result, "EntriesDone"), ==, 1);
+        g_assert_cmpuint(get_number(result, "EntriesMismatched"), ==, 0);
+        assert_absent(result, "FSGroup");
+        assert_absent(result, "EntriesMisowned");
+        assert_absent(result, "EntriesFailed");
+        assert_absent(result, "Mismatches");
+        assert_absent(result, "Job");
         wrong = call(f, "VerifyLabel",
                      g_variant_new_parsed("(%s, 'system_u:object_r:container_file_t:s0:c1', @a{sv} {})", T1), &error);
         g_assert_no_error(error);
@@ -342,6 +442,47 @@ static void test_verify(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "InvalidOption", "Depth");
         g_assert_null(call(f, "VerifyLabel", g_variant_new_parsed("('/etc', '', @a{sv} {})"), &error));
         assert_error(g_steal_pointer(&error), "PathNotAllowed", "/etc");
+}
+
+static char *get_by_target(Fixture *f, const char *target, GError **error) {
+        g_autoptr(GVariant) reply = call(f, "GetVolumeByTarget", g_variant_new("(s)", target), error);
+        char *path = NULL;
+
+        if (reply)
+                g_variant_get(reply, "(o)", &path);
+        return path;
+}
+
+/* Whoever knows a directory only, as kubelet does when it unmounts. */
+static void test_by_target(Fixture *f, gconstpointer data) {
+        g_autofree char *object = NULL, *table = NULL;
+        g_autoptr(GVariant) one = NULL, two = NULL;
+        GError *error = NULL;
+
+        one = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        two = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
+        g_assert_no_error(error);
+        object = get_by_target(f, T2, &error);
+        g_assert_no_error(error);
+        g_assert_cmpstr(object, ==, "/org/selvol1/volume/w");
+        g_assert_null(get_by_target(f, T3, &error));
+        assert_error(g_steal_pointer(&error), "NoSuchVolume", T3);
+
+        g_assert_true(call_unmount(f, "", T2, &error));
+        g_assert_no_error(error);
+        g_assert_false(call_unmount(f, "", T2, &error));
+        g_assert_no_error(error);
+        g_assert_null(get_by_target(f, T2, &error));
+        assert_error(g_steal_pointer(&error), "NoSuchVolume", T2);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        g_assert_cmpuint(count_holders(f, "w"), ==, 0);
+        /* What nobody holds is nobody's to unmount. */
+        write_file(f, "mounts", "7 " T3 " /dev/vdd ext4 - 0\n1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n");
+        g_assert_false(call_unmount(f, "", T3, &error));
+        g_clear_error(&error);
+        table = mount_table(f);
+        g_assert_nonnull(strstr(table, T3));
 }
 
 static void test_forget(Fixture *f, gconstpointer data) {
@@ -372,32 +513,51 @@ static void test_unmount_busy(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "InvalidTarget", "volume v");
 }
 
+typedef struct Seen {
+        GPtrArray *names;
+        GVariant *conflict;
+} Seen;
+
 static void on_signal(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
                       const char *name, GVariant *parameters, gpointer userdata) {
-        g_ptr_array_add(userdata, g_strdup(name));
+        Seen *seen = userdata;
+
+        if (g_str_has_prefix(name, "Context"))
+                g_ptr_array_add(seen->names, g_strdup(name));
+        if (g_str_equal(name, "ContextConflict") && !seen->conflict)
+                seen->conflict = g_variant_ref(parameters);
 }
 
 /* An unmount behind our back releases the holder and tells those who wait. */
 static void test_released_behind_our_back(Fixture *f, gconstpointer data) {
-        g_autoptr(GPtrArray) seen = g_ptr_array_new_with_free_func(g_free);
-        g_autoptr(GVariant) mounted = NULL, other = NULL;
+        g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+        g_autoptr(GVariant) mounted = NULL, other = NULL, conflicts = NULL, conflict = NULL;
+        const char *volume, *wanted, *held;
+        Seen seen = { .names = names };
         GError *error = NULL;
         guint subscription;
 
         subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.selvol1.Manager", NULL, NULL,
-                                                          NULL, G_DBUS_SIGNAL_FLAGS_NONE, on_signal, seen, NULL);
+                                                          NULL, G_DBUS_SIGNAL_FLAGS_NONE, on_signal, &seen, NULL);
         mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
         g_assert_no_error(error);
         g_assert_null(call_mount(f, "v", "/dev/vdb", T2, POD_B, &error));
         assert_error(g_steal_pointer(&error), "ContextConflict", T1);
-        WAIT_FOR(f, seen->len == 1);
-        g_assert_cmpstr(seen->pdata[0], ==, "ContextConflict");
+        WAIT_FOR(f, names->len == 1);
+        g_assert_cmpstr(names->pdata[0], ==, "ContextConflict");
+        g_variant_get(seen.conflict, "(&s&s&s@aa{sv})", &volume, &wanted, &held, &conflicts);
+        g_assert_cmpstr(volume, ==, "v");
+        g_assert_cmpstr(wanted, ==, "system_u:object_r:container_file_t:s0:c20,c30");
+        g_assert_cmpstr(held, ==, CONTEXT_A);
+        conflict = g_variant_get_child_value(conflicts, 0);
+        assert_conflict(conflict, "v", "pod-a", T1);
         write_file(f, "mounts", "");
-        WAIT_FOR(f, seen->len == 2);
-        g_assert_cmpstr(seen->pdata[1], ==, "ContextReleased");
+        WAIT_FOR(f, names->len == 2);
+        g_assert_cmpstr(names->pdata[1], ==, "ContextReleased");
         other = call_mount(f, "v", "/dev/vdb", T2, POD_B, &error);
         g_assert_no_error(error);
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
+        g_variant_unref(seen.conflict);
 }
 
 static void test_restart(Fixture *f, gconstpointer data) {
@@ -427,25 +587,42 @@ static void test_restart(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
 }
 
-/* Killed in the middle of a mount: finished if the mount is there, rolled back if not. */
+/* Killed in the middle of a mount: finished if the mount is there, rolled back if not, and what isn't certainly it is
+ * left alone. */
+static const struct {
+        const char *name, *source, *mounts;
+        gsize n_holders;
+        gboolean tainted;
+} interruptions[] = {
+        { "rolled-back", "/dev/hang-mount", NULL, 0, FALSE },
+        { "finished", "/dev/hang-mount", "7 " T1 " /dev/hang-mount ext4 " CONTEXT_A " 0\n", 1, FALSE },
+        { "other-device", "/dev/hang-mount", "7 " T1 " /dev/vdz ext4 " CONTEXT_A " 0\n", 0, FALSE },
+        { "other-context", "/dev/hang-mount", "7 " T1 " /dev/hang-mount ext4 - 0\n", 0, FALSE },
+        { "not-published", "/dev/hang-publishing", NULL, 0, TRUE },
+        { "published", "/dev/hang-published", NULL, 1, TRUE },
+};
+
 static void test_interrupted(Fixture *f, gconstpointer data) {
-        gboolean there = GPOINTER_TO_INT(data);
+        gsize i = GPOINTER_TO_SIZE(data);
         g_autoptr(GVariant) tainted = NULL;
+        g_autofree char *before = NULL, *after = NULL;
         GAsyncResult *hung;
         GError *error = NULL;
 
-        hung = call_start(f, "MountVolume", mount_arguments("v", "/dev/hang-mount", T1, POD_A));
-        for (gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 2; g_get_monotonic_time() < end;)
-                g_main_context_iteration(NULL, FALSE);
+        hung = call_start(f, "MountVolume", mount_arguments("v", interruptions[i].source, T1, POD_A));
+        run_for(500);
         daemon_stop(f, SIGKILL);
         g_assert_null(call_end(f, hung, &error));
         g_clear_error(&error);
-        if (there)
-                write_file(f, "mounts", "7 " T1 " /dev/hang-mount ext4 " CONTEXT_A " 0\n");
+        if (interruptions[i].mounts)
+                write_file(f, "mounts", interruptions[i].mounts);
+        before = mount_table(f);
         daemon_start(f, CALLER_ROOT);
-        g_assert_cmpuint(count_holders(f, "v"), ==, there ? 1 : 0);
+        g_assert_cmpuint(count_holders(f, "v"), ==, interruptions[i].n_holders);
         tainted = get_property(f, "v", "Tainted");
-        g_assert_true(g_variant_get_boolean(tainted));
+        g_assert_cmpint(g_variant_get_boolean(tainted), ==, interruptions[i].tainted);
+        after = mount_table(f);
+        g_assert_cmpstr(after, ==, before);
 }
 
 /* The worker is restarted: what is mounted stays, what happened meanwhile is noticed. */
@@ -500,8 +677,8 @@ static void test_history_and_metrics(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
         g_variant_get(path, "(&o)", &object);
         history = g_dbus_connection_call_sync(f->client, "org.selvol1", object, "org.selvol1.Volume", "GetHistory",
-                                              NULL, G_VARIANT_TYPE("(a(tsssa{sv}))"), G_DBUS_CALL_FLAGS_NONE, -1,
-                                              NULL, &error);
+                                              NULL, G_VARIANT_TYPE("(aa{sv})"), G_DBUS_CALL_FLAGS_NONE, -1, NULL,
+                                              &error);
         g_assert_no_error(error);
         entries = g_variant_get_child_value(history, 0);
         g_assert_cmpuint(g_variant_n_children(entries), ==, 2);
@@ -593,17 +770,13 @@ static void test_objects(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(g_variant_n_children(objects), ==, 2);
 }
 
-static GVariant *unmount_arguments(const char *volume, const char *target) {
-        return g_variant_new_parsed("(%s, %s, @a{sv} {})", volume, target);
-}
-
 /* The entries of a volume's history. */
 static GVariant *get_history(Fixture *f, const char *object) {
         g_autoptr(GVariant) reply = NULL;
         g_autoptr(GError) error = NULL;
 
         reply = g_dbus_connection_call_sync(f->client, "org.selvol1", object, "org.selvol1.Volume", "GetHistory",
-                                            NULL, G_VARIANT_TYPE("(a(tsssa{sv}))"), G_DBUS_CALL_FLAGS_NONE, -1, NULL,
+                                            NULL, G_VARIANT_TYPE("(aa{sv})"), G_DBUS_CALL_FLAGS_NONE, -1, NULL,
                                             &error);
         g_assert_no_error(error);
         return g_variant_get_child_value(reply, 0);
@@ -612,14 +785,13 @@ static GVariant *get_history(Fixture *f, const char *object) {
 /* Published, but too late: it is taken away again, is no success in any record, and may have been written to. */
 static void test_late(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) plain = NULL, tainted = NULL, history = NULL, last = NULL;
-        const char *operation, *result;
         g_autofree char *table = NULL;
         GError *error = NULL;
 
         plain = call_mount(f, "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
         g_assert_true(call_unmount(f, "v", T1, &error));
         g_assert_no_error(error);
-        g_assert_null(call_mount(f, "v", "/dev/hang-after", T1,
+        g_assert_null(call_mount(f, "v", "/dev/hang-published", T1,
                                  "{'TimeoutUSec': <@t 300000>, 'SELinuxLevel': <'s0:c1,c2'>, " OVM "}", &error));
         assert_error(g_steal_pointer(&error), "TimedOut", "");
         WAIT_FOR(f, count_holders(f, "v") == 0);
@@ -629,9 +801,8 @@ static void test_late(Fixture *f, gconstpointer data) {
         g_assert_true(g_variant_get_boolean(tainted));
         history = get_history(f, "/org/selvol1/volume/v");
         last = g_variant_get_child_value(history, g_variant_n_children(history) - 1);
-        g_variant_get(last, "(t&s&s&s@a{sv})", NULL, &operation, &result, NULL, NULL);
-        g_assert_cmpstr(operation, ==, "mount");
-        g_assert_cmpstr(result, ==, "TimedOut");
+        g_assert_cmpstr(get_string(last, "Operation"), ==, "mount");
+        g_assert_cmpstr(get_string(last, "Result"), ==, "TimedOut");
         assert_metric(f, "selvol_refusals_total{error=\"TimedOut\"} 1\n");
 }
 
@@ -645,7 +816,7 @@ static void test_same_target(Fixture *f, gconstpointer data) {
         mounted = call_end(f, one, &error);
         g_assert_no_error(error);
         g_assert_null(call_end(f, two, &error));
-        assert_error(g_steal_pointer(&error), "Busy", "volume v");
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "volume v");
         g_assert_null(call_mount(f, "w", "/dev/vdc", T1, POD_A, &error));
         assert_error(g_steal_pointer(&error), "InvalidTarget", "volume v");
         assert_metric(f, "selvol_store_errors_total 0\n");
@@ -669,7 +840,6 @@ static void test_plan_meanwhile(Fixture *f, gconstpointer data) {
 /* What MountVolume would refuse, and what it answers to a call that repeats one. */
 static void test_plan_held(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) mounted = NULL, other = NULL, other_plan = NULL, same = NULL, same_plan = NULL;
-        const char *name, *context;
         GError *error = NULL;
 
         mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
@@ -677,14 +847,12 @@ static void test_plan_held(Fixture *f, gconstpointer data) {
         other = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_B), &error);
         g_assert_no_error(error);
         other_plan = g_variant_get_child_value(other, 0);
-        g_assert_true(g_variant_lookup(other_plan, "Error", "&s", &name));
-        g_assert_cmpstr(name, ==, "Incompatible");
+        g_assert_cmpstr(get_string(other_plan, "ErrorName"), ==, "Incompatible");
         same = call(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A), &error);
         g_assert_no_error(error);
         same_plan = g_variant_get_child_value(same, 0);
-        g_assert_false(g_variant_lookup(same_plan, "Error", "&s", &name));
-        g_assert_true(g_variant_lookup(same_plan, "Context", "&s", &context));
-        g_assert_cmpstr(context, ==, CONTEXT_A);
+        assert_absent(same_plan, "ErrorName");
+        g_assert_cmpstr(get_string(same_plan, "Context"), ==, CONTEXT_A);
 }
 
 static void test_join_unmount(Fixture *f, gconstpointer data) {
@@ -768,9 +936,9 @@ static void test_released_meanwhile(Fixture *f, gconstpointer data) {
         GAsyncResult *pending;
         GError *error = NULL;
 
-        first = call_mount(f, "v", "/dev/slow-mount", T1, POD_A, &error);
+        first = call_mount(f, "v", "/dev/slow-publishing", T1, POD_A, &error);
         g_assert_no_error(error);
-        pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/slow-mount", T2, POD_A2));
+        pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/slow-publishing", T2, POD_A2));
         run_for(200);
         write_file(f, "mounts", "");
         second = call_end(f, pending, &error);
@@ -824,6 +992,58 @@ static void test_textfile(Fixture *f, gconstpointer data) {
         }
 }
 
+static void assert_log_level(Fixture *f, const char *level) {
+        g_autofree char *text = get_text(f, LOG_CONTROL, LOG_INTERFACE, "LogLevel");
+
+        g_assert_cmpstr(text, ==, level);
+}
+
+static void set_log_property(Fixture *f, const char *property, const char *value, GError **error) {
+        g_autoptr(GVariant) reply = NULL;
+
+        reply = call_end(f,
+                         call_start_at(f, LOG_CONTROL, "org.freedesktop.DBus.Properties", "Set",
+                                       g_variant_new("(ssv)", LOG_INTERFACE, property, g_variant_new_string(value))),
+                         error);
+}
+
+static void test_log_control(Fixture *f, gconstpointer data) {
+        g_autofree char *target = NULL, *identifier = NULL;
+        GError *error = NULL;
+
+        assert_log_level(f, "info");
+        set_log_property(f, "LogLevel", "debug", &error);
+        g_assert_no_error(error);
+        assert_log_level(f, "debug");
+        set_log_property(f, "LogLevel", "4", &error);
+        g_assert_no_error(error);
+        assert_log_level(f, "warning");
+        set_log_property(f, "LogLevel", "loud", &error);
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.InvalidArgs", "debug");
+        assert_log_level(f, "warning");
+
+        target = get_text(f, LOG_CONTROL, LOG_INTERFACE, "LogTarget");
+        g_assert_cmpstr(target, ==, "console");
+        set_log_property(f, "LogTarget", "journal", &error);
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.PropertyReadOnly", "LogTarget");
+        identifier = get_text(f, LOG_CONTROL, LOG_INTERFACE, "SyslogIdentifier");
+        g_assert_cmpstr(identifier, ==, "selvold");
+}
+
+static void test_log_level_environment(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *value, *level;
+        } rows[] = { { "err", "err" }, { "7", "debug" }, { "loud", "info" }, { "", "info" } };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                daemon_stop(f, SIGTERM);
+                g_setenv("SELVOL_LOG_LEVEL", rows[i].value, TRUE);
+                daemon_start(f, CALLER_ROOT);
+                g_unsetenv("SELVOL_LOG_LEVEL");
+                assert_log_level(f, rows[i].level);
+        }
+}
+
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/daemon/" name, Fixture, data, set_up, function, tear_down)
@@ -852,6 +1072,7 @@ int main(int argc, char *argv[]) {
         ADD("adopt/once", NULL, test_adopt);
         ADD("adopt/again", NULL, test_adopt_again);
         ADD("verify", NULL, test_verify);
+        ADD("by-target", NULL, test_by_target);
         ADD("forget", NULL, test_forget);
         ADD("unmount-busy", NULL, test_unmount_busy);
         ADD("released-behind-our-back", NULL, test_released_behind_our_back);
@@ -859,8 +1080,11 @@ int main(int argc, char *argv[]) {
         ADD("mount-id-again", NULL, test_mount_id_again);
         ADD("restart/term", GINT_TO_POINTER(SIGTERM), test_restart);
         ADD("restart/kill", GINT_TO_POINTER(SIGKILL), test_restart);
-        ADD("interrupted/finished", GINT_TO_POINTER(TRUE), test_interrupted);
-        ADD("interrupted/rolled-back", GINT_TO_POINTER(FALSE), test_interrupted);
+        for (size_t i = 0; i < G_N_ELEMENTS(interruptions); i++) {
+                g_autofree char *path = g_strdup_printf("/daemon/interrupted/%s", interruptions[i].name);
+
+                g_test_add(path, Fixture, GSIZE_TO_POINTER(i), set_up, test_interrupted, tear_down);
+        }
         ADD("worker-restart", NULL, test_worker_restart);
         ADD("damaged-state", NULL, test_damaged_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);
@@ -869,5 +1093,7 @@ int main(int argc, char *argv[]) {
         ADD("introspection/manager", "org.selvol1.Manager", test_introspection);
         ADD("introspection/volume", "org.selvol1.Volume", test_introspection);
         ADD("objects", NULL, test_objects);
+        ADD("log/control", NULL, test_log_control);
+        ADD("log/environment", NULL, test_log_level_environment);
         return g_test_run();
 }

@@ -42,16 +42,16 @@ void write_file(const char *path) {
         close(fd);
 }
 
-TreeResult walk(TreeSpec spec) {
+TreeResult walk(FilesSpec spec) {
         TreeResult result = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        if (spec.mode != TREE_COUNT && !spec.context && !spec.ownership)
+        if (!spec.context && !spec.ownership)
                 spec.context = WANTED;
-        r = tree_walk(&spec, &result, &f);
+        r = files_walk(&spec, &result, &f);
         if (r != 0)
-                g_error("tree_walk: %i %s", r, f.message ? f.message : "");
+                g_error("files_walk: %i %s", r, f.message ? f.message : "");
         return result;
 }
 void assert_issue(const TreeResult *r, const char *path, int error) {
@@ -64,11 +64,11 @@ void assert_issue(const TreeResult *r, const char *path, int error) {
 }
 
 void assert_all_right(int fd, uint64_t entries) {
-        g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = fd });
+        g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = fd });
 
         for (size_t i = 0; i < r.n_issues; i++)
-                g_test_message("%s: '%s' %i", r.issues[i].path, r.issues[i].label, r.issues[i].error);
-        g_assert_cmpuint(r.counts.mismatched, ==, 0);
+                g_test_message("%s: '%s' %i", r.issues[i].path, r.issues[i].text, r.issues[i].error);
+        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 0);
         g_assert_cmpuint(r.counts.failed, ==, 0);
         if (entries > 0)
                 g_assert_cmpuint(r.counts.done, ==, entries);

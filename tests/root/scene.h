@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "label/tree.h"
+#include "label/files.h"
 #include "volumes.h"
 
 /* What the tests of the tree engine share: file systems to walk over. SELinux is off, so labels are xattrs like any
@@ -32,7 +32,7 @@ void write_file(const char *path);
         G_STMT_END
 
 /* Walks; with WANTED, unless another context is named, or an ownership. */
-TreeResult walk(TreeSpec spec);
+TreeResult walk(FilesSpec spec);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TreeResult, tree_result_done)
 
 void assert_issue(const TreeResult *r, const char *path, int error);

@@ -16,11 +16,10 @@
 
 #include <glib/gstdio.h>
 
-#include "wire/protocol.h"
-#include "daemon/worker-client.h"
 #include "mount/loop.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
+#include "wire/peer.h"
 #include "support.h"
 
 static bool skip_all(const char *why) {
@@ -254,219 +253,41 @@ void worker_stop(Worker *w) {
         g_free(w);
 }
 
+Worker *worker_start_traced(const char *injection) {
+        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection, NULL };
+        Worker *w;
+
+        if (!has_program("strace")) {
+                g_test_skip("strace");
+                return NULL;
+        }
+        /* LeakSanitizer gives up under ptrace. */
+        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
+        w = worker_start(NULL, wrapper);
+        g_unsetenv("ASAN_OPTIONS");
+        return w;
+}
+
+pid_t worker_find_child(const Worker *w) {
+        g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) w->pid, (int) w->pid);
+
+        for (;;) {
+                g_autofree char *text = NULL;
+                g_auto(GStrv) pids = NULL;
+
+                g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+                pids = g_strsplit(g_strstrip(text), " ", -1);
+                if (g_strv_length(pids) == 1)
+                        return (pid_t) g_ascii_strtoll(pids[0], NULL, 10);
+                g_usleep(1000);
+        }
+}
+
 sd_bus *worker_dial(const Worker *w) {
         sd_bus *bus;
 
-        g_assert_cmpint(worker_connect(w->socket, NULL, &bus), >=, 0);
+        g_assert_cmpint(peer_connect(w->socket, NULL, &bus), >=, 0);
         return bus;
-}
-
-void answer_done(Answer *a) {
-        g_free(a->message);
-        free(a->record);
-        free(a->text);
-        walk_result_done(&a->walk);
-        node_done(&a->node);
-        observed_done(&a->observed);
-        mount_outcome_done(&a->outcome);
-}
-
-static sd_bus_message *new_call(sd_bus *bus, const char *member) {
-        sd_bus_message *m;
-
-        g_assert_cmpint(sd_bus_message_new_method_call(bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, member), >=, 0);
-        return m;
-}
-
-/* Sends the call, takes it over, and fills the answer's kind. NULL if it failed. */
-static sd_bus_message *get_reply(sd_bus *bus, sd_bus_message *call, Answer *a) {
-        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        sd_bus_message *reply = NULL;
-
-        if (sd_bus_call(bus, call, 0, &error, &reply) < 0) {
-                const char *kind =
-                        g_str_has_prefix(error.name, ERROR_PREFIX) ? error.name + strlen(ERROR_PREFIX) : error.name;
-
-                a->kind = g_intern_string(kind);
-                a->message = g_strdup(error.message);
-        } else
-                a->kind = "ok";
-        sd_bus_message_unref(call);
-        return reply;
-}
-
-Answer call_observe(sd_bus *bus, const char *source, const char *fs_type, const char *target) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_OBSERVE);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_OBSERVE_IN, source, fs_type, target), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_observed(reply, &a.node, &a.observed), >=, 0);
-        return a;
-}
-
-static void append_mount(sd_bus_message *call, const MountArguments *m) {
-        g_auto(GStrv) options = g_strsplit(m->options ? m->options : "", ",", -1);
-
-        g_assert_cmpint(sd_bus_message_append(call, "sss", m->source, m->fs_type, m->target), >=, 0);
-        g_assert_cmpint(sd_bus_message_append_strv(call, options), >=, 0);
-        g_assert_cmpint(sd_bus_message_append(call, "sbst", m->context ? m->context : "", m->read_only,
-                                              m->share ? m->share : "", m->share_id),
-                        >=, 0);
-}
-
-/* Sends the call, takes it over, and reads an outcome and a record. */
-static Answer get_mounted(sd_bus *bus, sd_bus_message *call) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Answer a = { 0 };
-
-        reply = get_reply(bus, call, &a);
-        if (reply) {
-                g_assert_cmpint(worker_read_outcome(reply, &a.outcome), >=, 0);
-                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
-        }
-        return a;
-}
-
-static sd_bus_message *new_mount(sd_bus *bus, const MountArguments *m) {
-        sd_bus_message *call = new_call(bus, WORKER_MOUNT);
-
-        append_mount(call, m);
-        g_assert_cmpint(sd_bus_message_append(call, "s", m->effect ? m->effect : "keep"), >=, 0);
-        return call;
-}
-
-Answer call_mount(sd_bus *bus, const MountArguments *m) {
-        return get_mounted(bus, new_mount(bus, m));
-}
-
-static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        sd_bus_message **reply = userdata;
-
-        if (reply)
-                *reply = sd_bus_message_ref(m);
-        return 0;
-}
-
-void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret) {
-        g_assert_cmpint(sd_bus_call_async(bus, NULL, call, on_reply, ret, UINT64_MAX), >=, 0);
-        sd_bus_message_unref(call);
-        g_assert_cmpint(sd_bus_flush(bus), >=, 0);
-}
-
-void send_mount(sd_bus *bus, const MountArguments *a, sd_bus_message **ret) {
-        send_call(bus, new_mount(bus, a), ret);
-}
-
-Answer call_stage(sd_bus *bus, const MountArguments *m) {
-        sd_bus_message *call = new_call(bus, WORKER_STAGE);
-
-        append_mount(call, m);
-        return get_mounted(bus, call);
-}
-
-Answer call_publish(sd_bus *bus, const char *effect) {
-        sd_bus_message *call = new_call(bus, WORKER_PUBLISH);
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_PUBLISH_IN, effect), >=, 0);
-        return get_mounted(bus, call);
-}
-
-Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char *effect) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_MARK);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_MARK_IN, target, mount_id, effect), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
-        return a;
-}
-
-static sd_bus_message *new_change(sd_bus *bus, const ChangeArguments *a) {
-        sd_bus_message *call = new_call(bus, WORKER_CHANGE);
-        gid_t gid = a->owned ? a->gid : GID_NONE, disk_gid = a->disk_gid ? a->disk_gid : gid;
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_CHANGE_IN, a->target ? a->target : "", a->mount_id,
-                                              a->context ? a->context : "", gid, disk_gid, a->read_only, a->blind,
-                                              a->generation, a->threads, a->entries_per_sec, a->idle,
-                                              a->effect ? a->effect : "keep"),
-                        >=, 0);
-        return call;
-}
-
-Answer call_change(sd_bus *bus, const ChangeArguments *arguments) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Answer a = { 0 };
-
-        reply = get_reply(bus, new_change(bus, arguments), &a);
-        if (reply)
-                g_assert_cmpint(worker_read_changed(reply, &a.walk, &a.found, &a.record), >=, 0);
-        return a;
-}
-
-void send_change(sd_bus *bus, const ChangeArguments *a, sd_bus_message **ret) {
-        send_call(bus, new_change(bus, a), ret);
-}
-
-Answer call_inspect(sd_bus *bus, const char *target) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_INSPECT);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_INSPECT_IN, target), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply) {
-                g_assert_cmpint(worker_read_node(reply, &a.node), >=, 0);
-                g_assert_cmpint(worker_read_outcome(reply, &a.outcome), >=, 0);
-                g_assert_cmpint(worker_read_volume_record(reply, &a.found, &a.record), >=, 0);
-        }
-        return a;
-}
-
-Answer call_verify_group(sd_bus *bus, const char *path, const char *context, const char *depth, gid_t gid) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_VERIFY);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, context, depth, 0.95, 0.05, 0,
-                                              UINT64_C(0), 0, gid),
-                        >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_verified(reply, &a.walk), >=, 0);
-        return a;
-}
-
-Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth) {
-        return call_verify_group(bus, path, context, depth, GID_NONE);
-}
-
-static Answer do_map(sd_bus *bus, gid_t from, gid_t to, bool any_mode) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_MAP);
-        Answer a = { 0 };
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_MAP_IN, from, to, any_mode), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply)
-                g_assert_cmpint(worker_read_mapped(reply, &a.mapped, &a.text), >=, 0);
-        return a;
-}
-
-Answer call_map(sd_bus *bus, gid_t from, gid_t to) {
-        return do_map(bus, from, to, false);
-}
-
-Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to) {
-        return do_map(bus, from, to, true);
-}
-
-Answer call_verify(sd_bus *bus, const char *path, const char *context) {
-        return call_verify_depth(bus, path, context, "root");
 }
 
 void wait_for_end(sd_bus *bus) {
@@ -483,19 +304,4 @@ void wait_for_end(sd_bus *bus) {
                         return;
                 g_assert_cmpint(n, >, 0);
         }
-}
-
-Answer call_unmount(sd_bus *bus, const char *target, uint64_t id) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        sd_bus_message *call = new_call(bus, WORKER_UNMOUNT);
-        Answer a = { 0 };
-        int unmounted;
-
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_UNMOUNT_IN, target, id), >=, 0);
-        reply = get_reply(bus, call, &a);
-        if (reply) {
-                g_assert_cmpint(sd_bus_message_read(reply, WORKER_UNMOUNT_OUT, &unmounted), >=, 0);
-                a.flag = unmounted;
-        }
-        return a;
 }

@@ -9,11 +9,8 @@
 #include <glib.h>
 #include <systemd/sd-bus.h>
 
-#include "model/observed.h"
-#include "daemon/worker-client.h"
-
-/* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, a worker,
- * and its client. SELinux is off where they run; tests/vm has the rest. */
+/* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, and a worker.
+ * SELinux is off where they run; tests/vm has the rest. */
 
 #define TEST_DIR     "/run/selvol-test"
 #define TEST_TARGETS TEST_DIR "/targets"
@@ -57,99 +54,17 @@ typedef struct Worker {
 /* Starts a worker with the shipped configuration, roots of the test, and a drop-in (NULL: none); behind the words of
  * wrapper, if not NULL. */
 Worker *worker_start(const char *dropin, const char *const *wrapper);
+/* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), which traces from the side: the worker stays
+ * our child. Or marks the test as skipped and returns NULL. */
+Worker *worker_start_traced(const char *injection);
 /* Stops it and checks that it ends well. */
 void worker_stop(Worker *w);
+/* The child of the only connection there is. */
+pid_t worker_find_child(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Worker, worker_stop)
 
 sd_bus *worker_dial(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(sd_bus, sd_bus_close_unref)
 
-/* Each returns "ok" or the failure's kind (in message the text, if not NULL; to be freed). */
-typedef struct Answer {
-        const char *kind;
-        char *message;
-        Node node;
-        Observed observed;
-        MountOutcome outcome;
-        bool flag;
-        RecordFound found;
-        char *record;
-        WalkResult walk;
-        MapResult mapped;
-        char *text;
-} Answer;
-
-void answer_done(Answer *a);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, answer_done)
-
-Answer call_observe(sd_bus *bus, const char *source, const char *fs_type, const char *target);
-
-typedef struct MountArguments {
-        const char *source, *fs_type, *target;
-        const char *options; /* separated by commas */
-        const char *context;
-        bool read_only;
-        const char *share;
-        uint64_t share_id;
-        const char *effect; /* NULL: keep */
-} MountArguments;
-
-Answer call_mount(sd_bus *bus, const MountArguments *a);
-/* Sends it, without waiting for the answer, which goes to *ret (may be NULL), to be unreferenced.
- */
-void send_mount(sd_bus *bus, const MountArguments *a, sd_bus_message **ret);
-/* The same of any call, which is taken over. */
-void send_call(sd_bus *bus, sd_bus_message *call, sd_bus_message **ret);
-Answer call_stage(sd_bus *bus, const MountArguments *a);
-Answer call_publish(sd_bus *bus, const char *effect);
-Answer call_mark(sd_bus *bus, const char *target, uint64_t mount_id, const char *effect);
-Answer call_inspect(sd_bus *bus, const char *target);
-/* Depth root. */
-Answer call_verify(sd_bus *bus, const char *path, const char *context);
-Answer call_verify_depth(sd_bus *bus, const char *path, const char *context, const char *depth);
-Answer call_verify_group(sd_bus *bus, const char *path, const char *context, const char *depth, gid_t gid);
-/* What Map says; "" for an error. */
-Answer call_map(sd_bus *bus, gid_t from, gid_t to);
-Answer call_map_any_mode(sd_bus *bus, gid_t from, gid_t to);
-
-typedef struct ChangeArguments {
-        const char *target; /* NULL: what is staged */
-        uint64_t mount_id;
-        const char *context; /* NULL: labels are left alone */
-        bool owned;          /* files are given to the group */
-        gid_t gid;
-        gid_t disk_gid; /* 0: the same */
-        bool read_only;
-        bool blind;
-        uint64_t generation;
-        uint32_t threads;
-        uint64_t entries_per_sec;
-        bool idle;
-        const char *effect; /* NULL: keep */
-} ChangeArguments;
-
-Answer call_change(sd_bus *bus, const ChangeArguments *a);
-/* As send_mount(). */
-void send_change(sd_bus *bus, const ChangeArguments *a, sd_bus_message **ret);
-
 /* Reads until the end of the connection, which the worker promises comes when the child is gone. */
 void wait_for_end(sd_bus *bus);
-Answer call_unmount(sd_bus *bus, const char *target, uint64_t id);
-
-#define assert_answer(answer, expected)                                                                 \
-        G_STMT_START {                                                                                  \
-                const Answer *_a_ = &(answer);                                                          \
-                if (g_strcmp0(_a_->kind, expected) != 0)                                                \
-                        g_error("%s:%i: %s instead of %s: %s", __FILE__, __LINE__, _a_->kind, expected, \
-                                _a_->message);                                                          \
-        }                                                                                               \
-        G_STMT_END
-
-/* Checks that the message is one line and has the needle in it. */
-#define assert_message(answer, needle)                                                              \
-        G_STMT_START {                                                                              \
-                const Answer *_a_ = &(answer);                                                      \
-                if (!_a_->message || !strstr(_a_->message, needle) || strchr(_a_->message, '\n'))   \
-                        g_error("%s:%i: no '%s' in: %s", __FILE__, __LINE__, needle, _a_->message); \
-        }                                                                                           \
-        G_STMT_END

@@ -1,59 +1,70 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "volumes.h"
+#include "wire/protocol.h"
 
-/* Relabelling that is cut short: what the volume says then, and that the next one finishes it. */
+/* Walks that are cut short: what the volume says then, and that the next one finishes them. */
 
 static Worker *worker;
+
+static Operation *start_slowly(const TestVolume *v, uint64_t entries_per_sec) {
+        Arguments a = live(v, wanted_labels(LABEL_1));
+        Operation *o;
+
+        a.entries_per_sec = entries_per_sec;
+        o = operation_start(worker, WORKER_CHANGE, &a);
+        operation_wait(o, o->heard.n_progress >= 2 || o->reply);
+        g_assert_null(o->reply);
+        return o;
+}
 
 /* Progress comes while the walk is under way, and hanging up ends it. */
 static void test_hang_up(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("hang-up", fs_type, 0);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        ChangeArguments a;
-        Progress progress = { 0 };
-        unsigned n, labelled;
+        unsigned n, labeled;
+        Arguments a;
+        Operation *o;
         gint64 start;
+        pid_t child;
 
         if (!v)
                 return;
         fill_tree(v->target, 20, 50);
-        n = count_labelled(v->target, "");
-        a = live(v, LABEL_1);
-        a.entries_per_sec = 200;
-        watch_progress(bus, &progress);
-        send_change(bus, &a, &reply);
-        wait_for_progress(bus, &progress, 2, &reply);
-        g_assert_null(reply);
-        g_assert_cmpint(progress.done, <, n);
-        g_assert_cmpint(progress.total, >=, n);
-        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
-        g_assert_cmpint(count_labelled(v->target, LABEL_1), <, n);
+        n = count_labeled(v->target, "");
+        o = start_slowly(v, 200);
+        child = worker_find_child(worker);
+        g_assert_cmpint(o->heard.progress.done, <, n);
+        g_assert_cmpint(o->heard.total, >=, n);
+        assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
+        g_assert_cmpuint(o->heard.n_marked, ==, 1);
+        g_assert_cmpint(o->heard.marked.label_state, ==, FILES_PARTIAL);
+        g_assert_cmpint(count_labeled(v->target, LABEL_1), <, n);
 
         start = g_get_monotonic_time();
-        g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
-        wait_for_end(bus);
+        g_auto(Answer) gone = operation_hang_up(o);
         g_test_message("gone after %i µs", (int) (g_get_monotonic_time() - start));
-        labelled = count_labelled(v->target, LABEL_1);
-        g_assert_cmpint(labelled, >, 0);
-        g_assert_cmpint(labelled, <, n);
-        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
+        assert_answer(gone, "gone");
+        /* The end of file says so. */
+        g_assert_cmpint(kill(child, 0), <, 0);
+        g_assert_cmpint(errno, ==, ESRCH);
+        labeled = count_labeled(v->target, LABEL_1);
+        g_assert_cmpint(labeled, >, 0);
+        g_assert_cmpint(labeled, <, n);
+        assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
 
-        /* The rest, and no more. */
-        g_autoptr(sd_bus) next = worker_dial(worker);
-        a.entries_per_sec = 0;
-        g_auto(Answer) rest = call_change(next, &a);
+        /* The rest; but on ext4, where the root has another label still, all are written. */
+        a = live(v, wanted_labels(LABEL_1));
+        g_auto(Answer) rest = call_change(worker, &a);
         assert_answer(rest, "ok");
-        g_assert_cmpint(rest.walk.counts.changed, ==, n - labelled);
-        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 3);
-        g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
+        g_assert_cmpint(rest.files.relabel_reason, ==, RELABEL_REASON_PARTIAL);
+        g_assert_cmpint(rest.walk.counts.changed, ==, g_str_equal(fs_type, "ext4") ? n : n - labeled);
+        assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 }
 
 /* So it does in a directory of very many files. It takes some milliseconds; here the machine may have other things to
@@ -61,179 +72,147 @@ static void test_hang_up(gconstpointer data) {
 static void test_hang_up_in_large_directory(void) {
         enum { FILES = 100000 };
         g_autoptr(TestVolume) v = volume_mount("large", "tmpfs", 0);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        ChangeArguments a = live(v, LABEL_1);
-        Progress progress = { 0 };
         gint64 start, usec;
-        unsigned labelled;
+        unsigned labeled;
+        Operation *o;
 
         for (unsigned i = 0; i < FILES; i++) {
                 g_autofree char *path = path_printf("%s/%u", v->target, i);
 
                 must(mknod(path, S_IFREG | 0600, 0));
         }
-        a.entries_per_sec = FILES / 10;
-        watch_progress(bus, &progress);
-        send_change(bus, &a, &reply);
-        wait_for_progress(bus, &progress, 2, &reply);
-
+        o = start_slowly(v, FILES / 10);
         start = g_get_monotonic_time();
-        must(shutdown(sd_bus_get_fd(bus), SHUT_WR));
-        wait_for_end(bus);
+        g_auto(Answer) gone = operation_hang_up(o);
         usec = g_get_monotonic_time() - start;
         g_test_message("gone after %i µs", (int) usec);
+        assert_answer(gone, "gone");
         g_assert_cmpint(usec, <, G_USEC_PER_SEC);
-        labelled = count_labelled(v->target, LABEL_1);
-        g_assert_cmpint(labelled, >, 0);
-        g_assert_cmpint(labelled, <, FILES);
-        assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 1);
+        labeled = count_labeled(v->target, LABEL_1);
+        g_assert_cmpint(labeled, >, 0);
+        g_assert_cmpint(labeled, <, FILES);
+        assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
 }
 
 /* Killed anywhere, the volume says that it is not done, and the next relabel does it. */
 typedef struct Kill {
-        const char *name, *injection, *effect;
+        const char *name, *injection;
+        MarkChange change;
+        const char *after; /* the mark once all files have their label */
 } Kill;
 
 static void test_killed_at(gconstpointer data) {
+        static const char before[] = MARK_LABELS("complete", "no", LABEL_2),
+                          partial[] = MARK_LABELS("partial", "no", LABEL_1);
         const Kill *k = data;
-        const char *injection = k->injection;
-        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection, NULL };
+        g_autoptr(Worker) traced = worker_start_traced(k->injection);
         g_autoptr(TestVolume) v = volume_mount("killed-at", "ext4", 0);
-        ChangeArguments a = live(v, LABEL_1);
+        const VerifyCall verify = verify_labels(v->target, LABEL_1, VERIFY_FULL);
+        Arguments a = live(v, wanted_labels(LABEL_1));
         unsigned n;
 
-        if (!has_program("strace")) {
-                g_test_skip("strace");
+        if (!traced)
                 return;
-        }
         fill_tree(v->target, 5, 20);
-        n = count_labelled(v->target, "");
-        set_record(v->target,
-                   "version=1 generation=7 label=complete tainted=no ownership=unknown gid=0 context=" LABEL_2);
+        n = count_labeled(v->target, "");
+        set_mark(v->target, before);
 
-        a.effect = k->effect;
-        /* LeakSanitizer gives up under ptrace. */
-        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
-        g_autoptr(Worker) traced = worker_start(NULL, wrapper);
-        g_unsetenv("ASAN_OPTIONS");
-        g_autoptr(sd_bus) bus = worker_dial(traced);
-        sd_bus_message *reply = NULL;
-        send_change(bus, &a, &reply);
-        wait_for_end(bus);
-        g_assert_null(reply);
+        a.change = k->change;
+        g_auto(Answer) killed = call_change(traced, &a);
+        assert_answer(killed, "gone");
 
-        g_autofree char *root = get_label(v->target), *record = get_record(v->target);
-        g_assert_nonnull(record);
-        if (strstr(record, LABEL_2)) {
-                g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, 0);
-                assert_record(v->target, STATE_COMPLETE, LABEL_2, false, 7);
-        } else if (strstr(record, "partial"))
-                assert_record(v->target, STATE_PARTIAL, LABEL_1, false, 8);
+        g_autofree char *root = get_label(v->target), *mark = get_mark(v->target);
+        g_assert_nonnull(mark);
+        if (strstr(mark, LABEL_2)) {
+                g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, 0);
+                assert_mark(v->target, before);
+        } else if (strstr(mark, "partial"))
+                assert_mark(v->target, partial);
         else {
                 /* Never complete without what others may do. */
-                if (!k->effect)
-                        assert_record(v->target, STATE_COMPLETE, LABEL_1, false, 9);
-                else if (g_str_equal(k->effect, "taint"))
-                        assert_record(v->target, STATE_COMPLETE, LABEL_1, true, 10);
-                else
-                        assert_record(v->target, STATE_UNKNOWN, "", false, 10);
-                g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
+                assert_mark(v->target, k->after);
+                g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
         }
         if (g_str_equal(root, LABEL_1))
-                g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
+                g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 
-        a.effect = NULL;
-        g_autoptr(sd_bus) next = worker_dial(worker);
-        g_auto(Answer) rest = call_change(next, &a);
+        a.change = MARK_KEEP;
+        a.files.force = true;
+        g_auto(Answer) rest = call_change(worker, &a);
         assert_answer(rest, "ok");
         g_assert_cmpint(rest.walk.counts.failed, ==, 0);
-        g_assert_cmpint(count_labelled(v->target, LABEL_1), ==, n);
-        g_auto(Answer) verified = call_verify_depth(next, v->target, LABEL_1, "full");
-        g_assert_true(verified.walk.matches);
-        g_assert_nonnull(strstr(rest.record, "label=complete"));
-}
-
-/* The child of the only connection. */
-static pid_t find_child(const Worker *w) {
-        g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) w->pid, (int) w->pid);
-
-        for (;;) {
-                g_autofree char *text = NULL;
-                g_auto(GStrv) pids = NULL;
-
-                g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-                pids = g_strsplit(g_strstrip(text), " ", -1);
-                if (g_strv_length(pids) == 1)
-                        return (pid_t) g_ascii_strtoll(pids[0], NULL, 10);
-                g_usleep(1000);
-        }
+        g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
+        g_auto(Answer) verified = call_verify(worker, &verify);
+        assert_answer(verified, "ok");
+        g_assert_true(verified.matches);
+        g_assert_cmpint(rest.mark.label_state, ==, FILES_COMPLETE);
 }
 
 /* The same at whatever moment. */
 static void test_killed_anytime(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("killed-anytime", fs_type, 0);
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         unsigned n, partial = 0;
 
         if (!v)
                 return;
         fill_tree(v->target, 20, 50);
-        n = count_labelled(v->target, "");
+        n = count_labeled(v->target, "");
 
         for (unsigned i = 0; i < 20; i++) {
-                ChangeArguments a = live(v, i % 2 == 0 ? LABEL_1 : LABEL_2);
-                g_autoptr(sd_bus) bus = worker_dial(w);
-                _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-                pid_t pid;
+                const char *label = i % 2 == 0 ? LABEL_1 : LABEL_2;
+                Arguments a = live(v, wanted_labels(label));
+                Operation *o;
+                pid_t child;
 
-                g_auto(Answer) there = call_inspect(bus, v->target);
-                assert_answer(there, "ok");
-                pid = find_child(w);
-                a.entries_per_sec = 20000;
-                a.blind = i % 3 == 0;
-                send_change(bus, &a, &reply);
+                a.entries_per_sec = 10000;
+                a.hold_plan = true;
+                o = operation_start(worker, WORKER_CHANGE, &a);
+                operation_wait(o, o->held);
+                child = worker_find_child(worker);
+                operation_answer(o);
                 g_usleep((gulong) g_test_rand_int_range(0, 100 * 1000));
-                g_assert_cmpint(kill(pid, SIGKILL), ==, 0);
-                wait_for_end(bus);
+                (void) kill(child, SIGKILL); /* it may have ended already */
+                g_auto(Answer) killed = operation_finish(o);
+                g_assert_true(g_str_equal(killed.kind, "gone") || g_str_equal(killed.kind, "ok"));
 
-                g_autofree char *record = get_record(v->target);
-                if (record && strstr(record, "partial"))
+                g_autofree char *mark = get_mark(v->target);
+                if (mark && strstr(mark, "partial"))
                         partial++;
-                if (record && strstr(record, "complete") && strstr(record, a.context))
-                        g_assert_cmpint(count_labelled(v->target, a.context), ==, n);
+                if (mark && strstr(mark, "complete") && strstr(mark, label))
+                        g_assert_cmpint(count_labeled(v->target, label), ==, n);
 
-                g_autoptr(sd_bus) next = worker_dial(w);
                 a.entries_per_sec = 0;
-                a.blind = false;
-                g_auto(Answer) rest = call_change(next, &a);
+                a.hold_plan = false;
+                g_auto(Answer) rest = call_change(worker, &a);
                 assert_answer(rest, "ok");
                 g_assert_cmpint(rest.walk.counts.failed, ==, 0);
-                g_assert_cmpint(count_labelled(v->target, a.context), ==, n);
-                g_assert_nonnull(strstr(rest.record, "label=complete"));
-                g_assert_cmpint(shutdown(sd_bus_get_fd(next), SHUT_WR), ==, 0);
-                wait_for_end(next);
+                g_assert_cmpint(count_labeled(v->target, label), ==, n);
+                g_assert_cmpint(rest.mark.label_state, ==, FILES_COMPLETE);
         }
         g_test_message("%u of 20 were partial", partial);
 }
 
 int main(int argc, char **argv) {
         static const char *const file_systems[] = { "ext4", "xfs", "btrfs", "tmpfs" };
+#define AFTER MARK_LABELS("complete", "no", LABEL_1)
         static const Kill kills[] = {
-                { "record-partial", "inject=fsetxattr:signal=KILL:when=1" },
-                { "record-synced", "inject=fsync:signal=KILL:when=1" },
-                { "label", "inject=lsetxattr:signal=KILL:when=5" },
-                { "synced", "inject=syncfs:signal=KILL:when=1" },
-                { "root", "inject=fsetxattr:signal=KILL:when=2" },
-                { "root-synced", "inject=fsync:signal=KILL:when=2" },
-                { "record-complete", "inject=fsetxattr:signal=KILL:when=3" },
-                { "complete-synced", "inject=fsync:signal=KILL:when=3" },
-                { "tainted", "inject=fsetxattr:signal=KILL:when=3", "taint" },
-                { "tainted-synced", "inject=fsync:signal=KILL:when=3", "taint" },
-                { "forgotten", "inject=fsetxattr:signal=KILL:when=3", "forget" },
-                { "forgotten-synced", "inject=fsync:signal=KILL:when=3", "forget" },
+                { "mark-partial", "inject=fsetxattr:signal=KILL:when=1", MARK_KEEP, AFTER },
+                { "mark-synced", "inject=fsync:signal=KILL:when=1", MARK_KEEP, AFTER },
+                { "label", "inject=lsetxattr:signal=KILL:when=5", MARK_KEEP, AFTER },
+                { "synced", "inject=syncfs:signal=KILL:when=1", MARK_KEEP, AFTER },
+                { "root", "inject=fsetxattr:signal=KILL:when=2", MARK_KEEP, AFTER },
+                { "root-synced", "inject=fsync:signal=KILL:when=2", MARK_KEEP, AFTER },
+                { "mark-complete", "inject=fsetxattr:signal=KILL:when=3", MARK_KEEP, AFTER },
+                { "complete-synced", "inject=fsync:signal=KILL:when=3", MARK_KEEP, AFTER },
+                { "tainted", "inject=fsetxattr:signal=KILL:when=3", MARK_TAINT,
+                  MARK_LABELS("complete", "yes", LABEL_1) },
+                { "tainted-synced", "inject=fsync:signal=KILL:when=3", MARK_TAINT,
+                  MARK_LABELS("complete", "yes", LABEL_1) },
+                { "reset", "inject=fsetxattr:signal=KILL:when=3", MARK_RESET_LABELS, MARK_NOTHING },
+                { "reset-synced", "inject=fsync:signal=KILL:when=3", MARK_RESET_LABELS, MARK_NOTHING },
         };
+#undef AFTER
         int r;
 
         g_test_init(&argc, &argv, NULL);

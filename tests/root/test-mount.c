@@ -7,9 +7,11 @@
 
 #include <glib/gstdio.h>
 
-#include "support.h"
+#include "volumes.h"
 
 /* Mounting, sharing, inspecting and unmounting on real file systems. */
+
+static Worker *worker;
 
 static void assert_forced_flags(const char *target) {
         g_autofree char *options = NULL, *table = NULL, *needle = path_printf(" %s ", target);
@@ -25,25 +27,23 @@ static void assert_forced_flags(const char *target) {
 
 static void test_file_system(gconstpointer data) {
         const char *fs_type = data;
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image(fs_type, fs_type), *target = make_target(fs_type),
                         *file = path_printf("%s/file", target);
 
         if (!image)
                 return;
 
-        g_autoptr(sd_bus) bus = worker_dial(w);
-        g_auto(Answer) observed = call_observe(bus, image, "", target);
+        g_auto(Answer) observed = call_observe(worker, image, "", target);
         assert_answer(observed, "ok");
-        g_assert_false(observed.node.selinux);
-        g_assert_null(observed.node.file_context);
-        g_assert_cmpstr(observed.observed.fs_type, ==, fs_type);
-        g_assert_false(observed.observed.device_read_only);
-        g_assert_cmpint(observed.observed.n_mounts, ==, 0);
+        g_assert_false(observed.question.node.selinux);
+        g_assert_null(observed.question.node.file_context);
+        g_assert_cmpstr(observed.question.observed.fs_type, ==, fs_type);
+        g_assert_false(observed.question.observed.device_read_only);
+        g_assert_cmpint(observed.question.observed.n_mounts, ==, 0);
 
         g_auto(Answer) mounted = call_mount(
-                bus, &(MountArguments){
-                             .source = image, .fs_type = fs_type, .target = target, .options = "noexec,noatime" });
+                worker,
+                &(Arguments){ .source = image, .fs_type = fs_type, .target = target, .options = "noexec,noatime" });
         assert_answer(mounted, "ok");
         g_assert_true(is_mounted(target));
         assert_forced_flags(target);
@@ -60,21 +60,20 @@ static void test_file_system(gconstpointer data) {
                 g_assert_cmpint(mounted.outcome.inodes_used, >, 0);
         g_assert_true(g_file_set_contents(file, "data", -1, NULL));
 
-        g_auto(Answer) inspected = call_inspect(bus, target);
+        g_auto(Answer) inspected = call_inspect(worker, target);
         assert_answer(inspected, "ok");
         g_assert_cmpint(inspected.outcome.fact.mount_id, ==, mounted.outcome.fact.mount_id);
         g_assert_cmpstr(inspected.outcome.fact.device, ==, mounted.outcome.fact.device);
         g_assert_cmpstr(inspected.outcome.fact.target, ==, target);
 
-        g_auto(Answer) unmounted = call_unmount(bus, target, mounted.outcome.fact.mount_id);
+        g_auto(Answer) unmounted = call_unmount(worker, target, mounted.outcome.fact.mount_id);
         assert_answer(unmounted, "ok");
-        g_assert_true(unmounted.flag);
+        g_assert_true(unmounted.unmounted);
         g_assert_false(is_mounted(target));
         g_assert_cmpint(count_loops(image), ==, 0);
 }
 
 static void test_block_device(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("block", "ext4"), *target = make_target("block"), *device = NULL,
                         *link = path_printf(TEST_IMAGES "/by-id");
         int loop;
@@ -82,21 +81,20 @@ static void test_block_device(void) {
         device = attach_loop(image, &loop);
         g_assert_cmpint(symlink(device, link), ==, 0);
 
-        g_autoptr(sd_bus) bus = worker_dial(w);
-        g_auto(Answer) observed = call_observe(bus, link, "ext4", target);
+        g_auto(Answer) observed = call_observe(worker, link, "ext4", target);
         assert_answer(observed, "ok");
         g_auto(Answer) mounted =
-                call_mount(bus, &(MountArguments){ .source = link, .fs_type = "ext4", .target = target });
+                call_mount(worker, &(Arguments){ .source = link, .fs_type = "ext4", .target = target });
         assert_answer(mounted, "ok");
         g_assert_cmpstr(mounted.outcome.fact.source, ==, device);
 
-        g_auto(Answer) again = call_observe(bus, device, "ext4", TEST_TARGETS);
+        g_auto(Answer) again = call_observe(worker, device, "ext4", TEST_TARGETS);
         assert_answer(again, "PathNotAllowed");
         g_autofree char *second = make_target("block-2");
-        g_auto(Answer) used = call_observe(bus, device, "ext4", second);
+        g_auto(Answer) used = call_observe(worker, device, "ext4", second);
         assert_answer(used, "ok");
-        g_assert_cmpint(used.observed.n_mounts, ==, 1);
-        g_assert_cmpstr(used.observed.mounts[0].target, ==, target);
+        g_assert_cmpint(used.question.observed.n_mounts, ==, 1);
+        g_assert_cmpstr(used.question.observed.mounts[0].target, ==, target);
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
@@ -104,17 +102,15 @@ static void test_block_device(void) {
 }
 
 static void test_tmpfs(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("tmpfs");
-        g_autoptr(sd_bus) bus = worker_dial(w);
 
-        g_auto(Answer) observed = call_observe(bus, "tmpfs", "tmpfs", target);
+        g_auto(Answer) observed = call_observe(worker, "tmpfs", "tmpfs", target);
         assert_answer(observed, "ok");
-        g_assert_cmpint(observed.observed.n_mounts, ==, 0);
-        g_auto(Answer) mounted = call_mount(bus, &(MountArguments){ .source = "tmpfs",
-                                                                    .fs_type = "tmpfs",
-                                                                    .target = target,
-                                                                    .options = "size=1m,mode=0700" });
+        g_assert_cmpint(observed.question.observed.n_mounts, ==, 0);
+        g_auto(Answer) mounted = call_mount(worker, &(Arguments){ .source = "tmpfs",
+                                                                  .fs_type = "tmpfs",
+                                                                  .target = target,
+                                                                  .options = "size=1m,mode=0700" });
         assert_answer(mounted, "ok");
         g_assert_cmpstr(mounted.outcome.fact.source, ==, "tmpfs");
         g_assert_cmpint(umount2(target, 0), ==, 0);
@@ -124,32 +120,30 @@ static void test_tmpfs(void) {
 static void test_share(gconstpointer data) {
         const char *how = data; /* e.g. "ro rw" */
         bool first_read_only = g_str_has_prefix(how, "ro"), second_read_only = g_str_has_suffix(how, "ro");
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("share", "ext4"), *one = make_target("share-1"),
                         *two = make_target("share-2"), *file = path_printf("%s/file", two),
                         *file_one = path_printf("%s/file", one);
-        g_autoptr(sd_bus) bus = worker_dial(w);
 
-        g_auto(Answer) first = call_mount(bus, &(MountArguments){ .source = image,
-                                                                  .fs_type = "ext4",
-                                                                  .target = one,
-                                                                  .options = "noexec",
-                                                                  .read_only = first_read_only });
+        g_auto(Answer) first = call_mount(worker, &(Arguments){ .source = image,
+                                                                .fs_type = "ext4",
+                                                                .target = one,
+                                                                .options = "noexec",
+                                                                .read_only = first_read_only });
         assert_answer(first, "ok");
         g_assert_cmpint(first.outcome.fact.read_only, ==, first_read_only);
         g_assert_cmpint(first.outcome.superblock_read_only, ==, first_read_only);
 
-        g_auto(Answer) observed = call_observe(bus, image, "ext4", two);
+        g_auto(Answer) observed = call_observe(worker, image, "ext4", two);
         assert_answer(observed, "ok");
-        g_assert_cmpint(observed.observed.n_mounts, ==, 1);
-        g_assert_cmpint(observed.observed.mounts[0].mount_id, ==, first.outcome.fact.mount_id);
+        g_assert_cmpint(observed.question.observed.n_mounts, ==, 1);
+        g_assert_cmpint(observed.question.observed.mounts[0].mount_id, ==, first.outcome.fact.mount_id);
 
-        g_auto(Answer) second = call_mount(bus, &(MountArguments){ .source = image,
-                                                                   .fs_type = "ext4",
-                                                                   .target = two,
-                                                                   .read_only = second_read_only,
-                                                                   .share = one,
-                                                                   .share_id = first.outcome.fact.mount_id });
+        g_auto(Answer) second = call_mount(worker, &(Arguments){ .source = image,
+                                                                 .fs_type = "ext4",
+                                                                 .target = two,
+                                                                 .read_only = second_read_only,
+                                                                 .share = one,
+                                                                 .share_id = first.outcome.fact.mount_id });
         assert_answer(second, "ok");
         g_assert_cmpint(second.outcome.fact.read_only, ==, second_read_only);
         g_assert_cmpint(second.outcome.superblock_read_only, ==, first_read_only && second_read_only);
@@ -163,41 +157,38 @@ static void test_share(gconstpointer data) {
         g_assert_cmpint(g_file_test(file_one, G_FILE_TEST_EXISTS), ==, !second_read_only);
 
         /* The inspection agrees with what the mount said. */
-        g_auto(Answer) inspected = call_inspect(bus, two);
+        g_auto(Answer) inspected = call_inspect(worker, two);
         assert_answer(inspected, "ok");
         g_assert_cmpint(inspected.outcome.superblock_read_only, ==, second.outcome.superblock_read_only);
         g_assert_cmpint(inspected.outcome.fact.read_only, ==, second.outcome.fact.read_only);
 
-        g_auto(Answer) gone = call_unmount(bus, one, first.outcome.fact.mount_id);
-        g_assert_true(gone.flag);
+        g_auto(Answer) gone = call_unmount(worker, one, first.outcome.fact.mount_id);
+        g_assert_true(gone.unmounted);
         g_assert_true(is_mounted(two));
         g_assert_cmpint(umount2(two, 0), ==, 0);
 }
 
 static void test_share_refused(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("a", "ext4"), *other = make_image("b", "ext4"),
                         *one = make_target("refused-1"), *two = make_target("refused-2");
-        g_autoptr(sd_bus) bus = worker_dial(w);
 
-        g_auto(Answer) first =
-                call_mount(bus, &(MountArguments){ .source = image, .fs_type = "ext4", .target = one });
+        g_auto(Answer) first = call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = one });
         assert_answer(first, "ok");
-        MountArguments a = { .source = image, .fs_type = "ext4", .target = two, .share = one };
+        Arguments a = { .source = image, .fs_type = "ext4", .target = two, .share = one };
 
         a.share_id = first.outcome.fact.mount_id + 100000;
-        g_auto(Answer) stale = call_mount(bus, &a);
+        g_auto(Answer) stale = call_mount(worker, &a);
         assert_answer(stale, "MountFailed");
         assert_message(stale, "try again");
 
         a.share_id = first.outcome.fact.mount_id;
         a.source = other;
-        g_auto(Answer) foreign = call_mount(bus, &a);
+        g_auto(Answer) foreign = call_mount(worker, &a);
         assert_answer(foreign, "Incompatible");
 
         a.share = "/run";
         a.share_id = mount_id_of("/run");
-        g_auto(Answer) outside = call_mount(bus, &a);
+        g_auto(Answer) outside = call_mount(worker, &a);
         assert_answer(outside, "PathNotAllowed");
 
         g_assert_false(is_mounted(two));
@@ -206,7 +197,6 @@ static void test_share_refused(void) {
 
 /* What others have mounted is seen, wherever it is. */
 static void test_mounted_elsewhere(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("elsewhere", "ext4"), *target = make_target("elsewhere"),
                         *foreign = path_printf(TEST_DIR "/foreign"), *bind = path_printf(TEST_DIR "/bind dir"),
                         *device = NULL, *sub = path_printf("%s/lost+found", foreign);
@@ -218,20 +208,19 @@ static void test_mounted_elsewhere(void) {
         g_assert_cmpint(mount(device, foreign, "ext4", 0, NULL), ==, 0);
         g_assert_cmpint(mount(sub, bind, NULL, MS_BIND, NULL), ==, 0);
 
-        g_autoptr(sd_bus) bus = worker_dial(w);
         /* By the device and by the image behind it. */
         const char *const sources[] = { device, image };
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-                g_auto(Answer) observed = call_observe(bus, sources[i], "ext4", target);
+                g_auto(Answer) observed = call_observe(worker, sources[i], "ext4", target);
                 assert_answer(observed, "ok");
-                g_assert_cmpint(observed.observed.n_mounts, ==, 2);
-                g_assert_cmpstr(observed.observed.mounts[0].target, ==, foreign);
-                g_assert_cmpstr(observed.observed.mounts[1].target, ==, bind);
+                g_assert_cmpint(observed.question.observed.n_mounts, ==, 2);
+                g_assert_cmpstr(observed.question.observed.mounts[0].target, ==, foreign);
+                g_assert_cmpstr(observed.question.observed.mounts[1].target, ==, bind);
         }
 
         /* It is in use for writing, and can be read besides. */
         g_auto(Answer) reader = call_mount(
-                bus, &(MountArguments){ .source = device, .fs_type = "ext4", .target = target, .read_only = true });
+                worker, &(Arguments){ .source = device, .fs_type = "ext4", .target = target, .read_only = true });
         assert_answer(reader, "ok");
         g_assert_true(reader.outcome.fact.read_only);
         g_assert_true(is_read_only(target));
@@ -243,7 +232,7 @@ static void test_mounted_elsewhere(void) {
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
         g_assert_cmpint(mount(device, foreign, "ext4", MS_RDONLY, NULL), ==, 0);
         g_auto(Answer) refused =
-                call_mount(bus, &(MountArguments){ .source = device, .fs_type = "ext4", .target = target });
+                call_mount(worker, &(Arguments){ .source = device, .fs_type = "ext4", .target = target });
         assert_answer(refused, "MountFailed");
         assert_message(refused, foreign);
         assert_message(refused, "EBUSY");
@@ -253,7 +242,6 @@ static void test_mounted_elsewhere(void) {
 }
 
 static void test_btrfs_mounted_elsewhere(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("btrfs-2", "btrfs"), *one = make_target("btrfs-1"),
                         *two = make_target("btrfs-2"), *device = NULL, *link = path_printf(TEST_IMAGES "/scratch");
         int loop;
@@ -265,22 +253,21 @@ static void test_btrfs_mounted_elsewhere(void) {
         g_assert_cmpint(symlink(device, link), ==, 0);
         g_assert_cmpint(mount(link, one, "btrfs", 0, NULL), ==, 0);
 
-        g_autoptr(sd_bus) bus = worker_dial(w);
-        g_auto(Answer) observed = call_observe(bus, device, "", two);
+        g_auto(Answer) observed = call_observe(worker, device, "", two);
         assert_answer(observed, "ok");
-        g_assert_cmpint(observed.observed.n_mounts, ==, 1);
-        g_assert_cmpstr(observed.observed.mounts[0].target, ==, one);
+        g_assert_cmpint(observed.question.observed.n_mounts, ==, 1);
+        g_assert_cmpstr(observed.question.observed.mounts[0].target, ==, one);
 
-        g_auto(Answer) adopted = call_observe(bus, "", "", one);
-        assert_answer(adopted, "ok");
-        g_assert_cmpstr(adopted.observed.fs_type, ==, "btrfs");
-        g_assert_cmpint(adopted.observed.n_mounts, ==, 1);
+        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = one, .verdict = PLAN_STOP });
+        assert_answer(adopted, "gone");
+        g_assert_cmpstr(adopted.question.observed.fs_type, ==, "btrfs");
+        g_assert_cmpint(adopted.question.observed.n_mounts, ==, 1);
 
-        g_auto(Answer) second = call_mount(bus, &(MountArguments){ .source = device,
-                                                                   .fs_type = "btrfs",
-                                                                   .target = two,
-                                                                   .share = one,
-                                                                   .share_id = mount_id_of(one) });
+        g_auto(Answer) second = call_mount(worker, &(Arguments){ .source = device,
+                                                                 .fs_type = "btrfs",
+                                                                 .target = two,
+                                                                 .share = one,
+                                                                 .share_id = mount_id_of(one) });
         assert_answer(second, "ok");
         g_assert_cmpint(umount2(two, 0), ==, 0);
         g_assert_cmpint(umount2(one, 0), ==, 0);
@@ -290,14 +277,12 @@ static void test_btrfs_mounted_elsewhere(void) {
 
 /* A loop device that somebody else has set up is used, as two over one image would be two superblocks. */
 static void test_loop_of_others(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("loop", "ext4"), *target = make_target("loop"), *device = NULL;
-        g_autoptr(sd_bus) bus = worker_dial(w);
         int loop;
 
         device = attach_loop(image, &loop);
         g_auto(Answer) mounted =
-                call_mount(bus, &(MountArguments){ .source = image, .fs_type = "ext4", .target = target });
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
         assert_answer(mounted, "ok");
         g_assert_cmpstr(mounted.outcome.fact.source, ==, device);
         g_assert_cmpint(count_loops(image), ==, 1);
@@ -310,98 +295,141 @@ static void test_loop_of_others(void) {
                 return;
         }
         g_auto(Answer) read_only =
-                call_mount(bus, &(MountArguments){ .source = image, .fs_type = "ext4", .target = target });
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
         assert_answer(read_only, "MountFailed");
         assert_message(read_only, "losetup -j");
         g_assert_true(run("sh", "-c", "losetup -d $(losetup -n -O NAME -j \"$1\")", "sh", image, NULL));
 }
 
 static void test_unmount(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("unmount"), *file = path_printf("%s/file", target),
                         *link = path_printf(TEST_TARGETS "/unmount-link");
-        g_autoptr(sd_bus) bus = worker_dial(w);
         int fd;
 
-        g_auto(Answer) none = call_unmount(bus, target, 0);
+        g_auto(Answer) none = call_unmount(worker, target, 0);
         assert_answer(none, "ok");
-        g_assert_false(none.flag);
-        g_auto(Answer) missing = call_unmount(bus, TEST_TARGETS "/missing/deeper", 0);
+        g_assert_false(none.unmounted);
+        g_auto(Answer) missing = call_unmount(worker, TEST_TARGETS "/missing/deeper", 0);
         assert_answer(missing, "ok");
-        g_assert_false(missing.flag);
-        g_auto(Answer) outside = call_unmount(bus, "/run", 0);
+        g_assert_false(missing.unmounted);
+        g_auto(Answer) outside = call_unmount(worker, "/run", 0);
         assert_answer(outside, "PathNotAllowed");
 
         g_assert_cmpint(mount("tmpfs", target, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(symlink(target, link), ==, 0);
-        g_auto(Answer) through_link = call_unmount(bus, link, 0);
+        g_auto(Answer) through_link = call_unmount(worker, link, 0);
         assert_answer(through_link, "ok");
-        g_assert_false(through_link.flag);
-        g_auto(Answer) other = call_unmount(bus, target, mount_id_of(target) + 100000);
+        g_assert_false(through_link.unmounted);
+        g_auto(Answer) other = call_unmount(worker, target, mount_id_of(target) + 100000);
         assert_answer(other, "ok");
-        g_assert_false(other.flag);
+        g_assert_false(other.unmounted);
         g_assert_true(is_mounted(target));
 
         fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        g_auto(Answer) busy = call_unmount(bus, target, 0);
+        g_auto(Answer) busy = call_unmount(worker, target, 0);
         assert_answer(busy, "Busy");
         close(fd);
-        g_auto(Answer) done = call_unmount(bus, target, mount_id_of(target));
+        g_auto(Answer) done = call_unmount(worker, target, mount_id_of(target));
         assert_answer(done, "ok");
-        g_assert_true(done.flag);
+        g_assert_true(done.unmounted);
         g_assert_false(is_mounted(target));
         g_assert_cmpint(unlink(link), ==, 0);
 }
 
+/* The child unmounts from within the parent directory, and has looked at the target before. */
+static gpointer mount_over(gpointer worker_of_child) {
+        for (;;) {
+                g_autofree char *cwd = path_printf("/proc/%i/cwd", (int) worker_find_child(worker_of_child)),
+                                *directory = g_file_read_link(cwd, NULL);
+
+                if (g_strcmp0(directory, TEST_TARGETS) == 0)
+                        break;
+                g_usleep(1000);
+        }
+        must(mount("on-top", TEST_TARGETS "/covered", "tmpfs", 0, NULL));
+        return NULL;
+}
+
+/* What is mounted on top after the look at the target is unmounted in the place of the volume's, which is not hidden. */
+static void test_unmount_covered(void) {
+        g_autoptr(Worker) slow = worker_start_traced("inject=umount2:delay_enter=3000000");
+        g_autofree char *target = make_target("covered");
+        GThread *thread;
+        uint64_t id;
+
+        if (!slow)
+                return;
+        must(mount("volume", target, "tmpfs", 0, NULL));
+        id = mount_id_of(target);
+        thread = g_thread_new("mount", mount_over, slow);
+        g_auto(Answer) covered = call_unmount(slow, target, id);
+        g_thread_join(thread);
+        assert_answer(covered, "Busy");
+        assert_message(covered, "mounted over");
+        g_assert_cmpuint(mount_id_of(target), ==, id);
+
+        /* What lies beneath, if any is meant, is another one. */
+        must(mount("on-top", target, "tmpfs", 0, NULL));
+        g_auto(Answer) top = call_unmount(worker, target, 0);
+        assert_answer(top, "ok");
+        g_assert_true(top.unmounted);
+        g_assert_cmpuint(mount_id_of(target), ==, id);
+        must(umount2(target, 0));
+}
+
+static Answer call_verify_root(const char *path, const char *context) {
+        const VerifyCall call = verify_labels(path, context, VERIFY_ROOT);
+
+        return call_verify(worker, &call);
+}
+
 static void test_labels(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("label", "ext4"), *target = make_target("label"),
                         *file = path_printf("%s/file", target), *fifo = path_printf("%s/fifo", target),
                         *link = path_printf("%s/link", target);
         static const char stored[] = "system_u:object_r:container_file_t:s0:c2,c1";
-        g_autoptr(sd_bus) bus = worker_dial(w);
 
         g_auto(Answer) mounted =
-                call_mount(bus, &(MountArguments){ .source = image, .fs_type = "ext4", .target = target });
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
         assert_answer(mounted, "ok");
 
-        g_auto(Answer) unlabelled = call_verify(bus, target, stored);
-        assert_answer(unlabelled, "ok");
-        g_assert_false(unlabelled.walk.matches);
-        g_assert_cmpstr(unlabelled.walk.actual, ==, "");
+        g_auto(Answer) unlabeled = call_verify_root(target, stored);
+        assert_answer(unlabeled, "ok");
+        g_assert_false(unlabeled.matches);
+        g_assert_cmpstr(unlabeled.actual, ==, "");
 
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", stored, target, NULL));
-        g_auto(Answer) verified = call_verify(bus, target, "system_u:object_r:container_file_t:s0:c1,c2");
+        g_auto(Answer) verified = call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c2");
         assert_answer(verified, "ok");
-        g_assert_true(verified.walk.matches);
-        g_assert_cmpstr(verified.walk.actual, ==, "system_u:object_r:container_file_t:s0:c1,c2");
-        g_auto(Answer) differs = call_verify(bus, target, "system_u:object_r:container_file_t:s0:c1,c3");
+        g_assert_true(verified.matches);
+        g_assert_cmpstr(verified.actual, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+        g_auto(Answer) differs = call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c3");
         assert_answer(differs, "ok");
-        g_assert_false(differs.walk.matches);
-        g_auto(Answer) malformed = call_verify(bus, target, "nonsense");
+        g_assert_false(differs.matches);
+        g_auto(Answer) malformed = call_verify_root(target, "nonsense");
         assert_answer(malformed, "InvalidContext");
-        g_auto(Answer) inspected = call_inspect(bus, target);
+        g_auto(Answer) inspected = call_inspect(worker, target);
         g_assert_cmpstr(inspected.outcome.root_context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
 
         /* Files of other kinds are looked at, not opened. */
         g_assert_true(g_file_set_contents(file, "", -1, NULL));
         g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", stored, fifo, NULL));
-        g_auto(Answer) of_fifo = call_verify(bus, fifo, stored);
+        g_auto(Answer) of_fifo = call_verify_root(fifo, stored);
         assert_answer(of_fifo, "ok");
-        g_assert_true(of_fifo.walk.matches);
-        g_auto(Answer) of_file = call_verify(bus, file, stored);
+        g_assert_true(of_fifo.matches);
+        g_auto(Answer) of_file = call_verify_root(file, stored);
         assert_answer(of_file, "ok");
-        g_assert_false(of_file.walk.matches);
+        g_assert_false(of_file.matches);
         g_assert_cmpint(symlink("file", link), ==, 0);
-        g_auto(Answer) of_link = call_verify(bus, link, stored);
+        g_auto(Answer) of_link = call_verify_root(link, stored);
         assert_answer(of_link, "InvalidTarget");
 
         /* What is no context counts as no label. */
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", "gar\nbage", target, NULL));
-        g_auto(Answer) garbage = call_verify(bus, target, stored);
+        g_auto(Answer) garbage = call_verify_root(target, stored);
         assert_answer(garbage, "ok");
-        g_assert_cmpstr(garbage.walk.actual, ==, "");
+        g_assert_cmpstr(garbage.actual, ==, "");
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
@@ -409,11 +437,13 @@ static void test_labels(void) {
 int main(int argc, char **argv) {
         static const char *const file_systems[] = { "ext4", "xfs", "btrfs", "ext3" };
         static const char *const shares[] = { "rw rw", "rw ro", "ro rw", "ro ro" };
+        int r;
 
         g_test_init(&argc, &argv, NULL);
         if (!test_enter())
                 return 77;
 
+        worker = worker_start(NULL, NULL);
         for (size_t i = 0; i < G_N_ELEMENTS(file_systems); i++) {
                 g_autofree char *path = path_printf("/mount/%s", file_systems[i]);
                 g_test_add_data_func(path, file_systems[i], test_file_system);
@@ -429,6 +459,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/observe/btrfs-mounted-elsewhere", test_btrfs_mounted_elsewhere);
         g_test_add_func("/mount/loop-of-others", test_loop_of_others);
         g_test_add_func("/unmount", test_unmount);
+        g_test_add_func("/unmount-covered", test_unmount_covered);
         g_test_add_func("/labels", test_labels);
-        return g_test_run();
+        r = g_test_run();
+        worker_stop(worker);
+        return r;
 }

@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "volumes.h"
 
-/* The verbs Change and Map with groups: what the volume says of itself afterwards, what is shown and what is on disk,
- * and what is refused. What becomes of each file is test-tree-owner's. */
+/* Groups: what the volume says of itself afterwards, what is shown and what is on disk, and what is refused. What
+ * becomes of each file is test-tree-owner's. */
 
 static Worker *worker;
-
-static ChangeArguments given(ChangeArguments a, gid_t gid) {
-        a.owned = true;
-        a.gid = gid;
-        return a;
-}
-
-static gid_t group_of(const char *directory, const char *name) {
-        g_autofree char *path = g_build_filename(directory, name, NULL);
-        struct stat st;
-
-        must(lstat(path, &st));
-        return st.st_gid;
-}
 
 static void assert_root(const char *path, gid_t gid, mode_t mode) {
         struct stat st;
@@ -32,18 +19,10 @@ static void assert_root(const char *path, gid_t gid, mode_t mode) {
         g_assert_cmpuint(st.st_mode & 07777, ==, mode);
 }
 
-/* What the record says of the group, and of the labels. */
-static void assert_owned(const char *path, RecordState state, gid_t gid, RecordState label, uint64_t generation) {
-        g_autofree char *text = get_record(path);
-        VolumeRecord r;
-
-        g_assert_nonnull(text);
-        g_assert_cmpint(volume_record_parse(text, strlen(text), &r), ==, 0);
-        g_assert_cmpint(r.ownership_state, ==, state);
-        g_assert_cmpuint(r.gid, ==, gid);
-        g_assert_cmpint(r.label_state, ==, label);
-        g_assert_cmpuint(r.generation, ==, generation);
-        volume_record_done(&r);
+static void make_file(const char *path, gid_t gid, mode_t mode) {
+        g_assert_true(g_file_set_contents(path, "x", 1, NULL));
+        must(chown(path, 0, gid));
+        must(chmod(path, mode));
 }
 
 /* An image with a tree in it that belongs to root. */
@@ -54,11 +33,48 @@ static char *make_volume(const char *name, const char *fs_type, unsigned *ret_n)
                 return NULL;
         fill_tree(v->target, 3, 5);
         must(chmod(v->target, 0755));
-        *ret_n = count_labelled(v->target, "");
+        *ret_n = count_labeled(v->target, "");
         return g_strdup(v->image);
 }
 
-static void test_staged(gconstpointer data) {
+/* All of it has group 1000. */
+static char *make_owned_volume(const char *name, const char *fs_type) {
+        g_autofree char *image = NULL, *target = make_target(name);
+        unsigned n = 0;
+
+        image = make_volume(name, fs_type, &n);
+        if (!image)
+                return NULL;
+        g_auto(Answer) done = call_mount(
+                worker,
+                &(Arguments){ .source = image, .fs_type = fs_type, .target = target, .files = wanted_group(1000) });
+        assert_answer(done, "ok");
+        must(umount2(target, 0));
+        return g_steal_pointer(&image);
+}
+
+static Answer mount_for(const char *image, const char *fs_type, const char *target, gid_t gid) {
+        return call_mount(
+                worker,
+                &(Arguments){ .source = image, .fs_type = fs_type, .target = target, .files = wanted_group(gid) });
+}
+
+/* What is said of a mount that swaps groups, and of one that doesn't. */
+static void assert_groups(const Answer *a, OwnershipAction action, OwnershipReason reason, gid_t gid,
+                          gid_t disk_gid) {
+        g_assert_cmpstr(ownership_action_to_string(a->files.ownership), ==, ownership_action_to_string(action));
+        g_assert_cmpstr(ownership_reason_to_string(a->files.ownership_reason), ==,
+                        ownership_reason_to_string(reason));
+        g_assert_cmpuint(a->files.gid, ==, gid);
+        g_assert_cmpuint(a->files.disk_gid, ==, disk_gid);
+        g_assert_cmpint(a->walked, ==, action == OWNERSHIP_WALK);
+        if (a->heard.n_ready > 0) {
+                g_assert_cmpuint(a->heard.ready.gid, ==, gid);
+                g_assert_cmpuint(a->heard.ready.disk_gid, ==, disk_gid);
+        }
+}
+
+static void test_mount(gconstpointer data) {
         const char *fs_type = data;
         g_autofree char *image = NULL, *target = make_target("publish-here");
         unsigned n = 0;
@@ -66,203 +82,167 @@ static void test_staged(gconstpointer data) {
         image = make_volume("owned", fs_type, &n);
         if (!image)
                 return;
-        const MountArguments a = { .source = image, .fs_type = fs_type, .target = target };
-        const ChangeArguments group = given(staged(NULL), 1000);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-
-        g_auto(Answer) stage = call_stage(bus, &a);
-        assert_answer(stage, "ok");
-        g_assert_cmpuint(stage.outcome.root_gid, ==, 0);
-        g_assert_cmpuint(stage.outcome.root_mode, ==, S_IFDIR | 0755);
-        g_auto(Answer) done = call_change(bus, &group);
+        g_auto(Answer) done = call_mount(worker, &(Arguments){ .source = image,
+                                                               .fs_type = fs_type,
+                                                               .target = target,
+                                                               .change = MARK_RESET_LABELS,
+                                                               .files = wanted_group(1000) });
         assert_answer(done, "ok");
+        assert_groups(&done, OWNERSHIP_WALK, OWNERSHIP_UNKNOWN, 1000, 1000);
+        g_assert_cmpuint(done.heard.n_ready, ==, 0);
         g_assert_cmpuint(done.walk.counts.done, ==, n);
         g_assert_cmpuint(done.walk.counts.changed, ==, n);
-        g_auto(Answer) published = call_publish(bus, "forget");
-        assert_answer(published, "ok");
-        g_assert_cmpuint(published.outcome.root_gid, ==, 1000);
+        g_assert_cmpuint(done.outcome.root_gid, ==, 1000);
+        g_assert_cmpuint(done.outcome.root_mode, ==, S_IFDIR | 02775);
         assert_root(target, 1000, 02775);
-        assert_owned(target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 2);
-        g_assert_cmpuint(count_labelled(target, ""), ==, n);
+        assert_mark(target, MARK_GROUP("complete", "1000"));
+        g_assert_cmpuint(count_labeled(target, ""), ==, n);
+        must(umount2(target, 0));
+
+        g_auto(Answer) again = mount_for(image, fs_type, target, 1000);
+        assert_answer(again, "ok");
+        assert_groups(&again, OWNERSHIP_SKIP, OWNERSHIP_COMPLETE, 1000, 1000);
         must(umount2(target, 0));
 }
 
 /* One walk for both; and each alone leaves what is known of the other. */
 static void test_both(void) {
         g_autoptr(TestVolume) v = volume_mount("both", "ext4", 0);
-        ChangeArguments a;
+        Arguments a = live(v, wanted_group(1000));
         unsigned n;
 
         fill_tree(v->target, 3, 5);
-        n = count_labelled(v->target, "");
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        a = given(live(v, LABEL_1), 1000);
-        g_auto(Answer) both = call_change(bus, &a);
+        n = count_labeled(v->target, "");
+        a.files.context = (char *) LABEL_1;
+        a.files.on_disk = true;
+        g_auto(Answer) both = call_change(worker, &a);
         assert_answer(both, "ok");
         g_assert_cmpuint(both.walk.counts.changed, ==, n);
-        g_assert_cmpuint(count_labelled(v->target, LABEL_1), ==, n);
-        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_COMPLETE, 2);
+        g_assert_cmpuint(count_labeled(v->target, LABEL_1), ==, n);
+        assert_mark(v->target, "label=complete tainted=no ownership=complete gid=1000 context=" LABEL_1);
 
-        a = live(v, LABEL_2);
-        a.generation = 2;
-        g_auto(Answer) labels = call_change(bus, &a);
+        a.files = wanted_labels(LABEL_2);
+        g_auto(Answer) labels = call_change(worker, &a);
         assert_answer(labels, "ok");
-        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_COMPLETE, 4);
+        assert_mark(v->target, "label=complete tainted=no ownership=complete gid=1000 context=" LABEL_2);
         assert_root(v->target, 1000, 02775);
 
-        a = given(live(v, NULL), 2000);
-        a.generation = 4;
-        g_auto(Answer) group = call_change(bus, &a);
+        a.files = wanted_group(2000);
+        a.files.on_disk = true;
+        g_auto(Answer) group = call_change(worker, &a);
         assert_answer(group, "ok");
-        assert_owned(v->target, STATE_COMPLETE, 2000, STATE_COMPLETE, 6);
-        g_assert_cmpuint(count_labelled(v->target, LABEL_2), ==, n);
+        assert_groups(&group, OWNERSHIP_WALK, OWNERSHIP_REQUESTED, 2000, 2000);
+        assert_mark(v->target, "label=complete tainted=no ownership=complete gid=2000 context=" LABEL_2);
+        g_assert_cmpuint(count_labeled(v->target, LABEL_2), ==, n);
 
-        /* Somebody else has been at it since: what is not looked at is not known. */
-        a.generation = 7;
-        g_auto(Answer) behind = call_change(bus, &a);
-        assert_answer(behind, "ok");
-        g_assert_cmpuint(behind.walk.counts.changed, ==, 0);
-        assert_owned(v->target, STATE_COMPLETE, 2000, STATE_UNKNOWN, 9);
-
-        /* Nor does a walk for readers vouch for what it has not looked at. */
-        a.generation = 20;
-        a.read_only = true;
-        g_auto(Answer) readers = call_change(bus, &a);
-        assert_answer(readers, "ok");
-        assert_owned(v->target, STATE_PARTIAL, 2000, STATE_UNKNOWN, 22);
+        /* What is not known is looked at, and no more is said of the rest. */
+        set_mark(v->target, MARK_NOTHING);
+        g_auto(Answer) again = call_change(worker, &a);
+        assert_answer(again, "ok");
+        g_assert_cmpuint(again.walk.counts.changed, ==, 0);
+        assert_mark(v->target, MARK_GROUP("complete", "2000"));
 }
 
 /* Readers' modes are not enough for writers, but take nothing away. */
-static void test_read_only_modes(void) {
+static void test_readers(void) {
         g_autoptr(TestVolume) v = volume_mount("modes", "ext4", 0);
         g_autofree char *file = g_build_filename(v->target, "file", NULL);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        ChangeArguments a = given(live(v, NULL), 1000);
+        Arguments a = live(v, wanted_group(1000));
 
-        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
-        must(chmod(file, 0600));
-        a.read_only = true;
-        g_auto(Answer) readers = call_change(bus, &a);
+        make_file(file, 0, 0600);
+        a.files.readers = true;
+        g_auto(Answer) readers = call_change(worker, &a);
         assert_answer(readers, "ok");
         assert_root(file, 1000, 0640);
-        assert_owned(v->target, STATE_PARTIAL, 1000, STATE_UNKNOWN, 2);
+        assert_mark(v->target, MARK_GROUP("partial", "1000"));
 
-        a.read_only = false;
-        a.generation = 2;
-        g_auto(Answer) writers = call_change(bus, &a);
+        a.files.readers = false;
+        g_auto(Answer) writers = call_change(worker, &a);
         assert_answer(writers, "ok");
+        assert_groups(&writers, OWNERSHIP_WALK, OWNERSHIP_PARTIAL, 1000, 1000);
         assert_root(file, 1000, 0660);
-        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 4);
+        assert_mark(v->target, MARK_GROUP("complete", "1000"));
 
-        a.read_only = true;
-        a.generation = 4;
-        g_auto(Answer) again = call_change(bus, &a);
+        a.files.readers = true;
+        g_auto(Answer) enough = call_change(worker, &a);
+        assert_answer(enough, "ok");
+        assert_groups(&enough, OWNERSHIP_SKIP, OWNERSHIP_COMPLETE, 1000, 1000);
+        assert_mark(v->target, MARK_GROUP("complete", "1000"));
+
+        a.files.force = true;
+        g_auto(Answer) again = call_change(worker, &a);
         assert_answer(again, "ok");
         g_assert_cmpuint(again.walk.counts.changed, ==, 0);
-        assert_owned(v->target, STATE_PARTIAL, 1000, STATE_UNKNOWN, 6);
+        assert_mark(v->target, MARK_GROUP("partial", "1000"));
 }
 
 static void test_fails(void) {
         g_autoptr(TestVolume) v = volume_mount("fails", "ext4", 0);
         g_autofree char *file = g_build_filename(v->target, "file", NULL);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        ChangeArguments a = given(live(v, NULL), 1000);
+        const Arguments a = live(v, wanted_group(1000));
 
         g_assert_true(g_file_set_contents(file, "x", 1, NULL));
         set_immutable(file, true);
-        g_auto(Answer) failed = call_change(bus, &a);
+        g_auto(Answer) failed = call_change(worker, &a);
         set_immutable(file, false);
         assert_answer(failed, "ok");
         g_assert_cmpuint(failed.walk.counts.failed, ==, 1);
         g_assert_cmpstr(failed.walk.issues[0].path, ==, "file");
         g_assert_nonnull(strstr(failed.walk.issues[0].text, "immutable"));
-        assert_owned(v->target, STATE_PARTIAL, 1000, STATE_UNKNOWN, 1);
+        assert_mark(v->target, MARK_GROUP("partial", "1000"));
         assert_root(v->target, 0, 0755);
 
-        a.generation = 1;
-        g_auto(Answer) again = call_change(bus, &a);
+        g_auto(Answer) again = call_change(worker, &a);
         assert_answer(again, "ok");
-        assert_owned(v->target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 3);
-}
-
-static char *make_owned_volume(const char *name, const char *fs_type, gid_t gid) {
-        g_autofree char *image = NULL, *target = make_target(name);
-        const ChangeArguments group = given(staged(NULL), gid);
-        MountArguments a = { .fs_type = fs_type, .target = target };
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        unsigned n = 0;
-
-        image = make_volume(name, fs_type, &n);
-        if (!image)
-                return NULL;
-        a.source = image;
-        g_auto(Answer) stage = call_stage(bus, &a);
-        assert_answer(stage, "ok");
-        g_auto(Answer) done = call_change(bus, &group);
-        assert_answer(done, "ok");
-        return TAKE_PTR(image);
-}
-
-/* Stages the image, swaps, publishes. */
-static void mount_mapped(const char *image, const char *fs_type, const char *target, gid_t from, gid_t to) {
-        const MountArguments a = { .source = image, .fs_type = fs_type, .target = target };
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-
-        g_auto(Answer) stage = call_stage(bus, &a);
-        assert_answer(stage, "ok");
-        g_auto(Answer) map = call_map(bus, from, to);
-        assert_answer(map, "ok");
-        g_assert_cmpint(map.mapped, ==, MAP_MAPPED);
-        g_auto(Answer) twice = call_map(bus, from, to);
-        assert_answer(twice, "NotSupported");
-        g_auto(Answer) published = call_publish(bus, "keep");
-        assert_answer(published, "ok");
-        g_assert_cmpuint(published.outcome.root_gid, ==, to);
-        g_assert_cmpstr(published.record, ==,
-                        "version=1 generation=2 label=unknown tainted=no ownership=complete gid=1000 context=");
+        assert_mark(v->target, MARK_GROUP("complete", "1000"));
 }
 
 /* Nothing is written, whoever looks sees the wanted group, and what is new has the old one on disk. */
 static void test_map(gconstpointer data) {
         const char *fs_type = data;
-        g_autofree char *image = make_owned_volume("mapped", fs_type, 1000), *target = make_target("mapped-here"),
+        g_autofree char *image = make_owned_volume("mapped", fs_type), *target = make_target("mapped-here"),
                         *file = g_build_filename(target, "new", NULL);
+        Arguments a = { .target = target, .files = wanted_group(2000) };
 
         if (!image)
                 return;
-        mount_mapped(image, fs_type, target, 1000, 2000);
+        g_auto(Answer) mapped = mount_for(image, fs_type, target, 2000);
+        assert_answer(mapped, "ok");
+        assert_groups(&mapped, OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP, 2000, 1000);
+        g_assert_cmpuint(mapped.heard.n_ready, ==, 1);
+        g_assert_cmpuint(mapped.heard.n_marked, ==, 0);
+        g_assert_cmpuint(mapped.outcome.root_gid, ==, 2000);
+        g_assert_true(mapped.outcome.idmapped);
+        assert_mark(target, MARK_GROUP("complete", "1000"));
         assert_root(target, 2000, 02775);
-        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
-        must(chmod(file, 0600));
-        g_assert_cmpuint(group_of(target, "new"), ==, 2000);
+        make_file(file, 2000, 0600);
+        assert_root(file, 2000, 0600);
 
         /* It is changed through the mount as it shows: on disk everything has the group that it had. */
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        ChangeArguments a = { .target = target,
-                              .mount_id = mount_id_of(target),
-                              .owned = true,
-                              .gid = 2000,
-                              .disk_gid = 1000,
-                              .generation = 2 };
-        g_auto(Answer) done = call_change(bus, &a);
+        a.share_id = mount_id_of(target);
+        a.files.swapped_gid = 1000;
+        a.files.force = true;
+        g_auto(Answer) done = call_change(worker, &a);
         assert_answer(done, "ok");
+        assert_groups(&done, OWNERSHIP_WALK, OWNERSHIP_FORCED, 2000, 1000);
         g_assert_cmpuint(done.walk.counts.changed, ==, 1);
-        /* Nobody is believed who says that both are the same. */
-        a.disk_gid = 2000;
-        g_auto(Answer) lie = call_change(bus, &a);
+        /* Nobody is believed who says that it swaps nothing. */
+        a.files.swapped_gid = GID_NONE;
+        g_auto(Answer) lie = call_change(worker, &a);
         assert_answer(lie, "NotSupported");
         assert_message(lie, "idmapped");
         must(umount2(target, 0));
 
-        const MountArguments plain = { .source = image, .fs_type = fs_type, .target = target };
-        g_auto(Answer) mounted = call_mount(bus, &plain);
-        assert_answer(mounted, "ok");
-        g_assert_cmpuint(group_of(target, "new"), ==, 1000);
+        g_auto(Answer) plain =
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = fs_type, .target = target });
+        assert_answer(plain, "ok");
+        g_assert_false(plain.outcome.idmapped);
+        assert_root(file, 1000, 0660);
         assert_root(target, 1000, 02775);
-        assert_owned(target, STATE_COMPLETE, 1000, STATE_UNKNOWN, 4);
-        a.mount_id = mount_id_of(target);
-        a.disk_gid = 1000;
-        g_auto(Answer) other_lie = call_change(bus, &a);
+        assert_mark(target, MARK_GROUP("complete", "1000"));
+        a.share_id = mount_id_of(target);
+        a.files.swapped_gid = 1000;
+        g_auto(Answer) other_lie = call_change(worker, &a);
         assert_answer(other_lie, "NotSupported");
         assert_message(other_lie, "not idmapped");
         must(umount2(target, 0));
@@ -270,120 +250,146 @@ static void test_map(gconstpointer data) {
 
 /* A clone of an idmapped mount is idmapped; one of a plain one can be. */
 static void test_map_shared(void) {
-        g_autofree char *image = make_owned_volume("shared", "ext4", 1000), *plain = make_target("plain"),
+        g_autofree char *image = make_owned_volume("shared", "ext4"), *plain = make_target("plain"),
                         *mapped = make_target("mapped-shared"), *clone = make_target("clone");
-        const MountArguments first = { .source = image, .fs_type = "ext4", .target = plain };
-        g_autoptr(sd_bus) bus = worker_dial(worker), other = worker_dial(worker);
+        Arguments a = { .source = image, .fs_type = "ext4", .target = plain };
 
-        g_auto(Answer) mounted = call_mount(bus, &first);
-        assert_answer(mounted, "ok");
-        const MountArguments second = {
-                .source = image, .fs_type = "ext4", .target = mapped, .share = plain, .share_id = mount_id_of(plain)
-        };
-        g_auto(Answer) stage = call_stage(bus, &second);
-        assert_answer(stage, "ok");
-        g_auto(Answer) map = call_map(bus, 1000, 2000);
-        assert_answer(map, "ok");
-        g_assert_cmpint(map.mapped, ==, MAP_MAPPED);
-        g_auto(Answer) published = call_publish(bus, "keep");
-        assert_answer(published, "ok");
+        g_auto(Answer) first = call_mount(worker, &a);
+        assert_answer(first, "ok");
+        a.target = mapped;
+        a.share = plain;
+        a.share_id = mount_id_of(plain);
+        a.files = wanted_group(2000);
+        g_auto(Answer) second = call_mount(worker, &a);
+        assert_answer(second, "ok");
+        assert_groups(&second, OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP, 2000, 1000);
+        g_assert_cmpuint(second.heard.n_ready, ==, 1);
         assert_root(plain, 1000, 02775);
         assert_root(mapped, 2000, 02775);
 
-        const MountArguments third = {
-                .source = image, .fs_type = "ext4", .target = clone, .share = mapped, .share_id = mount_id_of(mapped)
-        };
-        g_auto(Answer) again = call_stage(other, &third);
-        assert_answer(again, "ok");
-        g_assert_cmpuint(again.outcome.root_gid, ==, 2000);
-        g_auto(Answer) remap = call_map(other, 1000, 3000);
-        assert_answer(remap, "NotSupported");
-        g_auto(Answer) cloned = call_publish(other, "keep");
-        assert_answer(cloned, "ok");
+        a.target = clone;
+        a.share = mapped;
+        a.share_id = mount_id_of(mapped);
+        a.files.swapped_gid = 1000;
+        g_auto(Answer) third = call_mount(worker, &a);
+        assert_answer(third, "ok");
+        assert_groups(&third, OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP, 2000, 1000);
+        g_assert_cmpuint(third.heard.n_ready, ==, 0);
+        g_assert_cmpuint(third.outcome.root_gid, ==, 2000);
         assert_root(clone, 2000, 02775);
         must(umount2(clone, 0));
+
+        /* It keeps its groups: one that shows another can't be made of it. */
+        a.files = wanted_group(3000);
+        g_auto(Answer) other = call_mount(worker, &a);
+        assert_answer(other, "NotSupported");
+        assert_message(other, "idmapped");
+        g_assert_false(is_mounted(clone));
         must(umount2(mapped, 0));
         must(umount2(plain, 0));
 }
 
-/* K9: what others have given away meanwhile is seen before groups are swapped. */
+/* K9: what others have given away meanwhile, or made unreachable, is seen before groups are swapped. */
 static void test_map_differs(void) {
-        g_autofree char *image = make_owned_volume("differs", "ext4", 1000), *target = make_target("differs-here"),
-                        *file = g_build_filename(target, "file", NULL);
-        const MountArguments a = { .source = image, .fs_type = "ext4", .target = target };
-        g_autoptr(sd_bus) bus = worker_dial(worker);
+        static const struct {
+                gid_t gid;
+                mode_t mode;
+                const char *detail;
+        } rows[] = {
+                { 3000, 0660, "file has group 3000 and mode 0660" },
+                { 1000, 0600, "file has group 1000 and mode 0600" },
+        };
 
-        g_auto(Answer) mounted = call_mount(bus, &a);
-        assert_answer(mounted, "ok");
-        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
-        must(chown(file, 0, 3000));
-        must(chmod(file, 0660));
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autofree char *image = make_owned_volume("differs", "ext4"), *target = make_target("differs-here"),
+                                *file = g_build_filename(target, "file", NULL);
+
+                g_auto(Answer) mounted =
+                        call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
+                assert_answer(mounted, "ok");
+                make_file(file, rows[i].gid, rows[i].mode);
+                must(umount2(target, 0));
+
+                g_auto(Answer) walked = mount_for(image, "ext4", target, 2000);
+                assert_answer(walked, "ok");
+                assert_groups(&walked, OWNERSHIP_WALK, OWNERSHIP_FILES_DIFFER, 2000, 2000);
+                g_assert_cmpstr(walked.detail, ==, rows[i].detail);
+                g_assert_cmpuint(walked.heard.n_ready, ==, 0);
+                /* First reset, as it was wrong, then partial, then complete. */
+                g_assert_cmpuint(walked.heard.n_marked, ==, 3);
+                assert_root(file, 2000, 0660);
+                assert_mark(target, MARK_GROUP("complete", "2000"));
+                must(umount2(target, 0));
+        }
+}
+
+/* No file may be changed: a swap or nothing. */
+static void test_map_only(void) {
+        g_autofree char *image = make_owned_volume("map-only", "ext4"), *target = make_target("map-only-here"),
+                        *file = g_build_filename(target, "file", NULL);
+        Arguments a = {
+                .source = image, .fs_type = "ext4", .target = target, .read_only = true, .files = wanted_group(2000)
+        };
+
+        a.files.ownership = OWNERSHIP_MAP;
+        a.files.readers = true;
+        /* The look at some files before that is not slowed down. */
+        a.entries_per_sec = 1;
+        g_test_timer_start();
+        g_auto(Answer) mapped = call_mount(worker, &a);
+        g_assert_cmpfloat(g_test_timer_elapsed(), <, 10);
+        assert_answer(mapped, "ok");
+        assert_groups(&mapped, OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP, 2000, 1000);
+        assert_root(target, 2000, 02775);
+        g_assert_true(is_read_only(target));
         must(umount2(target, 0));
-        g_auto(Answer) stage = call_stage(bus, &a);
-        assert_answer(stage, "ok");
-        g_auto(Answer) map = call_map(bus, 1000, 2000);
-        assert_answer(map, "ok");
-        g_assert_cmpint(map.mapped, ==, MAP_DIFFERS);
-        g_assert_cmpstr(map.text, ==, "file has group 3000 and mode 0660");
-        /* It is as it was, and can be walked over. */
-        const ChangeArguments group = given(staged(NULL), 2000);
-        g_auto(Answer) done = call_change(bus, &group);
-        assert_answer(done, "ok");
-        g_auto(Answer) published = call_publish(bus, "keep");
-        assert_answer(published, "ok");
-        g_assert_cmpuint(group_of(target, "file"), ==, 2000);
+
+        g_auto(Answer) writable =
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
+        assert_answer(writable, "ok");
+        make_file(file, 3000, 0660);
+        must(umount2(target, 0));
+        g_auto(Answer) differs = call_mount(worker, &a);
+        assert_answer(differs, "ok");
+        assert_groups(&differs, OWNERSHIP_NONE, OWNERSHIP_READ_ONLY, GID_NONE, GID_NONE);
+        assert_root(target, 1000, 02775);
+        assert_root(file, 3000, 0660);
+        assert_mark(target, MARK_GROUP("complete", "1000"));
         must(umount2(target, 0));
 }
 
-/* What pods have made keeps others out: that is mended before groups are swapped, or doesn't matter. */
-static void test_map_modes(void) {
-        g_autofree char *image = make_owned_volume("modes-differ", "ext4", 1000),
-                        *target = make_target("modes-differ-here"), *file = g_build_filename(target, "file", NULL);
-        const MountArguments a = { .source = image, .fs_type = "ext4", .target = target };
-        g_autoptr(sd_bus) bus = worker_dial(worker), other = worker_dial(worker);
-        ChangeArguments mend = given(staged(NULL), 1000);
+/* A wrong mark is reset if anybody can write to the file system, though not through the new mount. */
+static void test_map_only_beside(void) {
+        g_autofree char *image = make_owned_volume("map-beside", "ext4"), *target = make_target("map-beside-here"),
+                        *writer = make_target("map-beside-writer"), *file = g_build_filename(writer, "file", NULL);
+        Arguments a = {
+                .source = image, .fs_type = "ext4", .target = target, .read_only = true, .files = wanted_group(2000)
+        };
 
-        g_auto(Answer) mounted = call_mount(bus, &a);
-        assert_answer(mounted, "ok");
-        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
-        must(chmod(file, 0600));
+        g_auto(Answer) writable =
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = writer });
+        assert_answer(writable, "ok");
+        make_file(file, 3000, 0660);
+        a.files.ownership = OWNERSHIP_MAP;
+        a.files.readers = true;
+        g_auto(Answer) differs = call_mount(worker, &a);
+        assert_answer(differs, "ok");
+        g_assert_true(is_read_only(target));
+        assert_told(&differs, target);
+        assert_mark(target, MARK_NOTHING);
         must(umount2(target, 0));
-
-        g_auto(Answer) stage = call_stage(bus, &a);
-        assert_answer(stage, "ok");
-        g_auto(Answer) modes = call_map(bus, 1000, 2000);
-        assert_answer(modes, "ok");
-        g_assert_cmpint(modes.mapped, ==, MAP_MODES);
-        g_assert_cmpstr(modes.text, ==, "file has group 1000 and mode 0600");
-        mend.generation = 2;
-        g_auto(Answer) done = call_change(bus, &mend);
-        assert_answer(done, "ok");
-        g_assert_cmpuint(done.walk.counts.changed, ==, 1);
-        g_auto(Answer) map = call_map(bus, 1000, 2000);
-        assert_answer(map, "ok");
-        g_assert_cmpint(map.mapped, ==, MAP_MAPPED);
-        g_auto(Answer) published = call_publish(bus, "keep");
-        assert_answer(published, "ok");
-        assert_root(file, 2000, 0660);
-        must(chmod(file, 0600));
-        must(umount2(target, 0));
-
-        g_auto(Answer) again = call_stage(other, &a);
-        assert_answer(again, "ok");
-        g_auto(Answer) any = call_map_any_mode(other, 1000, 2000);
-        assert_answer(any, "ok");
-        g_assert_cmpint(any.mapped, ==, MAP_MAPPED);
+        must(umount2(writer, 0));
 }
 
 /* A reader beside a swap: the disk is mounted once more, as it is in use for writing. */
 static void test_reader_beside(void) {
-        g_autofree char *image = make_owned_volume("beside", "ext4", 1000), *mapped = make_target("beside-mapped"),
+        g_autofree char *image = make_owned_volume("beside", "ext4"), *mapped = make_target("beside-mapped"),
                         *reader = make_target("beside-reader");
-        const MountArguments a = { .source = image, .fs_type = "ext4", .target = reader, .read_only = true };
-        g_autoptr(sd_bus) bus = worker_dial(worker);
 
-        mount_mapped(image, "ext4", mapped, 1000, 2000);
-        g_auto(Answer) mounted = call_mount(bus, &a);
+        g_auto(Answer) swapped = mount_for(image, "ext4", mapped, 2000);
+        assert_answer(swapped, "ok");
+        g_auto(Answer) mounted = call_mount(
+                worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = reader, .read_only = true });
         assert_answer(mounted, "ok");
         g_assert_true(mounted.outcome.fact.read_only);
         g_assert_true(is_read_only(reader));
@@ -393,79 +399,65 @@ static void test_reader_beside(void) {
         must(umount2(mapped, 0));
 }
 
+/* The kernel can't idmap an ext3: its files are given to the group. */
 static void test_map_unsupported(void) {
-        g_autofree char *target = make_target("ramfs");
-        const MountArguments a = { .source = "tmpfs", .fs_type = "tmpfs", .target = target };
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        const ChangeArguments group = given(staged(NULL), 1000);
+        g_autofree char *image = make_owned_volume("no-idmap", "ext3"), *target = make_target("no-idmap-here");
 
-        g_auto(Answer) nothing = call_map(bus, 1000, 2000);
-        assert_answer(nothing, "NotSupported");
-        g_auto(Answer) stage = call_stage(bus, &a);
-        assert_answer(stage, "ok");
-        g_auto(Answer) same = call_map(bus, 1000, 1000);
-        assert_answer(same, "InvalidOption");
-        g_auto(Answer) none = call_map(bus, GID_NONE, 1000);
-        assert_answer(none, "InvalidOption");
-        g_auto(Answer) owned = call_change(bus, &group);
-        assert_answer(owned, "ok");
-        /* Linux 6.3 and later can. */
-        g_auto(Answer) map = call_map(bus, 1000, 2000);
-        assert_answer(map, "ok");
-        if (map.mapped == MAP_UNSUPPORTED)
-                g_assert_nonnull(strstr(map.text, "EINVAL of a mount of tmpfs"));
-        else
-                g_assert_cmpint(map.mapped, ==, MAP_MAPPED);
+        g_auto(Answer) mounted = mount_for(image, "ext3", target, 2000);
+        assert_answer(mounted, "ok");
+        assert_groups(&mounted, OWNERSHIP_WALK, OWNERSHIP_NO_IDMAP, 2000, 2000);
+        g_assert_nonnull(strstr(mounted.detail, "EINVAL of a mount of ext3"));
+        g_assert_cmpuint(mounted.heard.n_ready, ==, 0);
+        assert_root(target, 2000, 02775);
+        must(umount2(target, 0));
+}
+
+/* Others who rely on the group that files have: nothing is walked over, a swap is in nobody's way. */
+static void test_reliance(void) {
+        g_autofree char *image = make_owned_volume("relied-on", "ext4"), *target = make_target("relied-on-here");
+        const Reliance other = { .gid = 1000, .who = (char *) "pod-1" },
+                       same = { .gid = 2000, .who = (char *) "pod-2" };
+        Arguments a = { .source = image,
+                        .fs_type = "ext4",
+                        .target = target,
+                        .files = wanted_group(2000),
+                        .reliances = &other,
+                        .n_reliances = 1 };
+
+        a.files.user_namespace = true;
+        g_auto(Answer) conflict = call_mount(worker, &a);
+        assert_answer(conflict, "GroupConflict");
+        assert_message(conflict, "pod-1");
+        g_assert_false(is_mounted(target));
+
+        a.files.user_namespace = false;
+        g_auto(Answer) mapped = call_mount(worker, &a);
+        assert_answer(mapped, "ok");
+        assert_groups(&mapped, OWNERSHIP_MAP, OWNERSHIP_OTHER_GROUP, 2000, 1000);
+        assert_mark(target, MARK_GROUP("complete", "1000"));
+        must(umount2(target, 0));
+
+        a.files.user_namespace = true;
+        a.reliances = &same;
+        g_auto(Answer) agreed = call_mount(worker, &a);
+        assert_answer(agreed, "ok");
+        assert_groups(&agreed, OWNERSHIP_WALK, OWNERSHIP_USER_NAMESPACE, 2000, 2000);
+        must(umount2(target, 0));
 }
 
 static void test_refused(void) {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", MS_RDONLY);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        ChangeArguments a = given(live(v, NULL), 1000);
+        Arguments a = live(v, wanted_group(1000));
 
-        g_auto(Answer) read_only = call_change(bus, &a);
+        g_auto(Answer) read_only = call_change(worker, &a);
         assert_answer(read_only, "NotSupported");
         assert_message(read_only, "read-only");
-        a.owned = false;
-        g_auto(Answer) nothing = call_change(bus, &a);
+        a.files.gid = GID_NONE;
+        g_auto(Answer) nothing = call_change(worker, &a);
         assert_answer(nothing, "InvalidOption");
-        a.disk_gid = 1000;
-        g_auto(Answer) half = call_change(bus, &a);
-        assert_answer(half, "InvalidOption");
-}
-
-/* Depth root looks at labels only; beneath, groups and modes too, as the mount shows them. */
-static void test_verify(void) {
-        g_autoptr(TestVolume) v = volume_mount("verify", "ext4", 0);
-        g_autofree char *file = g_build_filename(v->target, "dir", "file", NULL),
-                        *directory = g_path_get_dirname(file);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
-        const ChangeArguments a = given(live(v, LABEL_1), 1000);
-
-        must(mkdir(directory, 0755));
-        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
-        g_auto(Answer) done = call_change(bus, &a);
-        assert_answer(done, "ok");
-        g_auto(Answer) right = call_verify_group(bus, v->target, LABEL_1, "full", 1000);
-        assert_answer(right, "ok");
-        g_assert_true(right.walk.matches);
-        g_assert_cmpuint(right.walk.counts.misowned, ==, 0);
-
-        must(chmod(file, 0600));
-        for (int i = 0; i < 3; i++) {
-                static const char *const depths[] = { "root", "sample", "full" };
-                g_auto(Answer) wrong = call_verify_group(bus, v->target, LABEL_1, depths[i], 1000);
-                g_auto(Answer) not_asked = call_verify_group(bus, v->target, LABEL_1, depths[i], GID_NONE);
-
-                assert_answer(wrong, "ok");
-                g_assert_true(wrong.walk.matches);
-                g_assert_cmpuint(wrong.walk.counts.misowned > 0, ==, i > 0);
-                g_assert_cmpuint(not_asked.walk.counts.misowned, ==, 0);
-                if (i == 0)
-                        continue;
-                g_assert_cmpstr(wrong.walk.issues[0].path, ==, "dir/file");
-                g_assert_cmpstr(wrong.walk.issues[0].text, ==, "has group 1000 and mode 0600");
-        }
+        a.files.ownership = OWNERSHIP_OPTION;
+        g_auto(Answer) option = call_change(worker, &a);
+        assert_answer(option, "InvalidOption");
 }
 
 /* With what the unit leaves the worker, and no more. */
@@ -473,25 +465,22 @@ static void test_capabilities(void) {
         g_autofree char *capabilities = read_capabilities(), *image = NULL, *target = make_target("capable");
         const char *const wrapper[] = { "setpriv", "--bounding-set", capabilities, "--inh-caps", capabilities, NULL };
         g_autoptr(Worker) bounded = worker_start(NULL, wrapper);
-        const ChangeArguments group = given(staged(NULL), 1000);
+        const gid_t gids[] = { 1000, 2000 };
         unsigned n = 0;
 
         image = make_volume("capable", "ext4", &n);
-        const MountArguments a = { .source = image, .fs_type = "ext4", .target = target };
-        g_autoptr(sd_bus) bus = worker_dial(bounded);
-
-        g_auto(Answer) stage = call_stage(bus, &a);
-        assert_answer(stage, "ok");
-        g_auto(Answer) done = call_change(bus, &group);
-        assert_answer(done, "ok");
-        g_assert_cmpuint(done.walk.counts.failed, ==, 0);
-        g_auto(Answer) map = call_map(bus, 1000, 2000);
-        assert_answer(map, "ok");
-        g_assert_cmpint(map.mapped, ==, MAP_MAPPED);
-        g_auto(Answer) published = call_publish(bus, "keep");
-        assert_answer(published, "ok");
-        assert_root(target, 2000, 02775);
-        must(umount2(target, 0));
+        for (size_t i = 0; i < G_N_ELEMENTS(gids); i++) {
+                g_auto(Answer) mounted = call_mount(bounded, &(Arguments){ .source = image,
+                                                                           .fs_type = "ext4",
+                                                                           .target = target,
+                                                                           .files = wanted_group(gids[i]) });
+                assert_answer(mounted, "ok");
+                g_assert_cmpuint(mounted.walk.counts.failed, ==, 0);
+                assert_groups(&mounted, i == 0 ? OWNERSHIP_WALK : OWNERSHIP_MAP,
+                              i == 0 ? OWNERSHIP_UNKNOWN : OWNERSHIP_OTHER_GROUP, gids[i], 1000);
+                assert_root(target, gids[i], 02775);
+                must(umount2(target, 0));
+        }
 }
 
 int main(int argc, char **argv) {
@@ -502,22 +491,23 @@ int main(int argc, char **argv) {
                 return 77;
         worker = worker_start(NULL, NULL);
         for (gsize i = 0; i < G_N_ELEMENTS(types); i++) {
-                g_autofree char *s = g_strconcat("/ownership/staged/", types[i], NULL),
+                g_autofree char *s = g_strconcat("/ownership/mount/", types[i], NULL),
                                 *m = g_strconcat("/ownership/map/", types[i], NULL);
 
-                g_test_add_data_func(s, types[i], test_staged);
+                g_test_add_data_func(s, types[i], test_mount);
                 g_test_add_data_func(m, types[i], test_map);
         }
         g_test_add_func("/ownership/both", test_both);
-        g_test_add_func("/ownership/read-only-modes", test_read_only_modes);
+        g_test_add_func("/ownership/readers", test_readers);
         g_test_add_func("/ownership/fails", test_fails);
         g_test_add_func("/ownership/map-shared", test_map_shared);
         g_test_add_func("/ownership/map-differs", test_map_differs);
-        g_test_add_func("/ownership/map-modes", test_map_modes);
+        g_test_add_func("/ownership/map-only", test_map_only);
+        g_test_add_func("/ownership/map-only-beside", test_map_only_beside);
         g_test_add_func("/ownership/reader-beside", test_reader_beside);
         g_test_add_func("/ownership/map-unsupported", test_map_unsupported);
+        g_test_add_func("/ownership/reliance", test_reliance);
         g_test_add_func("/ownership/refused", test_refused);
-        g_test_add_func("/ownership/verify", test_verify);
         g_test_add_func("/ownership/capabilities", test_capabilities);
 
         int r = g_test_run();

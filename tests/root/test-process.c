@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "wire/names.h"
 #include "wire/protocol.h"
-#include "support.h"
+#include "operation.h"
 
 /* The worker's processes: what is left when one is killed, who may connect, how it stops. */
 
@@ -24,29 +25,19 @@ static bool device_is_free(const char *device) {
         return true;
 }
 
-/* strace -D traces from the side: the worker stays our child. */
 static void test_killed(gconstpointer data) {
-        const char *const *injection = data;
-        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection[1], NULL };
+        g_autoptr(Worker) w = worker_start_traced(data);
         g_autofree char *image = make_image("killed", "ext4"), *target = make_target("killed"), *device = NULL;
         int loop;
 
-        if (!has_program("strace")) {
-                g_test_skip("strace");
+        if (!w)
                 return;
-        }
-
-        /* LeakSanitizer gives up under ptrace. */
-        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
-        g_autoptr(Worker) w = worker_start(NULL, wrapper);
-        g_unsetenv("ASAN_OPTIONS");
         device = attach_loop(image, &loop);
         const char *const sources[] = { device, image };
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-                g_autoptr(sd_bus) bus = worker_dial(w);
-
-                send_mount(bus, &(MountArguments){ .source = sources[i], .fs_type = "ext4", .target = target }, NULL);
-                wait_for_end(bus);
+                g_auto(Answer) killed =
+                        call_mount(w, &(Arguments){ .source = sources[i], .fs_type = "ext4", .target = target });
+                assert_answer(killed, "gone");
                 g_assert_false(is_mounted(target));
                 g_assert_cmpint(count_mounts(), ==, 0);
                 if (loop >= 0)
@@ -87,27 +78,36 @@ static size_t count_hanging(void) {
         return (size_t) g_ascii_strtoull(output, NULL, 10);
 }
 
+static Operation *start_hanging(const Worker *w, const char *target) {
+        Operation *o;
+
+        (void) unlink(TEST_DIR "/hanging");
+        o = operation_start(w, WORKER_MOUNT,
+                            &(Arguments){ .source = "none", .fs_type = "selvolhang", .target = target });
+        operation_wait(o, o->heard.n_plans > 0);
+        while (access(TEST_DIR "/hanging", F_OK) < 0)
+                g_usleep(1000);
+        return o;
+}
+
 static void test_hang_up(gconstpointer data) {
         bool stubborn = GPOINTER_TO_INT(data);
         g_autofree char *target = make_target("hang");
         g_autoptr(Worker) w = worker_start("[FileSystem selvolhang]\nSource=none\n", NULL);
-        g_autoptr(sd_bus) bus = worker_dial(w), other = worker_dial(w);
+        Operation *o;
         gint64 start;
 
-        (void) unlink(TEST_DIR "/hanging");
         add_hanging_helper(stubborn);
-        send_mount(bus, &(MountArguments){ .source = "none", .fs_type = "selvolhang", .target = target }, NULL);
-        while (access(TEST_DIR "/hanging", F_OK) < 0)
-                g_usleep(1000);
+        o = start_hanging(w, target);
         g_assert_cmpint(count_hanging(), >=, 1);
 
         /* It blocks nobody else. */
-        g_auto(Answer) observed = call_observe(other, "tmpfs", "tmpfs", target);
+        g_auto(Answer) observed = call_observe(w, "tmpfs", "tmpfs", target);
         assert_answer(observed, "ok");
 
         start = g_get_monotonic_time();
-        g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
-        wait_for_end(bus);
+        g_auto(Answer) gone = operation_hang_up(o);
+        assert_answer(gone, "gone");
         g_test_message("gone after %i ms", (int) (g_get_monotonic_time() - start) / 1000);
         g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
         g_assert_false(is_mounted(target));
@@ -123,45 +123,36 @@ static void test_target_replaced(gconstpointer data) {
                                      "while [ -e " TEST_DIR "/hanging ]; do sleep 0.01; done\n";
         g_autofree char *target = make_target("race"), *moved = path_printf(TEST_TARGETS "/race-moved");
         g_autoptr(Worker) w = worker_start("[FileSystem selvolhang]\nSource=none\n", NULL);
-        g_autoptr(sd_bus) bus = worker_dial(w);
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         size_t before = count_mounts();
+        Operation *o;
 
-        (void) unlink(TEST_DIR "/hanging");
         add_hanging_helper(false);
         g_assert_true(
                 g_file_set_contents_full("/sbin/mount.selvolhang", script, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
-        send_mount(bus, &(MountArguments){ .source = "none", .fs_type = "selvolhang", .target = target }, &m);
-        while (access(TEST_DIR "/hanging", F_OK) < 0)
-                g_usleep(1000);
+        o = start_hanging(w, target);
 
         if (g_str_equal(how, "mounted"))
-                g_assert_cmpint(mount("behind-the-back", target, "tmpfs", 0, NULL), ==, 0);
+                must(mount("behind-the-back", target, "tmpfs", 0, NULL));
         else {
-                g_assert_cmpint(rename(target, moved), ==, 0);
+                must(rename(target, moved));
                 if (g_str_equal(how, "symlink"))
-                        g_assert_cmpint(symlink("/etc", target), ==, 0);
+                        must(symlink("/etc", target));
                 else if (g_str_equal(how, "directory"))
-                        g_assert_cmpint(mkdir(target, 0755), ==, 0);
+                        must(mkdir(target, 0755));
         }
-        g_assert_cmpint(unlink(TEST_DIR "/hanging"), ==, 0);
+        must(unlink(TEST_DIR "/hanging"));
 
-        while (!m) {
-                g_assert_cmpint(sd_bus_wait(bus, 10 * G_USEC_PER_SEC), >, 0);
-                while (sd_bus_process(bus, NULL) > 0)
-                        ;
-        }
-        g_assert_true(sd_bus_message_is_method_error(m, NULL));
-        g_assert_cmpstr(sd_bus_message_get_error(m)->name, ==, ERROR_PREFIX "InvalidTarget");
-        g_assert_nonnull(strstr(sd_bus_message_get_error(m)->message, "meanwhile"));
+        g_auto(Answer) refused = operation_finish(o);
+        assert_answer(refused, "InvalidTarget");
+        assert_message(refused, "in the meantime");
 
         if (g_str_equal(how, "mounted")) {
                 g_assert_cmpint(count_mounts(), ==, before + 1);
-                g_assert_cmpint(umount2(target, 0), ==, 0);
+                must(umount2(target, 0));
         } else {
                 g_assert_cmpint(count_mounts(), ==, before);
                 (void) remove(target);
-                g_assert_cmpint(rmdir(moved), ==, 0);
+                must(rmdir(moved));
         }
 }
 
@@ -202,15 +193,18 @@ static void test_peers(void) {
 /* More connections than children are served one after the other. */
 static void test_limit(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
-        g_autofree char *target = make_target("limit");
         enum { MANY = 160 };
         sd_bus *bus[MANY];
 
         for (size_t i = 0; i < MANY; i++)
                 bus[i] = worker_dial(w);
         for (size_t i = 0; i < MANY; i++) {
-                g_auto(Answer) a = call_observe(bus[i], "tmpfs", "tmpfs", target);
-                assert_answer(a, "ok");
+                _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+                g_assert_cmpint(sd_bus_call_method(bus[i], NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_INSPECT,
+                                                   &error, NULL, "s", TEST_TARGETS "/missing"),
+                                <, 0);
+                g_assert_cmpstr(error.name, ==, ERROR_PREFIX "InvalidTarget");
                 sd_bus_close_unref(bus[i]);
         }
 }
@@ -220,47 +214,45 @@ static void test_same_image(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("same", "ext4");
         enum { MANY = 16 };
-        sd_bus *bus[MANY];
-        sd_bus_message *replies[MANY] = { 0 };
+        Operation *o[MANY];
+        char *targets[MANY];
 
         for (size_t i = 0; i < MANY; i++) {
-                g_autofree char *name = g_strdup_printf("same-%zu", i), *target = make_target(name);
+                g_autofree char *name = g_strdup_printf("same-%zu", i);
 
-                bus[i] = worker_dial(w);
-                send_mount(bus[i], &(MountArguments){ .source = image, .fs_type = "ext4", .target = target },
-                           &replies[i]);
+                targets[i] = make_target(name);
+                o[i] = operation_start(w, WORKER_MOUNT,
+                                       &(Arguments){ .source = image, .fs_type = "ext4", .target = targets[i] });
         }
         for (size_t i = 0; i < MANY; i++) {
-                g_autofree char *target = path_printf(TEST_TARGETS "/same-%zu", i);
-
-                while (!replies[i]) {
-                        g_assert_cmpint(sd_bus_wait(bus[i], 10 * G_USEC_PER_SEC), >=, 0);
-                        while (sd_bus_process(bus[i], NULL) > 0)
-                                ;
-                }
-                if (sd_bus_message_is_method_error(replies[i], NULL))
-                        g_error("%s", sd_bus_message_get_error(replies[i])->message);
-                sd_bus_message_unref(replies[i]);
-                sd_bus_close_unref(bus[i]);
+                g_auto(Answer) mounted = operation_finish(o[i]);
+                assert_answer(mounted, "ok");
                 g_assert_cmpint(count_loops(image), ==, 1);
-                g_assert_true(is_mounted(target));
+                g_assert_true(is_mounted(targets[i]));
         }
         for (size_t i = 0; i < MANY; i++) {
-                g_autofree char *target = path_printf(TEST_TARGETS "/same-%zu", i);
-                g_assert_cmpint(umount2(target, 0), ==, 0);
+                must(umount2(targets[i], 0));
+                g_free(targets[i]);
         }
         g_assert_cmpint(count_loops(image), ==, 0);
 }
 
+/* Whoever waits for an answer, too. */
 static void test_stop_with_children(void) {
         Worker *w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("stop");
-        g_autoptr(sd_bus) bus = worker_dial(w);
+        g_autoptr(sd_bus) idle = worker_dial(w);
+        Operation *o = operation_start(
+                w, WORKER_MOUNT,
+                &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target, .hold_plan = true });
 
-        g_auto(Answer) a = call_observe(bus, "tmpfs", "tmpfs", target);
-        assert_answer(a, "ok");
+        operation_wait(o, o->held);
+        g_assert_nonnull(o->held);
         worker_stop(w);
-        wait_for_end(bus);
+        g_auto(Answer) stopped = operation_finish(o);
+        assert_answer(stopped, "gone");
+        g_assert_false(is_mounted(target));
+        wait_for_end(idle);
 }
 
 static void test_reload(void) {
@@ -268,23 +260,20 @@ static void test_reload(void) {
         g_autofree char *target = make_target("reload"), *directory = g_path_get_dirname(w->socket),
                         *dropin = path_printf("%s/etc/selvol.conf.d/30-later.conf", directory);
 
-        g_autoptr(sd_bus) before = worker_dial(w);
-        g_auto(Answer) refused = call_observe(before, "ramfs", "ramfs", target);
+        g_auto(Answer) refused = call_observe(w, "ramfs", "ramfs", target);
         assert_answer(refused, "TypeNotAllowed");
 
         /* A configuration with a mistake is not taken. */
         g_assert_true(g_file_set_contents(dropin, "[FileSystem ramfs]\nSource=none\nNonsense=1\n", -1, NULL));
         g_assert_cmpint(kill(w->pid, SIGHUP), ==, 0);
         g_usleep(100 * 1000);
-        g_autoptr(sd_bus) wrong = worker_dial(w);
-        g_auto(Answer) still_refused = call_observe(wrong, "ramfs", "ramfs", target);
+        g_auto(Answer) still_refused = call_observe(w, "ramfs", "ramfs", target);
         assert_answer(still_refused, "TypeNotAllowed");
 
         g_assert_true(g_file_set_contents(dropin, "[FileSystem ramfs]\nSource=none\n", -1, NULL));
         g_assert_cmpint(kill(w->pid, SIGHUP), ==, 0);
         g_usleep(100 * 1000);
-        g_autoptr(sd_bus) after = worker_dial(w);
-        g_auto(Answer) allowed = call_observe(after, "ramfs", "ramfs", target);
+        g_auto(Answer) allowed = call_observe(w, "ramfs", "ramfs", target);
         assert_answer(allowed, "ok");
 }
 
@@ -322,7 +311,7 @@ int main(int argc, char **argv) {
 
         for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
                 g_autofree char *path = path_printf("/killed/%s", kills[i][0]);
-                g_test_add_data_func(path, kills[i], test_killed);
+                g_test_add_data_func(path, kills[i][1], test_killed);
         }
         g_test_add_data_func("/hang-up/helper", GINT_TO_POINTER(false), test_hang_up);
         g_test_add_data_func("/hang-up/stubborn-helper", GINT_TO_POINTER(true), test_hang_up);

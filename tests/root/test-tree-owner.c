@@ -23,7 +23,7 @@
 
 enum { UID = 1234, OLD = 1000, GID = 2000 };
 
-static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .read_only = true };
+static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .readers = true };
 
 /* In the place of the C library's, for the code that is tested too. */
 static void (*after_look)(const char *name), (*before_group)(const char *name), (*after_group)(const char *name);
@@ -143,7 +143,7 @@ static void volume_leave(Volume *v) {
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Volume, volume_leave)
 
 static TreeResult change(int fd, const Ownership *o) {
-        return walk((TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .ownership = o });
+        return walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd, .ownership = o });
 }
 
 static void assert_changed(int fd, const Ownership *o, uint64_t changed) {
@@ -153,7 +153,6 @@ static void assert_changed(int fd, const Ownership *o, uint64_t changed) {
                 g_test_message("%s: %s", r.issues[i].path, g_strerror(r.issues[i].error));
         g_assert_cmpuint(r.counts.failed, ==, 0);
         g_assert_cmpuint(r.counts.changed, ==, changed);
-        g_assert_null(r.root_label);
 }
 
 /* Of each kind, what it is like and what it is to become. */
@@ -195,11 +194,11 @@ static void make_kinds(gid_t gid) {
 
 static void assert_kinds(const Ownership *o) {
         for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-                assert_owner(kinds[i].name, o->gid, o->read_only ? kinds[i].ro : kinds[i].rw);
+                assert_owner(kinds[i].name, o->gid, o->readers ? kinds[i].ro : kinds[i].rw);
                 g_assert_cmpuint(stat_of(kinds[i].name).st_uid, ==, UID);
         }
         assert_owner("broken", o->gid, 0777);
-        assert_owner(".", o->gid, o->read_only ? 02755 : 02775);
+        assert_owner(".", o->gid, o->readers ? 02755 : 02775);
 }
 
 static void remove_kinds(void) {
@@ -221,7 +220,7 @@ static void test_kinds(gconstpointer fs_type) {
 
                 make_kinds(gid);
                 for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
-                        wrong += gid != GID || kinds[k].before != (o->read_only ? kinds[k].ro : kinds[k].rw);
+                        wrong += gid != GID || kinds[k].before != (o->readers ? kinds[k].ro : kinds[k].rw);
                         ctimes[k] = ctime_of(kinds[k].name);
                 }
                 let_clock_tick();
@@ -230,7 +229,7 @@ static void test_kinds(gconstpointer fs_type) {
                 g_assert_cmpuint(n_groups, ==, gid == GID ? 0 : G_N_ELEMENTS(kinds) + 2);
                 assert_kinds(o);
                 for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++) {
-                        if (gid == GID && kinds[k].before == (o->read_only ? kinds[k].ro : kinds[k].rw))
+                        if (gid == GID && kinds[k].before == (o->readers ? kinds[k].ro : kinds[k].rw))
                                 g_assert_cmpuint(ctime_of(kinds[k].name), ==, ctimes[k]);
                         else
                                 g_assert_cmpuint(ctime_of(kinds[k].name), >, ctimes[k]);
@@ -258,8 +257,8 @@ static void test_part(void) {
                 v.outside_ctime = ctime_of("trap");
                 let_clock_tick();
                 {
-                        g_auto(TreeResult) r =
-                                walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = o, .part = true });
+                        g_auto(TreeResult) r = walk((FilesSpec){
+                                .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = o, .tree.part = true });
 
                         g_assert_cmpuint(r.counts.failed, ==, 0);
                         g_assert_cmpuint(r.counts.skipped, ==, 1);
@@ -295,7 +294,7 @@ static unsigned count_modes(const Ownership *o, gid_t gid) {
 
         for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
                 if (kinds[i].type != S_IFDIR)
-                        n += kinds[i].before != (o->read_only ? kinds[i].ro : kinds[i].rw) ||
+                        n += kinds[i].before != (o->readers ? kinds[i].ro : kinds[i].rw) ||
                              (gid != GID && kinds[i].before & (S_ISUID | S_ISGID));
         return n;
 }
@@ -381,13 +380,13 @@ static void test_with_labels(gconstpointer fs_type) {
         g_usleep(100000);
         n_looks = 0;
         {
-                g_auto(TreeResult) r =
-                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = WANTED, .ownership = &rw });
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 g_assert_cmpuint(r.counts.done, ==, 2 * G_N_ELEMENTS(entries) + 1);
-                g_assert_cmpuint(r.counts.changed, ==, 2 * (G_N_ELEMENTS(entries) - 1) + 1);
-                g_assert_cmpstr(r.root_label, ==, OTHER);
+                /* but "right" and its directory, whose labels ext4 is asked to write nevertheless */
+                g_assert_cmpuint(r.counts.changed, ==, r.counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
         }
         g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* in one pass; directories are looked at open */
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
@@ -402,8 +401,8 @@ static void test_with_labels(gconstpointer fs_type) {
         assert_label(".", WANTED);
         g_assert_cmpuint(ctime_of("right"), ==, ctime);
         {
-                g_auto(TreeResult) r =
-                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = WANTED, .ownership = &rw });
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
 
                 g_assert_cmpuint(r.counts.changed, ==, 0);
         }
@@ -414,7 +413,7 @@ static void test_immutable(gconstpointer context) {
         g_auto(Volume) v;
         static const char *const names[] = { "label-and-group", "group", "mode", "right" };
 
-        if (!volume_enter(&v, "ext4"))
+        if (!volume_enter(&v, "xfs"))
                 return;
         make(names[0], S_IFREG | 0600, OLD);
         make(names[1], S_IFREG | 0660, OLD);
@@ -428,8 +427,8 @@ static void test_immutable(gconstpointer context) {
                 set_immutable(names[i], true);
         }
         {
-                g_auto(TreeResult) r =
-                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = context, .ownership = &rw });
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = context, .ownership = &rw });
 
                 g_assert_cmpuint(r.counts.failed, ==, 3);
                 g_assert_cmpuint(r.n_issues, ==, 3);
@@ -443,8 +442,8 @@ static void test_immutable(gconstpointer context) {
         for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
                 set_immutable(names[i], false);
         {
-                g_auto(TreeResult) r =
-                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = context, .ownership = &rw });
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = context, .ownership = &rw });
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 g_assert_cmpuint(r.counts.changed, ==, 4);
@@ -483,16 +482,16 @@ static void test_errors(void) {
                 assert_owner(".", OLD, 0755);
         }
         {
-                g_auto(TreeResult) r =
-                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .context = WANTED, .ownership = &rw });
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
 
                 g_assert_cmpuint(r.counts.failed, ==, 4);
                 g_assert_cmpuint(r.counts.changed, ==, 4);
         }
         assert_label("dir", WANTED);
         assert_label(".", "");
-        g_assert_nonnull(strstr(tree_error_text(EPERM), "FSGroupPolicy"));
-        g_assert_nonnull(strstr(tree_error_text(EDQUOT), "group"));
+        g_assert_nonnull(strstr(files_error_text(EPERM), "FSGroupPolicy"));
+        g_assert_nonnull(strstr(files_error_text(EDQUOT), "group"));
         group_error = ENOENT; /* gone */
         assert_changed(v.fd, &rw, 0);
 }
@@ -575,8 +574,8 @@ static void test_replaced(void) {
                 after_look = late ? NULL : replace;
                 after_group = late ? replace : NULL;
                 {
-                        g_auto(TreeResult) r =
-                                walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = &rw, .threads = 1 });
+                        g_auto(TreeResult) r = walk((FilesSpec){
+                                .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = &rw, .tree.threads = 1 });
 
                         g_assert_cmpuint(r.counts.failed, ==, 0);
                 }
@@ -620,11 +619,11 @@ static void test_contended(void) {
                 in_place = "other";
                 after_look = replace;
                 {
-                        g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_CHANGE,
-                                                                .fd = v.fd,
-                                                                .ownership = &rw,
-                                                                .contended = contended,
-                                                                .threads = 1 });
+                        g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE,
+                                                                 .tree.fd = v.fd,
+                                                                 .ownership = &rw,
+                                                                 .contended = contended,
+                                                                 .tree.threads = 1 });
 
                         g_assert_cmpuint(r.counts.failed, ==, 0);
                 }
@@ -668,12 +667,12 @@ static void test_storm(void) {
         must(plain);
         thread = g_thread_new("storm", exchange_all, &storm);
         for (unsigned i = 0; i < 150; i++) {
-                const Ownership o = { .gid = i % 2 ? OLD : GID, .read_only = i % 3 == 0 };
-                g_auto(TreeResult) r =
-                        walk((TreeSpec){ .mode = TREE_CHANGE, .fd = v.fd, .ownership = &o, .threads = 2 });
+                const Ownership o = { .gid = i % 2 ? OLD : GID, .readers = i % 3 == 0 };
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = &o, .tree.threads = 2 });
                 struct stat st;
 
-                g_assert_true(r.counts.failed == 0 || (r.counts.failed == 1 && r.issues[0].error == EBUSY));
+                g_assert_cmpuint(r.counts.failed, ==, 0);
                 must(fstat(plain, &st));
                 g_assert_cmpuint(st.st_mode & (S_ISUID | S_ISGID), ==, 0);
         }
@@ -686,7 +685,7 @@ static void test_storm(void) {
                 g_auto(TreeResult) r = change(v.fd, &rw);
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.unsettled, ==, 0);
+                g_assert_cmpuint(r.counts.modified, ==, 0);
         }
         g_assert_cmpuint(stat_of("d/file").st_gid, ==, GID);
         g_assert_cmpuint(stat_of("d/link").st_gid, ==, GID);
@@ -699,14 +698,18 @@ static const TreeIssue *find_issue(const TreeResult *r, const char *path) {
         g_error("no issue names %s", path);
 }
 
+/* label: NULL if it is right, "" for none; gid: 0 if group and mode are right. */
 static void assert_difference(const TreeResult *r, const char *path, const char *label, gid_t gid, mode_t mode) {
         const TreeIssue *i = find_issue(r, path);
+        g_autofree char *label_text = !label     ? g_strdup("")
+                                      : label[0] ? g_strdup_printf("has the label '%s'", label)
+                                                 : g_strdup("has no label"),
+                        *owner_text =
+                                gid == 0 ? g_strdup("") : g_strdup_printf("has group %u and mode %04o", gid, mode),
+                        *text = g_strdup_printf("%s%s%s", label_text, label && gid != 0 ? " and " : "", owner_text);
 
         g_assert_cmpint(i->error, ==, 0);
-        g_assert_cmpstr(i->label, ==, label);
-        g_assert_cmpint(i->misowned, ==, gid != 0);
-        g_assert_cmpuint(i->gid, ==, gid);
-        g_assert_cmpuint(i->mode & 07777, ==, mode);
+        g_assert_cmpstr(i->text, ==, text);
 }
 
 static void make_differences(void) {
@@ -733,11 +736,11 @@ static void test_verify(void) {
         ctime = ctime_of("group");
         let_clock_tick();
         {
-                g_auto(TreeResult) r =
-                        walk((TreeSpec){ .mode = TREE_VERIFY, .fd = v.fd, .context = WANTED, .ownership = &rw });
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_VERIFY, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
 
-                g_assert_cmpuint(r.counts.mismatched, ==, 3);
-                g_assert_cmpuint(r.counts.misowned, ==, 5);
+                g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 3);
+                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 5);
                 g_assert_cmpuint(r.counts.failed + r.counts.changed, ==, 0);
                 g_assert_cmpuint(r.n_issues, ==, 6);
                 assert_difference(&r, "group", NULL, OLD, 0660);
@@ -746,80 +749,62 @@ static void test_verify(void) {
                 assert_difference(&r, "label", "", 0, 0);
                 assert_difference(&r, "link", NULL, OLD, 0777);
                 assert_difference(&r, ".", OTHER, OLD, 0755);
-                g_assert_true(S_ISDIR(find_issue(&r, "both")->mode));
         }
         {
-                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = v.fd, .ownership = &ro });
+                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &ro });
 
-                g_assert_cmpuint(r.counts.mismatched, ==, 0);
-                g_assert_cmpuint(r.counts.misowned, ==, 4); /* "mode" is enough for reading */
+                g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 0);
+                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 4); /* "mode" is enough for reading */
                 g_assert_cmpuint(r.n_issues, ==, 4);
-                g_assert_null(r.root_label);
                 assert_difference(&r, ".", NULL, OLD, 0755);
         }
         g_assert_cmpuint(ctime_of("group"), ==, ctime);
         assert_owner(".", OLD, 0755);
         assert_changed(v.fd, &rw, 5);
         {
-                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = v.fd, .ownership = &rw });
+                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &rw });
 
-                g_assert_cmpuint(r.counts.misowned, ==, 0);
+                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 0);
                 g_assert_cmpuint(r.n_issues, ==, 0);
         }
 }
 
-static SampleResult sample(int fd, const char *context, const Ownership *o) {
-        const SampleSpec spec = {
-                .fd = fd, .context = context, .ownership = o, .confidence = .99, .share = .05, .seed = 20
-        };
-        _cleanup_failure_ Failure f = { 0 };
-        SampleResult result = { 0 };
-
-        g_assert_cmpint(sample_tree(&spec, &result, &f), ==, 0);
-        return result;
-}
-
-static void test_sample(void) {
+/* A bounded walk ends early, compares the root nevertheless, and names what it has met. */
+static void test_bounded(void) {
+        enum { FILES = 3000, BOUND = 100 };
         g_auto(Volume) v;
 
         g_assert_true(volume_enter(&v, "tmpfs"));
-        make_differences();
         must(chown(".", UID, GID));
         must(chmod(".", 02770));
-        {
-                _cleanup_(sample_result_done) SampleResult s = sample(v.fd, WANTED, &rw);
+        for (int i = 0; i < FILES; i++) {
+                g_autofree char *name = g_strdup_printf("file-%i", i);
 
-                /* the root's label is wrong for all, four of six entries have another group or mode */
-                g_assert_cmpuint(s.tree.counts.done, ==, 90);
-                g_assert_cmpuint(s.tree.counts.mismatched, ==, 90);
-                g_assert_cmpuint(s.tree.counts.misowned, >, 60 - 25);
-                g_assert_cmpuint(s.tree.counts.misowned, <, 60 + 25);
-                g_assert_cmpuint(s.tree.counts.failed, ==, 0);
-                g_assert_cmpuint(s.tree.n_issues, ==, 6);
-                assert_difference(&s.tree, "group", NULL, OLD, 0660);
-                assert_difference(&s.tree, "mode", NULL, GID, 04644);
-                assert_difference(&s.tree, "both", OTHER, OLD, 0700);
-                assert_difference(&s.tree, "label", "", 0, 0);
-                assert_difference(&s.tree, "link", NULL, OLD, 0777);
-                assert_difference(&s.tree, ".", OTHER, 0, 0);
-                g_assert_cmpstr(s.tree.root_label, ==, OTHER);
+                make(name, S_IFREG | 0660, GID);
         }
-        must(chmod(".", 0770));
-        {
-                _cleanup_(sample_result_done) SampleResult s = sample(v.fd, NULL, &ro);
+        for (int i = 0; i < 2; i++) {
+                g_auto(TreeResult) r = walk((FilesSpec){
+                        .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &rw, .tree.max_entries = BOUND });
 
-                g_assert_cmpuint(s.tree.counts.mismatched, ==, 0);
-                g_assert_cmpuint(s.tree.counts.misowned, ==, 90);
-                g_assert_cmpuint(s.tree.n_issues, ==, 4);
-                g_assert_null(s.tree.root_label);
-                assert_difference(&s.tree, ".", NULL, GID, 0770);
+                g_assert_cmpuint(r.counts.done, ==, BOUND + 1);
+                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, i);
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.n_issues, ==, i);
+                if (i == 1)
+                        assert_difference(&r, ".", NULL, OLD, 02770);
+                must(chown(".", UID, OLD));
         }
-        assert_changed(v.fd, &rw, 5);
-        {
-                _cleanup_(sample_result_done) SampleResult s = sample(v.fd, NULL, &rw);
+        for (int i = 0; i < FILES; i++) {
+                g_autofree char *name = g_strdup_printf("file-%i", i);
 
-                g_assert_cmpuint(s.tree.counts.misowned, ==, 0);
-                g_assert_cmpuint(s.tree.n_issues, ==, 0);
+                must(chown(name, UID, OLD));
+        }
+        {
+                g_auto(TreeResult) r = walk((FilesSpec){
+                        .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &rw, .tree.max_entries = BOUND });
+
+                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, BOUND + 1);
+                g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
         }
 }
 
@@ -838,17 +823,16 @@ static void test_without_labels(void) {
         assert_changed(fd, &rw, 2);
         assert_owner("file", GID, 0660);
         {
-                g_auto(TreeResult) r = walk((TreeSpec){ .mode = TREE_VERIFY, .fd = fd, .ownership = &rw });
-                _cleanup_(sample_result_done) SampleResult s = sample(fd, NULL, &rw);
+                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = fd, .ownership = &rw });
 
                 g_assert_cmpuint(r.counts.done, ==, 2);
-                g_assert_cmpuint(r.counts.misowned, ==, 0);
-                g_assert_cmpuint(s.tree.counts.misowned + s.tree.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 0);
         }
         must(chown("file", UID, OLD));
         must(mount(NULL, "/run/no-labels", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL));
-        g_assert_cmpint(tree_walk(&(TreeSpec){ .mode = TREE_CHANGE, .fd = fd, .ownership = &rw }, &result, &f), ==,
-                        FAILURE_NOT_SUPPORTED);
+        g_assert_cmpint(
+                files_walk(&(FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd, .ownership = &rw }, &result, &f), ==,
+                FAILURE_NOT_SUPPORTED);
         g_assert_nonnull(strstr(f.message, "read-only"));
         g_assert_nonnull(strstr(f.message, "group"));
         assert_owner("file", OLD, 0660);
@@ -884,7 +868,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree-owner/contended", test_contended);
         g_test_add_func("/tree-owner/storm", test_storm);
         g_test_add_func("/tree-owner/verify", test_verify);
-        g_test_add_func("/tree-owner/sample", test_sample);
+        g_test_add_func("/tree-owner/bounded", test_bounded);
         g_test_add_func("/tree-owner/without-labels", test_without_labels);
         return g_test_run();
 }

@@ -1,199 +1,353 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <signal.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "wire/protocol.h"
 #include "volumes.h"
 
-/* Verifying: how much is looked at, and that nothing else is. */
+/* Verifying: how much is looked at, and that nothing else is; and what becomes of a mark that claims too much. */
 
 static Worker *worker;
 
-static void label_all(sd_bus *bus, const TestVolume *v, const char *label) {
-        const ChangeArguments a = { .target = v->target, .mount_id = v->mount_id, .context = label };
+static Answer verify(const char *path, const char *context, VerifyDepth depth) {
+        const VerifyCall call = verify_labels(path, context, depth);
 
-        g_auto(Answer) done = call_change(bus, &a);
+        return call_verify(worker, &call);
+}
+
+static void change(const TestVolume *v, FilesWanted files) {
+        const Arguments a = live(v, files);
+
+        g_auto(Answer) done = call_change(worker, &a);
         assert_answer(done, "ok");
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
+}
+
+static void assert_issue(const Answer *a, const char *path, const char *text) {
+        for (size_t i = 0; i < a->walk.n_issues; i++)
+                if (g_str_equal(a->walk.issues[i].path, path)) {
+                        g_assert_cmpstr(a->walk.issues[i].text, ==, text);
+                        return;
+                }
+        g_error("no issue names %s", path);
 }
 
 static void test_depths(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("depths", fs_type, 0);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
         g_autofree char *odd = NULL, *none = NULL, *sub = NULL;
         unsigned n;
 
         if (!v)
                 return;
         fill_tree(v->target, 10, 10);
-        n = count_labelled(v->target, "");
-        label_all(bus, v, LABEL_1);
+        n = count_labeled(v->target, "");
+        change(v, wanted_labels(LABEL_1));
         odd = path_printf("%s/dir-3/file-7", v->target);
         none = path_printf("%s/dir-4/new\nfile", v->target);
         sub = path_printf("%s/dir-3", v->target);
 
-        static const char *const depths[] = { "root", "sample", "full" };
-        for (size_t i = 0; i < G_N_ELEMENTS(depths); i++) {
-                g_auto(Answer) right = call_verify_depth(bus, v->target, LABEL_1, depths[i]);
+        for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
+                g_auto(Answer) right = verify(v->target, LABEL_1, depth);
                 assert_answer(right, "ok");
-                g_assert_true(right.walk.matches);
-                g_assert_cmpstr(right.walk.actual, ==, LABEL_1);
+                g_assert_true(right.matches);
+                g_assert_cmpstr(right.actual, ==, LABEL_1);
                 g_assert_cmpint(right.walk.counts.mismatched, ==, 0);
                 g_assert_cmpint(right.walk.n_issues, ==, 0);
-                g_assert_cmpint(right.walk.counts.done, >=, 1);
-                if (i == 2)
-                        g_assert_cmpint(right.walk.counts.done, ==, n);
-                if (i == 1) {
-                        g_assert_cmpfloat(right.walk.miss_probability, >, 0);
-                        g_assert_cmpfloat(right.walk.miss_probability, <=, 0.05);
-                } else
-                        g_assert_cmpfloat(right.walk.miss_probability, ==, 0);
+                g_assert_cmpint(right.walk.counts.done, ==, depth == VERIFY_FULL ? n : 1);
 
-                g_auto(Answer) wrong = call_verify_depth(bus, v->target, LABEL_2, depths[i]);
+                g_auto(Answer) wrong = verify(v->target, LABEL_2, depth);
                 assert_answer(wrong, "ok");
-                g_assert_false(wrong.walk.matches);
-                g_assert_cmpint(wrong.walk.counts.mismatched, >=, 1);
+                g_assert_false(wrong.matches);
+                g_assert_cmpint(wrong.walk.counts.mismatched, ==, depth == VERIFY_FULL ? n : 1);
                 g_assert_cmpint(wrong.walk.n_issues, >=, 1);
-                if (i == 2)
-                        g_assert_cmpint(wrong.walk.counts.mismatched, ==, n);
         }
 
         set_label(odd, LABEL_2);
         g_assert_true(g_file_set_contents(none, "", -1, NULL));
-        g_auto(Answer) root = call_verify_depth(bus, v->target, LABEL_1, "root");
-        g_assert_true(root.walk.matches);
-        g_auto(Answer) full = call_verify_depth(bus, v->target, LABEL_1, "full");
+        g_auto(Answer) root = verify(v->target, LABEL_1, VERIFY_ROOT);
+        g_assert_true(root.matches);
+        g_auto(Answer) full = verify(v->target, LABEL_1, VERIFY_FULL);
         assert_answer(full, "ok");
-        g_assert_false(full.walk.matches);
-        g_assert_cmpstr(full.walk.actual, ==, LABEL_1);
+        g_assert_false(full.matches);
+        g_assert_cmpstr(full.actual, ==, LABEL_1);
         g_assert_cmpint(full.walk.counts.mismatched, ==, 2);
         g_assert_cmpint(full.walk.n_issues, ==, 2);
-        for (size_t i = 0; i < 2; i++)
-                if (g_str_has_prefix(full.walk.issues[i].path, "dir-3")) {
-                        g_assert_cmpstr(full.walk.issues[i].path, ==, "dir-3/file-7");
-                        g_assert_cmpstr(full.walk.issues[i].text, ==, "has the label '" LABEL_2 "'");
-                } else {
-                        g_assert_cmpstr(full.walk.issues[i].path, ==, "dir-4/new\\x0afile");
-                        g_assert_cmpstr(full.walk.issues[i].text, ==, "has no label");
-                }
+        assert_issue(&full, "dir-3/file-7", "has the label '" LABEL_2 "'");
+        assert_issue(&full, "dir-4/new\\x0afile", "has no label");
 
         /* A directory that is no mount, and a file. */
-        g_auto(Answer) beneath = call_verify_depth(bus, sub, LABEL_1, "full");
+        g_auto(Answer) beneath = verify(sub, LABEL_1, VERIFY_FULL);
         assert_answer(beneath, "ok");
-        g_assert_false(beneath.walk.matches);
+        g_assert_false(beneath.matches);
         g_assert_cmpint(beneath.walk.counts.done, ==, 11);
         g_assert_cmpint(beneath.walk.counts.mismatched, ==, 1);
-        g_auto(Answer) file = call_verify_depth(bus, odd, LABEL_2, "full");
+        g_auto(Answer) file = verify(odd, LABEL_2, VERIFY_FULL);
         assert_answer(file, "ok");
-        g_assert_true(file.walk.matches);
+        g_assert_true(file.matches);
         g_assert_cmpint(file.walk.counts.done, ==, 1);
-        g_auto(Answer) wrong_file = call_verify_depth(bus, odd, LABEL_1, "sample");
+        g_auto(Answer) wrong_file = verify(odd, LABEL_1, VERIFY_FULL);
         assert_answer(wrong_file, "ok");
-        g_assert_false(wrong_file.walk.matches);
-        g_assert_cmpstr(wrong_file.walk.issues[0].path, ==, ".");
+        g_assert_false(wrong_file.matches);
+        assert_issue(&wrong_file, ".", "has the label '" LABEL_2 "'");
 }
 
 /* Neither a mount inside nor a symbolic link leads out, and nothing is changed. */
 static void test_confined(void) {
         g_autoptr(TestVolume) v = volume_mount("confined", "ext4", 0);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
         g_autofree char *point = path_printf("%s/dir-0", v->target), *out = path_printf("%s/dir-1/out", v->target),
-                        *inside = path_printf("%s/wrong", point), *record = NULL, *after = NULL;
+                        *inside = path_printf("%s/wrong", point);
         struct stat before, now;
         unsigned n;
 
         fill_tree(v->target, 3, 3);
-        g_assert_cmpint(symlink("/etc", out), ==, 0);
-        n = count_labelled(v->target, "");
-        label_all(bus, v, LABEL_1);
-        record = get_record(v->target);
-        g_assert_cmpint(mount("confined", point, "tmpfs", 0, NULL), ==, 0);
+        must(symlink("/etc", out));
+        n = count_labeled(v->target, "");
+        change(v, wanted_labels(LABEL_1));
+        must(mount("confined", point, "tmpfs", 0, NULL));
         g_assert_true(g_file_set_contents(inside, "", -1, NULL));
-        g_assert_cmpint(lstat(v->target, &before), ==, 0);
+        must(lstat(v->target, &before));
 
-        static const char *const depths[] = { "sample", "full" };
-        for (size_t i = 0; i < G_N_ELEMENTS(depths); i++) {
-                g_auto(Answer) a = call_verify_depth(bus, v->target, LABEL_1, depths[i]);
-                assert_answer(a, "ok");
-                g_assert_true(a.walk.matches);
-                if (i == 1)
-                        g_assert_cmpint(a.walk.counts.done, ==, n);
-        }
-        after = get_record(v->target);
-        g_assert_cmpstr(after, ==, record);
-        g_assert_cmpint(lstat(v->target, &now), ==, 0);
+        g_auto(Answer) a = verify(v->target, LABEL_1, VERIFY_FULL);
+        assert_answer(a, "ok");
+        g_assert_true(a.matches);
+        g_assert_cmpint(a.walk.counts.done, ==, n);
+        assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        must(lstat(v->target, &now));
         g_assert_cmpint(now.st_atim.tv_sec, ==, before.st_atim.tv_sec);
         g_assert_cmpint(now.st_atim.tv_nsec, ==, before.st_atim.tv_nsec);
-        g_assert_cmpint(umount2(point, 0), ==, 0);
+        must(umount2(point, 0));
 }
 
-/* As many draws as are allowed. */
-static void send_sample(sd_bus *bus, const char *path, bool idle, sd_bus_message **ret) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+/* With depth root labels only; beneath, groups and modes too, as the mount shows them. */
+static void test_group(void) {
+        g_autoptr(TestVolume) v = volume_mount("verify", "ext4", 0);
+        g_autofree char *file = g_build_filename(v->target, "dir", "file", NULL),
+                        *directory = g_path_get_dirname(file), *other = g_build_filename(directory, "other", NULL);
+        VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
+        FilesWanted both = wanted_group(1000);
 
-        g_assert_cmpint(
-                sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_VERIFY), >=,
-                0);
-        g_assert_cmpint(sd_bus_message_append(call, WORKER_VERIFY_IN, path, LABEL_1, "sample", .99999, 1.2e-5, 0,
-                                              UINT64_C(0), idle),
-                        >=, 0);
-        send_call(bus, g_steal_pointer(&call), ret);
+        must(mkdir(directory, 0755));
+        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+        g_assert_true(g_file_set_contents(other, "x", 1, NULL));
+        both.context = (char *) LABEL_1;
+        change(v, both);
+        call.gid = 1000;
+        g_auto(Answer) right = call_verify(worker, &call);
+        assert_answer(right, "ok");
+        g_assert_true(right.matches);
+        g_assert_cmpuint(right.walk.counts.misowned, ==, 0);
+
+        must(chmod(file, 0600));
+        must(chown(other, 0, 2000));
+        set_label(other, LABEL_2);
+        g_auto(Answer) wrong = call_verify(worker, &call);
+        assert_answer(wrong, "ok");
+        g_assert_false(wrong.matches);
+        g_assert_cmpuint(wrong.walk.counts.misowned, ==, 2);
+        g_assert_cmpuint(wrong.walk.counts.mismatched, ==, 1);
+        assert_issue(&wrong, "dir/file", "has group 1000 and mode 0600");
+        assert_issue(&wrong, "dir/other", "has the label '" LABEL_2 "' and has group 2000 and mode 0664");
+        call.expected = (char *) "";
+        g_auto(Answer) group_alone = call_verify(worker, &call);
+        assert_answer(group_alone, "ok");
+        g_assert_false(group_alone.matches);
+        g_assert_cmpuint(group_alone.walk.counts.misowned, ==, 2);
+        g_assert_cmpuint(group_alone.walk.counts.mismatched, ==, 0);
+        g_auto(Answer) labels_alone = verify(v->target, LABEL_1, VERIFY_FULL);
+        g_assert_cmpuint(labels_alone.walk.counts.misowned, ==, 0);
+        g_assert_cmpuint(labels_alone.walk.counts.mismatched, ==, 1);
+
+        call.depth = VERIFY_ROOT;
+        g_auto(Answer) of_root = call_verify(worker, &call);
+        assert_answer(of_root, "InvalidOption");
+}
+
+/* What is found to be wrong must not be skipped because of a mark: here, or wherever the volume goes. */
+static void test_reset(void) {
+        static const char complete[] = "label=complete tainted=no ownership=complete gid=1000 context=" LABEL_1;
+        static const char no_labels[] = "label=unknown tainted=no ownership=complete gid=1000 context=";
+        static const struct {
+                const char *name;
+                const char *mark, *label; /* of the file; NULL: left right */
+                gid_t gid;                /* likewise */
+                const char *expected;
+                gid_t expected_gid;
+                bool root;
+                MarkChange reset;
+                const char *after;
+        } rows[] = {
+                { "right", complete, NULL, 1000, LABEL_1, 1000, false, MARK_KEEP, complete },
+                { "label", complete, LABEL_2, 1000, LABEL_1, 1000, false, MARK_RESET_LABELS, no_labels },
+                { "label-alone", complete, LABEL_2, 2000, LABEL_1, GID_NONE, false, MARK_RESET_LABELS, no_labels },
+                { "group", complete, NULL, 2000, LABEL_1, 1000, false, MARK_RESET_OWNERSHIP,
+                  MARK_LABELS("complete", "no", LABEL_1) },
+                { "group-alone", complete, LABEL_2, 2000, "", 1000, false, MARK_RESET_OWNERSHIP,
+                  MARK_LABELS("complete", "no", LABEL_1) },
+                { "both", complete, LABEL_2, 2000, LABEL_1, 1000, false, MARK_RESET_ALL, MARK_NOTHING },
+                /* It claims no such thing. */
+                { "other-label", complete, NULL, 1000, LABEL_2, GID_NONE, false, MARK_KEEP, complete },
+                { "other-group", complete, NULL, 1000, "", 3000, false, MARK_KEEP, complete },
+                { "partial", MARK_LABELS("partial", "no", LABEL_1), LABEL_2, 2000, LABEL_1, 1000, false, MARK_KEEP,
+                  MARK_LABELS("partial", "no", LABEL_1) },
+                /* A wrong file beneath is not looked at. */
+                { "root", complete, LABEL_2, 2000, LABEL_1, GID_NONE, true, MARK_KEEP, complete },
+        };
+        g_autoptr(TestVolume) v = volume_mount("reset", "ext4", 0);
+        g_autofree char *file = g_build_filename(v->target, "file", NULL);
+        FilesWanted both = wanted_group(1000);
+
+        both.context = (char *) LABEL_1;
+        both.force = true;
+        g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                VerifyCall call =
+                        verify_labels(v->target, rows[i].expected, rows[i].root ? VERIFY_ROOT : VERIFY_FULL);
+
+                change(v, both);
+                if (rows[i].label)
+                        set_label(file, rows[i].label);
+                must(chown(file, 0, rows[i].gid));
+                must(chmod(file, 0660));
+                set_mark(v->target, rows[i].mark);
+
+                /* Without a mount there is no mark to be reset. */
+                call.gid = rows[i].expected_gid;
+                g_auto(Answer) no_mount = call_verify(worker, &call);
+                assert_answer(no_mount, "ok");
+                g_assert_cmpint(no_mount.reset, ==, MARK_KEEP);
+                assert_mark(v->target, rows[i].mark);
+
+                call.mount_target = v->target;
+                call.mount_id = v->mount_id;
+                g_auto(Answer) verified = call_verify(worker, &call);
+                g_test_message("%s: %s", rows[i].name, mark_change_to_string(verified.reset));
+                assert_answer(verified, "ok");
+                g_assert_cmpint(verified.matches, ==, no_mount.matches);
+                g_assert_cmpint(verified.reset, ==, rows[i].reset);
+                g_assert_cmpstr(verified.not_reset, ==, "");
+                assert_mark(v->target, rows[i].after);
+                g_assert_cmpuint(verified.heard.n_marked, ==, rows[i].reset != MARK_KEEP);
+        }
+}
+
+/* Files of another file system, mounted inside, say nothing of the mark. */
+static void test_submount(void) {
+        g_autoptr(TestVolume) v = volume_mount("above", "ext4", 0);
+        g_autofree char *sub = g_build_filename(v->target, "sub", NULL), *file = g_build_filename(sub, "file", NULL);
+
+        must(mkdir(sub, 0755));
+        must(mount("inside", sub, "tmpfs", 0, NULL));
+        g_assert_true(g_file_set_contents(file, "", -1, NULL));
+        set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
+                VerifyCall call = verify_labels(sub, LABEL_1, depth);
+
+                call.mount_target = v->target;
+                call.mount_id = v->mount_id;
+                g_auto(Answer) verified = call_verify(worker, &call);
+                assert_answer(verified, "ok");
+                g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
+                g_assert_cmpint(verified.reset, ==, MARK_KEEP);
+                g_assert_cmpstr(verified.not_reset, ==, "");
+                assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        }
+        must(umount2(sub, 0));
+}
+
+/* A walk that ends while files are compared makes them right after they were found wrong. */
+static void test_mark_completed(void) {
+        g_autoptr(TestVolume) v = volume_mount("completed", "ext4", 0);
+        VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
+        Operation *o;
+
+        fill_tree(v->target, 10, 20);
+        set_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
+        call.mount_target = v->target;
+        call.mount_id = v->mount_id;
+        call.entries_per_sec = 200;
+        o = operation_start_verify(worker, &call);
+        operation_wait(o, o->heard.n_progress > 0 || o->reply);
+        g_assert_null(o->reply);
+        set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        g_auto(Answer) verified = operation_finish(o);
+        assert_answer(verified, "ok");
+        g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
+        g_assert_cmpint(verified.reset, ==, MARK_KEEP);
+        g_assert_cmpstr(verified.not_reset, ==, "");
+        assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+}
+
+/* The answer is given all the same. */
+static void test_not_reset(void) {
+        g_autoptr(TestVolume) v = volume_mount("not-reset", "ext4", 0);
+        VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
+
+        call.mount_target = v->target;
+        call.mount_id = v->mount_id + 100000;
+        set_label(v->target, LABEL_1);
+        set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        g_auto(Answer) other_mount = call_verify(worker, &call);
+        assert_answer(other_mount, "ok");
+        g_assert_false(other_mount.matches);
+        g_assert_cmpstr(other_mount.not_reset, !=, "");
+
+        call.mount_id = v->mount_id;
+        must(mount(NULL, v->target, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+        g_auto(Answer) frozen = call_verify(worker, &call);
+        assert_answer(frozen, "ok");
+        g_assert_false(frozen.matches);
+        g_assert_cmpint(frozen.reset, ==, MARK_RESET_LABELS);
+        g_assert_nonnull(strstr(frozen.not_reset, "read-only"));
+        assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
 
 /* It says how far it is, and ends when nobody wants to know. */
-static void test_sample(void) {
-        g_autofree char *log = path_printf(TEST_DIR "/sample.strace");
-        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", log, "-e", "trace=ioprio_set", NULL };
-        g_autoptr(TestVolume) v = volume_mount("sample", "tmpfs", 0);
-        g_autofree char *text = NULL;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Progress progress = { .done = 0 };
+static void test_hang_up(void) {
+        g_autoptr(TestVolume) v = volume_mount("slowly", "ext4", 0);
+        VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
+        Operation *o;
+        pid_t child;
 
-        if (!has_program("strace")) {
-                g_test_skip("strace");
-                return;
-        }
-        fill_tree(v->target, 3, 3);
-
-        /* LeakSanitizer gives up under ptrace. */
-        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
-        g_autoptr(Worker) traced = worker_start(NULL, wrapper);
-        g_unsetenv("ASAN_OPTIONS");
-        g_autoptr(sd_bus) bus = worker_dial(traced);
-        watch_progress(bus, &progress);
-        send_sample(bus, v->target, true, &reply);
-        wait_for_progress(bus, &progress, 2, &reply);
-        g_assert_null(reply);
-        g_assert_cmpint(progress.done, >, 0);
-        g_assert_cmpint(shutdown(sd_bus_get_fd(bus), SHUT_WR), ==, 0);
-        wait_for_end(bus);
-
-        g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
-        g_assert_nonnull(strstr(text, "IOPRIO_CLASS_IDLE"));
+        fill_tree(v->target, 20, 50);
+        call.entries_per_sec = 200;
+        o = operation_start_verify(worker, &call);
+        operation_wait(o, o->heard.n_progress >= 3 || o->reply);
+        g_assert_null(o->reply);
+        g_assert_cmpuint(o->heard.progress.done, >, 0);
+        child = worker_find_child(worker);
+        g_auto(Answer) gone = operation_hang_up(o);
+        assert_answer(gone, "gone");
+        g_assert_cmpint(kill(child, 0), <, 0);
+        g_assert_cmpint(errno, ==, ESRCH);
 }
 
 static void test_refused(void) {
         g_autoptr(TestVolume) without = volume_mount("verify-none", "ramfs", 0),
                               frozen = volume_mount("verify-frozen", "ext4", MS_RDONLY);
-        g_autoptr(sd_bus) bus = worker_dial(worker);
+        VerifyCall nothing = verify_labels(frozen->target, "", VERIFY_FULL);
 
-        g_auto(Answer) depth = call_verify_depth(bus, frozen->target, LABEL_1, "deeper");
-        assert_answer(depth, "InvalidOption");
-        g_auto(Answer) outside = call_verify_depth(bus, "/etc", LABEL_1, "full");
+        g_auto(Answer) depth = verify(frozen->target, LABEL_1, VERIFY_DEPTHS);
+        g_assert_cmpstr(depth.kind, !=, "ok");
+        g_auto(Answer) outside = verify("/etc", LABEL_1, VERIFY_FULL);
         assert_answer(outside, "PathNotAllowed");
-        g_auto(Answer) malformed = call_verify_depth(bus, frozen->target, "a", "full");
+        g_auto(Answer) malformed = verify(frozen->target, "a", VERIFY_FULL);
         assert_answer(malformed, "InvalidContext");
-        g_auto(Answer) unlabelled = call_verify_depth(bus, without->target, LABEL_1, "full");
-        assert_answer(unlabelled, "NotSupported");
+        g_auto(Answer) unlabeled = verify(without->target, LABEL_1, VERIFY_FULL);
+        assert_answer(unlabeled, "NotSupported");
+        g_auto(Answer) not_expected = call_verify(worker, &nothing);
+        assert_answer(not_expected, "InvalidOption");
+        nothing.expected = (char *) LABEL_1;
+        nothing.entries_per_sec = UINT64_MAX;
+        g_auto(Answer) too_fast = call_verify(worker, &nothing);
+        assert_answer(too_fast, "InvalidOption");
 
         /* To look at, read-only is good enough. */
-        g_auto(Answer) read_only = call_verify_depth(bus, frozen->target, LABEL_1, "full");
+        g_auto(Answer) read_only = verify(frozen->target, LABEL_1, VERIFY_FULL);
         assert_answer(read_only, "ok");
-        g_assert_false(read_only.walk.matches);
+        g_assert_false(read_only.matches);
         g_assert_cmpint(read_only.walk.counts.mismatched, ==, 2); /* with lost+found */
 }
 
@@ -211,7 +365,12 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(path, file_systems[i], test_depths);
         }
         g_test_add_func("/verify/confined", test_confined);
-        g_test_add_func("/verify/sample", test_sample);
+        g_test_add_func("/verify/group", test_group);
+        g_test_add_func("/verify/reset", test_reset);
+        g_test_add_func("/verify/submount", test_submount);
+        g_test_add_func("/verify/mark-completed", test_mark_completed);
+        g_test_add_func("/verify/not-reset", test_not_reset);
+        g_test_add_func("/verify/hang-up", test_hang_up);
         g_test_add_func("/verify/refused", test_refused);
         r = g_test_run();
         worker_stop(worker);

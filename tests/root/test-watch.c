@@ -4,24 +4,31 @@
 #include <sys/stat.h>
 
 #include "wire/protocol.h"
-#include "daemon/worker-client.h"
 #include "mount/mount-table.h"
-#include "support.h"
+#include "operation.h"
 
 /* The mount table's changes, as the worker tells them. */
 
 static MountFact *start_watch(sd_bus *bus, size_t *ret_n) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Node node = { 0 };
+        _cleanup_(node_done) Node node = { 0 };
         MountFact *facts;
 
-        g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply,
-                                           WORKER_WATCH_IN),
+        g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, ""),
                         >=, 0);
-        g_assert_cmpint(worker_read_node(reply, &node), >=, 0);
-        g_assert_cmpint(worker_read_facts(reply, &facts, ret_n), >=, 0);
-        node_done(&node);
+        g_assert_cmpint(node_read(reply, &node), ==, 0);
+        g_assert_cmpint(mount_facts_read(reply, &facts, ret_n), ==, 0);
         return facts;
+}
+
+static void expect_mount(sd_bus *bus, const MountFact *fact) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        g_assert_cmpint(
+                sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT), >=,
+                0);
+        g_assert_cmpint(mount_fact_append(call, fact), ==, 0);
+        g_assert_cmpint(sd_bus_call(bus, call, 0, NULL, NULL), >=, 0);
 }
 
 typedef struct Change {
@@ -53,7 +60,7 @@ static Change next_change(sd_bus *bus, uint64_t timeout_usec) {
                 if (m && sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_CHANGED)) {
                         const void *went;
 
-                        g_assert_cmpint(worker_read_facts(m, &c.came, &c.n_came), >=, 0);
+                        g_assert_cmpint(mount_facts_read(m, &c.came, &c.n_came), ==, 0);
                         g_assert_cmpint(sd_bus_message_read_array(m, 't', &went, &size), >=, 0);
                         c.went = went;
                         c.n_went = size / sizeof(uint64_t);
@@ -118,9 +125,7 @@ static void test_watch(void) {
         g_assert_cmpint(umount2(outside, 0), ==, 0);
 
         /* Told what it did itself, too. */
-        g_autoptr(sd_bus) job = worker_dial(w);
-        g_auto(Answer) mounted =
-                call_mount(job, &(MountArguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = late });
+        g_auto(Answer) mounted = call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = late });
         assert_answer(mounted, "ok");
         g_auto(Change) own = next_change(bus, LONG);
         g_assert_cmpint(own.n_came, ==, 1);
@@ -129,6 +134,32 @@ static void test_watch(void) {
 
         g_assert_cmpint(umount2(late, 0), ==, 0);
         g_assert_cmpint(umount2(early, 0), ==, 0);
+}
+
+/* What came and went between two looks is missed unless it was expected. */
+static void test_expect(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("expected");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
+        size_t n;
+
+        must(mount("expected", target, "tmpfs", 0, NULL));
+        facts = start_watch(bus, &n);
+        mount_facts_free(facts, n);
+        g_auto(Answer) there = call_inspect(w, target);
+        assert_answer(there, "ok");
+        expect_mount(bus, &there.outcome.fact);
+        g_auto(Change) none = next_change(bus, SHORT);
+        g_assert_null(none.message);
+
+        there.outcome.fact.mount_id += 100000;
+        expect_mount(bus, &there.outcome.fact);
+        g_auto(Change) went = next_change(bus, LONG);
+        g_assert_cmpuint(went.n_came, ==, 0);
+        g_assert_cmpuint(went.n_went, ==, 1);
+        g_assert_cmpuint(went.went[0], ==, there.outcome.fact.mount_id);
+        must(umount2(target, 0));
 }
 
 /* A storm is told in a few messages, whose sum is the truth. */
@@ -176,6 +207,7 @@ int main(int argc, char **argv) {
                 return 77;
 
         g_test_add_func("/watch", test_watch);
+        g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/storm", test_storm);
         return g_test_run();
 }

@@ -9,7 +9,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "wire/protocol.h"
 #include "volumes.h"
 
 TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long flags) {
@@ -70,12 +69,8 @@ void set_label(const char *path, const char *label) {
         must(lsetxattr(path, "security.selinux", label, strlen(label) + 1, 0));
 }
 
-ChangeArguments live(const TestVolume *v, const char *context) {
-        return (ChangeArguments){ .target = v->target, .mount_id = v->mount_id, .context = context };
-}
-
-ChangeArguments staged(const char *context) {
-        return (ChangeArguments){ .context = context };
+Arguments live(const TestVolume *v, FilesWanted files) {
+        return (Arguments){ .target = v->target, .share_id = v->mount_id, .files = files };
 }
 
 static const char *wanted;
@@ -88,51 +83,49 @@ static int look(const char *path, const struct stat *st, int type, struct FTW *f
         return 0;
 }
 
-unsigned count_labelled(const char *path, const char *label) {
+unsigned count_labeled(const char *path, const char *label) {
         wanted = label;
         n_wanted = 0;
         must(nftw(path, look, 64, FTW_PHYS | FTW_MOUNT));
         return n_wanted;
 }
 
-char *get_record(const char *path) {
+char *get_mark(const char *path) {
         char text[4096];
         ssize_t n;
 
-        n = getxattr(path, VOLUME_RECORD_XATTR, text, sizeof(text) - 1);
+        n = getxattr(path, MARK_XATTR, text, sizeof(text) - 1);
         if (n < 0) {
-                g_assert_cmpint(errno, ==, ENODATA);
+                g_assert_true(errno == ENODATA || errno == EOPNOTSUPP);
                 return NULL;
         }
         return g_strndup(text, (size_t) n);
 }
 
-void set_record_bytes(const char *path, const void *bytes, size_t n) {
-        must(setxattr(path, VOLUME_RECORD_XATTR, bytes, n, 0));
+void set_mark_bytes(const char *path, const void *bytes, size_t n) {
+        must(setxattr(path, MARK_XATTR, bytes, n, 0));
 }
 
-void set_record(const char *path, const char *text) {
-        set_record_bytes(path, text, strlen(text));
+void set_mark(const char *path, const char *text) {
+        g_autofree char *whole = path_printf("version=1 %s", text);
+
+        set_mark_bytes(path, whole, strlen(whole));
 }
 
-void assert_record(const char *path, RecordState state, const char *context, bool tainted, uint64_t generation) {
-        g_autofree char *text = get_record(path);
-        VolumeRecord record = { 0 };
+void assert_mark_at(const char *file, int line, const char *path, const char *expected) {
+        g_autofree char *text = get_mark(path), *whole = expected ? path_printf("version=1 %s", expected) : NULL;
 
-        g_assert_nonnull(text);
-        g_assert_cmpint(volume_record_parse(text, strlen(text), &record), ==, 0);
-        g_assert_cmpstr(record_state_to_string(record.label_state), ==, record_state_to_string(state));
-        g_assert_cmpstr(strempty(record.context), ==, context);
-        g_assert_cmpint(record.tainted, ==, tainted);
-        g_assert_cmpint(record.generation, ==, generation);
-        volume_record_done(&record);
+        if (g_strcmp0(text, whole) != 0)
+                g_error("%s:%i: the mark is '%s', not '%s'", file, line, text, whole);
 }
 
-void assert_told(const Answer *a, const char *path) {
-        g_autofree char *text = get_record(path);
+void assert_told_at(const char *file, int line, const Mark *mark, const char *path) {
+        g_autofree char *text = get_mark(path);
+        char *told = mark_format(mark);
 
-        g_assert_cmpint(a->found, ==, text ? RECORD_PRESENT : RECORD_ABSENT);
-        g_assert_cmpstr(a->record, ==, text ? text : "");
+        if (text ? mark->found != MARK_PRESENT || g_strcmp0(text, told) != 0 : mark->found == MARK_PRESENT)
+                g_error("%s:%i: told '%s', but the mark is '%s'", file, line, told, text);
+        free(told);
 }
 
 void set_immutable(const char *path, bool immutable) {
@@ -143,31 +136,6 @@ void set_immutable(const char *path, bool immutable) {
         flags = immutable ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
         must(ioctl(fd, FS_IOC_SETFLAGS, &flags));
         close(fd);
-}
-
-static int on_progress(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        Progress *p = userdata;
-        WalkCounts counts;
-
-        g_assert_cmpint(worker_read_progress(m, &counts, &p->total), >=, 0);
-        g_assert_cmpint(counts.done, >=, p->done);
-        p->done = counts.done;
-        p->n++;
-        return 0;
-}
-
-void watch_progress(sd_bus *bus, Progress *progress) {
-        g_assert_cmpint(sd_bus_match_signal(bus, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS,
-                                            on_progress, progress),
-                        >=, 0);
-}
-
-void wait_for_progress(sd_bus *bus, const Progress *p, unsigned n, sd_bus_message **reply) {
-        while (p->n < n && !*reply) {
-                g_assert_cmpint(sd_bus_wait(bus, 10 * G_USEC_PER_SEC), >, 0);
-                while (sd_bus_process(bus, NULL) > 0)
-                        ;
-        }
 }
 
 char *read_capabilities(void) {

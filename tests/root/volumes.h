@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "model/volume-record.h"
-#include "support.h"
+#include "model/mark.h"
+#include "operation.h"
 
-/* Volumes with files in them, their labels and their record, as they are on disk: SELinux is off, so these are plain
+/* Volumes with files in them, their labels and their mark, as they are on disk: SELinux is off, so these are plain
  * xattrs, and a context is one that the worker would take. */
 
 #define LABEL_1 "system_u:object_r:container_file_t:s0:c1,c2"
@@ -23,39 +23,36 @@ TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long fl
 void volume_unmount(TestVolume *v);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestVolume, volume_unmount)
 
-/* Relabels what is mounted, or what is staged. */
-ChangeArguments live(const TestVolume *v, const char *context);
-ChangeArguments staged(const char *context);
+/* Works through what is mounted there. */
+Arguments live(const TestVolume *v, FilesWanted files);
 
 /* Makes directories with files, a symbolic link and a FIFO beneath path. */
 void fill_tree(const char *path, unsigned n_dirs, unsigned n_files);
 /* How many entries beneath path, and path itself, have the label; mounts aren't entered. */
-unsigned count_labelled(const char *path, const char *label);
+unsigned count_labeled(const char *path, const char *label);
 /* The label of the file itself, "" if none; to be freed. */
 char *get_label(const char *path);
 void set_label(const char *path, const char *label);
 
-/* The record's text, NULL if there is none; to be freed. */
-char *get_record(const char *path);
-void set_record(const char *path, const char *text);
-void set_record_bytes(const char *path, const void *bytes, size_t n);
+/* The mark, without "version=1 ": "label=complete tainted=no ownership=unknown gid=0 context=CONTEXT". */
+#define MARK_LABELS(state, tainted, context) \
+        "label=" state " tainted=" tainted " ownership=unknown gid=0 context=" context
+#define MARK_GROUP(state, gid) "label=unknown tainted=no ownership=" state " gid=" gid " context="
+#define MARK_NOTHING           MARK_LABELS("unknown", "no", "")
 
-/* Checks what the record says, and that it says so in a form that is understood. */
-void assert_record(const char *path, RecordState state, const char *context, bool tainted, uint64_t generation);
-/* The same of what the worker tells. */
-void assert_told(const Answer *a, const char *path);
+void set_mark(const char *path, const char *text);
+void set_mark_bytes(const char *path, const void *bytes, size_t n);
+/* What is there, "version=1 " included; NULL if there is none; to be freed. */
+char *get_mark(const char *path);
+/* expected NULL: there is none. */
+#define assert_mark(path, expected) assert_mark_at(__FILE__, __LINE__, path, expected)
+void assert_mark_at(const char *file, int line, const char *path, const char *expected);
+/* The same of what the worker says, which is what is there. */
+#define assert_told(answer, path) assert_told_at(__FILE__, __LINE__, &(answer)->mark, path)
+void assert_told_at(const char *file, int line, const Mark *mark, const char *path);
 
 /* FS_IMMUTABLE_FL. */
 void set_immutable(const char *path, bool immutable);
 
 /* "-all,+sys_admin,...": what the unit leaves the worker, as setpriv(1) wants it; to be freed. */
 char *read_capabilities(void);
-
-/* What the signals have said so far. */
-typedef struct Progress {
-        unsigned n;
-        uint64_t done, total;
-} Progress;
-void watch_progress(sd_bus *bus, Progress *progress);
-/* Reads until there were n signals, or the reply has come. */
-void wait_for_progress(sd_bus *bus, const Progress *p, unsigned n, sd_bus_message **reply);

@@ -102,6 +102,7 @@ Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const c
                 .state = HOLDER_MOUNTED,
                 .strategy = strategy,
                 .since_usec = TEST_SINCE_USEC,
+                .context = copy(context),
                 .fs_group = GID_NONE,
                 .disk_gid = GID_NONE,
         };

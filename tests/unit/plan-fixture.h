@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "plan/plan.h"
 #include "support.h"
 
 /* What it takes to make a plan for a pod's volume. */

@@ -117,7 +117,7 @@ void assert_success_at(const char *file, int line, int r, const Failure *f) {
 
 /* Why selvol may decide otherwise than the source of a row. */
 static const char *const differences[] = { "canonical",   "level-required", "caller-type", "policy-observed",
-                                           "no-stealing", "default-policy", "record",      "idmap",
+                                           "no-stealing", "default-policy", "mark",        "idmap",
                                            "inline",      "fs-type" };
 
 static void assert_known_difference(const char *note) {

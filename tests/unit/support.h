@@ -5,10 +5,12 @@
 
 #include <glib.h>
 
-#include "plan/plan.h"
+#include "model/observed.h"
+#include "model/request.h"
+#include "model/settings-load.h"
 #include "table.h"
 
-/* What the tests of core share: a node, the shipped configuration, checks of failures. */
+/* What the tests of the libraries share: a node, the shipped configuration, checks of failures. */
 
 #define TEST_FILE_CONTEXT "system_u:object_r:container_file_t:s0"
 #define TEST_VOLUME       "pvc-1"

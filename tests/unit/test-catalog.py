@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every kind of event in src/state/messages.h has an entry in the journal catalog, and the other way round.
+"""Every kind of event in src/wire/message-ids.h has an entry in the journal catalog, and the other way round.
 
 Prints TAP."""
 
@@ -10,7 +10,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-header = (root / "src/state/messages.h").read_text()
+header = (root / "src/wire/message-ids.h").read_text()
 catalog = (root / "units/selvol.catalog").read_text()
 count = 0
 failed = False

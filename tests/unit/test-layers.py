@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The arrows between the folders of src/ point one way, and each outside library is used in one place.
+"""The arrows between the folders of src/ point one way, there are no circles of files within a folder, and each outside
+library is used in one place.
 
-Judged by the #include lines alone. Prints TAP; the first tests show that the judge notices what it is to notice."""
+Judged by the #include lines, and within a folder by the names of functions. Prints TAP; the first tests show that the
+judge notices what it is to notice."""
 
 import pathlib
 import re
@@ -19,22 +21,25 @@ MAY_USE = {
     "mount": {"model", "basic"},
     "store": {"model", "basic"},
     "state": {"store", "wire", "plan", "model", "basic"},
-    "daemon": {"state", "store", "wire", "plan", "model", "basic"},
+    "job": {"state", "wire", "plan", "model", "basic"},
+    "api": {"job", "state", "wire", "plan", "model", "basic"},
+    "daemon": {"api", "job", "state", "store", "wire", "plan", "model", "basic"},
     "worker": {"label", "tree", "mount", "wire", "plan", "model", "basic"},
-    "ctl": {"wire", "model", "basic"},
+    "ctl": {"wire", "basic"},
 }
 
 # Header of a library: the folders that may include it. The first that matches counts.
 LIBRARIES = [
     (r"systemd/sd-journal\.h", {"basic"}),
-    (r"systemd/.*", {"daemon", "worker", "ctl"}),
+    (r"systemd/.*", {"wire", "state", "job", "api", "daemon", "worker", "ctl"}),
     (r"selinux/.*", {"label"}),
     (r"libmount(/.*|\.h)", {"mount"}),
     (r"sqlite3.*\.h", {"store"}),
     (r"libeconf.*\.h", {"basic"}),
     (r"libsmartcols(/.*|\.h)", {"ctl"}),
+    (r"jansson\.h", {"ctl"}),
     (r"microhttpd\.h", {"daemon"}),
-    (r"ut(hash|list|array|string)\.h", {"model", "plan", "daemon", "state", "store"}),
+    (r"ut(hash|list|array|string)\.h", {"model", "plan", "store", "state", "job", "api", "daemon"}),
     (r"glib.*|gio/.*", set()),
 ]
 
@@ -85,16 +90,75 @@ def judge(name, text):
     return wrong
 
 
+# A function that other files can call, at its beginning in column 0.
+DEFINITION = re.compile(r"^(?!static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+
+
+def find_uses(files):
+    """What the files of a folder, {name below src/: text}, use of each other. A file is a .c with the .h of its name."""
+    def unit(name):
+        return name.rsplit(".", 1)[0]
+
+    codes = {name: without_comments_and_strings(text) for name, text in files.items()}
+    uses = {unit(name): set() for name in files}
+    defined = {f: unit(name) for name, code in codes.items() if name.endswith(".c") for f in DEFINITION.findall(code)}
+    for name, text in files.items():
+        included = {unit(header) for kind, header in INCLUDE.findall(text) if kind == '"'}
+        called = {defined[word] for word in set(re.findall(r"\w+", codes[name])) if word in defined}
+        uses[unit(name)] |= (included & set(uses)) | (called if name.endswith(".c") else set())
+    return {name: used - {name} for name, used in uses.items()}
+
+
+def find_circles(files):
+    """The circles that files of one folder are in, as sorted lists of names."""
+    uses = find_uses(files)
+    reached = {}
+    for name in uses:
+        seen, todo = set(), [name]
+        while todo:
+            new = uses[todo.pop()] - seen
+            seen |= new
+            todo += new
+        reached[name] = seen
+    circles = {tuple(sorted(other for other in seen if name in reached[other])) for name, seen in reached.items()
+               if name in seen}
+    return sorted(list(circle) for circle in circles)
+
+
+# Files of a folder, whether they are in a circle.
+CIRCLES_SELF_TEST = [
+    ("none", {"tree/a.c": '#include "tree/b.h"\nvoid a(void) {\n        b();\n}', "tree/b.c": '#include "tree/b.h"\nvoid b(void) {\n}',
+              "tree/b.h": "void b(void);"}, False),
+    ("includes", {"tree/a.h": '#include "tree/b.h"', "tree/b.h": '#include "tree/a.h"'}, True),
+    ("includes, of three", {"tree/a.h": '#include "tree/b.h"', "tree/b.c": '#include "tree/c.h"', "tree/b.h": "",
+                            "tree/c.c": '#include "tree/a.h"', "tree/c.h": ""}, True),
+    ("calls", {"tree/a.c": '#include "tree/all.h"\nint a(void) {\n        return b();\n}',
+               "tree/b.c": '#include "tree/all.h"\nint b(void) {\n        return a();\n}', "tree/all.h": "int a(void); int b(void);"}, True),
+    ("calls, over lines", {"tree/a.c": "int a(int x,\n      int y) {\n        return b();\n}",
+                           "tree/b.c": "static int c(void) {\n}\n\nstruct x *b(void) {\n        return a(1, 2);\n}"}, True),
+    ("static functions of one name", {"tree/a.c": "static int f(void) {\n}\nint a(void) {\n        return b() + f();\n}",
+                                      "tree/b.c": "static int f(void) {\n}\nint b(void) {\n        return f();\n}"}, False),
+    ("a comment", {"tree/a.c": "int a(void) {\n        return b();\n}", "tree/b.c": "/* a() */\nint b(void) {\n}"}, False),
+    ("a type in a header of its own", {"tree/a.h": '#include "tree/types.h"', "tree/a.c": '#include "tree/b.h"',
+                                       "tree/b.h": '#include "tree/types.h"', "tree/types.h": ""}, False),
+]
+
 # File, text, whether something is wrong with it.
 SELF_TEST = [
     ("daemon/a.c", '#include "store/store.h"\n#include "plan/plan.h"\n#include <systemd/sd-bus.h>', False),
-    ("daemon/a.c", '#include "label/tree.h"', True),
+    ("daemon/a.c", '#include "label/files.h"', True),
     ("daemon/a.c", '#include "worker/child.h"', True),
-    ("worker/a.c", '#include "mount/stage.h"\n#include "label/tree.h"', False),
+    ("worker/a.c", '#include "mount/stage.h"\n#include "label/files.h"', False),
     ("worker/a.c", '#include "store/store.h"', True),
     ("worker/a.c", '#include "daemon/job.h"', True),
     ("ctl/a.c", '#include "daemon/job.h"', True),
+    ("ctl/a.c", '#include <jansson.h>\n#include "wire/options.h"', False),
+    ("ctl/a.c", '#include "model/failure.h"', True),
+    ("daemon/a.c", "#include <jansson.h>", True),
     ("label/a.c", '#include "mount/stage.h"', True),
+    ("label/a.c", '#include "tree/tree.h"', False),
+    ("tree/a.c", '#include "label/selinux.h"', True),
+    ("tree/a.c", '#include "model/ownership.h"\n#include "basic/log.h"', False),
     ("store/a.c", '#include "daemon/job.h"', True),
     ("model/a.c", '#include "store/store.h"', True),
     ("model/a.c", '  #  include "daemon/job.h"', True),
@@ -133,11 +197,17 @@ def main():
     files = sorted(p for p in source.rglob("*") if p.suffix in {".c", ".h"})
     tests = [(f"judge {name}: {text.strip().splitlines()[0] if text else 'empty'}", bool(judge(name, text)) == expected, [])
              for name, text, expected in SELF_TEST]
+    tests += [(f"judge circles: {name}", bool(find_circles(texts)) == expected, [])
+              for name, texts, expected in CIRCLES_SELF_TEST]
     tests.append(("there are sources", len(files) > 10, []))
     for path in files:
         name = path.relative_to(source).as_posix()
         wrong = judge(name, path.read_text(encoding="utf-8"))
         tests.append((name, not wrong, wrong))
+    for folder in sorted(MAY_USE):
+        texts = {p.relative_to(source).as_posix(): p.read_text(encoding="utf-8") for p in files if p.parent.name == folder}
+        circles = find_circles(texts)
+        tests.append((f"{folder}: no circles of files", not circles, [", ".join(circle) for circle in circles]))
 
     print(f"1..{len(tests)}")
     for number, (name, ok, notes) in enumerate(tests, 1):

@@ -173,20 +173,6 @@ static void test_absent(void) {
         g_assert_cmpint(mount_table_find_id(table, 5, &m, NULL), ==, -ENOENT);
         g_assert_cmpint(mount_table_find_id(empty, 50, &m, NULL), ==, -ENOENT);
         g_assert_cmpint(mount_table_is_slave(table, 51), ==, -ENOENT);
-        g_assert_cmpint(mount_table_find_target(table, "/a", &m), ==, -ENOENT);
-        g_assert_cmpint(mount_table_find_target(table, "/a/bc", &m), ==, -ENOENT);
-        g_assert_cmpint(mount_table_find_target(table, "/a/b", &m), ==, 0);
-}
-
-static void test_stacked(void) {
-        g_autoptr(MountTable) table = must_read("50 1 8:2 / /a rw - ext4 /dev/sdb rw\n"
-                                                "51 1 8:3 / /ab rw - ext4 /dev/sdc rw\n"
-                                                "52 50 8:4 / /a rw - ext4 /dev/sdd rw\n"
-                                                "53 1 8:5 / /b rw - ext4 /dev/sde rw\n");
-        g_auto(MountFact) m = { 0 };
-
-        g_assert_cmpint(mount_table_find_target(table, "/a", &m), ==, 0);
-        g_assert_cmpint(m.mount_id, ==, 52);
 }
 
 static void test_beneath(void) {
@@ -368,7 +354,6 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(path, malformed[i], test_malformed);
         }
         g_test_add_func("/mount-table/absent", test_absent);
-        g_test_add_func("/mount-table/stacked", test_stacked);
         g_test_add_func("/mount-table/beneath", test_beneath);
         g_test_add_func("/mount-table/inside", test_inside);
         g_test_add_func("/mount-table/devices", test_devices);

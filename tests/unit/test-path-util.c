@@ -35,7 +35,7 @@ static void test_normalized(void) {
                 g_assert_true(path_is_normalized(good[i]));
         for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
                 if (path_is_normalized(bad[i]))
-                        g_error("'%s' counts as normalised", bad[i]);
+                        g_error("'%s' counts as normalized", bad[i]);
         }
 }
 

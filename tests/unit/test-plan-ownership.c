@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
+#include "plan/files.h"
+#include "plan/plan-group.h"
+
 #include "plan-fixture.h"
 
-/* Who gives a volume's files to a group, and who stands in the way. */
+/* Who gives a volume's files to a group when it is mounted, and who stands in the way. */
 
 static const char plan_columns[] =
         "id conf driver type fs found mode policy ro group options =result =action =reason "
@@ -90,7 +93,7 @@ static void assert_label_is_left_alone(Fixture *x, const char *options) {
         g_assert_cmpint(x->plan.reason, ==, with.reason);
         g_assert_cmpstr(x->plan.context, ==, with.context);
         g_assert_cmpstr(x->plan.text, ==, with.text);
-        g_assert_cmpint(x->plan.effect, ==, with.effect);
+        g_assert_cmpint(x->plan.change, ==, with.change);
         g_assert_cmpint(x->plan.read_only, ==, with.read_only);
         now = strv_join(x->plan.mount_options, ",");
         if (with.ownership != OWNERSHIP_OPTION)
@@ -556,13 +559,20 @@ static void test_no_option_conflict(Fixture *x, gconstpointer data) {
         g_assert_true(x->plan.share == h);
 }
 
-/* --- whose files would be taken away --- */
+/* --- who relies on the group on disk --- */
 
+/* Those whom a walk takes the files from, as the worker finds them (files_check_reliances()) in what the plan told it. */
 static int check_group_of(Fixture *x, const char *root, gid_t gid) {
-        plan_done(&x->plan);
+        const FilesDecision walk = { .ownership = OWNERSHIP_WALK, .gid = gid, .disk_gid = gid };
+        Reliance *list = NULL;
+        size_t n = 0;
+        int r;
+
         failure_done(&x->failure);
-        x->plan.fs_group = gid;
-        return plan_check_group(&x->volumes, TEST_VOLUME, TARGET_2, &x->observed, root, gid, &x->plan, &x->failure);
+        g_assert_cmpint(plan_find_reliances(&x->volumes, TEST_VOLUME, TARGET_2, &x->observed, &list, &n), ==, 0);
+        r = files_check_reliances(&walk, TEST_VOLUME, root, list, n, &x->failure);
+        reliances_free(list, n);
+        return r;
 }
 
 static int check_group(Fixture *x, gid_t gid) {
@@ -571,7 +581,6 @@ static int check_group(Fixture *x, gid_t gid) {
 
 static void assert_nobody(Fixture *x, gid_t gid) {
         assert_success(check_group(x, gid), &x->failure);
-        g_assert_cmpuint(x->plan.n_conflicts, ==, 0);
 }
 
 static void assert_own(Fixture *x, gid_t gid) {
@@ -580,8 +589,6 @@ static void assert_own(Fixture *x, gid_t gid) {
         assert_failure(check_group(x, gid), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, group,
                        "held by pod-1 at " TARGET_1, SINCE, "Unmount it there first");
         g_assert_null(strstr(x->failure.message, "more"));
-        g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
-        assert_conflict(&x->plan, 0, TEST_VOLUME, "pod-1", TARGET_1);
 }
 
 static void test_check_own(Fixture *x, gconstpointer data) {
@@ -657,8 +664,7 @@ static void test_check_other_volume(Fixture *x, gconstpointer data) {
                 observe(&x->observed, TARGET_1, "ext4", "");
                 assert_failure(check_group(x, WANTED), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME,
                                "held as volume pvc-other by pod-1 at " TARGET_1, SINCE);
-                g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
-                assert_conflict(&x->plan, 0, "pvc-other", "pod-1", TARGET_1);
+                g_assert_null(strstr(x->failure.message, "more"));
 
                 h->disk_gid = WANTED;
                 assert_nobody(x, WANTED);
@@ -688,12 +694,14 @@ static void test_check_roots(Fixture *x, gconstpointer data) {
         observe(&x->observed, TARGET_1, "ext4", "");
         for (int own = 0; own < 2; own++) {
                 for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                        bool both = cases[i].overlap && own;
                         int r;
 
                         g_assert_cmpint(free_and_strdup(&x->observed.mounts[0].root, cases[i].other), ==, 0);
                         r = check_group_of(x, cases[i].root, WANTED);
                         g_assert_cmpint(r, ==, cases[i].overlap || own ? FAILURE_GROUP_CONFLICT : 0);
-                        g_assert_cmpuint(x->plan.n_conflicts, ==, (cases[i].overlap ? 1 : 0) + (own ? 1 : 0));
+                        if (r != 0)
+                                g_assert_cmpint(strstr(x->failure.message, "and 1 more") != NULL, ==, both);
                 }
                 /* The same volume has the same files. */
                 hold(x, TARGET_3, "pod-3", OTHER, OTHER);
@@ -707,201 +715,49 @@ static void test_check_names_all(Fixture *x, gconstpointer data) {
         assert_failure(check_group(x, WANTED), &x->failure, FAILURE_GROUP_CONFLICT, "held by pod-1", "and 1 more");
         hold(x, TARGET_3, "pod-3", 0, OTHER);
         assert_failure(check_group(x, WANTED), &x->failure, FAILURE_GROUP_CONFLICT, "held by pod-1", "and 2 more");
-        g_assert_cmpuint(x->plan.n_conflicts, ==, 3);
-        assert_conflict(&x->plan, 0, TEST_VOLUME, "pod-1", TARGET_1);
-        assert_conflict(&x->plan, 1, TEST_VOLUME, "pod-3", TARGET_3);
-        assert_conflict(&x->plan, 2, "pvc-other", "pod-4", "/var/lib/kubelet/pods/4/v");
 }
 
-/* --- the group without a mount --- */
-
-static Volume *set_up_volume(Fixture *x) {
-        Volume *v = volume_new(TEST_VOLUME);
-
-        g_assert_nonnull(v);
-        g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
-        g_assert_cmpint(free_and_strdup(&v->fs_type, "ext4"), ==, 0);
-        g_assert_cmpint(free_and_strdup(&v->volume_type, "csi"), ==, 0);
-        v->mounted_here = true;
-        volumes_add(&x->volumes, v);
-        return v;
+static void assert_reliance(const Reliance *one, gid_t gid, const char *root, const char *who) {
+        g_assert_cmpuint(one->gid, ==, gid);
+        g_assert_cmpstr(one->root, ==, root);
+        g_assert_cmpstr(one->who, ==, who);
 }
 
-/* Neither the node nor the superblock was looked at. */
-static int chgrp_for(Fixture *x, gid_t gid, bool readers) {
-        const ChangeInput in = { .settings = &x->settings,
-                                 .volumes = &x->volumes,
-                                 .volume = volumes_find(&x->volumes, TEST_VOLUME) };
+/* With the group on disk, not the one that is shown; in the order in which they are named. */
+static void test_reliances(Fixture *x, gconstpointer data) {
+        Reliance *list = NULL;
+        size_t n = 0;
 
-        plan_done(&x->plan);
-        failure_done(&x->failure);
-        return plan_chgrp(&in, gid, readers, &x->plan, &x->failure);
+        hold(x, TARGET_1, "pod-1", OTHER, 4000);
+        hold(x, TARGET_2, "pod-2", OTHER, OTHER);                                     /* the caller's own */
+        hold(x, "/var/lib/kubelet/pods/5/v", "pod-5", GID_NONE, GID_NONE);            /* relies on none */
+        hold_volume(x, "pvc-elsewhere", "/var/lib/kubelet/e", "pod-6", OTHER, OTHER); /* another superblock */
+        hold_volume(x, "pvc-other", TARGET_3, "pod-3", 0, 0);
+        hold_volume(x, "pvc-other", "/var/lib/kubelet/pods/4/v", "pod-4", OTHER, OTHER);
+        observe(&x->observed, "/mnt/backup", "ext4", "");
+        observe(&x->observed, TARGET_1, "ext4", "");
+        observe(&x->observed, TARGET_2, "ext4", "");
+        observe(&x->observed, TARGET_3, "ext4", "");
+        observe(&x->observed, "/var/lib/kubelet/pods/4/v", "ext4", "");
+        x->observed.mounts[3].root = copy("/a");
+        x->observed.mounts[4].root = copy("");
+
+        g_assert_cmpint(plan_find_reliances(&x->volumes, TEST_VOLUME, TARGET_2, &x->observed, &list, &n), ==, 0);
+        g_assert_cmpuint(n, ==, 3);
+        assert_reliance(&list[0], 4000, NULL, "held by pod-1 at " TARGET_1 " " SINCE);
+        assert_reliance(&list[1], 0, "/a", "held as volume pvc-other by pod-3 at " TARGET_3 " " SINCE);
+        assert_reliance(&list[2], OTHER, NULL,
+                        "held as volume pvc-other by pod-4 at /var/lib/kubelet/pods/4/v " SINCE);
+        reliances_free(list, n);
 }
 
-static int chgrp(Fixture *x, gid_t gid) {
-        return chgrp_for(x, gid, false);
-}
+static void test_no_reliances(Fixture *x, gconstpointer data) {
+        Reliance *list = NULL;
+        size_t n = 1;
 
-static void assert_chgrp(Fixture *x, gid_t gid, const Holder *share) {
-        assert_success(chgrp(x, gid), &x->failure);
-        g_assert_cmpint(x->plan.ownership, ==, OWNERSHIP_WALK);
-        g_assert_cmpint(x->plan.ownership_reason, ==, OWNERSHIP_REQUESTED);
-        g_assert_cmpuint(x->plan.fs_group, ==, gid);
-        g_assert_cmpstr(x->plan.text, ==, ownership_reason_text(OWNERSHIP_REQUESTED));
-        g_assert_true(x->plan.share == share);
-        g_assert_cmpuint(x->plan.n_conflicts, ==, 0);
-        /* Labels are left alone. */
-        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_NONE);
-        g_assert_cmpstr(x->plan.context, ==, "");
-        g_assert_cmpstr(x->plan.runtime_flag, ==, "");
-        g_assert_false(x->plan.relabel_here);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
-}
-
-static void assert_chgrp_conflict(Fixture *x, const char *holder, const char *target) {
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "wanted for group 3000",
-                       holder, target, SINCE);
-        g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
-        assert_conflict(&x->plan, 0, TEST_VOLUME, holder, target);
-        g_assert_cmpuint(x->plan.fs_group, ==, WANTED);
-        g_assert_nonnull(x->plan.text);
-        g_assert_null(x->plan.share);
-}
-
-/* It is mounted as it was the last time, if that is allowed still. */
-static void test_chgrp_free(Fixture *x, gconstpointer data) {
-        Volume *v = set_up_volume(x);
-
-        v->inodes_used = 150000;
-        assert_chgrp(x, WANTED, NULL);
-        g_assert_cmpuint(x->plan.entries, ==, 150000);
-        g_assert_cmpuint(x->plan.usec, ==, G_USEC_PER_SEC);
-        g_assert_cmpuint(strv_length(x->plan.mount_options), ==, 0);
-        assert_chgrp(x, 0, NULL);
-        for (int readers = 0; readers < 2; readers++) {
-                assert_success(chgrp_for(x, WANTED, readers), &x->failure);
-                g_assert_cmpint(x->plan.readers, ==, readers);
-        }
-
-        g_assert_cmpint(strv_extend(&v->mount_options, "noatime"), ==, 0);
-        assert_chgrp(x, WANTED, NULL);
-        g_assert_cmpuint(strv_length(x->plan.mount_options), ==, 1);
-        g_assert_cmpstr(x->plan.mount_options[0], ==, "noatime");
-        g_assert_cmpint(strv_extend(&v->mount_options, "uid=0"), ==, 0);
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_INVALID_OPTION, "uid=0");
-        g_assert_cmpuint(x->plan.fs_group, ==, 0); /* nothing is filled in */
-}
-
-static void test_chgrp_not_mountable(Fixture *x, gconstpointer data) {
-        static const char *const types[] = { "tmpfs", "nosuchfs", "" };
-        Volume *v = set_up_volume(x);
-        Holder *h;
-
-        for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
-                g_assert_cmpint(free_and_strdup(&v->fs_type, types[i]), ==, 0);
-                assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_NOT_SUPPORTED, TEST_VOLUME, "Mount it first");
-        }
-        g_assert_cmpint(free_and_strdup(&v->fs_type, "ext4"), ==, 0);
-        v->mounted_here = false;
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_NOT_SUPPORTED, "somebody else");
-        v->mounted_here = true;
-        g_assert_cmpint(free_and_strdup(&v->source, ""), ==, 0);
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_NOT_SUPPORTED, "source");
-
-        /* Whoever has it mounted needs none of that. */
-        v->mounted_here = false;
-        h = hold(x, TARGET_1, "pod-1", WANTED, WANTED);
-        assert_chgrp(x, WANTED, h);
-}
-
-static void test_chgrp_host_path(Fixture *x, gconstpointer data) {
-        Volume *v = set_up_volume(x);
-
-        g_assert_cmpint(free_and_strdup(&v->volume_type, "hostPath"), ==, 0);
-        settings_done(&x->settings);
-        x->settings = test_settings("[VolumeType hostPath];Managed=always;FSGroupPolicy=File");
-        for (int held = 0; held < 2; held++) {
-                assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_NOT_SUPPORTED, TEST_VOLUME, "hostPath");
-                hold(x, TARGET_1, "pod-1", WANTED, WANTED);
-        }
-}
-
-/* Who gives it to a group of their own accord, and who labels it, is not asked. */
-static void test_chgrp_any_type(Fixture *x, gconstpointer data) {
-        static const char *const types[] = { "nfs", "cephfs", "emptyDir", "gone" };
-        Volume *v = set_up_volume(x);
-
-        v->access_mode = ACCESS_READ_WRITE_MANY;
-        for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
-                g_assert_cmpint(free_and_strdup(&v->volume_type, types[i]), ==, 0);
-                assert_chgrp(x, WANTED, NULL);
-        }
-}
-
-static void test_chgrp_readers(Fixture *x, gconstpointer data) {
-        Holder *reader, *writer;
-
-        set_up_volume(x);
-        reader = hold(x, TARGET_1, "pod-1", GID_NONE, GID_NONE);
-        reader->read_only = true;
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_NOT_SUPPORTED, TEST_VOLUME, "read-only",
-                       "Unmount it first");
-        /* The right group does not make it writable. */
-        reader->fs_group = WANTED;
-        reader->disk_gid = OTHER;
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_NOT_SUPPORTED, "read-only");
-        writer = hold(x, TARGET_3, "pod-3", GID_NONE, GID_NONE);
-        assert_chgrp(x, WANTED, writer);
-        writer->state = HOLDER_UNMOUNTING;
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_NOT_SUPPORTED, "read-only");
-}
-
-static void test_chgrp_on_its_way(Fixture *x, gconstpointer data) {
-        Holder *h, *writer;
-
-        set_up_volume(x);
-        h = hold(x, TARGET_1, "pod-1", WANTED, WANTED);
-        h->state = HOLDER_MOUNTING;
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_BUSY, TEST_VOLUME, "try again");
-        h->state = HOLDER_UNMOUNTING;
-        assert_failure(chgrp(x, WANTED), &x->failure, FAILURE_BUSY, "try again");
-        writer = hold(x, TARGET_3, "pod-3", WANTED, WANTED);
-        assert_chgrp(x, WANTED, writer);
-}
-
-/* Through a mount that shows groups as they are, or shows the wanted one. */
-static void test_chgrp_held(Fixture *x, gconstpointer data) {
-        Holder *other, *mapped, *plain;
-
-        set_up_volume(x);
-        other = hold(x, TARGET_1, "pod-1", OTHER, 4000);
-        assert_chgrp_conflict(x, "pod-1", TARGET_1);
-        hold(x, "/var/lib/kubelet/pods/4/v", "pod-4", GID_NONE, GID_NONE)->read_only = true;
-        assert_chgrp_conflict(x, "pod-1", TARGET_1);
-        other->disk_gid = WANTED; /* it shows the wanted one as another */
-        assert_chgrp_conflict(x, "pod-1", TARGET_1);
-
-        mapped = hold(x, TARGET_2, "pod-2", WANTED, OTHER);
-        assert_chgrp(x, WANTED, mapped);
-        plain = hold(x, TARGET_3, "pod-3", GID_NONE, GID_NONE);
-        assert_chgrp(x, WANTED, plain);
-        assert_chgrp(x, OTHER, plain);
-        /* That it may be for another group is plan_check_group()'s business. */
-        plain->fs_group = plain->disk_gid = OTHER;
-        assert_chgrp(x, WANTED, plain);
-        plain->state = HOLDER_UNMOUNTING;
-        assert_chgrp(x, WANTED, mapped);
-        mapped->state = HOLDER_UNMOUNTING;
-        assert_chgrp_conflict(x, "pod-1", TARGET_1);
-}
-
-static void test_chgrp_root_group(Fixture *x, gconstpointer data) {
-        Holder *h;
-
-        set_up_volume(x);
-        h = hold(x, TARGET_1, "pod-1", 0, OTHER);
-        assert_chgrp(x, 0, h);
-        assert_chgrp_conflict(x, "pod-1", TARGET_1);
+        g_assert_cmpint(plan_find_reliances(&x->volumes, TEST_VOLUME, TARGET_2, &x->observed, &list, &n), ==, 0);
+        g_assert_null(list);
+        g_assert_cmpuint(n, ==, 0);
 }
 
 int main(int argc, char **argv) {
@@ -938,13 +794,7 @@ int main(int argc, char **argv) {
         ADD("check/other-volume", test_check_other_volume);
         ADD("check/roots", test_check_roots);
         ADD("check/names-all", test_check_names_all);
-        ADD("chgrp/free", test_chgrp_free);
-        ADD("chgrp/not-mountable", test_chgrp_not_mountable);
-        ADD("chgrp/host-path", test_chgrp_host_path);
-        ADD("chgrp/any-type", test_chgrp_any_type);
-        ADD("chgrp/readers", test_chgrp_readers);
-        ADD("chgrp/on-its-way", test_chgrp_on_its_way);
-        ADD("chgrp/held", test_chgrp_held);
-        ADD("chgrp/root-group", test_chgrp_root_group);
+        ADD("reliances/some", test_reliances);
+        ADD("reliances/none", test_no_reliances);
         return g_test_run();
 }

@@ -5,10 +5,12 @@
 
 /* The plan, row by row of the tables in tests/data. */
 
+#define TARGET_3 "/var/lib/kubelet/pods/3/volumes/v/mount"
+
 static const char plan_columns[] =
         "id conf selinux mls seclabel gates type driver fs mode supported policy options "
         "user role settype level context "
-        "readonly by =result =strategy =context =flag =reason =options =taints =here =effect "
+        "readonly by =result =strategy =context =flag =reason =options =taints =here =change "
         "=kubelet note";
 static const char pair_columns[] = "id type fs supported mode level1 policy1 level2 policy2 gates =result =strategy1 "
                                    "=strategy2 =context2 =flag2 "
@@ -65,7 +67,7 @@ static Request request_from_row(const Row *row) {
 static void assert_message_helps(int r, const Failure *f) {
         switch (r) {
         case FAILURE_LEVEL_REQUIRED:
-                assert_failure(r, f, FAILURE_LEVEL_REQUIRED, "SELinuxLevel", "s0:c10,c20", "never invented");
+                assert_failure(r, f, FAILURE_LEVEL_REQUIRED, "SELinuxLevel", "s0:c10,c20", "not generated");
                 break;
         case FAILURE_CONTEXT_CONFLICT:
                 assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1, "Unmount it there",
@@ -105,9 +107,10 @@ static void assert_plan_is_consistent(const Plan *p) {
         g_assert_true(p->strategy != STRATEGY_CONTEXT_MOUNT || !isempty(p->context));
         g_assert_true(p->strategy != STRATEGY_NONE || isempty(p->context));
         if (p->read_only || p->relabel_here)
-                g_assert_cmpint(p->effect, ==, EFFECT_KEEP);
+                g_assert_cmpint(p->change, ==, MARK_KEEP);
         else if (p->reason != REASON_SELINUX_DISABLED)
-                g_assert_cmpint(p->effect, ==, p->strategy == STRATEGY_CONTEXT_MOUNT ? EFFECT_TAINT : EFFECT_FORGET);
+                g_assert_cmpint(p->change, ==,
+                                p->strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS);
         g_assert_true(g_str_has_suffix(p->text, "."));
         g_assert_cmpuint(p->n_conflicts, ==, 0);
         STRV_FOREACH (option, p->mount_options)
@@ -160,11 +163,11 @@ static void test_row_with_default(const Row *row, int default_policy) {
         assert_cell(row, "=flag", p.runtime_flag);
         options = strv_join(p.mount_options, ",");
         assert_cell(row, "=options", options);
-        assert_cell(row, "=effect", record_effect_to_string(p.effect));
+        assert_cell(row, "=change", mark_change_to_string(p.change));
         if (row_has(row, "=here"))
                 g_assert_cmpint(p.relabel_here, ==, is_yes(row_need(row, "=here")));
         if (row_has(row, "=taints"))
-                g_assert_cmpint(p.effect == EFFECT_TAINT, ==, is_yes(row_need(row, "=taints")));
+                g_assert_cmpint(p.change == MARK_TAINT, ==, is_yes(row_need(row, "=taints")));
         g_assert_null(p.share);
         assert_plan_is_consistent(&p);
 }
@@ -192,13 +195,14 @@ static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
         g_assert_cmpint(free_and_strdup(&v->volume_type, q->volume_type), ==, 0);
         v->access_mode = q->access_mode;
         v->strategy = p->strategy;
-        v->record.tainted = p->effect == EFFECT_TAINT;
+        v->mark.tainted = p->change == MARK_TAINT;
         *h = (Holder){
                 .name = copy(q->holder),
                 .target = copy(q->target),
                 .state = HOLDER_MOUNTED,
                 .strategy = p->strategy,
-                .relabelled_here = p->relabel_here,
+                .context = copy(p->context),
+                .relabeled_here = p->relabel_here,
                 .since_usec = TEST_SINCE_USEC,
                 .mount_id = 1,
                 .read_only = p->read_only,
@@ -438,7 +442,7 @@ static void test_gate_off_with_holder(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
         x->settings.gate_relabel_policy = false;
         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1",
-                       "with context " CONTEXT_0_1, "for relabelling to");
+                       "with context " CONTEXT_0_1, "for relabeling to");
 }
 
 /* Without the gate there is no policy to observe, hence no level to ask for. */
@@ -523,12 +527,12 @@ static void test_conflict_other_volume(Fixture *x, gconstpointer data) {
         g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
 }
 
-/* The other volume has been relabelled, not mounted with a context. */
-static void test_conflict_other_volume_relabelled(Fixture *x, gconstpointer data) {
+/* The other volume has been relabeled, not mounted with a context. */
+static void test_conflict_other_volume_relabeled(Fixture *x, gconstpointer data) {
         fixture_hold(x, "pvc-other", TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_2);
         observe(&x->observed, TARGET_1, "ext4", "");
         x->request.policy = RELABEL_ALWAYS;
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "for relabelling to " CONTEXT_0_1,
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "for relabeling to " CONTEXT_0_1,
                        "with context " CONTEXT_0_2, "held as volume pvc-other by pod-1");
         g_assert_cmpstr(x->plan.conflicts[0].context, ==, CONTEXT_0_2);
 
@@ -546,7 +550,7 @@ static void test_conflict_strangers_mount(Fixture *x, gconstpointer data) {
         g_assert_cmpstr(x->plan.conflicts[0].holder, ==, "");
         g_assert_cmpuint(x->plan.conflicts[0].since_usec, ==, 0);
 
-        /* A mount without a context does not mind being relabelled. */
+        /* A mount without a context does not mind being relabeled. */
         x->request.policy = RELABEL_ALWAYS;
         assert_success(fixture_plan(x), &x->failure);
 }
@@ -662,40 +666,40 @@ static void test_context_option_once(Fixture *x, gconstpointer data) {
 static void test_relabel_here_twice(Fixture *x, gconstpointer data) {
         Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_1);
 
-        h->relabelled_here = true;
+        h->relabeled_here = true;
         x->request.policy = RELABEL_ALWAYS;
         x->request.relabel_by = RELABEL_BY_SERVICE;
         observe(&x->observed, TARGET_1, "ext4", "");
         assert_success(fixture_plan(x), &x->failure);
         g_assert_true(x->plan.relabel_here);
         g_assert_cmpstr(x->plan.runtime_flag, ==, "");
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
         g_assert_true(x->plan.share == h);
         assert_plan_is_consistent(&x->plan);
 
         /* A runtime relabels for the first one: nobody knows when it has come to its end, nor with which categories.
          */
-        h->relabelled_here = false;
+        h->relabeled_here = false;
         assert_success(fixture_plan(x), &x->failure);
         g_assert_true(x->plan.relabel_here);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_FORGET);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
         h->read_only = true;
         assert_success(fixture_plan(x), &x->failure);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
 }
 
-/* Labels are not taken from a running holder by anybody. */
+/* Labels are not taken from a running holder, whoever relabels. */
 static void test_relabel_here_conflict(Fixture *x, gconstpointer data) {
-        for (int relabelled_here = 0; relabelled_here < 2; relabelled_here++)
-                for (RelabelBy by = 0; by < RELABEL_BYS; by++) {
+        for (int relabeled_here = 0; relabeled_here < 2; relabeled_here++)
+                for (RelabelBy by = RELABEL_BY_RUNTIME; by <= RELABEL_BY_SERVICE; by++) {
                         Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_2);
                         Volume *v = volumes_find(&x->volumes, TEST_VOLUME);
 
-                        h->relabelled_here = relabelled_here;
+                        h->relabeled_here = relabeled_here;
                         x->request.policy = RELABEL_ALWAYS;
                         x->request.relabel_by = by;
                         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1",
-                                       "for relabelling to " CONTEXT_0_1, "with context " CONTEXT_0_2);
+                                       "for relabeling to " CONTEXT_0_1, "with context " CONTEXT_0_2);
 
                         /* Nor may the runtime choose a context where others rely on one. */
                         g_assert_cmpint(free_and_strdup(&x->request.level, NULL), ==, 0);
@@ -706,6 +710,59 @@ static void test_relabel_here_conflict(Fixture *x, gconstpointer data) {
                 }
 }
 
+/* Who relies on no labels takes none, and none are taken from: RelabelBy=none, whatever others rely on. */
+static void test_not_relabeled_beside(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_3, "pod-3", STRATEGY_NONE, "");
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_2);
+        x->request.policy = RELABEL_ALWAYS;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "held by pod-1");
+        g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
+
+        x->request.relabel_by = RELABEL_BY_NONE;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.reason, ==, REASON_NOT_RELABELED);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
+
+        x->request.relabel_by = RELABEL_BY_RUNTIME;
+        volume_remove_holder(volumes_find(&x->volumes, TEST_VOLUME),
+                             volume_find_holder(volumes_find(&x->volumes, TEST_VOLUME), TARGET_1));
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.strategy, ==, STRATEGY_RELABEL);
+}
+
+/* A context mount is in the way of all who have no use for it. */
+static void test_not_relabeled_on_context_mount(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_NONE;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "wanted without a context", "pod-1");
+}
+
+/* A holder's own context counts; of one that was recorded without, the volume's. */
+static void test_conflict_context_of_holder(Fixture *x, gconstpointer data) {
+        static const struct {
+                const char *holder, *volume;
+                bool conflicts;
+        } cases[] = {
+                { CONTEXT_0_1, CONTEXT_0_2, false }, { CONTEXT_0_2, CONTEXT_0_1, true }, { NULL, CONTEXT_0_1, false },
+                { NULL, CONTEXT_0_2, true },         { "", CONTEXT_0_1, true }, /* the runtime chose one */
+        };
+        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_1);
+        Volume *v = volumes_find(&x->volumes, TEST_VOLUME);
+
+        x->request.policy = RELABEL_ALWAYS;
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_assert_cmpint(free_and_strdup(&h->context, cases[i].holder), ==, 0);
+                g_assert_cmpint(free_and_strdup(&v->context, cases[i].volume), ==, 0);
+                if (!cases[i].conflicts) {
+                        assert_success(fixture_plan(x), &x->failure);
+                        continue;
+                }
+                assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1");
+                g_assert_cmpstr(x->plan.conflicts[0].context, ==, cases[i].holder ? cases[i].holder : v->context);
+        }
+}
+
 static void test_relabel_here_on_context_mount(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
         x->request.policy = RELABEL_ALWAYS;
@@ -714,48 +771,48 @@ static void test_relabel_here_on_context_mount(Fixture *x, gconstpointer data) {
 }
 
 /* Somebody whose labels nobody manages writes to the volume meanwhile. */
-static void test_effect_of_unmanaged_holder(Fixture *x, gconstpointer data) {
+static void test_change_of_unmanaged_holder(Fixture *x, gconstpointer data) {
         Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_NONE, "");
 
         x->request.policy = RELABEL_ALWAYS;
         x->request.relabel_by = RELABEL_BY_SERVICE;
         assert_success(fixture_plan(x), &x->failure);
         g_assert_true(x->plan.relabel_here);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_FORGET);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
         h->read_only = true;
         assert_success(fixture_plan(x), &x->failure);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
 }
 
 /* What is at the target already is to be replaced by this plan, and does not count besides. */
-static void test_effect_of_same_target(Fixture *x, gconstpointer data) {
+static void test_change_of_same_target(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_2, "pod-2", STRATEGY_NONE, "");
         observe(&x->observed, TARGET_2, "ext4", "");
         x->request.policy = RELABEL_ALWAYS;
         x->request.relabel_by = RELABEL_BY_SERVICE;
         assert_success(fixture_plan(x), &x->failure);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
 }
 
 /* The same through another volume id on the same file system. */
-static void test_effect_of_other_volume(Fixture *x, gconstpointer data) {
+static void test_change_of_other_volume(Fixture *x, gconstpointer data) {
         fixture_hold(x, "pvc-other", TARGET_1, "pod-1", STRATEGY_NONE, "");
         observe(&x->observed, TARGET_1, "ext4", "");
         x->request.policy = RELABEL_ALWAYS;
         x->request.relabel_by = RELABEL_BY_SERVICE;
         assert_success(fixture_plan(x), &x->failure);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_FORGET);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
 }
 
 /* A reader of what somebody else has mounted with a context for writing. */
-static void test_effect_of_strangers_mount(Fixture *x, gconstpointer data) {
+static void test_change_of_strangers_mount(Fixture *x, gconstpointer data) {
         observe(&x->observed, "/mnt/staging", "ext4", CONTEXT_0_1);
         x->request.read_only = true;
         assert_success(fixture_plan(x), &x->failure);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_TAINT);
+        g_assert_cmpint(x->plan.change, ==, MARK_TAINT);
         x->observed.mounts[0].read_only = true;
         assert_success(fixture_plan(x), &x->failure);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
 }
 
 static void test_adopt(Fixture *x, gconstpointer data) {
@@ -764,7 +821,7 @@ static void test_adopt(Fixture *x, gconstpointer data) {
         g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
         g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
         g_assert_cmpstr(x->plan.runtime_flag, ==, "");
-        g_assert_true(x->plan.effect == EFFECT_TAINT);
+        g_assert_true(x->plan.change == MARK_TAINT);
 
         /* What is mounted counts, also for a caller who doesn't know the context or asks for a relabel. */
         x->request.level = (free(x->request.level), NULL);
@@ -775,7 +832,7 @@ static void test_adopt(Fixture *x, gconstpointer data) {
 
         x->observed.mounts[0].read_only = true;
         assert_success(fixture_adopt(x), &x->failure);
-        g_assert_false(x->plan.effect == EFFECT_TAINT);
+        g_assert_false(x->plan.change == MARK_TAINT);
 }
 
 static void test_adopt_relabel_here(Fixture *x, gconstpointer data) {
@@ -785,13 +842,13 @@ static void test_adopt_relabel_here(Fixture *x, gconstpointer data) {
         assert_success(fixture_adopt(x), &x->failure);
         g_assert_true(x->plan.relabel_here);
         g_assert_cmpstr(x->plan.runtime_flag, ==, "");
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_KEEP);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
 
-        /* What is mounted with a context is not relabelled by anybody. */
+        /* What is mounted with a context is not relabeled by anybody. */
         g_assert_cmpint(free_and_strdup(&x->observed.mounts[0].context, CONTEXT_0_1), ==, 0);
         assert_success(fixture_adopt(x), &x->failure);
         g_assert_false(x->plan.relabel_here);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_TAINT);
+        g_assert_cmpint(x->plan.change, ==, MARK_TAINT);
 }
 
 /* longhorn#12318, ceph-csi#2295: the driver was given the option and dropped it. */
@@ -822,7 +879,7 @@ static void test_adopt_selinux_off(Fixture *x, gconstpointer data) {
         assert_success(fixture_adopt(x), &x->failure);
         g_assert_cmpint(x->plan.strategy, ==, STRATEGY_NONE);
         g_assert_cmpint(x->plan.reason, ==, REASON_SELINUX_DISABLED);
-        g_assert_cmpint(x->plan.effect, ==, EFFECT_TAINT);
+        g_assert_cmpint(x->plan.change, ==, MARK_TAINT);
 }
 
 /* The mount to be adopted stands in the way of nobody, but others may stand in its way. */
@@ -837,7 +894,7 @@ static void test_read_only_device(Fixture *x, gconstpointer data) {
         assert_success(fixture_plan(x), &x->failure);
         g_assert_cmpint(x->plan.strategy, ==, STRATEGY_CONTEXT_MOUNT);
         g_assert_true(x->plan.read_only);
-        g_assert_false(x->plan.effect == EFFECT_TAINT);
+        g_assert_false(x->plan.change == MARK_TAINT);
 
         x->request.policy = RELABEL_ALWAYS;
         assert_success(fixture_plan(x), &x->failure);
@@ -927,7 +984,7 @@ int main(int argc, char **argv) {
                              test_same_context_other_spelling);
         ADD("conflict/names-all", test_conflict_names_all);
         ADD("conflict/other-volume", test_conflict_other_volume);
-        ADD("conflict/other-volume-relabelled", test_conflict_other_volume_relabelled);
+        ADD("conflict/other-volume-relabeled", test_conflict_other_volume_relabeled);
         ADD("conflict/strangers-mount", test_conflict_strangers_mount);
         ADD("conflict/strangers-mount-same-context", test_strangers_mount_same_context);
         ADD("conflict/plain-on-context", test_conflict_plain_on_context);
@@ -937,10 +994,13 @@ int main(int argc, char **argv) {
         ADD("relabel-here/twice", test_relabel_here_twice);
         ADD("relabel-here/conflict", test_relabel_here_conflict);
         ADD("relabel-here/on-context-mount", test_relabel_here_on_context_mount);
-        ADD("effect/unmanaged-holder", test_effect_of_unmanaged_holder);
-        ADD("effect/same-target", test_effect_of_same_target);
-        ADD("effect/other-volume", test_effect_of_other_volume);
-        ADD("effect/strangers-mount", test_effect_of_strangers_mount);
+        ADD("not-relabeled/beside-relabel", test_not_relabeled_beside);
+        ADD("not-relabeled/on-context-mount", test_not_relabeled_on_context_mount);
+        ADD("conflict/context-of-holder", test_conflict_context_of_holder);
+        ADD("change/unmanaged-holder", test_change_of_unmanaged_holder);
+        ADD("change/same-target", test_change_of_same_target);
+        ADD("change/other-volume", test_change_of_other_volume);
+        ADD("change/strangers-mount", test_change_of_strangers_mount);
         ADD("other-source", test_other_source);
         ADD("other-file-system", test_other_file_system);
         ADD("options-of-found-file-system", test_options_of_found_file_system);

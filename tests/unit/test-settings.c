@@ -33,6 +33,7 @@ static const struct {
         { "bad-root-second", "[Worker];TargetRoots=/srv /", "TargetRoots=/srv / is" },
         { "bad-root-trailing", "[Worker];SourceRoots=/dev/", "SourceRoots=/dev/ is" },
         { "bad-type", "[Worker];LabelTypes=a:b", "[Worker] LabelTypes=a:b" },
+        { "bad-io-class", "[Worker];IOSchedulingClass=realtime", "[Worker] IOSchedulingClass=realtime is not valid" },
         { "bad-managed", "[VolumeType nfs];Managed=sometimes", "[VolumeType nfs] Managed=sometimes" },
         { "bad-supported", "[VolumeType nfs];SELinuxMountSupported=2", "[VolumeType nfs] SELinuxMountSupported=2" },
         { "bad-supported-driver", "[Driver d];SELinuxMountSupported=y", "[Driver d] SELinuxMountSupported=y" },
@@ -89,6 +90,7 @@ static void test_shipped(void) {
         g_assert_true(strv_contains(s.source_roots, "/dev"));
         g_assert_true(strv_contains(s.label_types, "container_file_t"));
         g_assert_false(strv_contains(s.label_types, "etc_t"));
+        g_assert_cmpint(s.io_class, ==, IO_CLASS_BEST_EFFORT);
         g_assert_true(settings_file_system(&s, "ext4")->labels);
         g_assert_cmpint(settings_file_system(&s, "ext4")->source, ==, SOURCE_BLOCK);
         g_assert_false(settings_file_system(&s, "vfat")->labels);
@@ -191,7 +193,7 @@ static void test_replaced(void) {
 static void test_dropin(void) {
         _cleanup_(settings_done) Settings s = test_settings(
                 "[Service];SELinuxMount=no;DefaultRelabelPolicy=MountOption;JobTimeoutSec=3600;"
-                "MetricsTextfile=/var/lib/node_exporter/selvol.prom;[Worker];TargetRoots=/srv/a\t/srv/b;"
+                "MetricsTextfile=/var/lib/node_exporter/selvol.prom;[Worker];TargetRoots=/srv/a\t/srv/b;IOSchedulingClass=idle;"
                 "[VolumeType nfs];FSGroupPolicy=Mount;[FileSystem nfs];Labels=yes");
 
         g_assert_true(s.gate_relabel_policy);
@@ -201,6 +203,7 @@ static void test_dropin(void) {
         g_assert_cmpstr(s.metrics_textfile, ==, "/var/lib/node_exporter/selvol.prom");
         g_assert_cmpuint(strv_length(s.target_roots), ==, 2);
         g_assert_cmpstr(s.target_roots[1], ==, "/srv/b");
+        g_assert_cmpint(s.io_class, ==, IO_CLASS_IDLE);
         g_assert_true(strv_contains(s.source_roots, "/dev"));
         g_assert_cmpint(settings_volume_type(&s, "nfs")->managed, ==, MANAGED_NEVER);
         g_assert_cmpint(settings_volume_type(&s, "nfs")->fs_group_policy, ==, FS_GROUP_MOUNT);

@@ -56,21 +56,22 @@ static Volume *sample(const char *id, const char *target) {
         v->mounted_here = true;
         v->access_mode = ACCESS_READ_WRITE_ONCE_POD;
         v->strategy = STRATEGY_CONTEXT_MOUNT;
-        v->record = (VolumeRecord){ .label_state = STATE_COMPLETE,
-                                    .context = strdup("system_u:object_r:container_file_t:s0:c3"),
-                                    .tainted = true,
-                                    .ownership_state = STATE_PARTIAL,
-                                    .gid = (gid_t) -2,
-                                    .generation = VOLUME_RECORD_GENERATION_MAX };
+        v->mark = (Mark){ .label_state = FILES_COMPLETE,
+                          .context = strdup("system_u:object_r:container_file_t:s0:c3"),
+                          .tainted = true,
+                          .ownership_state = FILES_PARTIAL,
+                          .gid = (gid_t) -2 };
         v->last_verified_usec = 1700000000000000;
         *h = (Holder){ .name = strdup("pod a"),
                        .target = strdup(target),
+                       .context = strdup("system_u:object_r:container_file_t:s0:c1,c2"),
+                       .device = strdup("254:16"),
                        .spec = strdup("spec"),
                        .state = HOLDER_MOUNTED,
                        .strategy = STRATEGY_CONTEXT_MOUNT,
                        .reason = REASON_CONTEXT_SHARED,
                        .read_only = true,
-                       .relabelled_here = true,
+                       .relabeled_here = true,
                        .fs_group = (gid_t) -2,
                        .disk_gid = 1000,
                        .since_usec = 17,
@@ -105,12 +106,11 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_true(v->mounted_here);
         g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
         g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
-        g_assert_cmpint(v->record.label_state, ==, STATE_COMPLETE);
-        g_assert_cmpstr(v->record.context, ==, "system_u:object_r:container_file_t:s0:c3");
-        g_assert_true(v->record.tainted);
-        g_assert_cmpint(v->record.ownership_state, ==, STATE_PARTIAL);
-        g_assert_cmpuint(v->record.gid, ==, (gid_t) -2);
-        g_assert_cmpuint(v->record.generation, ==, VOLUME_RECORD_GENERATION_MAX);
+        g_assert_cmpint(v->mark.label_state, ==, FILES_COMPLETE);
+        g_assert_cmpstr(v->mark.context, ==, "system_u:object_r:container_file_t:s0:c3");
+        g_assert_true(v->mark.tainted);
+        g_assert_cmpint(v->mark.ownership_state, ==, FILES_PARTIAL);
+        g_assert_cmpuint(v->mark.gid, ==, (gid_t) -2);
         g_assert_cmpuint(v->last_verified_usec, ==, 1700000000000000);
         h = volume_find_holder(v, "/var/lib/kubelet/a");
         g_assert_nonnull(h);
@@ -118,10 +118,12 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_cmpint(h->reason, ==, REASON_CONTEXT_SHARED);
         g_assert_true(h->read_only);
         g_assert_false(h->adopted);
-        g_assert_true(h->relabelled_here);
+        g_assert_true(h->relabeled_here);
         g_assert_cmpuint(h->fs_group, ==, (gid_t) -2);
         g_assert_cmpuint(h->disk_gid, ==, 1000);
         g_assert_cmpuint(h->mount_id, ==, UINT64_MAX);
+        g_assert_cmpstr(h->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+        g_assert_cmpstr(h->device, ==, "254:16");
 }
 
 /* What is put again replaces all of what was there. */
@@ -131,8 +133,10 @@ static void test_replace(Fixture *f, gconstpointer data) {
         const Volume *read;
 
         put_sample(f);
-        volume_record_done(&v->record);
-        v->holders->relabelled_here = false;
+        mark_done(&v->mark);
+        v->holders->relabeled_here = false;
+        v->holders->context = (free(v->holders->context), NULL);
+        v->holders->device = (free(v->holders->device), NULL);
         v->mount_options = strv_free(v->mount_options);
         v->mounted_here = false;
         store_put_volume(f->store, v);
@@ -140,38 +144,37 @@ static void test_replace(Fixture *f, gconstpointer data) {
         reopen(f);
         g_assert_cmpint(store_load(f->store, &all), ==, 0);
         read = volumes_find(&all, "a/b");
-        g_assert_true(volume_record_equal(&read->record, &v->record));
-        g_assert_cmpstr(read->record.context, ==, "");
-        g_assert_cmpuint(read->record.gid, ==, 0);
-        g_assert_false(read->holders->relabelled_here);
+        g_assert_true(mark_equal(&read->mark, &v->mark));
+        g_assert_cmpstr(read->mark.context, ==, "");
+        g_assert_cmpuint(read->mark.gid, ==, 0);
+        g_assert_false(read->holders->relabeled_here);
+        g_assert_cmpstr(read->holders->context, ==, "");
+        g_assert_cmpstr(read->holders->device, ==, "");
         g_assert_cmpuint(strv_length(read->mount_options), ==, 0);
         g_assert_false(read->mounted_here);
 }
 
-/* A record that was reset by halves must not make the file unreadable; what it lacks it doesn't know. */
+/* A mark that was reset by halves must not make the file unreadable; what it lacks it doesn't know. */
 static void test_leftovers(Fixture *f, gconstpointer data) {
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 3; i++) {
                 _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
                 _cleanup_(volumes_done) Volumes all = { 0 };
-                const VolumeRecord *read;
+                const Mark *read;
 
                 if (i == 0)
-                        v->record.label_state = STATE_UNKNOWN; /* the context is left */
+                        v->mark.label_state = FILES_UNKNOWN; /* the context is left */
                 else if (i == 1)
-                        v->record.context = (free(v->record.context), NULL); /* the state is left */
-                else if (i == 2)
-                        v->record.ownership_state = STATE_UNKNOWN; /* the gid is left */
+                        v->mark.context = (free(v->mark.context), NULL); /* the state is left */
                 else
-                        v->record.generation = UINT64_MAX;
+                        v->mark.ownership_state = FILES_UNKNOWN; /* the gid is left */
                 store_put_volume(f->store, v);
                 g_assert_cmpint(store_commit(f->store), ==, 0);
                 reopen(f);
                 g_assert_cmpint(store_load(f->store, &all), ==, 0);
-                read = &volumes_find(&all, "a/b")->record;
-                g_assert_cmpint(read->label_state, ==, i < 2 ? STATE_UNKNOWN : STATE_COMPLETE);
+                read = &volumes_find(&all, "a/b")->mark;
+                g_assert_cmpint(read->label_state, ==, i < 2 ? FILES_UNKNOWN : FILES_COMPLETE);
                 g_assert_cmpint(isempty(read->context), ==, i < 2);
                 g_assert_cmpuint(read->gid, ==, i == 2 ? 0 : (gid_t) -2);
-                g_assert_cmpuint(read->generation, ==, VOLUME_RECORD_GENERATION_MAX);
                 g_assert_true(read->tainted);
         }
 }
@@ -244,11 +247,11 @@ static void execute(Fixture *f, const char *sql) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=4");
+        execute(f, "PRAGMA user_version=5");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
 }
 
-/* --- a file of version 1 --- */
+/* --- files of earlier versions --- */
 
 static const char version_1[] =
         "PRAGMA journal_mode=WAL;"
@@ -273,14 +276,42 @@ static const char version_1[] =
         "PRAGMA user_version=1;"
         "INSERT INTO volume VALUES ('a/b','/dev/vdb','ext4','d.example','csi','ReadWriteOncePod','context-mount',"
         "'system_u:object_r:container_file_t:s0:c1,c2','unknown',1,1700000000000000,42);"
-        "INSERT INTO volume VALUES ('plain','/dev/vdc','xfs',NULL,'csi','','relabel','','unknown',0,0,0);"
+        "INSERT INTO volume VALUES ('plain','/dev/vdc','xfs',NULL,'csi','','relabel',"
+        "'system_u:object_r:container_file_t:s0:c5','unknown',0,0,0);"
         "INSERT INTO holder VALUES ('a/b','pod a','/var/lib/kubelet/a','mounted','context-mount','context-mount',"
         "0,1,17,99,'spec');"
+        "INSERT INTO holder VALUES ('plain','pod b','/var/lib/kubelet/b','mounted','relabel','policy-always',"
+        "0,0,18,100,'spec b');"
+        "INSERT INTO holder VALUES ('plain','pod c','/var/lib/kubelet/c','mounting','none','read-only',1,0,19,0,'');"
         "INSERT INTO history VALUES (NULL,'a/b',5,'mount','done','','','','','','',0);"
         "INSERT INTO meta VALUES ('boot_id','one');";
 
-static void make_version_1(Fixture *f, const char *more) {
-        g_autofree char *sql = g_strconcat(version_1, more, NULL), *wal = g_strconcat(f->path, "-wal", NULL);
+static const char version_2[] =
+        "ALTER TABLE volume ADD COLUMN label_context TEXT NOT NULL DEFAULT '';"
+        "ALTER TABLE volume ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE volume ADD COLUMN ownership_state TEXT NOT NULL DEFAULT 'unknown';"
+        "ALTER TABLE volume ADD COLUMN gid INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE volume ADD COLUMN mount_options TEXT NOT NULL DEFAULT '';"
+        "ALTER TABLE volume ADD COLUMN mounted_here INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE holder ADD COLUMN relabelled_here INTEGER NOT NULL DEFAULT 0;"
+        "PRAGMA user_version=2;"
+        "UPDATE volume SET label_state='complete',label_context='system_u:object_r:container_file_t:s0:c3',"
+        "generation=7,ownership_state='partial',gid=1000,mount_options='noatime,subvol=/a/b',mounted_here=1"
+        " WHERE id='a/b';"
+        "UPDATE holder SET relabelled_here=1 WHERE name='pod b';";
+
+static const char version_3[] = "ALTER TABLE holder ADD COLUMN fs_group INTEGER NOT NULL DEFAULT 4294967295;"
+                                "ALTER TABLE holder ADD COLUMN disk_gid INTEGER NOT NULL DEFAULT 4294967295;"
+                                "PRAGMA user_version=3;"
+                                "UPDATE holder SET fs_group=2000,disk_gid=0 WHERE name='pod a';";
+
+enum { VERSIONS = 3 };
+
+/* A file as that version left it, and then more. */
+static void make_version(Fixture *f, int version, const char *more) {
+        g_autofree char *sql = g_strconcat(version_1, version >= 2 ? version_2 : "", version >= 3 ? version_3 : "",
+                                           more, NULL),
+                        *wal = g_strconcat(f->path, "-wal", NULL);
 
         f->store = store_close(f->store);
         g_assert_cmpint(g_unlink(f->path), ==, 0);
@@ -312,43 +343,78 @@ static char *describe_columns(Fixture *f) {
         return g_string_free(text, FALSE);
 }
 
-/* Whatever was there is there, and what it could not know is unknown. Twice: the step is taken once. */
-static void test_version_1(Fixture *f, gconstpointer data) {
-        make_version_1(f, "");
+static void assert_volume_of_version(const Volume *v, int version) {
+        g_assert_cmpstr(v->source, ==, "/dev/vdb");
+        g_assert_cmpstr(v->driver, ==, "d.example");
+        g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
+        g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
+        g_assert_cmpstr(v->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+        g_assert_cmpuint(v->last_verified_usec, ==, 1700000000000000);
+        g_assert_cmpuint(v->inodes_used, ==, 42);
+        g_assert_true(v->mark.tainted);
+        g_assert_cmpint(v->mark.label_state, ==, version >= 2 ? FILES_COMPLETE : FILES_UNKNOWN);
+        g_assert_cmpstr(v->mark.context, ==, version >= 2 ? "system_u:object_r:container_file_t:s0:c3" : "");
+        g_assert_cmpint(v->mark.ownership_state, ==, version >= 2 ? FILES_PARTIAL : FILES_UNKNOWN);
+        g_assert_cmpuint(v->mark.gid, ==, version >= 2 ? 1000 : 0);
+        g_assert_cmpuint(strv_length(v->mount_options), ==, version >= 2 ? 2 : 0);
+        g_assert_cmpint(v->mounted_here, ==, version >= 2);
+}
+
+static void assert_holders_of_version(const Volumes *all, int version) {
+        const Holder *a = volumes_find_target(all, "/var/lib/kubelet/a", NULL),
+                     *b = volumes_find_target(all, "/var/lib/kubelet/b", NULL),
+                     *c = volumes_find_target(all, "/var/lib/kubelet/c", NULL);
+
+        g_assert_true(a && b && c);
+        g_assert_true(a->adopted);
+        g_assert_cmpuint(a->mount_id, ==, 99);
+        g_assert_cmpstr(a->spec, ==, "spec");
+        g_assert_cmpuint(a->fs_group, ==, version >= 3 ? 2000 : GID_NONE);
+        g_assert_cmpuint(a->disk_gid, ==, version >= 3 ? 0 : GID_NONE);
+        g_assert_cmpuint(b->fs_group, ==, GID_NONE);
+        g_assert_cmpuint(b->disk_gid, ==, GID_NONE);
+        g_assert_cmpint(c->state, ==, HOLDER_MOUNTING);
+        g_assert_true(c->read_only);
+
+        g_assert_false(a->relabeled_here);
+        g_assert_cmpint(b->relabeled_here, ==, version >= 2);
+        g_assert_false(c->relabeled_here);
+
+        /* Holders had the volume's context, unless labels played no part; the device is not known. */
+        g_assert_cmpstr(a->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+        g_assert_cmpstr(b->context, ==, "system_u:object_r:container_file_t:s0:c5");
+        g_assert_cmpstr(c->context, ==, "");
+        g_assert_cmpstr(a->device, ==, "");
+        g_assert_cmpstr(b->device, ==, "");
+        g_assert_cmpstr(c->device, ==, "");
+}
+
+/* Whatever was there is there, and what it could not know is unknown. Twice: the steps are taken once. */
+static void test_version(Fixture *f, gconstpointer data) {
+        int version = GPOINTER_TO_INT(data);
+
+        make_version(f, version, "");
         for (int i = 0; i < 2; i++) {
                 _cleanup_(volumes_done) Volumes all = { 0 };
                 _cleanup_free_ char *boot_id = NULL;
-                const Volume *v, *plain;
-                const Holder *h;
+                const Volume *plain;
                 HistoryEntry *entries;
                 size_t n;
 
                 reopen(f);
                 g_assert_cmpint(store_load(f->store, &all), ==, 0);
                 g_assert_cmpuint(volumes_count(&all), ==, 2);
-                v = volumes_find(&all, "a/b");
-                g_assert_cmpstr(v->source, ==, "/dev/vdb");
-                g_assert_cmpstr(v->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
-                g_assert_cmpuint(v->inodes_used, ==, 42);
-                g_assert_cmpint(v->record.label_state, ==, STATE_UNKNOWN);
-                g_assert_true(v->record.tainted);
-                g_assert_cmpstr(v->record.context, ==, "");
-                g_assert_cmpuint(v->record.generation, ==, 0);
-                g_assert_cmpint(v->record.ownership_state, ==, STATE_UNKNOWN);
-                g_assert_false(v->mounted_here);
-                h = volume_find_holder(v, "/var/lib/kubelet/a");
-                g_assert_true(h->adopted);
-                g_assert_false(h->relabelled_here);
-                g_assert_cmpuint(h->fs_group, ==, GID_NONE);
-                g_assert_cmpuint(h->disk_gid, ==, GID_NONE);
-                g_assert_cmpuint(h->mount_id, ==, 99);
-                g_assert_cmpstr(h->spec, ==, "spec");
+                assert_volume_of_version(volumes_find(&all, "a/b"), version);
+                assert_holders_of_version(&all, version);
                 plain = volumes_find(&all, "plain");
+                g_assert_cmpuint(volume_count_holders(plain), ==, 2);
                 g_assert_null(plain->driver);
-                g_assert_false(plain->record.tainted);
+                g_assert_false(plain->mark.tainted);
+                g_assert_cmpint(plain->mark.label_state, ==, FILES_UNKNOWN);
 
                 g_assert_cmpint(store_get_history(f->store, "a/b", &entries, &n), ==, 0);
                 g_assert_cmpuint(n, ==, 1);
+                g_assert_cmpstr(entries[0].operation, ==, "mount");
                 history_entry_done(&entries[0]);
                 free(entries);
                 g_assert_cmpint(store_get_boot_id(f->store, &boot_id), ==, 0);
@@ -358,34 +424,37 @@ static void test_version_1(Fixture *f, gconstpointer data) {
         put_sample(f);
 }
 
-static void test_version_1_columns(Fixture *f, gconstpointer data) {
+static void test_version_columns(Fixture *f, gconstpointer data) {
         g_autofree char *fresh = describe_columns(f), *migrated = NULL;
 
-        g_assert_nonnull(strstr(fresh, "relabelled_here"));
-        make_version_1(f, "");
+        g_assert_nonnull(strstr(fresh, "relabeled_here"));
+        make_version(f, GPOINTER_TO_INT(data), "");
         reopen(f);
         migrated = describe_columns(f);
         g_assert_cmpstr(fresh, ==, migrated);
 }
 
 /* The step fails at its last column: nothing of it stays, so that it can be looked at, or set aside, as it was. */
-static void test_version_1_whole(Fixture *f, gconstpointer data) {
-        g_autofree char *before = NULL, *after = NULL;
+static void test_version_whole(Fixture *f, gconstpointer data) {
+        static const char *const last_columns[VERSIONS] = { "relabelled_here", "disk_gid", "relabeled_here" };
+        int version = GPOINTER_TO_INT(data);
+        g_autofree char *before = NULL, *after = NULL,
+                        *more = g_strdup_printf("ALTER TABLE holder ADD COLUMN %s INTEGER;",
+                                                last_columns[version - 1]);
 
-        make_version_1(f, "ALTER TABLE holder ADD COLUMN relabelled_here INTEGER;");
+        make_version(f, version, more);
         before = describe_columns(f);
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EUCLEAN);
         f->store = NULL;
         after = describe_columns(f);
         g_assert_cmpstr(before, ==, after);
-        g_assert_null(strstr(after, "label_context"));
 }
 
-/* What a file of version 1 says is checked like any other. */
-static void test_version_1_hostile(Fixture *f, gconstpointer data) {
+/* What an earlier version says is checked like any other. */
+static void test_version_hostile(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
 
-        make_version_1(f, "UPDATE volume SET label_state='complete';");
+        make_version(f, GPOINTER_TO_INT(data), "UPDATE volume SET label_state='complete' WHERE id='plain';");
         g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
         g_assert_cmpint(store_load(f->store, &all), ==, -EUCLEAN);
 }
@@ -451,6 +520,8 @@ static void test_rewrite(Fixture *f, gconstpointer data) {
 static void test_failed(Fixture *f, gconstpointer data) {
         _cleanup_(volume_freep) Volume *second = sample("other", "/var/lib/kubelet/a");
         _cleanup_(volumes_done) Volumes all = { 0 };
+        HistoryEntry *entries;
+        size_t n;
 
         put_sample(f);
         store_put_volume(f->store, second);
@@ -458,6 +529,7 @@ static void test_failed(Fixture *f, gconstpointer data) {
         g_assert_cmpint(store_commit(f->store), <, 0);
         store_delete_volume(f->store, "a/b");
         g_assert_cmpint(store_commit(f->store), <, 0);
+        g_assert_cmpint(store_get_history(f->store, "a/b", &entries, &n), <, 0);
         volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
         g_assert_cmpint(store_rewrite(f->store, &all, ""), ==, 0);
         g_assert_false(store_is_failed(f->store));
@@ -470,9 +542,8 @@ int main(int argc, char *argv[]) {
         } hostile[] = {
                 { "volume-id",
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
-                  "context,label_state,tainted,last_verified_usec,inodes_used,label_context,generation,ownership_"
-                  "state,"
-                  "gid,mount_options,mounted_here FROM volume" },
+                  "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
+                  "mount_options,mounted_here FROM volume" },
                 { "strategy", "UPDATE volume SET strategy='trust-me'" },
                 { "label-state", "UPDATE volume SET label_state='Complete'" },
                 { "label-context", "UPDATE volume SET label_context='a:b:c:s0:c2,c1'" },
@@ -482,8 +553,6 @@ int main(int argc, char *argv[]) {
                 { "partial-without-context", "UPDATE volume SET label_state='partial', label_context=''" },
                 { "tainted", "UPDATE volume SET tainted=2" },
                 { "tainted-negative", "UPDATE volume SET tainted=-1" },
-                { "generation", "UPDATE volume SET generation=4611686018427387904" },
-                { "generation-negative", "UPDATE volume SET generation=-1" },
                 { "ownership-state", "UPDATE volume SET ownership_state='mine'" },
                 { "ownership-of-nothing", "UPDATE volume SET ownership_state='unknown'" },
                 { "gid", "UPDATE volume SET gid=4294967295" },
@@ -493,7 +562,14 @@ int main(int argc, char *argv[]) {
                 { "mount-options-dev", "UPDATE volume SET mount_options='dev'" },
                 { "mount-options-quotes", "UPDATE volume SET mount_options='subvol=\"a\"'" },
                 { "mounted-here", "UPDATE volume SET mounted_here=2" },
-                { "relabelled-here", "UPDATE holder SET relabelled_here=256" },
+                { "relabeled-here", "UPDATE holder SET relabeled_here=256" },
+                { "fs-group-alone", "UPDATE holder SET disk_gid=4294967295" },
+                { "disk-gid-alone", "UPDATE holder SET fs_group=4294967295" },
+                { "fs-group-wraps", "UPDATE holder SET fs_group=4294967296" },
+                { "disk-gid-negative", "UPDATE holder SET disk_gid=-1" },
+                { "holder-context", "UPDATE holder SET context='a:b:c:s0:c2,c1'" },
+                { "holder-context-injection", "UPDATE holder SET context='a:b:c:s0\",suid'" },
+                { "holder-device", "UPDATE holder SET device=CAST(x'e4' AS TEXT)" },
                 { "read-only", "UPDATE holder SET read_only=-1" },
                 { "context", "UPDATE volume SET context='a:b:c:s0:c2,c1'" },
                 { "context-injection", "UPDATE volume SET context='a:b:c:s0\",suid'" },
@@ -505,21 +581,34 @@ int main(int argc, char *argv[]) {
                 { "version", "PRAGMA user_version=0" },
         };
 
+        static const struct {
+                const char *name;
+                void (*function)(Fixture *f, gconstpointer data);
+        } migrations[] = {
+                { "read", test_version },
+                { "columns", test_version_columns },
+                { "whole", test_version_whole },
+                { "hostile", test_version_hostile },
+        };
+
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/store/" name, Fixture, data, set_up, function, tear_down)
         ADD("round-trip", NULL, test_round_trip);
         ADD("replace", NULL, test_replace);
         ADD("leftovers", NULL, test_leftovers);
-        ADD("version-1/read", NULL, test_version_1);
-        ADD("version-1/columns", NULL, test_version_1_columns);
-        ADD("version-1/whole", NULL, test_version_1_whole);
-        ADD("version-1/hostile", NULL, test_version_1_hostile);
         ADD("uncommitted", NULL, test_uncommitted);
         ADD("delete", NULL, test_delete);
         ADD("history", NULL, test_history);
         ADD("boot-id", NULL, test_boot_id);
         ADD("newer", NULL, test_newer);
         ADD("second-process", NULL, test_second_process);
+        for (int version = 1; version <= VERSIONS; version++)
+                for (size_t i = 0; i < G_N_ELEMENTS(migrations); i++) {
+                        g_autofree char *path = g_strdup_printf("/store/version-%i/%s", version, migrations[i].name);
+
+                        g_test_add(path, Fixture, GINT_TO_POINTER(version), set_up, migrations[i].function,
+                                   tear_down);
+                }
         for (size_t i = 0; i < G_N_ELEMENTS(hostile); i++) {
                 g_autofree char *path = g_strdup_printf("/store/hostile/%s", hostile[i].name);
 

@@ -115,7 +115,7 @@ def judge(text):
     return wrong
 
 
-def is_a_good_neighbour(text):
+def limits_its_load(text):
     """A walk gives way to others: less than the default of 100."""
     weights = {key: value for key, value in settings(text) if key in {"CPUWeight", "IOWeight"}}
     return len(weights) == 2 and all(value.isdecimal() and 1 <= int(value) < 100 for value in weights.values())
@@ -151,9 +151,9 @@ def self_test():
         ("LimitNOFILE=524288 is noticed", bool(judge("[Service]\nLimitNOFILE=524288\n"))),
         ("LimitNOFILE=1024:524288 is noticed", bool(judge("[Service]\nLimitNOFILE=1024:524288\n"))),
         ("LimitNOFILE=1024:65536 is harmless", not judge("[Service]\nLimitNOFILE=1024:65536\n")),
-        ("weights are noticed", is_a_good_neighbour("[Service]\nCPUWeight=50\nIOWeight=50\n")),
-        ("missing weights are noticed", not is_a_good_neighbour("[Service]\nCPUWeight=50\n")),
-        ("high weights are noticed", not is_a_good_neighbour("[Service]\nCPUWeight=50\nIOWeight=100\n")),
+        ("weights are noticed", limits_its_load("[Service]\nCPUWeight=50\nIOWeight=50\n")),
+        ("missing weights are noticed", not limits_its_load("[Service]\nCPUWeight=50\n")),
+        ("high weights are noticed", not limits_its_load("[Service]\nCPUWeight=50\nIOWeight=100\n")),
         ("safe hardening is harmless", not judge("[Service]\nNoNewPrivileges=yes\nSystemCallFilter=@mount\n"
                                                  "ProtectClock=yes\nDevicePolicy=closed\nMemoryDenyWriteExecute=yes\n")),
     ]
@@ -167,7 +167,7 @@ def main():
              + sorted(units.glob("selvol-worker.service.d/*.conf")) if p.is_file()]
     for path in found:
         wrong = judge(path.read_text(encoding="utf-8"))
-        if path.parent == units and not is_a_good_neighbour(path.read_text(encoding="utf-8")):
+        if path.parent == units and not limits_its_load(path.read_text(encoding="utf-8")):
             wrong.append("CPUWeight= and IOWeight= are not below 100")
         tests.append((path.relative_to(units.parent).as_posix(), not wrong, wrong))
 

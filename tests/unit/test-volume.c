@@ -27,11 +27,10 @@ static void test_new(void) {
 
         g_assert_cmpstr(v->id, ==, "pvc-1");
         /* Lost or never known is never a reason to skip anything. */
-        g_assert_cmpint(v->record.label_state, ==, STATE_UNKNOWN);
+        g_assert_cmpint(v->mark.label_state, ==, FILES_UNKNOWN);
         g_assert_cmpint(v->strategy, ==, STRATEGY_NONE);
         g_assert_cmpstr(v->context, ==, "");
         g_assert_cmpuint(volume_count_holders(v), ==, 0);
-        g_assert_false(volume_has_writer(v, NULL));
         g_assert_null(volume_free(v));
         g_assert_null(volume_free(NULL));
         g_assert_null(holder_free(NULL));
@@ -42,17 +41,12 @@ static void test_holders(void) {
         Holder *reader = make_holder("pod-1", "/a/1", true), *writer = make_holder("pod-2", "/a/2", false);
 
         volume_add_holder(v, reader);
-        g_assert_false(volume_has_writer(v, NULL));
         volume_add_holder(v, writer);
         g_assert_cmpuint(volume_count_holders(v), ==, 2);
         g_assert_true(v->holders == reader);
         g_assert_true(volume_find_holder(v, "/a/2") == writer);
         g_assert_null(volume_find_holder(v, "/a"));
         g_assert_null(volume_find_holder(v, "/a/22"));
-
-        g_assert_true(volume_has_writer(v, NULL));
-        g_assert_true(volume_has_writer(v, "/a/1"));
-        g_assert_false(volume_has_writer(v, "/a/2"));
 
         volume_remove_holder(v, reader);
         g_assert_cmpuint(volume_count_holders(v), ==, 1);
@@ -86,6 +80,29 @@ static void test_volumes(void) {
         g_assert_null(volumes_find(&all, "b"));
         g_assert_null(volumes_find_target(&all, "/a/1", NULL));
         g_assert_cmpuint(volumes_count(&all), ==, 1);
+}
+
+/* The innermost target counts, of whichever volume. */
+static void test_find_above(void) {
+        _cleanup_(volumes_done) Volumes all = { 0 };
+        Holder *outer = make_holder("pod-1", "/a/1", false), *inner = make_holder("pod-2", "/a/1/b", false);
+        Volume *a = make_volume(&all, "a"), *b = make_volume(&all, "b"), *found = NULL;
+        const struct {
+                const char *path;
+                const Holder *holder;
+                const Volume *volume;
+        } cases[] = {
+                { "/a/1", outer, a },     { "/a/1/c", outer, a }, { "/a/1/bc", outer, a }, { "/a/1/b", inner, b },
+                { "/a/1/b/c", inner, b }, { "/a", NULL, NULL },   { "/a/11", NULL, NULL }, { "/", NULL, NULL },
+        };
+
+        volume_add_holder(a, outer);
+        volume_add_holder(b, inner);
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                found = NULL;
+                g_assert_true(volumes_find_above(&all, cases[i].path, &found) == cases[i].holder);
+                g_assert_true(found == cases[i].volume);
+        }
 }
 
 static void test_many(void) {
@@ -177,6 +194,9 @@ static void change_read_only(Request *q) {
 static void change_relabel_by(Request *q) {
         q->relabel_by = RELABEL_BY_SERVICE;
 }
+static void change_relabel_by_none(Request *q) {
+        q->relabel_by = RELABEL_BY_NONE;
+}
 static void change_force(Request *q) {
         q->walk.force = true;
 }
@@ -209,6 +229,7 @@ static const struct {
         { "supported", change_supported },
         { "read-only", change_read_only },
         { "relabel-by", change_relabel_by },
+        { "relabel-by-none", change_relabel_by_none },
         { "force", change_force },
         { "fs-group", change_fs_group },
         { "fs-group-root", change_fs_group_root },
@@ -298,7 +319,7 @@ static void test_spec_groups(void) {
 /* These are in stores, too; and without a group there is no word of one. */
 static void test_spec_group_stays(void) {
         _cleanup_(request_done) Request q = make_request();
-        _cleanup_free_ char *plain = NULL, *none = NULL, *group = NULL, *all = NULL;
+        _cleanup_free_ char *plain = NULL, *none = NULL, *group = NULL, *all = NULL, *none_by = NULL;
 
         plain = request_spec(&q);
         q.fs_group_policy = FS_GROUP_FILE;
@@ -312,6 +333,11 @@ static void test_spec_group_stays(void) {
         all = request_spec(&q);
         g_assert_cmpstr(all, ==,
                         "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  service force group=4294967294:1:1:user"
+                        "|ebs.csi.aws.com,pod-1");
+        q.relabel_by = RELABEL_BY_NONE;
+        none_by = request_spec(&q);
+        g_assert_cmpstr(none_by, ==,
+                        "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  none force group=4294967294:1:1:user"
                         "|ebs.csi.aws.com,pod-1");
         request_done(&q);
         q = make_request();
@@ -350,12 +376,12 @@ static void test_mapped(void) {
         }
 }
 
-/* How a walk treats its neighbours changes no answer. */
+/* How a walk treats other workloads changes no answer. */
 static void test_spec_walk(void) {
         _cleanup_(request_done) Request a = make_request(), b = make_request();
         _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = NULL;
 
-        b.walk = (WalkOptions){ .threads = 3, .entries_per_sec = 1000, .idle = true };
+        b.walk = (WalkOptions){ .entries_per_sec = 1000 };
         spec_b = request_spec(&b);
         g_assert_cmpstr(spec_a, ==, spec_b);
         g_assert_true(request_equal(&a, &b));
@@ -367,6 +393,7 @@ static void test_spec_timeout(void) {
         _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = NULL;
 
         b.timeout_usec = 1;
+        b.wait_usec = 1;
         spec_b = request_spec(&b);
         g_assert_cmpstr(spec_a, ==, spec_b);
         g_assert_true(request_equal(&a, &b));
@@ -389,9 +416,9 @@ static void test_words(void) {
                 { "none", STRATEGY_NONE, strategy_from_string },
                 { "relabel", STRATEGY_RELABEL, strategy_from_string },
                 { "context-mount", STRATEGY_CONTEXT_MOUNT, strategy_from_string },
-                { "unknown", STATE_UNKNOWN, record_state_from_string },
-                { "partial", STATE_PARTIAL, record_state_from_string },
-                { "complete", STATE_COMPLETE, record_state_from_string },
+                { "unknown", FILES_UNKNOWN, files_state_from_string },
+                { "partial", FILES_PARTIAL, files_state_from_string },
+                { "complete", FILES_COMPLETE, files_state_from_string },
                 { "mounting", HOLDER_MOUNTING, holder_state_from_string },
                 { "mounted", HOLDER_MOUNTED, holder_state_from_string },
                 { "unmounting", HOLDER_UNMOUNTING, holder_state_from_string },
@@ -400,7 +427,7 @@ static void test_words(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
                 g_assert_cmpint(words[i].from(words[i].word), ==, words[i].value);
         g_assert_cmpint(strategy_from_string("Relabel"), ==, -EINVAL);
-        g_assert_cmpint(record_state_from_string(""), ==, -EINVAL);
+        g_assert_cmpint(files_state_from_string(""), ==, -EINVAL);
         g_assert_cmpint(holder_state_from_string(NULL), ==, -EINVAL);
         g_assert_null(strategy_to_string(STRATEGIES));
 }
@@ -411,6 +438,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/volume/new", test_new);
         g_test_add_func("/volume/holders", test_holders);
         g_test_add_func("/volume/volumes", test_volumes);
+        g_test_add_func("/volume/find-above", test_find_above);
         g_test_add_func("/volume/many", test_many);
         g_test_add_func("/volume/words", test_words);
         g_test_add_func("/volume/runtime-flag", test_runtime_flag);

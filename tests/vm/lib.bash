@@ -162,7 +162,7 @@ adopt_with() { volume_call AdoptVolume 'ssa{sv}' "$2" "$3" -- "SELinuxLevel s $1
 unmount_volume() { volume_call UnmountVolume 'ssa{sv}' "$1" "$2" -- "${@:3}"; }
 forget_volume() { call ForgetVolume 'sa{sv}' "$1" 0; }
 
-# field NAME: of the last reply
+# field NAME: of the last reply; what does not apply is not there
 field() {
     local pattern="\"$1\" [a-z]+ (\"([^\"]*)\"|([^ ]+))"
     [[ $reply =~ $pattern ]] && echo "${BASH_REMATCH[2]}${BASH_REMATCH[3]}"
@@ -232,16 +232,16 @@ property() {
 }
 
 # is_held ID TARGET: by a holder that is mounted
-is_held() { [[ $(property "$1" Holders) == *"\"$2\" \"mounted\""* ]]; }
+is_held() { [[ $(property "$1" Holders) == *"\"Target\" s \"$2\" \"State\" s \"mounted\""* ]]; }
 is_not_held() { ! is_held "$@"; }
 has_no_holder() { [[ $(property "$1" Holders) == 0 ]]; }
-nobody_holds() { [[ $(records) != *'"Holders" a(sssbbtuu) '[1-9]* ]]; }
+nobody_holds() { [[ $(records) != *'"Holders" aa{sv} '[1-9]* ]]; }
 is_unknown() { ! call GetVolume s "$1" && [[ $error == NoSuchVolume ]]; }
 
 # clean NAME: all is unmounted by those who mounted it; then everything known is forgotten
 clean() {
     local name=$1 left ids
-    left=$(left_mounts)$(loops)$(records | grep -o '"Holders" a(sssbbtuu) [1-9].*')
+    left=$(left_mounts)$(loops)$(records | grep -o '"Holders" aa{sv} [1-9].*')
     if [[ -z $left ]]; then ok "$name: nothing is left"; else not_ok "$name: nothing is left" "$left"; fi
     left_mounts | tac | while read -r left; do umount -l "$left"; done
     losetup -D
@@ -281,8 +281,8 @@ super() {
 }
 label_of() { stat -c %C "$1"; }
 
-# is_labelled NAME TARGET LEVEL: in the mount table and as seen through the mount
-is_labelled() {
+# is_labeled NAME TARGET LEVEL: in the mount table and as seen through the mount
+is_labeled() {
     local wanted="context=$file_type:$3"
     [[ $3 != *,* ]] || wanted="context=\"$file_type:$3\""
     if [[ $(super "$2") != *",$wanted,"* ]]; then
@@ -299,8 +299,9 @@ is_labelled() {
 main_pid() { systemctl show -P MainPID "$1"; }
 worker_pids() { cat /sys/fs/cgroup/system.slice/selvol-worker.service/cgroup.procs 2>/dev/null; }
 answers_calls() { busctl --timeout=5 get-property org.selvol1 /org/selvol1 org.selvol1.Manager Version; }
+selinux_mode() { busctl get-property org.selvol1 /org/selvol1 org.selvol1.Manager SELinuxMode | cut -d'"' -f2; }
 
-# journal MATCH...: the newest record in full
+# journal MATCH...: the newest entry in full
 journal() { journalctl -q -n 1 -o export "$@"; }
 # journal_has NAME MATCH...
 journal_has() {
@@ -309,7 +310,7 @@ journal_has() {
     if wait_for 3 eval '[[ -n $(journalctl -q -n 1 -o cat '"$(printf '%q ' "$@")"') ]]'; then
         ok "$name"
     else
-        not_ok "$name" "no record: $*"
+        not_ok "$name" "no entry: $*"
     fi
 }
 

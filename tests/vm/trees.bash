@@ -47,8 +47,8 @@ PYTHON
 entries() { find "$1" -printf . | wc -c; }
 labels() { find "$1" -printf '%Z\n' | sort | uniq -c | sed 's/^ *//'; }
 
-# all_labelled NAME DIRECTORY CONTEXT: each entry, the symlinks themselves too
-all_labelled() { is "$1" "$(labels "$2")" "$(entries "$2") $3"; }
+# all_labeled NAME DIRECTORY CONTEXT: each entry, the symlinks themselves too
+all_labeled() { is "$1" "$(labels "$2")" "$(entries "$2") $3"; }
 
 # on_disk SOURCE COMMAND...: with what is on the disk, at /mnt and without a context; nobody may have it mounted
 on_disk() {
@@ -64,18 +64,21 @@ on_disk() {
 times() { find "$1" -printf '%i %C@\n' | sort; }
 # touched BEFORE DIRECTORY: whose time is another one now
 touched() { comm -13 <(echo "$1") <(times "$2") | cut -d' ' -f1 | sort; }
+# written FILE_SYSTEM TOTAL MISSING: what a walk over labels counts as changed, if the root has another label. Of ext4, which
+# leaves alone what has the label that it is given, all are written without a look.
+written() { if [[ $1 == ext4 ]]; then echo "$2"; else echo "$3"; fi; }
 # lacking LEVEL DIRECTORY: how many don't have it, each once whatever its names
 lacking() { find "$2" -not -context "*:$1" -printf '%i\n' | sort -u | wc -l; }
 inodes() { stat -c %i "$@" | sort; }
 
-# the volume's own record, of what is mounted there
-record() { getfattr -n trusted.selvol --only-values "$1" 2>/dev/null; }
-put_record() { setfattr -n trusted.selvol -v "$2" "$1"; }
-record_says() { # NAME DIRECTORY WORDS...
-    like "$1" " $(record "$2") " "${@:3}"
+# the mark of the volume that is mounted there
+mark() { getfattr -n trusted.selvol --only-values "$1" 2>/dev/null; }
+put_mark() { setfattr -n trusted.selvol -v "$2" "$1"; }
+mark_says() { # NAME DIRECTORY WORDS...
+    like "$1" " $(mark "$2") " "${@:3}"
 }
 
-# mount_service LEVEL ID SOURCE TARGET OPTION...: relabelled by the service
+# mount_service LEVEL ID SOURCE TARGET OPTION...: relabeled by the service
 mount_service() { mount_volume "$2" "$3" "$4" "SELinuxLevel s $1" "$always" 'RelabelBy s service' "${@:5}"; }
 
 # is_walked NAME REASON, is_skipped NAME: the last MountVolume

@@ -9,13 +9,13 @@ mkfs.ext4 -q -F /dev/scratch0
 no 'SELinux is off' selinuxenabled
 mount_with s0:c1,c2 disabled /dev/scratch0 "$T"
 answers 'mounted' '' '' none selinux-disabled
-is 'the mode' "$(field SELinuxMode)" disabled
+is 'the mode' "$(selinux_mode)" disabled
 unlike 'no context' "$(super "$T")" context= seclabel
 like 'nosuid and nodev' "$(flags "$T")" ,nosuid, ,nodev,
 yes 'can be written' touch "$T/file"
 # files that are made here have no label, as some other node will find
 is 'tainted' "$(property disabled Tainted)" true
-record_says 'the volume carries it to where labels count' "$T" ' tainted=yes '
+mark_says 'the volume carries it to where labels count' "$T" ' tainted=yes '
 mount_with s0:c3,c4 disabled /dev/scratch0 "$U"
 answers 'another level for another holder: no conflict' '' '' none selinux-disabled
 unmount_volume disabled "$U"

@@ -19,8 +19,8 @@ yes 'a plan records nothing' is_unknown pvc-1
 before=$(date -u '+%Y-%m-%d %H:%M')
 mount_with s0:c10,c0 pvc-1 /dev/scratch0 "$A" 'Holder s pod-A'
 answers 'pod A: mounted with the context, no flag' "$file_type:s0:c0,c10" '' context-mount context-mount
-is 'pod A: mode' "$(field SELinuxMode)" enforcing
-is_labelled 'pod A: the label' "$A" s0:c0,c10
+is 'pod A: mode' "$(selinux_mode)" enforcing
+is_labeled 'pod A: the label' "$A" s0:c0,c10
 like 'pod A: ls -Z' "$(ls -Zd "$A")" "$file_type:s0:c0,c10"
 like 'pod A: nosuid and nodev' "$(flags "$A")" ,nosuid, ,nodev,
 echo word >"$A/file"
@@ -40,7 +40,7 @@ like 'verify: another label is a result, not an error' "$reply" "bsa{sv} false \
 mount_with s0:c0,c10 pvc-1 /dev/scratch0 "$C" 'Holder s pod-C'
 answers 'pod C, same level: shares' "$file_type:s0:c0,c10" '' context-mount context-shared
 is 'pod C: sees the file' "$(cat "$C/file")" word
-is_labelled 'pod C: the label' "$C" s0:c0,c10
+is_labeled 'pod C: the label' "$C" s0:c0,c10
 is 'two holders' "$(property pvc-1 Holders | cut -d' ' -f1)" 2
 unmount_volume pvc-1 "$C"
 is 'pod C: unmounted' "$(field Unmounted)" true
@@ -50,7 +50,7 @@ refused 'pod B: refused' ContextConflict "$A" mount_with s0:c20,c30 pvc-1 /dev/s
 like 'pod B: told by whom, since when, and what to do' "$message" pod-A "since ${before:0:13}" "$file_type:s0:c0,c10" \
     "$file_type:s0:c20,c30" 'Unmount it there first'
 plan_volume pvc-1 /dev/scratch0 "$B" 'SELinuxLevel s s0:c20,c30' "$policy" "$supported"
-like 'pod B: the plan says the same' "$reply" '"Error" s "ContextConflict"' "\"pvc-1\" \"pod-A\" \"$A\""
+like 'pod B: the plan says the same' "$reply" '"ErrorName" s "ContextConflict"' "\"Volume\" s \"pvc-1\" \"Holder\" s \"pod-A\" \"Target\" s \"$A\""
 soon 'the signal ContextConflict' 3 grep -q ContextConflict "$scratch/signals"
 
 unmount_volume pvc-1 "$A"
@@ -86,8 +86,8 @@ unmount_volume own "$own"
 
 refusal=ae52486311d54c8c9b0d81305620a478
 journal_has 'the journal has the refusal' SELVOL_VOLUME=pvc-1 "MESSAGE_ID=$refusal"
-record=$(journal SELVOL_VOLUME=pvc-1 "MESSAGE_ID=$refusal")
-like 'its fields' "$record" SELVOL_RESULT=ContextConflict SELVOL_HOLDER=pod-B "SELVOL_TARGET=$B" SELVOL_OPERATION=mount \
+entry=$(journal SELVOL_VOLUME=pvc-1 "MESSAGE_ID=$refusal")
+like 'its fields' "$entry" SELVOL_RESULT=ContextConflict SELVOL_HOLDER=pod-B "SELVOL_TARGET=$B" SELVOL_OPERATION=mount \
     "SELVOL_CONTEXT=$file_type:s0:c20,c30" 'SELVOL_CALLER=uid 0' SELVOL_DURATION_USEC= \
     _SYSTEMD_UNIT=selvold.service
 like 'journalctl -x explains it' "$(journalctl -q -x "MESSAGE_ID=$refusal" SELVOL_VOLUME=pvc-1)" \
@@ -102,12 +102,13 @@ like 'metrics: refusals' "$metrics" 'selvol_refusals_total{error="ContextConflic
     "selvol_volume_manager_selinux_volume_context_mismatch_errors_total{$mode} 1"
 like 'metrics: decisions' "$metrics" 'selvol_decisions_total{strategy="context-mount",reason="context-shared"} 1' \
     "selvol_volume_manager_selinux_volumes_admitted_total{$mode} 3"
-like 'metrics: state' "$metrics" 'selvol_selinux_enforcing 1' 'selvol_holders 1' 'selvol_jobs 0'
+like 'metrics: state' "$metrics" 'selvol_selinux_enforcing 1' 'selvol_holders 1' 'selvol_jobs 0' 'selvol_jobs_waiting 0'
 is 'metrics: each line is a comment or a sample' \
     "$(grep -cvE '^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.e+-]+)$' <<<"${metrics#*\[\"}")" 1
 
 object=$(volume_path pvc-1) interface=org.selvol1.Volume call GetHistory ''
-like 'the history' "$reply" '"mount" "done" "context-mount"' '"mount" "ContextConflict"' '"unmount" "done"'
+like 'the history' "$reply" '"Operation" s "mount" "Result" s "done" "Reason" s "context-mount"' \
+    '"Operation" s "mount" "Result" s "ContextConflict"' '"Operation" s "unmount" "Result" s "done"'
 unmount_volume pvc-1 "$B"
 forget_volume pvc-1
 yes 'a volume can be forgotten' is_unknown pvc-1

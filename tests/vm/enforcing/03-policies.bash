@@ -24,7 +24,7 @@ like 'Always: seclabel, no context' "$(super "$T")" ,seclabel,
 unlike 'Always: no context' "$(super "$T")" context=
 like 'Always: nosuid and nodev' "$(flags "$T")" ,nosuid, ,nodev,
 is 'Always: not tainted' "$(property policy Tainted)" false
-chcon "$file_type:s0:c5,c6" "$T" && is 'Always: files can be relabelled' "$(label_of "$T")" "$file_type:s0:c5,c6"
+chcon "$file_type:s0:c5,c6" "$T" && is 'Always: files can be relabeled' "$(label_of "$T")" "$file_type:s0:c5,c6"
 unmount_volume policy "$T"
 plain 'no policy: Always' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel policy-always "$level"
 plain 'the driver says nothing' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel driver-unsupported "$level" "$policy"
@@ -64,13 +64,13 @@ mount_with s0:c5,c6 policy /dev/scratch0 "$T"
 answers 'gate on again' "$file_type:s0:c5,c6" '' context-mount context-mount
 unmount_volume policy "$T"
 
-# Relabelling for another pod while one relies on the labels
+# Relabeling for another pod while one relies on the labels
 U=$pods/policy/u
 mkdir -p "$U"
 mount_volume policy /dev/scratch0 "$T" "$level" "$always"
 refused 'Always with another level: refused' ContextConflict "$T" \
     mount_volume policy /dev/scratch0 "$U" 'SELinuxLevel s s0:c7' "$always"
-refused 'a context mount of what is relabelled: refused' ContextConflict "$T" mount_with s0:c5,c6 policy /dev/scratch0 "$U"
+refused 'a context mount of what is relabeled: refused' ContextConflict "$T" mount_with s0:c5,c6 policy /dev/scratch0 "$U"
 mount_volume policy /dev/scratch0 "$U" "$level" "$always"
 answers 'Always with the same level: shared' "$file_type:s0:c5,c6" Z relabel policy-always
 unmount_volume policy "$U"
@@ -79,10 +79,10 @@ unmount_volume policy "$T"
 # as kubelet passes it
 mount_volume policy /dev/scratch0 "$T" "MountOptions as 1 context=\"$file_type:s0:c1,c2\"" "$policy" "$supported"
 answers 'the form of kubelet: context="..." as a mount option' "$file_type:s0:c1,c2" '' context-mount context-mount
-is_labelled 'the form of kubelet: the label' "$T" s0:c1,c2
+is_labeled 'the form of kubelet: the label' "$T" s0:c1,c2
 unmount_volume policy "$T"
 mount_volume policy /dev/scratch0 "$T" "SELinuxContext s $file_type:s0:c2,c1" "$policy" "$supported" 'MountOptions as 2 noatime commit=30'
-is_labelled 'a full context' "$T" s0:c1,c2
+is_labeled 'a full context' "$T" s0:c1,c2
 like 'options of the file system and of the mount' "$(flags "$T")$(super "$T")" ,noatime, ,commit=30,
 unmount_volume policy "$T"
 clean policies

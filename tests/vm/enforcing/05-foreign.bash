@@ -11,7 +11,7 @@ mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
 mount -o "context=\"$file_type:s0:c1,c2\"" /dev/scratch0 /mnt/other
 mount_with s0:c2,c1 foreign /dev/scratch0 "$T"
 answers 'mounted with the same context: no conflict' "$file_type:s0:c1,c2" '' context-mount context-mount
-is_labelled 'mounted with the same context: the label' "$T" s0:c1,c2
+is_labeled 'mounted with the same context: the label' "$T" s0:c1,c2
 unmount_volume foreign "$T"
 yes 'and only ours is unmounted' is_mounted /mnt/other
 forget_volume foreign
@@ -59,7 +59,7 @@ refused 'another subvolume with another context' ContextConflict /mnt/other \
 refused 'btrfs would silently inherit the context' ContextConflict /mnt/other \
     mount_volume foreign /dev/scratch2 "$T" "$always" 'MountOptions as 1 subvol=two'
 mount_with s0:c1,c2 foreign /dev/scratch2 "$T" 'MountOptions as 1 subvol=two'
-is_labelled 'another subvolume with the same context' "$T" s0:c1,c2
+is_labeled 'another subvolume with the same context' "$T" s0:c1,c2
 unmount_volume foreign "$T"
 umount /mnt/other
 
@@ -69,7 +69,7 @@ refused 'another id for the device, another context' ContextConflict "$T" mount_
 like 'which names the other volume and its holder' "$message" 'volume foreign' first
 mount_with s0:c1,c2 twin /dev/scratch0 "$U"
 answers 'another id for the device, same context' "$file_type:s0:c1,c2" '' context-mount context-mount
-is_labelled 'another id for the device: the label' "$U" s0:c1,c2
+is_labeled 'another id for the device: the label' "$U" s0:c1,c2
 unmount_volume twin "$U"
 refused 'another source for the id' Incompatible scratch0 mount_with s0:c1,c2 foreign /dev/scratch1 "$U"
 refused 'the target of another volume' InvalidTarget 'volume foreign' mount_with s0:c1,c2 twin /dev/scratch0 "$T"

@@ -10,7 +10,7 @@ mkfs.ext4 -q -F /dev/scratch0
 mount -o "context=\"$file_type:s0:c1,c2\"" /dev/scratch0 "$T"
 adopt_with s0:c2,c1 adopt "$T" 'Holder s pod-A'
 answers 'with the context' "$file_type:s0:c1,c2" '' context-mount context-mount
-like 'the holder is adopted' "$(property adopt Holders)" "\"pod-A\" \"$T\" \"mounted\" false true"
+like 'the holder is adopted' "$(property adopt Holders)" "\"Holder\" s \"pod-A\" \"Target\" s \"$T\" \"State\" s \"mounted\" \"ReadOnly\" b false \"Adopted\" b true"
 is 'tainted' "$(property adopt Tainted)" true
 adopt_with s0:c2,c1 adopt "$T" 'Holder s pod-A'
 is 'adopting again: one holder' "$error$(property adopt Holders | cut -d' ' -f1)" 1
@@ -29,7 +29,7 @@ umount "$T"
 mount /dev/scratch0 "$T"
 refused 'the context was dropped' ContextDropped "$file_type:s0:c1,c2" adopt_with s0:c1,c2 adopt "$T"
 volume_call AdoptVolume 'ssa{sv}' adopt "$T" -- 'SELinuxLevel s s0:c1,c2' "$always"
-answers 'plain: to be relabelled' "$file_type:s0:c1,c2" Z relabel policy-always
+answers 'plain: to be relabeled' "$file_type:s0:c1,c2" Z relabel policy-always
 unmount_volume adopt "$T"
 forget_volume adopt
 refused 'nothing is mounted there' InvalidTarget "$T" adopt_with s0:c1,c2 adopt "$T"

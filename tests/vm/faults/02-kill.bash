@@ -16,11 +16,13 @@ state() {
     property kill Holders
 }
 
-# How long does one take? The first ones are slower.
-for n in 1 2 3; do
+# How long does one take? The quickest counts, so that kills don't come too late.
+usual=60000000
+for n in 1 2 3 4 5; do
     start=${EPOCHREALTIME/./}
     mount_with s0:c1,c2 kill /dev/scratch0 "$T"
-    usual=$((${EPOCHREALTIME/./} - start))
+    time=$((${EPOCHREALTIME/./} - start))
+    ((time >= usual)) || usual=$time
     unmount_volume kill "$T"
 done
 

@@ -87,6 +87,6 @@ like 'a worker that can not start: an error' "${error:-none}" TimedOut
 no 'a worker that can not start: nothing is mounted' is_mounted "$T"
 rm "$conf_dir/50-test.conf"
 yes 'when the mistake is corrected, it starts by itself' wait_for 5 mount_with s0:c3,c4 restart /dev/scratch0 "$T"
-is_labelled 'when the mistake is corrected: mounted' "$T" s0:c3,c4
+is_labeled 'when the mistake is corrected: mounted' "$T" s0:c3,c4
 unmount_volume restart "$T"
 clean restart

@@ -1,43 +1,88 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Fifty volumes at the same time, and one that is asked for five times.
+# Two hundred calls at the same time, more than there are places: all wait in line, and none fails.
 
-many=50
+many=200
+patience='TimeoutUSec t 600000000'
 for ((i = 0; i < many; i++)); do mkdir -p "$pods/many/$i"; done
+
+# begin NAME ARGUMENT...: a call in the background
+begin() {
+    busctl --timeout=600 call org.selvol1 /org/selvol1 org.selvol1.Manager "${@:2}" </dev/null >"$scratch/many-$1" 2>&1 &
+    calls+=($!)
+}
+# end NAME: of all that have begun
+end() {
+    local pid bad=0
+    for pid in "${calls[@]}"; do wait "$pid" || bad=$((bad + 1)); done
+    calls=()
+    is "$1: no call fails" "$bad $(grep -h failed "$scratch"/many-* | sort -u | head -n 3)" '0 '
+}
+calls=()
+
+# ---- each its own volume -----------------------------------------------------------------------------------
+
 for ((i = 0; i < many; i++)); do
-    busctl -q --timeout=60 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' "many$i" none "$pods/many/$i" \
-        4 SELinuxLevel s "s0:c$i,c100" $policy $supported FSType s tmpfs </dev/null >>"$scratch/many" 2>&1 &
-    calls[i]=$!
+    begin $i MountVolume 'sssa{sv}' "many$i" none "$pods/many/$i" \
+        6 SELinuxLevel s "s0:c$i,c300" $policy $supported FSType s tmpfs MountOptions as 1 size=1m $patience
 done
-bad=0
-for ((i = 0; i < many; i++)); do wait "${calls[i]}" || bad=$((bad + 1)); done
-is "$many volumes mounted at once: no call fails" "$bad" 0
+end "$many volumes mounted at once"
 wrong=''
 for ((i = 0; i < many; i++)); do
-    [[ $(label_of "$pods/many/$i") == "$file_type:s0:c$i,c100" ]] || wrong+=" $i"
+    [[ $(label_of "$pods/many/$i") == "$file_type:s0:c$i,c300" ]] || wrong+=" $i"
 done
 is 'each has its own label' "$wrong" ''
-is 'each has a holder' "$(records | grep -o '"mounted"' | wc -l)" "$many"
-for ((i = 0; i < many; i += 2)); do
-    busctl -q --timeout=60 call org.selvol1 /org/selvol1 org.selvol1.Manager UnmountVolume 'ssa{sv}' "many$i" "$pods/many/$i" 0 \
-        </dev/null >>"$scratch/many" 2>&1 &
-    calls[i]=$!
+is 'each has a holder' "$(records | grep -o '"State" s "mounted"' | wc -l)" "$many"
+for ((i = 0; i < many; i++)); do
+    begin $i UnmountVolume 'ssa{sv}' "many$i" "$pods/many/$i" 1 $patience
 done
-for ((i = 1; i < many; i += 2)); do umount "$pods/many/$i"; done
-for ((i = 0; i < many; i += 2)); do wait "${calls[i]}" || bad=$((bad + 1)); done
-is 'half unmounted by calls: no call fails' "$bad" 0
-soon 'half behind our back: all are released' 5 nobody_holds
+end "$many volumes unmounted at once"
+is 'each was unmounted by its call' "$(cat "$scratch"/many-* | sort | uniq -c | xargs)" "$many a{sv} 1 Unmounted b true"
+yes 'nobody holds anything' nobody_holds
+is 'nothing is mounted' "$(left_mounts)" ''
+
+# ---- one volume at as many targets -------------------------------------------------------------------------
 
 mkfs.ext4 -q -F /dev/scratch0
-for i in 1 2 3 4 5; do
-    busctl --timeout=60 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' same /dev/scratch0 "$pods/many/0" \
-        3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/same$i" 2>&1 &
-    calls[i]=$!
+for ((i = 0; i < many; i++)); do
+    begin $i MountVolume 'sssa{sv}' one /dev/scratch0 "$pods/many/$i" 4 SELinuxLevel s s0:c1,c2 $policy $supported $patience
 done
-for i in 1 2 3 4 5; do wait "${calls[i]}"; done
-is 'one volume, five calls at once: one answer' "$(sed 's/"Text" s "[^"]*"//' "$scratch"/same? | sort -u | wc -l)" 1
-like 'one volume, five calls at once: which is good' "$(<"$scratch/same1")" "ssa{sv} \"$file_type:s0:c1,c2\" \"\""
+end "one volume mounted at $many targets at once"
+is 'one superblock' "$(sed -n "s,^[0-9]* [0-9]* \([0-9:]*\) / $pods/many/.*,\1,p" /proc/self/mountinfo | sort | uniq -c | xargs | cut -d' ' -f1)" "$many"
+is "$many holders" "$(property one Holders | cut -d' ' -f1)" "$many"
+is_labeled 'the label' "$pods/many/7" s0:c1,c2
+for ((i = 0; i < many; i++)); do
+    begin $i UnmountVolume 'ssa{sv}' '' "$pods/many/$i" 1 $patience
+done
+end "one volume unmounted from $many targets at once, found by the target"
+is 'each was unmounted by its call' "$(cat "$scratch"/many-* | sort | uniq -c | xargs)" "$many a{sv} 1 Unmounted b true"
+yes 'nobody holds it' has_no_holder one
+
+# ---- half of them behind our back --------------------------------------------------------------------------
+
+many=50
+for ((i = 0; i < many; i++)); do
+    begin $i MountVolume 'sssa{sv}' "many$i" none "$pods/many/$i" \
+        6 SELinuxLevel s "s0:c$i,c300" $policy $supported FSType s tmpfs MountOptions as 1 size=1m $patience
+done
+end "$many volumes mounted"
+for ((i = 0; i < many; i += 2)); do
+    begin $i UnmountVolume 'ssa{sv}' "many$i" "$pods/many/$i" 1 $patience
+done
+for ((i = 1; i < many; i += 2)); do umount "$pods/many/$i"; done
+end 'half unmounted by calls'
+soon 'half behind our back: all are released' 5 nobody_holds
+
+# ---- the same call five times ------------------------------------------------------------------------------
+
+rm -f "$scratch"/many-*
+for i in 1 2 3 4 5; do
+    begin $i MountVolume 'sssa{sv}' same /dev/scratch0 "$pods/many/0" 3 SELinuxLevel s s0:c1,c2 $policy $supported
+done
+end 'one volume, five calls at once'
+is 'one volume, five calls at once: one answer' "$(sed 's/"Text" s "[^"]*"//' "$scratch"/many-* | sort -u | wc -l)" 1
+like 'one volume, five calls at once: which is good' "$(<"$scratch/many-1")" "ssa{sv} \"$file_type:s0:c1,c2\" \"\""
 is 'one volume, five calls at once: one mount' "$(grep -c " $pods/many/0 " /proc/self/mountinfo)" 1
 unmount_volume same "$pods/many/0"
 clean many

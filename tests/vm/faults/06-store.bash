@@ -67,7 +67,7 @@ systemctl daemon-reload
 systemctl start selvold
 wait_for 10 answers_calls
 yes 'a reboot: nobody holds anything' has_no_holder store
-like 'a reboot: which is in the journal' "$(journalctl -q -b -o cat -u selvold | tail -n 20)" 'booted anew'
+like 'a reboot: which is in the journal' "$(journalctl -q -b -o cat -u selvold | tail -n 20)" 'Released 1 holders from before the reboot'
 is 'a reboot: the taint stays' "$(property store Tainted)" true
 mount_with s0:c3,c4 store /dev/scratch0 "$T"
 answers 'a reboot: it can be mounted with another context' "$file_type:s0:c3,c4" '' context-mount context-mount

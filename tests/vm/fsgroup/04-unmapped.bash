@@ -69,13 +69,13 @@ mount_with s0:c1,c2 vfat /dev/scratch3 "$T" 'FSGroup u 3000' "$by_mount"
 gives 'vfat' option policy-mount
 known 'vfat: what is known' 3000 3000 unknown
 like 'vfat: the option' "$(super "$T")" ,gid=3000,
-is 'vfat: nothing was looked at' "$(field EntriesDone)" 0
-is_labelled 'vfat: the label' "$T" s0:c1,c2
+unlike 'vfat: nothing was looked at' "$reply" Entries
+is_labeled 'vfat: the label' "$T" s0:c1,c2
 yes 'vfat: a process with the group writes' as_pod 3000 "$T" 'mkdir d0 && echo word >d0/file && echo more >>d0/file'
 no 'vfat: one without does not' as_pod 3001 "$T" 'echo more >>d0/file'
 all_owned 'vfat: all files have the group' "$T" 3000
 volume_call VerifyLabel 'ssa{sv}' vfat '' -- 'Depth s full'
-is 'vfat: modes are not verified' "$error$(field EntriesMisowned) $(field FSGroup)" '0 4294967295'
+unlike 'vfat: modes are not verified' "$error$reply" EntriesMisowned FSGroup
 mount_with s0:c1,c2 vfat /dev/scratch3 "$U" 'FSGroup u 4000' "$by_mount"
 expect_error 'vfat: another group meanwhile' GroupConflict "$T"
 mount_with s0:c1,c2 vfat /dev/scratch3 "$U" 'FSGroup u 3000' "$by_mount"

@@ -16,10 +16,10 @@ both() { is "$1" "${error:-$(field Relabel) $(field RelabelReason), $(field Owne
 
 mount_service s0:c1,c2 both $source "$T" 'FSGroup u 1000'
 both 'first' 'walked unknown' 'walked unknown'
-is 'first: one walk' "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
-all_labelled 'first: all have the label' "$T" "$file_type:s0:c1,c2"
+is 'first: one walk' "$(field EntriesDone) $(field EntriesChanged)" "$total $total"
+all_labeled 'first: all have the label' "$T" "$file_type:s0:c1,c2"
 all_owned 'first: all have the group' "$T" 1000
-record_says 'first: the record' "$T" ' label=complete ' ' ownership=complete gid=1000 ' " context=$file_type:s0:c1,c2 "
+mark_says 'first: the mark' "$T" ' label=complete ' ' ownership=complete gid=1000 ' " context=$file_type:s0:c1,c2 "
 pod_uses 'first: a process with the group uses everything' 1000 "$T" new
 total=$(entries "$T")
 unmount_volume both "$T"
@@ -47,7 +47,7 @@ is 'another label and another group: on the disk' "$(on_disk $source groups_of /
     "$total 1000, $total $file_type:s0:c4"
 mount_service s0:c4 both $source "$T" 'FSGroup u 2000' "$policy_always"
 both 'the group, always' 'skipped complete' 'walked policy-always'
-is 'the group, always: on the disk' "$(groups_of "$T") $(field DiskGroup) $(record "$T" | grep -o 'gid=[0-9]*')" "$total 2000 2000 gid=2000"
+is 'the group, always: on the disk' "$(groups_of "$T") $(field DiskGroup) $(mark "$T" | grep -o 'gid=[0-9]*')" "$total 2000 2000 gid=2000"
 unmount_volume both "$T"
 
 # ---- immutable ---------------------------------------------------------------------------------------------
@@ -59,9 +59,9 @@ umount /mnt
 mount_group 3000 both $source "$T" "$policy_always"
 expect_error 'immutable: refused, with the remedy' EntriesFailed d0/f3 d1 chattr
 no 'immutable: nothing is mounted' is_mounted "$T"
-is 'immutable: what is known' "$(property both OwnershipState) $(property both FSGroup)" '"partial" 3000'
+is 'immutable: what is known' "$(property both OwnershipState) $(property both DiskGroup)" '"partial" 3000'
 mount $source /mnt
-record_says 'immutable: the volume carries its record' /mnt ' ownership=partial gid=3000 '
+mark_says 'immutable: the volume carries its mark' /mnt ' ownership=partial gid=3000 '
 is 'immutable: these two are as they were, the others are done' "$(stat -c %g /mnt/d0/f3 /mnt/d1 /mnt/d0/f4 | xargs)" '2000 2000 3000'
 umount /mnt
 mount_group 3000 both $source "$T"

@@ -9,9 +9,8 @@ mkfs.ext4 -q -F /dev/scratch0
 is 'the machine is permissive' "$(getenforce)" Permissive
 mount_with s0:c1,c2 permissive /dev/scratch0 "$T"
 answers 'mounted with the context' "$file_type:s0:c1,c2" '' context-mount context-mount
-is 'the mode in the answer' "$(field SELinuxMode)" permissive
-is 'the mode as a property' "$(busctl get-property org.selvol1 /org/selvol1 org.selvol1.Manager SELinuxMode)" 's "permissive"'
-is_labelled 'the label' "$T" s0:c1,c2
+is 'the mode' "$(selinux_mode)" permissive
+is_labeled 'the label' "$T" s0:c1,c2
 refused 'another context' ContextConflict "$T" mount_with s0:c3,c4 permissive /dev/scratch0 "$U"
 refused 'a context that is not in the policy' InvalidContext '' mount_with s0:c5000 other none "$U" 'FSType s tmpfs'
 like 'metrics' "$(busctl call org.selvol1 /org/selvol1 org.selvol1.Manager GetMetrics)" 'selvol_selinux_enforcing 0'
@@ -20,7 +19,7 @@ like 'verify' "$reply" 'bsa{sv} true' '"SELinuxMode" s "permissive"'
 unmount_volume permissive "$T"
 setenforce 1
 mount_with s0:c1,c2 permissive /dev/scratch0 "$T"
-is 'the mode changes while we run' "$error$(field SELinuxMode)" enforcing
+is 'the mode changes while we run' "$error$(selinux_mode)" enforcing
 unmount_volume permissive "$T"
 setenforce 0
 clean permissive

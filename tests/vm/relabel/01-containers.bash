@@ -20,6 +20,6 @@ is 'context mount: what it wrote' "$(cat "$T/dir/new")$(tail -n 1 "$T/d0/f0")" w
 is 'context mount: what it made has the label' "$(label_of "$T/dir/new")" "$file_type:s0:c10,c20"
 sees_nothing 'context mount: one with others sees nothing' s0:c10,c21 "$T" d0/f0 d0 dir/new fifo other
 container_may_not 'context mount: one with fewer does not either' s0:c10 'ls /data' "$T:/data"
-is 'podman relabelled nothing' "$(unmount_volume containers "$T" && on_disk /dev/scratch0 labels /mnt)" \
+is 'podman relabeled nothing' "$(unmount_volume containers "$T" && on_disk /dev/scratch0 labels /mnt)" \
     "$(on_disk /dev/scratch0 entries /mnt) system_u:object_r:unlabeled_t:s0"
 clean containers

@@ -37,11 +37,11 @@ a_life() {
     answers "$fs: Always, by the service: no flag for the runtime" "$file_type:s0:c3,c4" '' relabel policy-always
     is_walked "$fs: all entries are looked at" unknown
     # a hard link has two names
-    is "$fs: and written" "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
+    is "$fs: and written" "$(field EntriesDone) $(field EntriesChanged)" "$total $(written $fs $total $((total - 1)))"
     is "$fs: what is known" "$(property $volume LabelState) $(property $volume Tainted)" '"complete" false'
-    all_labelled "$fs: all of them have the label" "$T" "$file_type:s0:c3,c4"
+    all_labeled "$fs: all of them have the label" "$T" "$file_type:s0:c3,c4"
     unlike "$fs: it is no context mount" "$(super "$T")" context=
-    record_says "$fs: the volume carries its record" "$T" ' label=complete ' ' tainted=no ' " context=$file_type:s0:c3,c4 "
+    mark_says "$fs: the volume carries its mark" "$T" ' label=complete ' ' tainted=no ' " context=$file_type:s0:c3,c4 "
     before=$(times "$T")
     sees_all "$fs: podman starts without Z, and the container uses everything" s0:c3,c4 "$T" d0/new
     is "$fs: nothing else was touched" "$(touched "$before" "$T")" "$(inodes "$T/d0" "$T/d0/new")"
@@ -59,7 +59,7 @@ a_life() {
     mount_service s0:c3,c4 $volume $source "$T" 'Force b true'
     is_walked "$fs: forced" forced
     is "$fs: forced: nothing is written" "$(field EntriesDone) $(field EntriesChanged)" "$total 0"
-    # but the root, which has the record
+    # but the root, which has the mark
     is "$fs: forced: no entry is touched" "$(touched "$before" "$T")" "$(inodes "$T")"
     unmount_volume $volume "$T"
 
@@ -72,7 +72,7 @@ a_life() {
     mount_service s0:c3,c4 $volume $source "$T"
     is_walked "$fs: after a context mount: all entries are looked at" tainted
     is "$fs: after a context mount: what is new is written" "$(field EntriesDone) $(field EntriesChanged)" "$total 2"
-    # the root has the record
+    # the root has the mark
     is "$fs: after a context mount: nothing else is touched" \
         "$(touched "$before" "$T")" "$(inodes "$T" "$T/late" "$T/late/file")"
     unmount_volume $volume "$T"
@@ -85,8 +85,8 @@ a_life() {
     [[ $fs != ext4 ]] || debugfs -w -R 'ea_set /d1/f1 security.selinux system_u:object_r:absent_t:s0' $source 2>/dev/null
     mount_service s0:c5,c6 $volume $source "$T" 'Force b true'
     is_walked "$fs: labels of all sorts" forced
-    is "$fs: labels of all sorts: all are written" "$(field EntriesDone) $(field EntriesChanged)" "$total $((total - 1))"
-    all_labelled "$fs: labels of all sorts: all have the new one" "$T" "$file_type:s0:c5,c6"
+    is "$fs: labels of all sorts: all are written" "$(field EntriesDone) $(field EntriesChanged)" "$total $(written $fs $total $((total - 1)))"
+    all_labeled "$fs: labels of all sorts: all have the new one" "$T" "$file_type:s0:c5,c6"
     if [[ $fs == ext4 ]]; then
         sees_all "$fs: a container with the new categories uses everything" s0:c5,c6 "$T"
         sees_nothing "$fs: one with the old ones sees nothing" s0:c3,c4 "$T" d0/f0 d0/f4 late/file d0/new other
@@ -110,7 +110,7 @@ truncate -s 40M /var/lib/selvol-volumes/image
 mkfs.ext4 -q -F /var/lib/selvol-volumes/image
 mount_service s0:c1,c2 walk-image /var/lib/selvol-volumes/image "$T"
 is_walked 'image: all entries are looked at' unknown
-all_labelled 'image: all of them have the label' "$T" "$file_type:s0:c1,c2"
+all_labeled 'image: all of them have the label' "$T" "$file_type:s0:c1,c2"
 unmount_volume walk-image "$T"
 is 'image: no loop device is left' "$(loops)" ''
 mkfs.vfat /dev/scratch3 >/dev/null
@@ -119,10 +119,10 @@ answers 'vfat: there is nothing to relabel' '' '' none no-seclabel
 is 'vfat: nor is it done' "$(field Relabel)" ''
 unmount_volume walk-vfat "$T"
 mount_service s0:c7 walk-ext4 /dev/scratch0 "$T" 'ReadOnly b true'
-answers 'read-only: it can not be relabelled' '' '' none read-only
+answers 'read-only: it can not be relabeled' '' '' none read-only
 unmount_volume walk-ext4 "$T"
 
-# One entry can't be labelled: the volume is not mounted, the root keeps its label, and the next try finishes.
+# One entry can't be labeled: the volume is not mounted, the root keeps its label, and the next try finishes.
 mount /dev/scratch0 /mnt
 chattr +i /mnt/d0/f3
 chattr +a /mnt/d1
@@ -133,15 +133,15 @@ no 'immutable: nothing is mounted' is_mounted "$T"
 is 'immutable: what is known' "$(property walk-ext4 LabelState)" '"partial"'
 mount /dev/scratch0 /mnt
 is 'immutable: the root has the old label' "$(label_of /mnt)" "$file_type:s0:c7"
-record_says 'immutable: the volume carries its record' /mnt ' label=partial '
+mark_says 'immutable: the volume carries its mark' /mnt ' label=partial '
 is 'immutable: all others have the new label' "$(labels /mnt | grep -c .) $(label_of /mnt/d0/f4)" "2 $file_type:s0:c8"
 chattr -i /mnt/d0/f3
 chattr -a /mnt/d1
 umount /mnt
 mount_service s0:c8 walk-ext4 /dev/scratch0 "$T"
 is_walked 'immutable no more' partial
-is 'immutable no more: what was missing is written' "$(field EntriesChanged)" 3
-all_labelled 'immutable no more: all have the label' "$T" "$file_type:s0:c8"
+is 'immutable no more: all are looked at' "$(field EntriesDone) $(field EntriesChanged)" "$(entries "$T") $(entries "$T")"
+all_labeled 'immutable no more: all have the label' "$T" "$file_type:s0:c8"
 unmount_volume walk-ext4 "$T"
 
 # The policy keeps the system's secrets from the worker, and with them what looks like one.

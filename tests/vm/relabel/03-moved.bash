@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# A volume brings its own truth along: nodes are states of selvold's. What a volume carries is hostile until checked.
+# A volume's mark is the truth wherever it goes: nodes are states of selvold's. What a volume carries is hostile until checked.
 
 T=$pods/moved/v state=/var/lib/selvol nodes=/root/nodes node=first
 mkdir -p "$T"
@@ -38,7 +38,7 @@ a_journey() {
     is "$fs: second node: no entry is touched" "$(on_disk $source touched "$before" /mnt)" ''
     is "$fs: second node: knows it now" "$(property $volume LabelState)" '"complete"'
     mount_with s0:c1,c2 $volume $source "$T"
-    record_says "$fs: second node: a context mount: the volume says tainted" "$T" ' tainted=yes '
+    mark_says "$fs: second node: a context mount: the volume says tainted" "$T" ' tainted=yes '
     echo word >"$T/d0/new"
     unmount_volume $volume "$T"
 
@@ -59,8 +59,9 @@ a_journey() {
     go_to fourth-$fs
     mount_service s0:c3 $volume $source "$T"
     is_walked "$fs: fourth node: finished there" partial
-    like "$fs: fourth node: what is right already is not written again" " $(seq -s ' ' 1 $((total - 9))) " " $(field EntriesChanged) "
-    all_labelled "$fs: fourth node: all have the label" "$T" "$file_type:s0:c3"
+    like "$fs: fourth node: what is right already is not written again" \
+        " $(written $fs $((total + 1)) "$(seq -s ' ' 1 $((total - 9)))") " " $(field EntriesChanged) "
+    all_labeled "$fs: fourth node: all have the label" "$T" "$file_type:s0:c3"
     unmount_volume $volume "$T"
     go_to first
     mount_service s0:c3 $volume $source "$T"
@@ -75,60 +76,48 @@ a_journey ext4 /dev/scratch0
 a_journey xfs /dev/scratch1
 a_journey btrfs /dev/scratch2
 
-# ---- what the record may say -------------------------------------------------------------------------------
+# ---- what the mark may say ---------------------------------------------------------------------------------
 
 volume=moved-ext4 source=/dev/scratch0
-text() { # GENERATION STATE TAINTED CONTEXT
-    echo "version=1 generation=$1 label=$2 tainted=$3 ownership=unknown gid=0 context=$4"
+text() { # STATE TAINTED CONTEXT
+    echo "version=1 label=$1 tainted=$2 ownership=unknown gid=0 context=$3"
 }
 good=$file_type:s0:c1,c2
 
-# reports: what the journal has of records that are not as expected, and of one verdict
-reports() { journalctl -q -o cat SELVOL_VOLUME=$volume MESSAGE_ID=6e843cc7510240deba9e1ad5b13d11da ${1:+SELVOL_VERDICT=$1}; }
-are_reported() { (($(reports "$1" | wc -l) == $2)); }
-# says NAME TEXT RESULT [VERDICT]: the volume carries this; the next mount's result; and whether it is in the journal
+# says NAME MARK RESULT: the volume carries this, and the next mount's result
 says() {
-    local reported
-    reported=$(reports "${4:-}" | wc -l)
     mount $source /mnt
-    if [[ -n $2 ]]; then put_record /mnt "$2"; else setfattr -x trusted.selvol /mnt; fi
+    if [[ -n $2 ]]; then put_mark /mnt "$2"; else setfattr -x trusted.selvol /mnt; fi
     umount /mnt
     next_try "$1" "$3"
-    [[ -z ${4:-} ]] || soon "$1: it is in the journal" 5 are_reported "$4" $((reported + 1))
 }
-hostile() { says "hostile: $1" "$2" 'walked unknown' bad; }
+hostile() { says "hostile: $1" "$2" 'walked unknown'; }
+in_hex() { echo "0x$(od -An -v -tx1 | tr -d ' \n')"; }
 next_try 'a good one to begin with' 'walked other-context'
-next_try 'a good one' 'skipped complete'
+says 'a good one, written by somebody else' "\"$(text complete no "$good")\"" 'skipped complete'
 hostile 'empty' '""'
 hostile 'garbage' '"garbage"'
 hostile 'not text' 0x0001feff
-hostile 'escapes' "0x$(printf 'version=1 \e[2J\e]0;x\a generation=1' | od -An -v -tx1 | tr -d ' \n')"
-hostile 'another version' "\"$(text 900 complete no "$good" | sed 's/version=1/version=2/')\""
-hostile 'a number without bounds' "\"$(text 99999999999999999999 complete no "$good")\""
-hostile 'a state that is none' "\"$(text 900 perfect no "$good")\""
-hostile 'a context out of order' "\"$(text 900 complete no "$file_type:s0:c2,c1")\""
-hostile 'a context that is none' "\"$(text 900 complete no none)\""
-hostile 'something behind it' "\"$(text 900 complete no "$good") and=more\""
-hostile 'a line' "0x$(text 900 complete no "$good" | od -An -v -tx1 | tr -d ' \n')"
-hostile 'complete without a context' "\"$(text 900 complete no '')\""
-hostile 'long' "\"$(text 900 complete no "$(printf '%3000s' '' | tr ' ' x)")\""
+hostile 'escapes' "$(printf 'version=1 \e[2J\e]0;x\a label=complete' | in_hex)"
+hostile 'another version' "\"$(text complete no "$good" | sed 's/version=1/version=2/')\""
+hostile 'a key of before' "\"$(text complete no "$good" | sed 's/version=1/version=1 generation=900/')\""
+hostile 'a number without bounds' "\"$(text complete no "$good" | sed 's/gid=0/gid=99999999999999999999/')\""
+hostile 'a group beside a state that has none' "\"$(text complete no "$good" | sed 's/gid=0/gid=1000/')\""
+hostile 'a state that is none' "\"$(text perfect no "$good")\""
+hostile 'a context out of order' "\"$(text complete no "$file_type:s0:c2,c1")\""
+hostile 'a context that is none' "\"$(text complete no none)\""
+hostile 'something behind it' "\"$(text complete no "$good") and=more\""
+hostile 'a line' "$(text complete no "$good" | in_hex)"
+hostile 'complete without a context' "\"$(text complete no '')\""
+hostile 'long' "\"$(text complete no "$(printf '%3000s' '' | tr ' ' x)")\""
+unlike 'nothing of that is shown as it is' "$(journalctl -q -a -o cat -u selvold -u selvol-worker SELVOL_VOLUME=$volume)" $'\e'
 
 # Those that make sense
 next_try 'the next one is good again' 'skipped complete'
-mount $source /mnt
-old=$(record /mnt)
-umount /mnt
-mount_with s0:c1,c2 $volume $source "$T"
-unmount_volume $volume "$T"
-says 'an old copy' "\"$old\"" 'walked unknown' rolled-back
-says 'lost' '' 'walked unknown' missing
-like 'what was there is escaped' "$(reports bad)" '\x1b[2J'
-unlike 'wherever it is shown' "$(reports bad)" $'\e'
-generation=$(on_disk $source record /mnt | sed 's/.*generation=\([0-9]*\).*/\1/')
-says 'newer, and partial' "\"$(text $((generation + 10)) partial no "$good")\"" 'walked partial'
-says 'newer, and tainted' "\"$(text $((generation + 20)) complete yes "$good")\"" 'walked tainted'
-says 'newer, and complete for a context that the root does not have' \
-    "\"$(text $((generation + 30)) complete no "$file_type:s0:c9")\"" 'walked other-context'
+says 'lost' '' 'walked unknown'
+says 'partial' "\"$(text partial no "$good")\"" 'walked partial'
+says 'tainted' "\"$(text complete yes "$good")\"" 'walked tainted'
+says 'complete for a context that the root does not have' "\"$(text complete no "$file_type:s0:c9")\"" 'walked other-context'
 mount $source /mnt
 chcon "$file_type:s0:c9" /mnt
 umount /mnt
@@ -140,12 +129,13 @@ mount_service s0:c1,c2 $volume $source "$T"
 chcon "$file_type:s0:c9" "$T/d1/f1"
 volume_call VerifyLabel 'ssa{sv}' $volume '' -- 'Depth s full'
 like 'verified: one is wrong' "$reply" 'bsa{sv} false' '"d1/f1"'
-unlike 'verified: the volume says so too' " $(record "$T") " ' label=complete '
+unlike 'verified: the volume says so too' " $(mark "$T") " ' label=complete '
+journal_has 'verified: it is in the journal' SELVOL_VOLUME=$volume MESSAGE_ID=ca4bc256f440452789c93131cb1d70b6
 unmount_volume $volume "$T"
 go_to fifth
 mount_service s0:c1,c2 $volume $source "$T"
 is 'another node: looks at all entries' "$error$(field Relabel) $(field EntriesChanged)" 'walked 1'
-all_labelled 'another node: all have the label' "$T" "$good"
+all_labeled 'another node: all have the label' "$T" "$good"
 unmount_volume $volume "$T"
 go_to first
 rm -rf $nodes

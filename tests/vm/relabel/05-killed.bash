@@ -5,7 +5,7 @@
 
 T=$pods/killed/v
 mkdir -p "$T"
-mkfs.ext4 -q -F /dev/scratch0
+mkfs.xfs -q -f /dev/scratch0       # where a walk writes only what it has found to be another label
 mount /dev/scratch0 /mnt
 fill /mnt 400
 total=$(entries /mnt)
@@ -23,7 +23,7 @@ next_one() {
     soon "$1: nobody walks any more" 10 nobody_walks
     wait_for 10 answers_calls
     is "$1: what is known" "$(property killed LabelState)" '"partial"'
-    like "$1: the volume says so" " $(on_disk /dev/scratch0 record /mnt) " ' label=partial ' ":s0:c$level "
+    like "$1: the volume says so" " $(on_disk /dev/scratch0 mark /mnt) " ' label=partial ' ":s0:c$level "
     right=$(on_disk /dev/scratch0 with_label)
     missing=$(on_disk /dev/scratch0 lacking "s0:c$level" /mnt)
     relabel killed "$file_type:s0:c$level"
@@ -91,7 +91,7 @@ for ((n = 0; n < rounds; n++)); do
     for pid in $(worker_pids); do [[ $pid == "$main" ]] || kill -KILL $pid 2>/dev/null; done
     wait $caller_pid
     wait_for 10 eval '[[ $(property killed Job) == "\"/\"" ]]'
-    is_complete=$(on_disk /dev/scratch0 record /mnt | grep -c "label=complete.*:s0:c$level$")
+    is_complete=$(on_disk /dev/scratch0 mark /mnt | grep -c "label=complete.*:s0:c$level$")
     right=$(on_disk /dev/scratch0 labels /mnt | sed -n "s/ $file_type:s0:c$level$//p")
     ((is_complete == 0)) || [[ $right == "$total" ]] || bad+=("after $time of $usual µs: complete, but only $right of $total")
     [[ $(property killed LabelState) != '"complete"' || $right == "$total" || -z $right ]] ||

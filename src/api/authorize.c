@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/log.h"
+#include "basic/time-util.h"
+#include "wire/message-ids.h"
+#include "api/authorize.h"
+
+enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };
+enum { ALLOW_USER_INTERACTION = 1 };
+
+static const struct {
+        const char *method;
+        const char *action;
+} actions[] = {
+        { "MountVolume", "org.selvol1.mount-volume" },
+        { "UnmountVolume", "org.selvol1.unmount-volume" },
+        { "AdoptVolume", "org.selvol1.adopt-volume" },
+        { "ForgetVolume", "org.selvol1.forget-volume" },
+        { "Relabel", "org.selvol1.relabel-volume" },
+        { "ApplyOwnership", "org.selvol1.apply-ownership" },
+        { "Cancel", "org.selvol1.cancel-job" },
+        { "VerifyLabel", "org.selvol1.verify-label" },
+        { "PlanVolume", "org.selvol1.inspect" },
+        { "GetVolume", "org.selvol1.inspect" },
+        { "GetVolumeByTarget", "org.selvol1.inspect" },
+        { "GetJob", "org.selvol1.inspect" },
+        { "Wait", "org.selvol1.inspect" },
+        { "GetMetrics", "org.selvol1.inspect" },
+        { "GetHistory", "org.selvol1.inspect" },
+        { "Get", "org.selvol1.inspect" },
+        { "GetAll", "org.selvol1.inspect" },
+        { "Set", "org.selvol1.set-log-level" }, /* LogLevel is the only property that can be set */
+        { "GetManagedObjects", "org.selvol1.inspect" },
+        { "Introspect", "org.selvol1.inspect" },
+};
+
+/* Methods that sd-bus answers, with what is known of volumes. */
+static const char *const standard_interfaces[] = {
+        "org.freedesktop.DBus.Properties",
+        "org.freedesktop.DBus.ObjectManager",
+        "org.freedesktop.DBus.Introspectable",
+};
+
+typedef enum Answer { PENDING, ALLOWED, DENIED, CHALLENGE, UNAVAILABLE } Answer;
+
+/* A question that polkit has been asked. It lives until the call has been dispatched a second time, whether the
+ * method gets as far as to ask for the answer or not: the object may be gone, or the configuration another. */
+struct AuthQuery {
+        AuthQuery *next;
+        Api *api;
+        sd_bus_message *call;
+        sd_bus_slot *slot;
+        const char *action;
+        char *volume, *source, *target;
+        Answer answer;
+        bool dispatched; /* for the second time */
+};
+
+const char *authorize_action(const char *method) {
+        for (size_t i = 0; i < ELEMENTSOF(actions); i++)
+                if (streq(actions[i].method, method))
+                        return actions[i].action;
+        return NULL;
+}
+
+static void query_free(AuthQuery *q) {
+        LL_DELETE(q->api->queries, q);
+        sd_bus_slot_unref(q->slot);
+        sd_bus_message_unref(q->call);
+        free(q->volume);
+        free(q->source);
+        free(q->target);
+        free(q);
+}
+
+void authorize_teardown(Api *api) {
+        while (api->queries)
+                query_free(api->queries);
+        api->last_sender = (free(api->last_sender), NULL);
+}
+
+static int deny(Api *api, sd_bus_message *call, const char *result, sd_bus_error *error) {
+        const char *method = sd_bus_message_get_member(call), *sender = strempty(sd_bus_message_get_sender(call));
+        const LogField fields[] = { { "MESSAGE_ID", MESSAGE_DENIED }, { "SELVOL_CALLER", sender } };
+
+        metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, result);
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s by %s is not authorized: %s.", method, sender, result);
+        return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
+                                 "%s is not authorized (%s): polkit has to allow the action %s.", method, result,
+                                 strempty(authorize_action(method)));
+}
+
+static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const char *volume, const char *source,
+                    const char *target, sd_bus_error *error) {
+        bool same = streq_ptr(q->action, authorize_action(sd_bus_message_get_member(call))) &&
+                    streq(q->volume, volume) && streq(q->source, source) && streq(q->target, target);
+        Answer answer = q->answer;
+
+        query_free(q);
+        /* What is carried out must be what polkit was asked about. */
+        if (!same)
+                return deny(api, call, "changed", error);
+
+        switch (answer) {
+        case ALLOWED:
+                metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "allowed");
+                return 1;
+        case CHALLENGE:
+                metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "challenge");
+                return sd_bus_error_set(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                                        "Interactive authentication is required, and the call does not allow it.");
+        case UNAVAILABLE:
+                return deny(api, call, "unavailable", error);
+        case DENIED:
+        case PENDING:
+        default:
+                return deny(api, call, "denied", error);
+        }
+}
+
+static Answer read_answer(sd_bus_message *reply) {
+        int authorized, challenge, r;
+
+        if (sd_bus_message_is_method_error(reply, NULL))
+                return UNAVAILABLE;
+        r = sd_bus_message_enter_container(reply, 'r', "bba{ss}");
+        if (r > 0)
+                r = sd_bus_message_read(reply, "bb", &authorized, &challenge);
+        if (r <= 0)
+                return UNAVAILABLE;
+        return authorized ? ALLOWED : challenge ? CHALLENGE : DENIED;
+}
+
+static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        AuthQuery *q = userdata;
+        int r;
+
+        q->slot = sd_bus_slot_unref(q->slot);
+        q->answer = read_answer(reply);
+
+        /* The whole call is dispatched a second time, so that everything is looked at anew. */
+        r = sd_bus_message_rewind(q->call, true);
+        if (r >= 0)
+                r = sd_bus_enqueue_for_read(sd_bus_message_get_bus(q->call), q->call);
+        if (r < 0) {
+                (void) sd_bus_reply_method_errno(q->call, r, NULL);
+                query_free(q);
+        }
+        return 0;
+}
+
+static int append_question(sd_bus_message *question, const AuthQuery *q, bool interactive) {
+        int r;
+
+        /* The subject is the connection: pid and uid can be raced (CVE-2013-4288). */
+        r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
+                                  sd_bus_message_get_sender(q->call), q->action);
+        if (r >= 0)
+                r = sd_bus_message_append(question, "a{ss}us", 3, "volume", q->volume, "source", q->source, "target",
+                                          q->target, interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
+        return r;
+}
+
+static int ask(Api *api, AuthQuery *q) {
+        bool interactive = sd_bus_message_get_allow_interactive_authorization(q->call) > 0;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(api->bus, &question, "org.freedesktop.PolicyKit1",
+                                           "/org/freedesktop/PolicyKit1/Authority",
+                                           "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+        if (r >= 0)
+                r = append_question(question, q, interactive);
+        if (r >= 0)
+                r = sd_bus_call_async(api->bus, &q->slot, question, on_answer, q,
+                                      (interactive ? INTERACTIVE_SEC : ANSWER_SEC) * USEC_PER_SEC);
+        return r;
+}
+
+/* The bus is asked once for each connection that calls several times: it never gives a unique name to another. */
+int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        const char *sender = strempty(sd_bus_message_get_sender(call));
+        int r;
+
+        if (!streq_ptr(api->last_sender, sender)) {
+                uid_t uid;
+
+                r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
+                if (r >= 0)
+                        r = sd_bus_creds_get_euid(creds, &uid);
+                if (r >= 0)
+                        r = free_and_strdup(&api->last_sender, sender);
+                if (r < 0)
+                        return r;
+                api->last_uid = uid;
+        }
+        *ret = api->last_uid;
+        return 0;
+}
+
+bool authorize_is_trusted(Api *api, sd_bus_message *call) {
+        uid_t uid;
+
+        return authorize_get_uid(api, call, &uid) >= 0 && uid == api->trusted_uid;
+}
+
+int authorize(Api *api, sd_bus_message *call, const char *volume, const char *source, const char *target,
+              sd_bus_error *error) {
+        const char *action = authorize_action(sd_bus_message_get_member(call));
+        size_t n = 0;
+        AuthQuery *q;
+        int r;
+
+        LL_FOREACH (api->queries, q) {
+                if (q->call == call)
+                        return conclude(api, q, call, volume, source, target, error);
+                n++;
+        }
+
+        if (authorize_is_trusted(api, call)) {
+                metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "root");
+                return 1;
+        }
+        if (!action || n >= QUERIES_MAX)
+                return deny(api, call, action ? "too-many" : "denied", error);
+
+        q = calloc(1, sizeof(*q));
+        if (!q)
+                return -ENOMEM;
+        *q = (AuthQuery){
+                .api = api,
+                .call = sd_bus_message_ref(call),
+                .action = action,
+                .volume = strdup(volume),
+                .source = strdup(source),
+                .target = strdup(target),
+        };
+        LL_PREPEND(api->queries, q);
+        r = q->volume && q->source && q->target ? ask(api, q) : -ENOMEM;
+        if (r < 0) {
+                query_free(q);
+                return r;
+        }
+        return 0;
+}
+
+/* Returns 0 to have it answered, as a filter does. */
+static int authorize_standard(Api *api, sd_bus_message *call, sd_bus_error *error) {
+        _cleanup_free_ char *id = NULL;
+        int r;
+
+        r = sd_bus_path_decode(sd_bus_message_get_path(call), VOLUME_PREFIX, &id);
+        if (r < 0)
+                return r;
+        r = authorize(api, call, strempty(id), "", "", error);
+        return r < 0 ? r : !r;
+}
+
+/* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
+static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Api *api = userdata;
+        AuthQuery *q, *next;
+
+        LL_FOREACH_SAFE (api->queries, q, next)
+                if (q->dispatched)
+                        query_free(q);
+                else if (q->call == message && q->answer != PENDING)
+                        q->dispatched = true;
+
+        for (size_t i = 0; i < ELEMENTSOF(standard_interfaces); i++)
+                if (sd_bus_message_is_method_call(message, standard_interfaces[i], NULL))
+                        return authorize_standard(api, message, error);
+        return 0;
+}
+
+int authorize_setup(Api *api) {
+        return sd_bus_add_filter(api->bus, NULL, on_message, api);
+}

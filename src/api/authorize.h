@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "api/api.h"
+
+/* Who may call what: root may everything, for everybody else polkit is asked (one action for each method, the table
+ * is in authorize.c). No polkit means no. */
+
+/* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called again with
+ * the same message when the answer is there; a negative errno with the D-Bus error set: AccessDenied or
+ * InteractiveAuthorizationRequired. volume, source and target are shown to polkit's rules and must be the same in the
+ * second call. */
+int authorize(Api *api, sd_bus_message *call, const char *volume, const char *source, const char *target,
+              sd_bus_error *error);
+/* Once the bus is there. */
+int authorize_setup(Api *api);
+void authorize_teardown(Api *api);
+
+/* The caller's effective uid when it connected to the bus. Returns 0 or a negative errno. */
+int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret);
+/* Whether the caller is root, who passes without polkit. */
+bool authorize_is_trusted(Api *api, sd_bus_message *call);
+
+/* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */
+const char *authorize_action(const char *method);

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "api/authorize.h"
+#include "api/call.h"
+#include "api/objects.h"
+#include "api/options.h"
+#include "api/paths.h"
+#include "basic/log.h"
+#include "job/job-metrics.h"
+#include "model/context.h"
+#include "state/commit.h"
+#include "wire/message-ids.h"
+#include "wire/peer.h"
+
+#include "selvol-config.h"
+
+/* Reads volume, source (unless NULL), target and options, and checks them. */
+static int read_request(Api *api, sd_bus_message *m, bool with_source, RequestMethod method, Request *q, Failure *f) {
+        const char *volume, *source = NULL, *target;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &volume);
+        if (r < 0)
+                return r;
+        if (with_source) {
+                r = sd_bus_message_read(m, "s", &source);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_message_read(m, "s", &target);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->volume, volume);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->source, source);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->target, target);
+        if (r < 0)
+                return r;
+        return options_read(m, method, q, NULL, f);
+}
+
+/* The way of every call that becomes a job: read, check, authorize, start. */
+static int start(Api *api, sd_bus_message *m, Operation operation, Request *q, VerifyDepth depth,
+                 sd_bus_error *error) {
+        int r;
+
+        r = authorize(api, m, q->volume, strempty(q->source), strempty(q->target), error);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return 1; /* called again when polkit has answered */
+        return call_start(api, m, operation, q, depth, error);
+}
+
+static int start_request(Api *api, sd_bus_message *m, Operation operation, RequestMethod method,
+                         sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = read_request(api, m, method == METHOD_MOUNT, method, &q, &f);
+        if (r == 0)
+                r = request_validate(&q, &api->state->settings, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+        return start(api, m, operation, &q, VERIFY_ROOT, error);
+}
+
+static int method_mount_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        return start_request(userdata, m, OPERATION_MOUNT, METHOD_MOUNT, error);
+}
+
+static int method_plan_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        return start_request(userdata, m, OPERATION_PLAN, METHOD_MOUNT, error);
+}
+
+static int method_adopt_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        return start_request(userdata, m, OPERATION_ADOPT, METHOD_ADOPT, error);
+}
+
+/* What is mounted beneath roots that the configuration doesn't name any more can still be unmounted. */
+static int check_unmount(const Api *api, Request *q, Failure *f) {
+        int r;
+
+        if (!isempty(q->volume)) {
+                r = volume_id_validate(q->volume, f);
+                if (r != 0)
+                        return r;
+        }
+        r = target_validate(q->target, &api->state->settings, f);
+        if (r != 0)
+                return r;
+        r = free_and_strdup(&q->holder, q->target);
+        if (r < 0)
+                return r;
+        return free_and_strdup(&q->volume_type, "csi");
+}
+
+static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        Api *api = userdata;
+        int r;
+
+        r = read_request(api, m, false, METHOD_UNMOUNT, &q, &f);
+        if (r == 0)
+                r = check_unmount(api, &q, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+        return start(api, m, OPERATION_UNMOUNT, &q, VERIFY_ROOT, error);
+}
+
+/* Reads a volume, and a context into the request's, which is "" for the one that is recorded. */
+static int read_subject(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
+        const char *volume, *context;
+        int r;
+
+        r = sd_bus_message_read(m, "ss", &volume, &context);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->volume, volume);
+        if (r < 0)
+                return r;
+        r = options_read(m, method, q, ret_depth, f);
+        if (r != 0)
+                return r;
+        if (isempty(context))
+                return free_and_strdup(&q->context, "");
+        return context_canonicalize(context, &q->context, f);
+}
+
+static int check_subject(const Api *api, const Request *q, Failure *f) {
+        return q->volume[0] == '/' ? target_validate(q->volume, &api->state->settings, f)
+                                   : volume_id_validate(q->volume, f);
+}
+
+static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        VerifyDepth depth;
+        Api *api = userdata;
+        int r;
+
+        r = read_subject(m, METHOD_VERIFY, &q, &depth, &f);
+        if (r == 0)
+                r = check_subject(api, &q, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+        return start(api, m, OPERATION_VERIFY, &q, depth, error);
+}
+
+/* Its context is spelled out, so that both ways to ask for it are the same; it has no target: what is relabeled is a
+ * volume, wherever it is. */
+static int complete_relabel(const Api *api, Request *q) {
+        const Volume *v = volumes_find(&api->state->volumes, q->volume);
+        int r;
+
+        r = free_and_strdup(&q->target, "");
+        if (r < 0 || !isempty(q->context) || !v)
+                return r;
+        return free_and_strdup(&q->context, v->context);
+}
+
+static int method_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        Api *api = userdata;
+        int r;
+
+        r = read_subject(m, METHOD_RELABEL, &q, NULL, &f);
+        if (r == 0)
+                r = volume_id_validate(q.volume, &f);
+        if (r == 0)
+                r = complete_relabel(api, &q);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+        return start(api, m, OPERATION_RELABEL, &q, VERIFY_ROOT, error);
+}
+
+static int read_ownership(sd_bus_message *m, Request *q, Failure *f) {
+        const char *volume;
+        int r;
+
+        r = sd_bus_message_read(m, "su", &volume, &q->fs_group);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->volume, volume);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->target, "");
+        if (r < 0)
+                return r;
+        r = options_read(m, METHOD_OWNERSHIP, q, NULL, f);
+        if (r != 0)
+                return r;
+        r = volume_id_validate(q->volume, f);
+        if (r != 0 || q->fs_group != GID_NONE)
+                return r;
+        return failure_set(f, FAILURE_INVALID_OPTION, "%" PRIu32 " is no group.", q->fs_group);
+}
+
+static int method_apply_ownership(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = read_ownership(m, &q, &f);
+        if (r != 0)
+                return api_refuse(userdata, r, &f, error);
+        return start(userdata, m, OPERATION_OWNERSHIP, &q, VERIFY_ROOT, error);
+}
+
+/* By an id that has been checked. */
+static int find_volume(const Api *api, const char *id, Volume **ret, Failure *f) {
+        *ret = volumes_find(&api->state->volumes, id);
+        return *ret ? 0 : failure_set(f, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", id);
+}
+
+static void on_forgotten(State *s, int error, void *userdata) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = userdata;
+
+        if (error < 0)
+                (void) sd_bus_reply_method_errorf(m, ERROR_PREFIX "StoreFailed",
+                                                  "The state could not be written: %s.", strerror(-error));
+        else
+                (void) sd_bus_reply_method_return(m, NULL);
+}
+
+static int check_forget(Api *api, const Volume *v, Failure *f) {
+        _cleanup_free_ char *target = NULL;
+
+        if (v->holders) {
+                target = string_escape(v->holders->target, 200);
+                if (!target)
+                        return -ENOMEM;
+                return failure_set(f, FAILURE_BUSY, "Volume %s is held at %s: unmount it first.", v->id, target);
+        }
+        if (job_is_on_volume(api->jobs, v->id))
+                return failure_set(f, FAILURE_BUSY, "A job runs or waits on volume %s; call again when it has ended.",
+                                   v->id);
+        if (!commit_is_possible(api->state))
+                return failure_set(
+                        f, FAILURE_STORE_FAILED,
+                        "The state can't be written, so nothing can be changed: see the journal of selvold.");
+        return 0;
+}
+
+static int forget(Api *api, sd_bus_message *m, Volume *v) {
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_FORGOTTEN },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_CONTEXT", v->context },
+                { "SELVOL_CALLER", strempty(sd_bus_message_get_sender(m)) },
+        };
+        int r;
+
+        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "%s: The volume is forgotten.", v->id);
+        commit_removal(api->state, v);
+        r = commit_then(api->state, on_forgotten, sd_bus_message_ref(m));
+        if (r < 0)
+                sd_bus_message_unref(m);
+        return r;
+}
+
+static int method_forget_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(request_done) Request q = REQUEST_INIT;
+        _cleanup_failure_ Failure f = { 0 };
+        Api *api = userdata;
+        const char *id;
+        Volume *v;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &id);
+        if (r >= 0)
+                r = options_read(m, 0, &q, NULL, &f);
+        if (r == 0)
+                r = volume_id_validate(id, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+
+        r = authorize(api, m, id, "", "", error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = find_volume(api, id, &v, &f);
+        if (r == 0)
+                r = check_forget(api, v, &f);
+        if (r == 0)
+                r = forget(api, m, v);
+        return r == 0 ? 1 : api_refuse(api, r, &f, error);
+}
+
+static int reply_path(sd_bus_message *m, char *path) {
+        _cleanup_free_ char *p = path;
+
+        return p ? sd_bus_reply_method_return(m, "o", p) : -ENOMEM;
+}
+
+static int method_get_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        Api *api = userdata;
+        const char *id;
+        Volume *v;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &id);
+        if (r >= 0)
+                r = volume_id_validate(id, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+        r = authorize(api, m, id, "", "", error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = find_volume(api, id, &v, &f);
+        return r == 0 ? reply_path(m, volume_path(v->id)) : api_refuse(api, r, &f, error);
+}
+
+static int method_get_volume_by_target(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_free_ char *escaped = NULL;
+        const char *target;
+        Api *api = userdata;
+        Volume *v;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &target);
+        if (r < 0)
+                return r;
+        r = target_validate(target, &api->state->settings, &f);
+        if (r != 0)
+                return api_refuse(api, r, &f, error);
+        r = authorize(api, m, "", "", target, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        if (volumes_find_target(&api->state->volumes, target, &v))
+                return reply_path(m, volume_path(v->id));
+        escaped = string_escape(target, 200);
+        if (!escaped)
+                return -ENOMEM;
+        r = failure_set(&f, FAILURE_NO_SUCH_VOLUME, "No volume is held at %s.", escaped);
+        return api_refuse(api, r, &f, error);
+}
+
+static int method_get_job(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        Api *api = userdata;
+        uint64_t id;
+        int r;
+
+        r = sd_bus_message_read(m, "t", &id);
+        if (r < 0)
+                return r;
+        r = authorize(api, m, "", "", "", error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        if (job_find(api->jobs, id))
+                return reply_path(m, job_path(id));
+        r = failure_set(&f, FAILURE_NO_SUCH_JOB,
+                        "Job %" PRIu64 " is not known: it has ended, and its result is no longer kept.", id);
+        return api_refuse(api, r, &f, error);
+}
+
+static int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_free_ char *text = NULL;
+        Api *api = userdata;
+        int r;
+
+        r = authorize(api, m, "", "", "", error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        text = jobs_render_metrics(api->jobs);
+        return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
+}
+
+static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return sd_bus_message_append(reply, "s", SELVOL_VERSION);
+}
+
+static int get_selinux_mode(sd_bus *bus, const char *path, const char *interface, const char *property,
+                            sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Api *api = userdata;
+
+        return sd_bus_message_append(reply, "s", state_selinux_mode(api->state));
+}
+
+static const sd_bus_vtable manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD_WITH_ARGS("MountVolume", SD_BUS_ARGS("s", volume, "s", source, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("s", context, "s", runtime_flag, "a{sv}", result), method_mount_volume,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("UnmountVolume", SD_BUS_ARGS("s", volume, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("a{sv}", result), method_unmount_volume, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("PlanVolume", SD_BUS_ARGS("s", volume, "s", source, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("a{sv}", plan), method_plan_volume, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("AdoptVolume", SD_BUS_ARGS("s", volume, "s", target, "a{sv}", options),
+                                SD_BUS_RESULT("s", context, "s", runtime_flag, "a{sv}", result), method_adopt_volume,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("VerifyLabel", SD_BUS_ARGS("s", volume_or_path, "s", expected, "a{sv}", options),
+                                SD_BUS_RESULT("b", matches, "s", actual, "a{sv}", result), method_verify_label,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Relabel", SD_BUS_ARGS("s", volume, "s", context, "a{sv}", options),
+                                SD_BUS_RESULT("o", job), method_relabel, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ApplyOwnership", SD_BUS_ARGS("s", volume, "u", gid, "a{sv}", options),
+                                SD_BUS_RESULT("o", job), method_apply_ownership, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ForgetVolume", SD_BUS_ARGS("s", volume, "a{sv}", options), SD_BUS_NO_RESULT,
+                                method_forget_volume, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetVolume", SD_BUS_ARGS("s", volume), SD_BUS_RESULT("o", object), method_get_volume,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetVolumeByTarget", SD_BUS_ARGS("s", target), SD_BUS_RESULT("o", object),
+                                method_get_volume_by_target, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetJob", SD_BUS_ARGS("t", id), SD_BUS_RESULT("o", object), method_get_job,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetMetrics", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", text), method_get_metrics,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("SELinuxMode", "s", get_selinux_mode, 0, 0),
+        SD_BUS_SIGNAL_WITH_ARGS("ContextConflict",
+                                SD_BUS_ARGS("s", volume, "s", wanted, "s", held, "aa{sv}", holders), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("JobNew", SD_BUS_ARGS("t", id, "o", job), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("JobRemoved",
+                                SD_BUS_ARGS("t", id, "o", job, "s", volume, "s", operation, "s", result), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("GroupConflict", SD_BUS_ARGS("s", volume, "u", wanted, "aa{sv}", holders), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("GroupReleased", SD_BUS_ARGS("s", volume, "u", gid), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("ContextReleased", SD_BUS_ARGS("s", volume, "s", context), 0),
+        SD_BUS_VTABLE_END,
+};
+
+int manager_object_add(Api *api) {
+        return sd_bus_add_object_vtable(api->bus, NULL, MANAGER_PATH, MANAGER_INTERFACE, manager_vtable, api);
+}

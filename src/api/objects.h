@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "api/api.h"
+
+/* The objects on the bus. All return 0 or a negative errno. */
+int manager_object_add(Api *api) _warn_unused_;
+int volume_objects_add(Api *api) _warn_unused_;
+int job_objects_add(Api *api) _warn_unused_;

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "api/options.h"
+
+/* Where the values of wire/options.h go. Flags and words are ints until all are read. */
+typedef struct Target {
+        void *where;
+        int (*parse)(const char *s); /* for words: what they stand for */
+} Target;
+
+static int store_word(const RequestOption *o, const Target *target, const char *s, Failure *f) {
+        _cleanup_free_ char *escaped = NULL;
+        int r;
+
+        if (!target->parse)
+                return free_and_strdup(target->where, s);
+        r = target->parse(s);
+        if (r >= 0) {
+                *(int *) target->where = r;
+                return 0;
+        }
+        escaped = string_escape(s, 80);
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s does not take the value '%s'.", o->name, escaped);
+}
+
+static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Failure *f) {
+        uint32_t gid;
+        int r;
+
+        r = sd_bus_message_read(m, "u", &gid);
+        if (r < 0)
+                return r;
+        if (gid == GID_NONE)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s does not take the value %" PRIu32 ".",
+                                   o->name, gid);
+        *ret = gid;
+        return 0;
+}
+
+static int read_strv(sd_bus_message *m, char ***ret) {
+        char **l;
+        int r;
+
+        r = sd_bus_message_read_strv(m, &l);
+        if (r < 0)
+                return r;
+        strv_free(*ret);
+        *ret = l;
+        return 0;
+}
+
+/* Reads the value, whose type has been checked. */
+static int read_value(sd_bus_message *m, const RequestOption *o, const Target *target, Failure *f) {
+        const char *s;
+        int r;
+
+        switch (o->type[0]) {
+        case 's':
+                r = sd_bus_message_read(m, "s", &s);
+                return r < 0 ? r : store_word(o, target, s, f);
+        case 'u':
+                return read_gid(m, o, target->where, f);
+        case 'a':
+                return read_strv(m, target->where);
+        default: /* b, t */
+                r = sd_bus_message_read(m, o->type, target->where);
+                return r < 0 ? r : 0;
+        }
+}
+
+static int refuse_key(const char *key, const char *format, Failure *f) {
+        _cleanup_free_ char *escaped = string_escape(key, 80);
+
+        if (!escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_OPTION, "%s '%s'; see org.selvol1(5).", format, escaped);
+}
+
+static int read_option(sd_bus_message *m, RequestMethod method, const Target *targets, bool *seen, Failure *f) {
+        const char *key, *contents;
+        const RequestOption *o;
+        size_t i;
+        int r;
+
+        r = sd_bus_message_read(m, "s", &key);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_peek_type(m, NULL, &contents);
+        if (r < 0)
+                return r;
+        o = request_option_find(key, method);
+        if (!o)
+                return refuse_key(key, "This method has no option", f);
+        i = (size_t) (o - request_options);
+        if (seen[i])
+                return refuse_key(key, "An option was passed twice:", f);
+        seen[i] = true;
+        if (!streq(contents, o->type))
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has type '%s', not '%s'.", key, o->type,
+                                   contents);
+        r = sd_bus_message_enter_container(m, 'v', contents);
+        if (r < 0)
+                return r;
+        r = read_value(m, o, &targets[i], f);
+        if (r != 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : 0;
+}
+
+static int read_all(sd_bus_message *m, RequestMethod method, const Target *targets, Failure *f) {
+        bool seen[REQUEST_OPTIONS] = { 0 };
+        int r;
+
+        r = sd_bus_message_enter_container(m, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+                r = read_option(m, method, targets, seen, f);
+                if (r != 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : 0;
+}
+
+/* No limit would be a job that never ends. */
+static int check_times(const Request *q, Failure *f) {
+        if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option TimeoutUSec is more than an hour.");
+        if (q->wait_usec > JOB_TIMEOUT_USEC_MAX)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option WaitUSec is more than an hour.");
+        return walk_options_validate(&q->walk, f);
+}
+
+int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth, Failure *f) {
+        int access_mode = (int) q->access_mode, relabel_by = (int) q->relabel_by, read_only = q->read_only,
+            depth = VERIFY_ROOT, force = q->walk.force, user_namespace = q->user_namespace, r;
+        const Target targets[REQUEST_OPTIONS] = {
+                [OPTION_SELINUX_LEVEL] = { &q->level, NULL },
+                [OPTION_SELINUX_CONTEXT] = { &q->context, NULL },
+                [OPTION_SELINUX_USER] = { &q->user, NULL },
+                [OPTION_SELINUX_ROLE] = { &q->role, NULL },
+                [OPTION_SELINUX_TYPE] = { &q->type, NULL },
+                [OPTION_SELINUX_RELABEL_POLICY] = { &q->policy, relabel_policy_parse },
+                [OPTION_SELINUX_MOUNT_SUPPORTED] = { &q->selinux_mount_supported, NULL },
+                [OPTION_RELABEL_BY] = { &relabel_by, relabel_by_from_string },
+                [OPTION_FS_TYPE] = { &q->fs_type, NULL },
+                [OPTION_MOUNT_OPTIONS] = { &q->mount_options, NULL },
+                [OPTION_READ_ONLY] = { &read_only, NULL },
+                [OPTION_HOLDER] = { &q->holder, NULL },
+                [OPTION_DRIVER] = { &q->driver, NULL },
+                [OPTION_VOLUME_TYPE] = { &q->volume_type, NULL },
+                [OPTION_ACCESS_MODE] = { &access_mode, access_mode_from_string },
+                [OPTION_FS_GROUP] = { &q->fs_group, NULL },
+                [OPTION_FS_GROUP_POLICY] = { &q->fs_group_policy, fs_group_policy_from_string },
+                [OPTION_FS_GROUP_CHANGE_POLICY] = { &q->fs_group_change_policy, fs_group_change_policy_from_string },
+                [OPTION_USER_NAMESPACE] = { &user_namespace, NULL },
+                [OPTION_DEPTH] = { &depth, verify_depth_from_string },
+                [OPTION_FORCE] = { &force, NULL },
+                [OPTION_MAX_ENTRIES_PER_SECOND] = { &q->walk.entries_per_sec, NULL },
+                [OPTION_WAIT] = { &q->wait_usec, NULL },
+                [OPTION_TIMEOUT] = { &q->timeout_usec, NULL },
+        };
+
+        r = read_all(m, method, targets, f);
+        if (r != 0)
+                return r;
+        q->access_mode = (AccessMode) access_mode;
+        q->relabel_by = (RelabelBy) relabel_by;
+        q->read_only = read_only;
+        q->user_namespace = user_namespace;
+        q->walk.force = force;
+        if (ret_depth)
+                *ret_depth = (VerifyDepth) depth;
+        return check_times(q, f);
+}

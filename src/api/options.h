@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "model/request.h"
+#include "wire/options.h"
+
+/* Reads an a{sv} of options of the method into the request, and of VerifyLabel the depth (otherwise NULL). Unknown keys, a
+ * key twice, and values of another type are INVALID_OPTION. Returns 0, a negative errno, or a failure kind. */
+int options_read(sd_bus_message *m, RequestMethod method, Request *q, VerifyDepth *ret_depth,
+                 Failure *f) _warn_unused_;

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "api/authorize.h"
+#include "api/dict.h"
+#include "api/objects.h"
+#include "api/paths.h"
+
+static int find_volume(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
+                       sd_bus_error *error) {
+        const Api *api = userdata;
+        Volume *v = volume_of_path(api->state, path);
+
+        if (!v)
+                return 0;
+        *ret_found = v;
+        return 1;
+}
+
+static int enumerate_volumes(sd_bus *bus, const char *prefix, void *userdata, char ***ret, sd_bus_error *error) {
+        _cleanup_strv_ char **paths = NULL;
+        const Api *api = userdata;
+        Volume *v, *next;
+        int r;
+
+        HASH_ITER (hh, api->state->volumes.table, v, next) {
+                r = strv_consume(&paths, volume_path(v->id));
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(paths);
+        return 1;
+}
+
+#define PROPERTY_GETTER(name, type, expression)                                                     \
+        static int name(sd_bus *bus, const char *path, const char *interface, const char *property, \
+                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {               \
+                const Volume *v = userdata;                                                         \
+                                                                                                    \
+                return sd_bus_message_append(reply, type, expression);                              \
+        }                                                                                           \
+        struct name##_needs_a_semicolon
+
+PROPERTY_GETTER(get_id, "s", v->id);
+PROPERTY_GETTER(get_source, "s", v->source);
+PROPERTY_GETTER(get_fs_type, "s", v->fs_type);
+PROPERTY_GETTER(get_driver, "s", strempty(v->driver));
+PROPERTY_GETTER(get_volume_type, "s", v->volume_type);
+PROPERTY_GETTER(get_access_mode, "s", access_mode_to_string(v->access_mode));
+PROPERTY_GETTER(get_strategy, "s", strategy_to_string(v->strategy));
+PROPERTY_GETTER(get_context, "s", v->context);
+PROPERTY_GETTER(get_label_state, "s", files_state_to_string(v->mark.label_state));
+PROPERTY_GETTER(get_label_context, "s", strempty(v->mark.context));
+PROPERTY_GETTER(get_tainted, "b", (int) v->mark.tainted);
+PROPERTY_GETTER(get_ownership_state, "s", files_state_to_string(v->mark.ownership_state));
+PROPERTY_GETTER(get_disk_group, "u", v->mark.ownership_state == FILES_UNKNOWN ? GID_NONE : v->mark.gid);
+PROPERTY_GETTER(get_last_verified, "t", v->last_verified_usec);
+
+static int get_mount_options(sd_bus *bus, const char *path, const char *interface, const char *property,
+                             sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Volume *v = userdata;
+
+        return sd_bus_message_append_strv(reply, v->mount_options);
+}
+
+static int get_holders(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return holders_append(reply, userdata);
+}
+
+/* As with the history, the api comes from the prefix' slot. */
+static int get_job(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
+                   void *userdata, sd_bus_error *error) {
+        const Api *api = sd_bus_slot_get_userdata(sd_bus_get_current_slot(bus));
+        _cleanup_free_ char *object = NULL;
+        const Volume *v = userdata;
+        const Job *job = job_find_running(api->jobs, v->id);
+
+        object = job ? job_path(job->id) : strdup("/");
+        return object ? sd_bus_message_append(reply, "o", object) : -ENOMEM;
+}
+
+static int append_history_details(sd_bus_message *reply, const HistoryEntry *e) {
+        const struct {
+                const char *key, *value;
+        } details[] = { { "Reason", e->reason },   { "Target", e->target }, { "Holder", e->holder },
+                        { "Context", e->context }, { "Caller", e->caller }, { "Text", e->text } };
+
+        for (size_t i = 0; i < ELEMENTSOF(details); i++) {
+                int r = dict_append_string(reply, details[i].key, details[i].value);
+
+                if (r < 0)
+                        return r;
+        }
+        return dict_append_u64(reply, "DurationUSec", e->duration_usec);
+}
+
+static int append_history_entry(sd_bus_message *reply, const HistoryEntry *e) {
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "{sv}");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(reply, "{sv}{sv}{sv}", "TimeUSec", "t", e->time_usec, "Operation", "s",
+                                  e->operation, "Result", "s", e->result);
+        if (r < 0)
+                return r;
+        r = append_history_details(reply, e);
+        if (r < 0)
+                return r;
+        return sd_bus_message_close_container(reply);
+}
+
+static int append_entries(sd_bus_message *reply, const HistoryEntry *entries, size_t n) {
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "a{sv}");
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++) {
+                r = append_history_entry(reply, &entries[i]);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
+}
+
+static int append_history(sd_bus_message *reply, Store *store, const char *id) {
+        HistoryEntry *entries;
+        size_t n;
+        int r;
+
+        r = store_get_history(store, id, &entries, &n);
+        if (r < 0)
+                return r;
+        r = append_entries(reply, entries, n);
+        for (size_t i = 0; i < n; i++)
+                history_entry_done(&entries[i]);
+        free(entries);
+        return r;
+}
+
+/* The vtable hands out the volume; the api comes from the prefix' slot. */
+static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Api *api = sd_bus_slot_get_userdata(sd_bus_get_current_slot(sd_bus_message_get_bus(call)));
+        const Volume *v = userdata;
+        int r;
+
+        r = authorize(api, call, v->id, "", "", error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r < 0)
+                return r;
+        r = append_history(reply, api->state->store, v->id);
+        if (r < 0)
+                return r;
+        return sd_bus_send(NULL, reply, NULL);
+}
+
+static const sd_bus_vtable volume_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("aa{sv}", history), method_get_history,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_PROPERTY("Id", "s", get_id, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Source", "s", get_source, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("FSType", "s", get_fs_type, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Driver", "s", get_driver, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("VolumeType", "s", get_volume_type, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("AccessMode", "s", get_access_mode, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Strategy", "s", get_strategy, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Context", "s", get_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LabelState", "s", get_label_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LabelContext", "s", get_label_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Tainted", "b", get_tainted, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Holders", "aa{sv}", get_holders, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("OwnershipState", "s", get_ownership_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("DiskGroup", "u", get_disk_group, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("MountOptions", "as", get_mount_options, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("LastVerifiedUSec", "t", get_last_verified, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Job", "o", get_job, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
+};
+
+int volume_objects_add(Api *api) {
+        int r;
+
+        r = sd_bus_add_fallback_vtable(api->bus, NULL, VOLUME_PREFIX, VOLUME_INTERFACE, volume_vtable, find_volume,
+                                       api);
+        return r < 0 ? r : sd_bus_add_node_enumerator(api->bus, NULL, VOLUME_PREFIX, enumerate_volumes, api);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "job/holder.h"
+#include "job/operation.h"
+#include "job/plan-answer.h"
+#include "model/context.h"
+#include "state/holders.h"
+#include "wire/protocol.h"
+
+/* AdoptVolume: somebody else has mounted it. */
+
+static int check(Job *job, bool *ret_done) {
+        Holder *h;
+
+        return job_check_target(job, &h);
+}
+
+static int append(const Job *job, sd_bus_message *call) {
+        const AdoptCall c = { .volume = job->request.volume, .target = job->request.target };
+
+        return adopt_call_append(call, &c);
+}
+
+/* What is there decides, so a holder of before is recorded anew; but not if it holds the volume for another context. */
+static int check_holder(Job *job, const MountFact *fact) {
+        Volume *v = job_volume(job);
+        Holder *old = job_find_holder(job);
+
+        if (old && old->state == HOLDER_MOUNTED && old->mount_id != fact->mount_id) {
+                holder_lose(job->jobs->state, v, old);
+                return 0;
+        }
+        if (!old || old->state != HOLDER_MOUNTED)
+                return 0;
+        if (holder_is_mapped(old))
+                return failure_set(&job->failure, FAILURE_INCOMPATIBLE,
+                                   "Volume %s is mounted at the target by selvol itself, with group %" PRIu32
+                                   " shown in the place of %" PRIu32 ": there is nothing to adopt.",
+                                   v->id, old->fs_group, old->disk_gid);
+        if (old->strategy == STRATEGY_RELABEL && job->plan.strategy == STRATEGY_RELABEL &&
+            contexts_conflict(strempty(old->context), job->plan.context))
+                return failure_set(&job->failure, FAILURE_INCOMPATIBLE,
+                                   "Volume %s is held at the target already, for context %s: unmount it first.",
+                                   v->id, isempty(old->context) ? "of the runtime's choice" : old->context);
+        return 0;
+}
+
+static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+        const MountFact *fact = &q->outcome.fact;
+        int r;
+
+        if (!q->mounted)
+                return -EBADMSG;
+        r = free_and_strdup(&job->request.source, fact->source);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&job->observed.fs_type, fact->fs_type);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&job->observed.device, fact->device);
+        if (r < 0)
+                return r;
+        r = job_make_plan(job, q);
+        if (r != 0)
+                return r;
+        r = check_holder(job, fact);
+        if (r != 0)
+                return r;
+        r = job_fill_answer(job, ret);
+        if (r < 0)
+                return r;
+        /* Nothing is mounted, so nothing is shared; and a holder that is there stays until there is an outcome. */
+        ret->share_id = 0;
+        r = free_and_strdup(&ret->share_target, "");
+        if (r < 0)
+                return r;
+        return job_find_holder(job) ? 0 : job_record_intent(job, true);
+}
+
+static int take(Job *job, sd_bus_message *reply) {
+        int r;
+
+        r = job_take_result(job, reply);
+        if (r != 0)
+                return r;
+        /* An earlier holder is recorded anew. */
+        r = job_record_intent(job, true);
+        if (r < 0)
+                return r;
+        return job_record_outcome(job);
+}
+
+const OperationType adopt_operation = {
+        .check = check,
+        .method = WORKER_ADOPT,
+        .append = append,
+        .plan = plan,
+        .take = take,
+        .revert = job_revert_intent,
+};

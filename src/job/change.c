@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
+#include "job/operation.h"
+#include "job/plan-answer.h"
+#include "plan/plan-change.h"
+#include "state/commit.h"
+#include "wire/protocol.h"
+
+/* Relabel and ApplyOwnership. */
+
+static int make_plan(Job *job, const Volume *v) {
+        const State *s = job->jobs->state;
+        const ChangeInput in = {
+                .node = s->node_known ? &s->node : NULL,
+                .settings = &s->settings,
+                .volumes = &s->volumes,
+                .volume = v,
+                .context = job->request.context,
+                .observed = job->observed.fs_type ? &job->observed : NULL,
+        };
+        int r;
+
+        plan_done(&job->plan);
+        if (job->operation == OPERATION_RELABEL)
+                r = plan_relabel(&in, &job->plan, &job->failure);
+        else
+                r = plan_ownership(&in, job->request.fs_group, job->request.read_only, &job->plan, &job->failure);
+        if (r != 0)
+                return r;
+        return job_keep_share(job);
+}
+
+/* For the journal and the metrics, and to stage the volume if nobody holds it. */
+static int fill_request(Job *job, const Volume *v) {
+        Request *q = &job->request;
+        int r;
+
+        q->access_mode = v->access_mode;
+        r = free_and_strdup(&q->source, v->source);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->fs_type, v->fs_type);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&q->volume_type, v->volume_type);
+        if (r < 0)
+                return r;
+        return free_and_strdup(&q->driver, v->driver);
+}
+
+/* What can't be is refused before a child is started. */
+static int check(Job *job, bool *ret_done) {
+        const Volume *v = job_volume(job);
+        int r;
+
+        if (!v)
+                return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.",
+                                   job->request.volume);
+        r = fill_request(job, v);
+        if (r < 0)
+                return r;
+        observed_done(&job->observed);
+        return make_plan(job, v);
+}
+
+static int append(const Job *job, sd_bus_message *call) {
+        const ChangeCall c = {
+                .volume = job->request.volume,
+                .target = job->share_target,
+                .source = job->request.source,
+                .fs_type = job->request.fs_type,
+        };
+
+        return change_call_append(call, &c);
+}
+
+/* Others may use the same file system under another name, or none. */
+static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+        Volume *v = job_volume(job);
+        int r;
+
+        if (!v)
+                return -EBADMSG;
+        r = make_plan(job, v);
+        if (r != 0)
+                return r;
+        if (job->observed.device_read_only)
+                return failure_set(&job->failure, FAILURE_NOT_SUPPORTED,
+                                   "Volume %s: the file system is read-only, its files can't be changed.", v->id);
+        r = job_fill_answer(job, ret);
+        if (r < 0)
+                return r;
+        ret->seclabel = -1;
+        /* That the state can't be written is found out before files are changed. */
+        commit_volume(job->jobs->state, v);
+        return 0;
+}
+
+static int take(Job *job, sd_bus_message *reply) {
+        Volume *v = job_volume(job);
+        int r;
+
+        r = job_take_result(job, reply);
+        if (r != 0)
+                return r;
+        if (!v || !job->result.walked)
+                return 0;
+        v->inodes_used = job->result.walk.counts.done;
+        if (job->result.files.relabel == RELABEL_WALK && v->mark.label_state == FILES_COMPLETE)
+                v->last_verified_usec = now_realtime_usec();
+        commit_volume(job->jobs->state, v);
+        return 0;
+}
+
+const OperationType change_operation = {
+        .check = check,
+        .method = WORKER_CHANGE,
+        .append = append,
+        .plan = plan,
+        .take = take,
+};

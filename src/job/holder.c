@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
+#include "job/holder.h"
+#include "state/commit.h"
+#include "state/holders.h"
+#include "state/watch.h"
+
+Holder *job_find_holder(const Job *job) {
+        const Volume *v = job_volume(job);
+
+        return v ? volume_find_holder(v, job->request.target) : NULL;
+}
+
+int job_check_target(Job *job, Holder **ret) {
+        const Volumes *all = &job->jobs->state->volumes;
+        Volume *v = job_volume(job), *other = NULL;
+        Holder *h = volumes_find_target(all, job->request.target, &other);
+
+        if (h && other != v)
+                return failure_set(&job->failure, FAILURE_INVALID_TARGET,
+                                   "The target is held as volume %s: unmount that first, or use another target.",
+                                   other->id);
+        if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
+                return failure_set(&job->failure, FAILURE_LIMIT_REACHED, "Volume %s has %i holders.", v->id,
+                                   HOLDERS_MAX);
+        if (!v && volumes_count(all) >= VOLUMES_MAX)
+                return failure_set(&job->failure, FAILURE_LIMIT_REACHED,
+                                   "Too many volumes (%i). Forget unused ones with 'selvolctl forget'.", VOLUMES_MAX);
+        *ret = h;
+        return 0;
+}
+
+static Holder *holder_new(const Job *job, bool adopted) {
+        _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(*h));
+        const Plan *p = &job->plan;
+
+        if (!h)
+                return NULL;
+        *h = (Holder){
+                .name = strdup(job->request.holder),
+                .target = strdup(job->request.target),
+                .spec = request_spec(&job->request),
+                .state = HOLDER_MOUNTING,
+                .strategy = p->strategy,
+                .reason = p->reason,
+                .read_only = p->read_only,
+                .relabeled_here = p->relabel_here,
+                .fs_group = p->fs_group,
+                .disk_gid = p->fs_group,
+                .adopted = adopted,
+                .since_usec = now_realtime_usec(),
+                .context = strdup(strempty(p->context)),
+                .device = strdup(strempty(job->observed.device)),
+        };
+        return h->name && h->target && h->spec && h->context && h->device ? TAKE_PTR(h) : NULL;
+}
+
+/* What it would have to be mounted from, and with, to be the same files again. A clone is of what is there. */
+static int fill_volume(const Job *job, Volume *v) {
+        const Request *q = &job->request;
+        const Plan *p = &job->plan;
+        int r;
+
+        r = free_and_strdup(&v->source, strempty(q->source));
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&v->fs_type, strempty(job->observed.fs_type ? job->observed.fs_type : q->fs_type));
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&v->driver, q->driver);
+        if (r < 0)
+                return r;
+        r = free_and_strdup(&v->volume_type, q->volume_type);
+        if (r < 0)
+                return r;
+        v->access_mode = q->access_mode;
+        if (!v->holders || !v->holders->next || p->strategy >= v->strategy) {
+                r = free_and_strdup(&v->context, strempty(p->context));
+                if (r < 0)
+                        return r;
+                v->strategy = p->strategy;
+        }
+        if (job->share_target && job->operation == OPERATION_MOUNT)
+                return 0;
+        strv_free(v->mount_options);
+        v->mount_options = NULL;
+        v->mounted_here = job->operation == OPERATION_MOUNT;
+        return strv_copy(q->mount_options, &v->mount_options);
+}
+
+static Volume *add_volume(Job *job) {
+        State *s = job->jobs->state;
+        _cleanup_(volume_freep) Volume *v = volume_new(job->request.volume);
+
+        if (!v || fill_volume(job, v) < 0)
+                return NULL;
+        volumes_add(&s->volumes, v);
+        job->volume_is_new = true;
+        event_emit(s, volume_added, v);
+        return TAKE_PTR(v);
+}
+
+int job_record_intent(Job *job, bool adopted) {
+        _cleanup_(holder_freep) Holder *h = holder_new(job, adopted);
+        Holder *old;
+        Volume *v;
+
+        if (!h)
+                return -ENOMEM;
+        v = job_volume(job);
+        if (!v)
+                v = add_volume(job);
+        if (!v)
+                return -ENOMEM;
+        old = volume_find_holder(v, h->target);
+        if (old)
+                volume_remove_holder(v, old);
+        volume_add_holder(v, TAKE_PTR(h));
+        job->intent_recorded = true;
+        commit_volume(job->jobs->state, v);
+        return 0;
+}
+
+int job_record_ready(Job *job, const ReadyNote *note) {
+        Holder *h = job_find_holder(job);
+        int r;
+
+        if (!h || note->gid == GID_NONE || note->disk_gid == GID_NONE || note->gid != job->plan.fs_group)
+                return -EBADMSG;
+        r = free_and_strdup(&h->device, note->identity.device);
+        if (r < 0)
+                return r;
+        h->mount_id = note->identity.id;
+        h->fs_group = note->gid;
+        h->disk_gid = note->disk_gid;
+        commit_volume(job->jobs->state, job_volume(job));
+        return 0;
+}
+
+static int fill_holder(const Job *job, Holder *h) {
+        const OperationResult *result = &job->result;
+        const Plan *p = &job->plan;
+        int r;
+
+        h->state = HOLDER_MOUNTED;
+        h->strategy = p->strategy;
+        h->reason = p->reason;
+        h->read_only = p->read_only;
+        h->relabeled_here = p->relabel_here;
+        h->fs_group = result->files.gid;
+        h->disk_gid = result->files.disk_gid;
+        h->mount_id = result->outcome.fact.mount_id;
+        r = free_and_strdup(&h->context, strempty(p->context));
+        if (r < 0)
+                return r;
+        return free_and_strdup(&h->device, result->outcome.fact.device);
+}
+
+int job_record_outcome(Job *job) {
+        State *s = job->jobs->state;
+        Volume *v = job_volume(job);
+        Holder *h = job_find_holder(job);
+        int r;
+
+        if (!h)
+                return -EBADMSG;
+        r = fill_holder(job, h);
+        if (r < 0)
+                return r;
+        r = fill_volume(job, v);
+        if (r < 0)
+                return r;
+        v->inodes_used = job->result.walked ? job->result.walk.counts.done : job->result.outcome.inodes_used;
+        if (h->strategy == STRATEGY_CONTEXT_MOUNT || h->relabeled_here)
+                v->last_verified_usec = now_realtime_usec();
+        commit_volume(s, v);
+        watch_expect(s, &job->result.outcome.fact);
+        return 0;
+}
+
+void job_revert_intent(Job *job) {
+        State *s = job->jobs->state;
+        Volume *v = job_volume(job);
+        _cleanup_(holder_freep) Holder *gone = NULL;
+        Holder *h = job_find_holder(job);
+
+        if (!job->intent_recorded || !h || h->state != HOLDER_MOUNTING)
+                return;
+        job->intent_recorded = false;
+        /* After a walk it is known that some files are not what they were. */
+        if (job->volume_is_new && !h->next && v->holders == h && job->progress.started_usec == 0) {
+                commit_removal(s, v);
+                return;
+        }
+        gone = volume_take_holder(v, h);
+        commit_volume(s, v);
+        if (s->mount_gone)
+                s->mount_gone(s->mount_gone_userdata, gone->target);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "job/job.h"
+
+/* The trace that a job leaves in the journal and in the volume's history. */
+
+/* The entry in the history, in the commit that the answer waits for. */
+void job_add_history(Job *job);
+/* The journal record, or one more for what became of the files, once the outcome is durable, or couldn't be made so. */
+void job_log(const Job *job);
+
+/* The mark on a volume claimed something wrong; not_reset says why it still does, "" if it doesn't. */
+void job_log_mark_wrong(const Volume *v, MarkChange reset, const char *not_reset);

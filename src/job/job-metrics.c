@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/time-util.h"
+#include "job/job-metrics.h"
+
+/* kubelet's names of storage operations; NULL: not one. */
+static const char *const storage_operation[OPERATIONS] = {
+        [OPERATION_MOUNT] = "volume_mount",     [OPERATION_ADOPT] = "volume_adopt",
+        [OPERATION_UNMOUNT] = "volume_unmount", [OPERATION_VERIFY] = "volume_verify",
+        [OPERATION_RELABEL] = "volume_relabel",
+};
+
+/* The one for a walk that gives files to a group, whatever operation it was for. */
+static const char operation_apply_access_control[] = "volume_apply_access_control";
+
+char *volume_plugin_name(const char *volume_type, const char *driver) {
+        return strdup_printf("kubernetes.io/%s%s%s", isempty(volume_type) ? "csi" : volume_type,
+                             isempty(driver) ? "" : "/", strempty(driver));
+}
+
+static const char *access_mode_label(AccessMode mode) {
+        static const char *const labels[ACCESS_MODES] = {
+                [ACCESS_INLINE] = "inline",
+                [ACCESS_READ_WRITE_ONCE] = "RWO",
+                [ACCESS_READ_WRITE_ONCE_POD] = "RWOP",
+                [ACCESS_READ_ONLY_MANY] = "ROX",
+                [ACCESS_READ_WRITE_MANY] = "RWX",
+        };
+
+        return labels[mode];
+}
+
+static void count_failure(const Job *job, const char *plugin) {
+        const char *mode = access_mode_label(job->request.access_mode);
+        Metrics *metrics = job->jobs->state->metrics;
+        FailureKind kind = job->failure.kind;
+
+        metrics_count(metrics, METRIC_REFUSALS, failure_kind_to_string(kind));
+        if (kind == FAILURE_CONTEXT_CONFLICT && job->operation != OPERATION_PLAN)
+                metrics_count(metrics, METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, plugin, mode);
+        if (kind == FAILURE_LEVEL_REQUIRED || kind == FAILURE_INVALID_CONTEXT)
+                metrics_count(metrics, METRIC_CONTAINER_ERRORS, mode);
+}
+
+static void count_entries(Metrics *metrics, MetricId id, const WalkCounts *c) {
+        uint64_t touched = c->changed + c->failed;
+
+        metrics_add(metrics, id, c->changed, "changed");
+        metrics_add(metrics, id, c->done > touched ? c->done - touched : 0, "unchanged");
+        metrics_add(metrics, id, c->failed, "failed");
+        metrics_add(metrics, id, c->skipped, "skipped");
+}
+
+static bool walk_succeeded(const Job *job) {
+        return job->result.walked && !job_has_failed(job);
+}
+
+static void count_relabel(const Job *job) {
+        Metrics *metrics = job->jobs->state->metrics;
+        const FilesDecision *d = &job->result.files;
+
+        if (d->relabel == RELABEL_NONE)
+                return;
+        metrics_count(metrics, METRIC_RELABELS,
+                      d->relabel == RELABEL_SKIP ? "skipped"
+                      : walk_succeeded(job)      ? "walked"
+                                                 : "failed",
+                      relabel_reason_to_string(d->relabel_reason));
+        if (!job->result.walked || d->relabel != RELABEL_WALK)
+                return;
+        metrics_observe(metrics, METRIC_RELABEL_DURATION, job->progress.duration_usec);
+        count_entries(metrics, METRIC_RELABEL_ENTRIES, &job->result.walk.counts);
+}
+
+static const char *ownership_outcome(const Job *job) {
+        static const char *const outcomes[OWNERSHIP_ACTIONS] = {
+                [OWNERSHIP_NONE] = "none",
+                [OWNERSHIP_OPTION] = "option",
+                [OWNERSHIP_SKIP] = "skipped",
+                [OWNERSHIP_MAP] = "mapped",
+        };
+        OwnershipAction action = job->result.files.ownership;
+
+        if (action == OWNERSHIP_WALK)
+                return walk_succeeded(job) ? "walked" : "failed";
+        /* What was shown to nobody was not done. */
+        if (job_has_failed(job) && (action == OWNERSHIP_MAP || action == OWNERSHIP_OPTION))
+                return "failed";
+        return outcomes[action];
+}
+
+static void count_ownership(const Job *job, const char *plugin) {
+        Metrics *metrics = job->jobs->state->metrics;
+        const FilesDecision *d = &job->result.files;
+
+        if (d->ownership_reason == OWNERSHIP_NOT_ASKED)
+                return;
+        metrics_count(metrics, METRIC_OWNERSHIP, ownership_outcome(job),
+                      ownership_reason_to_string(d->ownership_reason));
+        if (!job->result.walked || d->ownership != OWNERSHIP_WALK)
+                return;
+        metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, job->progress.duration_usec, plugin,
+                        operation_apply_access_control, walk_succeeded(job) ? "success" : "fail-unknown");
+        metrics_observe(metrics, METRIC_OWNERSHIP_DURATION, job->progress.duration_usec);
+        count_entries(metrics, METRIC_OWNERSHIP_ENTRIES, &job->result.walk.counts);
+}
+
+static void count_files(const Job *job, const char *plugin) {
+        Metrics *metrics = job->jobs->state->metrics;
+
+        if (job->operation == OPERATION_VERIFY && job->progress.duration_usec > 0)
+                metrics_observe(metrics, METRIC_VERIFY_DURATION, job->progress.duration_usec,
+                                verify_depth_to_string(job->depth));
+        if (job->operation == OPERATION_PLAN)
+                return;
+        count_relabel(job);
+        count_ownership(job, plugin);
+}
+
+void job_count(const Job *job) {
+        _cleanup_free_ char *plugin = volume_plugin_name(job->request.volume_type, job->request.driver);
+        uint64_t duration = now_monotonic_usec() - job->started_usec;
+        Metrics *metrics = job->jobs->state->metrics;
+
+        if (!plugin)
+                return;
+        count_files(job, plugin);
+        if (storage_operation[job->operation])
+                metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, duration, plugin,
+                                storage_operation[job->operation], job_has_failed(job) ? "fail-unknown" : "success");
+        if (job_has_failed(job)) {
+                count_failure(job, plugin);
+                return;
+        }
+        if (job->result.repeated)
+                return;
+        if (job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT)
+                metrics_count(metrics, METRIC_DECISIONS, strategy_to_string(job->plan.strategy),
+                              reason_to_string(job->plan.reason));
+        if (job->operation == OPERATION_MOUNT && job->plan.reason == REASON_CONTEXT_MOUNT)
+                metrics_count(metrics, METRIC_VOLUMES_ADMITTED, plugin, access_mode_label(job->request.access_mode));
+}
+
+static void count_volume(Metrics *metrics, const Volume *v) {
+        _cleanup_free_ char *plugin = volume_plugin_name(v->volume_type, v->driver);
+
+        if (plugin)
+                metrics_count(metrics, METRIC_TOTAL_VOLUMES, plugin, v->holders ? "held" : "free");
+}
+
+static void count_jobs(Metrics *metrics, const Jobs *jobs) {
+        size_t running = 0, waiting = 0, walking = 0;
+        const Job *job;
+
+        DL_FOREACH (jobs->list, job) {
+                waiting += job->state == JOB_WAITING;
+                running += job->state != JOB_WAITING && job->state != JOB_ENDED;
+                walking += job->state != JOB_ENDED && job->progress.started_usec > 0;
+        }
+        metrics_set(metrics, METRIC_JOBS, (double) running);
+        metrics_set(metrics, METRIC_JOBS_WAITING, (double) waiting);
+        metrics_set(metrics, METRIC_JOBS_WALKING, (double) walking);
+}
+
+static void update_gauges(const State *s, const Jobs *jobs) {
+        size_t holders = 0, tainted = 0;
+        Volume *v, *next;
+
+        metrics_reset(s->metrics, METRIC_TOTAL_VOLUMES);
+        HASH_ITER (hh, s->volumes.table, v, next) {
+                count_volume(s->metrics, v);
+                holders += volume_count_holders(v);
+                tainted += v->mark.tainted;
+        }
+        metrics_set(s->metrics, METRIC_HOLDERS, (double) holders);
+        metrics_set(s->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
+        metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
+        count_jobs(s->metrics, jobs);
+}
+
+char *jobs_render_metrics(const Jobs *jobs) {
+        update_gauges(jobs->state, jobs);
+        return metrics_render(jobs->state->metrics);
+}

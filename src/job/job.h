@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "plan/plan.h"
+#include "state/state.h"
+#include "wire/messages.h"
+
+/* One operation on one volume that waits, runs or has run. The worker's child runs it; here are its place in line, the
+ * answers to the child's questions, the record of it, and those who wait for its end. */
+
+typedef enum Operation {
+        OPERATION_MOUNT,
+        OPERATION_PLAN,
+        OPERATION_ADOPT,
+        OPERATION_UNMOUNT,
+        OPERATION_VERIFY,
+        OPERATION_RELABEL,
+        OPERATION_OWNERSHIP,
+        OPERATIONS,
+} Operation;
+DECLARE_STRING_TABLE(operation, Operation);
+
+typedef enum JobState {
+        JOB_WAITING,  /* in line; there is no child */
+        JOB_RUNNING,  /* a child is at work, and has changed no mount that others see */
+        JOB_ACTING,   /* the mount may be published, or gone */
+        JOB_SETTLING, /* it has failed, and what is left of it is being ended or taken away */
+        JOB_ENDED,
+        JOB_STATES,
+} JobState;
+DECLARE_STRING_TABLE(job_state, JobState);
+
+/* Who calls. */
+typedef struct Caller {
+        char *text;   /* for journal and history */
+        bool trusted; /* root, for whom some places are reserved */
+} Caller;
+
+/* Called once for each who asked for the job: when there is an answer. */
+typedef void (*JobReply)(const Job *job, void *userdata);
+
+typedef struct JobWaiter {
+        JobReply reply;
+        void *userdata;
+} JobWaiter;
+
+/* How far a walk has come. */
+typedef struct Progress {
+        WalkCounts counts;
+        uint64_t started_usec;      /* monotonic; 0: there was no walk */
+        uint64_t duration_usec;     /* when it has ended */
+        uint64_t total;             /* estimated; 0: unknown */
+        uint64_t entries_per_sec;   /* 0: unknown */
+        uint64_t expected_end_usec; /* since the epoch; 0: unknown */
+} Progress;
+
+typedef struct Jobs Jobs;
+
+struct Job {
+        Job *prev, *next;
+        Jobs *jobs;
+        uint64_t id;
+        Operation operation;
+        JobState state;
+        Request request;
+        VerifyDepth depth;
+        Caller caller;
+        Claimant claims;    /* volume, target, and the superblock once it is known */
+        JobWaiter *waiters; /* for the answer */
+        size_t n_waiters;
+        JobWaiter *followers; /* for the end, by Job.Wait and Job.Cancel */
+        size_t n_followers;
+        bool shown; /* as an object: it walks, or waits in line */
+        uint64_t started_usec, started_realtime_usec, ended_usec;
+
+        /* While there is a child: */
+        sd_bus *worker;
+        sd_bus_slot *call;
+        sd_bus_message *question; /* answered when the intent is durable */
+        sd_event_source *deadline;
+        sd_event_source *conflict_deadline; /* of WaitUSec */
+
+        Plan plan;
+        PlanAnswer answer;  /* until the intent is durable */
+        char *share_target; /* of plan.share, which may go */
+        uint64_t share_id;
+        Observed observed;
+        MountIdentity identity; /* of what may have been published; id 0: nothing */
+        bool intent_recorded; /* the holder's state "mounting" is of this job, not of an earlier one that was lost */
+        bool volume_is_new;   /* the volume's record is there for this job only */
+        Progress progress;
+
+        Failure failure;
+        Failure refusal;        /* plan: why a mount would be refused */
+        OperationResult result; /* mount, adopt, relabel, ownership */
+        VerifyCall verify;      /* what is compared with */
+        VerifyResult verified;
+        bool unmounted;
+        char *text; /* the result of a verify in a sentence */
+};
+
+struct Jobs {
+        State *state;
+        Job *list; /* in the order of their arrival; those that have ended among them */
+        uint64_t last_id;
+        sd_event_source *expiry;
+        sd_event_source *advance; /* somebody's turn may have come */
+};
+
+enum {
+        JOBS_KEPT_MAX = 64, /* of those that have ended */
+        JOB_KEPT_SEC = 600,
+        JOBS_WAITING_MAX = 4096,
+        WAITERS_MAX = 64, /* for one job's answer, and as many for its end */
+};
+
+/* The volume of the job; NULL if it isn't recorded. */
+static inline Volume *job_volume(const Job *job) {
+        return volumes_find(&job->jobs->state->volumes, job->request.volume);
+}
+
+static inline bool job_has_failed(const Job *job) {
+        return job->failure.kind != FAILURE_NONE;
+}
+
+/* Whether it can be freed: it has ended, and its child is gone. */
+static inline bool job_is_over(const Job *job) {
+        return job->state == JOB_ENDED && !job->worker;
+}
+
+/* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. 0 is none, a failure
+ * kind is set already, and an earlier failure stays. */
+void job_fail(Job *job, int r);
+
+/* "" while it runs, then "done" or the failure's name. */
+const char *job_result(const Job *job);
+/* The context that it is about; "" if none. */
+const char *job_context(const Job *job);
+
+/* Whether a job may change something: then it claims its volume and its target. */
+bool operation_changes(Operation operation);
+/* Relabel and ApplyOwnership are answered when the walk begins. */
+bool operation_is_answered_early(Operation operation);

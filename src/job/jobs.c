@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
+#include <utlist.h>
+
+#include "basic/log.h"
+#include "basic/path-util.h"
+#include "basic/time-util.h"
+#include "job/answer.h"
+#include "job/jobs.h"
+#include "job/line.h"
+#include "job/run.h"
+#include "state/commit.h"
+#include "wire/peer.h"
+
+void caller_done(Caller *c) {
+        free(c->text);
+        *c = (Caller){ 0 };
+}
+
+static Job *job_free(Job *job) {
+        DL_DELETE(job->jobs->list, job);
+        claims_leave(&job->jobs->state->claims, &job->claims);
+        sd_event_source_disable_unref(job->deadline);
+        sd_event_source_disable_unref(job->conflict_deadline);
+        sd_bus_slot_unref(job->call);
+        sd_bus_message_unref(job->question);
+        peer_disconnect(job->worker);
+        request_done(&job->request);
+        caller_done(&job->caller);
+        free(job->waiters);
+        free(job->followers);
+        plan_done(&job->plan);
+        plan_answer_done(&job->answer);
+        free(job->share_target);
+        observed_done(&job->observed);
+        mount_identity_done(&job->identity);
+        failure_done(&job->failure);
+        failure_done(&job->refusal);
+        operation_result_done(&job->result);
+        verify_call_done(&job->verify);
+        verify_result_done(&job->verified);
+        free(job->text);
+        free(job);
+        return NULL;
+}
+
+/* Those that have ended. */
+
+static void forget(Job *job) {
+        if (job->shown)
+                event_emit(job->jobs->state, job_removed, job);
+        job_free(job);
+}
+
+static Job *find_oldest_ended(const Jobs *jobs, size_t *ret_n) {
+        Job *job, *oldest = NULL;
+
+        *ret_n = 0;
+        DL_FOREACH (jobs->list, job) {
+                if (!job_is_over(job) || !job->shown)
+                        continue;
+                ++*ret_n;
+                if (!oldest || job->ended_usec < oldest->ended_usec)
+                        oldest = job;
+        }
+        return oldest;
+}
+
+/* Drops those that are too old, or too many, and sets the clock for the next. */
+static void expire(Jobs *jobs) {
+        uint64_t now = now_monotonic_usec(), kept = JOB_KEPT_SEC * USEC_PER_SEC;
+        Job *oldest, *job, *next;
+        size_t n;
+
+        DL_FOREACH_SAFE (jobs->list, job, next)
+                if (job_is_over(job) && !job->shown)
+                        forget(job);
+        while ((oldest = find_oldest_ended(jobs, &n)) && (n > JOBS_KEPT_MAX || now >= oldest->ended_usec + kept))
+                forget(oldest);
+        if (!oldest) {
+                (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
+                return;
+        }
+        (void) sd_event_source_set_time(jobs->expiry, oldest->ended_usec + kept);
+        (void) sd_event_source_set_enabled(jobs->expiry, SD_EVENT_ONESHOT);
+}
+
+static int on_expiry(sd_event_source *source, uint64_t usec, void *userdata) {
+        expire(userdata);
+        return 0;
+}
+
+/* Those whose turn it is. */
+
+static size_t count_running(const Jobs *jobs) {
+        const Job *job;
+        size_t n = 0;
+
+        DL_FOREACH (jobs->list, job)
+                n += job->worker || (job->state != JOB_WAITING && job->state != JOB_ENDED);
+        return n;
+}
+
+static size_t places(const Job *job) {
+        return job->caller.trusted ? JOBS_MAX : JOBS_MAX - JOBS_RESERVED;
+}
+
+static void cancel_verifies(const Job *unmount);
+
+static uint64_t timeout_usec(const Job *job) {
+        return job->request.timeout_usec > 0 ? job->request.timeout_usec
+                                             : job->jobs->state->settings.job_timeout_usec;
+}
+
+/* One whose conflict has ended has its time anew. */
+static void check_wait(Job *job) {
+        if (line_conflict_wait_is_over(job))
+                job_stop(job);
+        else if (!job->deadline && !job->conflict_deadline)
+                job_fail(job, job_set_deadline(job, timeout_usec(job)));
+}
+
+static int on_advance(sd_event_source *source, void *userdata) {
+        Jobs *jobs = userdata;
+        size_t n = count_running(jobs);
+        Job *job, *next;
+
+        expire(jobs);
+        DL_FOREACH_SAFE (jobs->list, job, next) {
+                if (job->state == JOB_WAITING && job->ended_usec == 0)
+                        check_wait(job);
+                if (n >= places(job))
+                        continue;
+                if (job->state == JOB_WAITING && job->operation == OPERATION_UNMOUNT)
+                        cancel_verifies(job);
+                if (!line_is_turn(job))
+                        continue;
+                n++;
+                job_run(job);
+        }
+        return 0;
+}
+
+static void on_mount_gone(void *userdata, const char *target) {
+        line_mount_gone(userdata, target);
+}
+
+int jobs_new(State *state, Jobs **ret) {
+        _cleanup_(jobs_freep) Jobs *jobs = calloc(1, sizeof(*jobs));
+        int r;
+
+        if (!jobs)
+                return -ENOMEM;
+        jobs->state = state;
+        r = sd_event_add_defer(state->event, &jobs->advance, on_advance, jobs);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(jobs->advance, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time(state->event, &jobs->expiry, CLOCK_MONOTONIC, 0, 0, on_expiry, jobs);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(jobs->expiry, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        state->mount_gone = on_mount_gone;
+        state->mount_gone_userdata = jobs;
+        *ret = TAKE_PTR(jobs);
+        return 0;
+}
+
+Jobs *jobs_free(Jobs *jobs) {
+        if (!jobs)
+                return NULL;
+        jobs->state->mount_gone = NULL;
+        /* Whoever waits for a commit is told that there will be none. */
+        commit_teardown(jobs->state);
+        while (jobs->list) {
+                Job *job = jobs->list;
+
+                if (job->state != JOB_ENDED) {
+                        failure_done(&job->failure);
+                        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED,
+                                                  "%s: selvold is stopping; call again.", job->request.volume));
+                        job->state = JOB_ENDED;
+                        job_answer(job);
+                        while (job->n_followers > 0) {
+                                JobWaiter w = job->followers[--job->n_followers];
+
+                                w.reply(job, w.userdata);
+                        }
+                }
+                job_free(job);
+        }
+        sd_event_source_disable_unref(jobs->advance);
+        sd_event_source_disable_unref(jobs->expiry);
+        free(jobs);
+        return NULL;
+}
+
+Job *job_find(const Jobs *jobs, uint64_t id) {
+        Job *job;
+
+        DL_FOREACH (jobs->list, job)
+                if (job->id == id && job->shown)
+                        return job;
+        return NULL;
+}
+
+Job *job_find_running(const Jobs *jobs, const char *volume) {
+        Job *job;
+
+        DL_FOREACH (jobs->list, job)
+                if (job->shown && job->state != JOB_ENDED && streq(job->request.volume, volume))
+                        return job;
+        return NULL;
+}
+
+bool job_is_on_volume(const Jobs *jobs, const char *volume) {
+        const Job *job;
+
+        DL_FOREACH (jobs->list, job)
+                if (operation_changes(job->operation) && job->state != JOB_ENDED &&
+                    streq(job->request.volume, volume))
+                        return true;
+        return false;
+}
+
+/* Waiters. */
+
+static int add_waiter(JobWaiter **list, size_t *n, JobReply reply, void *userdata) {
+        JobWaiter *grown = reallocarray(*list, *n + 1, sizeof(JobWaiter));
+
+        if (!grown)
+                return -ENOMEM;
+        *list = grown;
+        grown[(*n)++] = (JobWaiter){ reply, userdata };
+        return 0;
+}
+
+static bool remove_waiter(JobWaiter *list, size_t *n, const void *userdata) {
+        for (size_t i = 0; i < *n; i++)
+                if (list[i].userdata == userdata) {
+                        list[i] = list[--*n];
+                        return true;
+                }
+        return false;
+}
+
+void job_forget_waiter(Jobs *jobs, const void *userdata) {
+        Job *job;
+
+        DL_FOREACH (jobs->list, job)
+                if (remove_waiter(job->waiters, &job->n_waiters, userdata) ||
+                    remove_waiter(job->followers, &job->n_followers, userdata)) {
+                        if (job->state == JOB_WAITING && !job->worker)
+                                line_park(job);
+                        return;
+                }
+}
+
+int job_follow(Job *job, JobReply reply, void *userdata, size_t max, Failure *f) {
+        if (job->state == JOB_ENDED) {
+                reply(job, userdata);
+                return 0;
+        }
+        if (job->n_followers >= max)
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu calls wait for this already.", job->n_followers);
+        return add_waiter(&job->followers, &job->n_followers, reply, userdata);
+}
+
+/* Canceling. */
+
+void job_cancel(Job *job, const char *why) {
+        if (job->state == JOB_SETTLING || job->ended_usec > 0)
+                return;
+        failure_done(&job->failure);
+        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "%s: %s.", job->request.volume, why));
+        job_stop(job);
+}
+
+static bool is_at(const Job *job, const char *target) {
+        const char *path = strempty(job->request.target);
+
+        return streq(path, target) || path_is_beneath(path, target);
+}
+
+static const char canceled_by_unmount[] = "Canceled by an unmount";
+
+/* They keep the mount busy, and hold up an unmount. */
+static void cancel_verifies(const Job *unmount) {
+        Job *job, *next;
+
+        DL_FOREACH_SAFE (unmount->jobs->list, job, next)
+                if (job->operation == OPERATION_VERIFY && is_at(job, unmount->request.target))
+                        job_cancel(job, canceled_by_unmount);
+}
+
+/* Whether a relabel or ownership works through the mount at target, and nobody else has the volume mounted. */
+static bool works_through_last(const Job *job, const char *target) {
+        const Volume *v = job_volume(job);
+
+        return operation_is_answered_early(job->operation) && v && v->holders && !v->holders->next &&
+               streq_ptr(job->state == JOB_WAITING ? v->holders->target : job->share_target, target);
+}
+
+/* What stands before an unmount, and is for nothing once it has run. */
+static bool is_undone_by(const Job *job, const Job *unmount) {
+        if (job == unmount || !streq(job->request.volume, unmount->request.volume))
+                return false;
+        if (job->operation == OPERATION_MOUNT)
+                return streq(job->request.target, unmount->request.target) &&
+                       (job->state == JOB_WAITING || job->state == JOB_RUNNING);
+        return works_through_last(job, unmount->request.target);
+}
+
+static void cancel_undone(const Job *unmount) {
+        Job *job, *next;
+
+        DL_FOREACH_SAFE (unmount->jobs->list, job, next)
+                if (is_undone_by(job, unmount))
+                        job_cancel(job, canceled_by_unmount);
+}
+
+/* Starting. */
+
+static bool verify_equal(const Job *job, const Request *q, VerifyDepth depth) {
+        return depth != VERIFY_ROOT && job->depth == depth && streq(strempty(job->request.context), q->context) &&
+               job->request.fs_group == q->fs_group;
+}
+
+/* What is forced serves all, but what may yet be skipped doesn't serve who forces. */
+static bool change_equal(const Job *job, const Request *q) {
+        return streq_ptr(job->request.context, q->context) && job->request.fs_group == q->fs_group &&
+               job->request.read_only == q->read_only && (job->request.walk.force || !q->walk.force);
+}
+
+static bool is_same(const Job *job, Operation operation, const Request *q, VerifyDepth depth) {
+        if (job->operation != operation || !streq(job->request.volume, q->volume))
+                return false;
+        switch (operation) {
+        case OPERATION_UNMOUNT:
+                return streq(job->request.target, q->target);
+        case OPERATION_VERIFY:
+                return verify_equal(job, q, depth);
+        case OPERATION_RELABEL:
+        case OPERATION_OWNERSHIP:
+                return change_equal(job, q);
+        case OPERATION_PLAN:
+                return false;
+        default:
+                return request_equal(&job->request, q);
+        }
+}
+
+/* The one that does just what is asked for, and can still give its answer. The pace of a walk is that of the first. What
+ * an unmount that came later is going to undo is not joined. */
+static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyDepth depth) {
+        Job *job, *same = NULL;
+
+        DL_FOREACH (jobs->list, job) {
+                if (job->state == JOB_SETTLING || job->state == JOB_ENDED || job->ended_usec > 0)
+                        continue;
+                if (!same && is_same(job, operation, q, depth))
+                        same = job;
+                else if (operation != OPERATION_UNMOUNT && is_same(job, OPERATION_UNMOUNT, q, depth))
+                        same = NULL;
+        }
+        return same;
+}
+
+static int join(Job *job, JobReply reply, void *userdata, Failure *f) {
+        int r;
+
+        if (operation_is_answered_early(job->operation) && job->progress.started_usec > 0) {
+                reply(job, userdata);
+                return 0;
+        }
+        if (job->n_waiters >= WAITERS_MAX)
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%i calls wait for this already.", WAITERS_MAX);
+        r = add_waiter(&job->waiters, &job->n_waiters, reply, userdata);
+        if (r < 0)
+                return r;
+        line_advance(job->jobs);
+        return 0;
+}
+
+/* Whichever is at the target: in the record, or on its way there. */
+static int resolve_volume(const Jobs *jobs, Request *q) {
+        const Job *job;
+        Volume *v;
+
+        if (volumes_find_target(&jobs->state->volumes, q->target, &v))
+                return free_and_strdup(&q->volume, v->id);
+        DL_FOREACH (jobs->list, job)
+                if (operation_changes(job->operation) && !job_is_over(job) &&
+                    streq(strempty(job->request.target), q->target))
+                        return free_and_strdup(&q->volume, job->request.volume);
+        return 0;
+}
+
+static int check_limits(Jobs *jobs, Operation operation, Failure *f) {
+        const Job *job;
+        size_t n = 0;
+
+        DL_FOREACH (jobs->list, job)
+                n += !job_is_over(job);
+        if (n >= JOBS_WAITING_MAX)
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs run or wait; call again when some have ended.",
+                                   n);
+        if (operation_changes(operation) && !commit_is_possible(jobs->state))
+                return failure_set(
+                        f, FAILURE_STORE_FAILED,
+                        "The state can't be written, so nothing can be changed: see the journal of selvold.");
+        return 0;
+}
+
+static int fill(Job *job, JobReply reply, void *userdata) {
+        int r;
+
+        r = add_waiter(&job->waiters, &job->n_waiters, reply, userdata);
+        if (r < 0)
+                return r;
+        if (operation_changes(job->operation)) {
+                r = line_enter(job);
+                if (r < 0)
+                        return r;
+        }
+        return job_set_deadline(job, timeout_usec(job));
+}
+
+static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller,
+                   JobReply reply, void *userdata, Job **ret) {
+        Job *job = calloc(1, sizeof(*job));
+        int r;
+
+        if (!job)
+                return -ENOMEM;
+        *job = (Job){
+                .jobs = jobs,
+                .id = ++jobs->last_id,
+                .operation = operation,
+                .state = JOB_WAITING,
+                .request = *request,
+                .depth = depth,
+                .caller = *caller,
+                .started_usec = now_monotonic_usec(),
+                .started_realtime_usec = now_realtime_usec(),
+                .plan = { .fs_group = GID_NONE },
+                .answer = PLAN_ANSWER_INIT,
+                .result = { .files = { .gid = GID_NONE, .disk_gid = GID_NONE } },
+                .verify = { .gid = GID_NONE },
+        };
+        DL_APPEND(jobs->list, job);
+        r = fill(job, reply, userdata);
+        if (r < 0) {
+                /* They stay the caller's. */
+                job->request = REQUEST_INIT;
+                job->caller = (Caller){ 0 };
+                job_free(job);
+                return r;
+        }
+        *request = REQUEST_INIT;
+        *caller = (Caller){ 0 };
+        *ret = job;
+        return 0;
+}
+
+/* Runs it if its turn is now; otherwise callers can see that it waits. */
+static void begin(Job *job) {
+        if (job->operation == OPERATION_UNMOUNT) {
+                cancel_undone(job);
+                cancel_verifies(job);
+        }
+        log_debug("%s: job %llu: %s.", job->request.volume, (unsigned long long) job->id,
+                  operation_to_string(job->operation));
+        if (count_running(job->jobs) < places(job) && line_is_turn(job))
+                job_run(job);
+        else if (line_is_long(job))
+                job_show(job);
+}
+
+int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,
+              void *userdata, Job **ret, Failure *f) {
+        Job *job;
+        int r;
+
+        if (operation == OPERATION_UNMOUNT && isempty(request->volume)) {
+                r = resolve_volume(jobs, request);
+                if (r < 0)
+                        return r;
+        }
+        job = find_same(jobs, operation, request, depth);
+        if (job) {
+                *ret = job;
+                return join(job, reply, userdata, f);
+        }
+        r = check_limits(jobs, operation, f);
+        if (r != 0)
+                return r;
+        r = job_new(jobs, operation, request, depth, caller, reply, userdata, &job);
+        if (r < 0)
+                return r;
+        *ret = job;
+        begin(job);
+        return 0;
+}

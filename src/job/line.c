@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/path-util.h"
+#include "basic/time-util.h"
+#include "job/answer.h"
+#include "job/line.h"
+#include "plan/plan-group.h"
+#include "state/reconcile.h"
+
+/* Volume and target; what is claimed beyond is the superblock. */
+enum { CLAIMS_FIRST = 2 };
+
+void line_advance(Jobs *jobs) {
+        (void) sd_event_source_set_enabled(jobs->advance, SD_EVENT_ONESHOT);
+}
+
+static size_t n_first(const Job *job) {
+        return isempty(job->request.target) ? CLAIMS_FIRST - 1 : CLAIMS_FIRST;
+}
+
+int line_enter(Job *job) {
+        _cleanup_free_ char *volume = strdup_printf("volume:%s", job->request.volume), *target = NULL;
+
+        if (!volume)
+                return -ENOMEM;
+        if (!isempty(job->request.target)) {
+                target = target_claim_key(job->request.target);
+                if (!target)
+                        return -ENOMEM;
+        }
+        return claims_enter(&job->jobs->state->claims, &job->claims, (const char *const[]){ volume, target },
+                            CLAIMS_FIRST);
+}
+
+void line_leave(Job *job) {
+        claims_leave(&job->jobs->state->claims, &job->claims);
+        line_advance(job->jobs);
+}
+
+int line_claim_superblock(Job *job, const char *key) {
+        Claims *claims = &job->jobs->state->claims;
+        const char *old = claims_last_key(&job->claims, n_first(job));
+        int r;
+
+        if (old && !streq_ptr(old, key)) {
+                claims_drop_last(claims, &job->claims);
+                line_advance(job->jobs);
+                old = NULL;
+        }
+        if (!old && key) {
+                r = claims_add(claims, &job->claims, key);
+                if (r < 0)
+                        return r;
+        }
+        return claims_take(&job->claims);
+}
+
+static bool waits_for_conflict(const Job *job) {
+        return job->state == JOB_WAITING && job->plan.n_conflicts > 0;
+}
+
+/* Who waits for a conflict, or whose callers have all gone, lets others past. */
+static void set_passive(Job *job) {
+        job->claims.passive = waits_for_conflict(job) || job->n_waiters + job->n_followers == 0;
+}
+
+static int on_conflict_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
+        Job *job = userdata;
+
+        job->conflict_deadline = sd_event_source_disable_unref(job->conflict_deadline);
+        line_advance(job->jobs);
+        return 0;
+}
+
+bool line_conflict_wait_is_over(const Job *job) {
+        return waits_for_conflict(job) && !job->conflict_deadline;
+}
+
+bool line_wait_for_conflict(Job *job) {
+        uint64_t end = job->started_usec + job->request.wait_usec;
+
+        if (job->operation != OPERATION_MOUNT || job->plan.n_conflicts == 0 || now_monotonic_usec() >= end)
+                return false;
+        if (!job->conflict_deadline && sd_event_add_time(job->jobs->state->event, &job->conflict_deadline,
+                                                         CLOCK_MONOTONIC, end, 0, on_conflict_deadline, job) < 0)
+                return false;
+        job->deadline = sd_event_source_disable_unref(job->deadline);
+        return true;
+}
+
+int line_note_group_conflict(Job *job) {
+        return plan_find_group_conflicts(&job->jobs->state->volumes, job->request.volume, job->request.target,
+                                         &job->observed, job->plan.fs_group, &job->plan);
+}
+
+void line_park(Job *job) {
+        set_passive(job);
+        if (job->claims.passive) {
+                claims_yield(&job->claims);
+                /* Who stands in line for a superblock owns all before it. */
+                while (job->claims.n_entries > n_first(job))
+                        claims_drop_last(&job->jobs->state->claims, &job->claims);
+        }
+        line_advance(job->jobs);
+}
+
+static void wake(Job *job) {
+        plan_done(&job->plan);
+        failure_done(&job->failure);
+        job->conflict_deadline = sd_event_source_disable_unref(job->conflict_deadline);
+        line_advance(job->jobs);
+}
+
+/* With a mount of somebody else any like it may have gone: the new look tells. */
+static void forget_conflict(Plan *p, const char *target) {
+        for (size_t i = 0; i < p->n_conflicts;)
+                if (target ? streq(p->conflicts[i].target, target) : isempty(p->conflicts[i].volume))
+                        plan_drop_conflict(p, i);
+                else
+                        i++;
+}
+
+void line_mount_gone(Jobs *jobs, const char *target) {
+        Job *job;
+
+        DL_FOREACH (jobs->list, job) {
+                if (!waits_for_conflict(job))
+                        continue;
+                forget_conflict(&job->plan, target);
+                if (job->plan.n_conflicts == 0)
+                        wake(job);
+        }
+}
+
+/* What is still being verified where an unmount is going to take place. */
+static Job *find_verify(const Job *job) {
+        const char *target = job->request.target;
+        Job *other;
+
+        if (job->operation != OPERATION_UNMOUNT)
+                return NULL;
+        DL_FOREACH (job->jobs->list, other)
+                if (other->operation == OPERATION_VERIFY && !job_is_over(other) && other->request.target &&
+                    (streq(other->request.target, target) || path_is_beneath(other->request.target, target)))
+                        return other;
+        return NULL;
+}
+
+bool line_is_turn(Job *job) {
+        if (job->state != JOB_WAITING || job->worker || job->ended_usec > 0)
+                return false;
+        set_passive(job);
+        if (job->claims.passive || find_verify(job))
+                return false;
+        return claims_take(&job->claims);
+}
+
+static Job *find_in_front(const Job *job) {
+        const Claimant *blocker = claims_find_blocker(&job->claims);
+        Job *other;
+
+        DL_FOREACH (job->jobs->list, other)
+                if (&other->claims == blocker)
+                        return other;
+        return find_verify(job);
+}
+
+bool line_is_long(const Job *job) {
+        const Job *front = find_in_front(job);
+
+        return !front || front->state != JOB_ENDED;
+}
+
+void line_fail_busy(Job *job) {
+        Job *front = find_in_front(job);
+        int r;
+
+        /* The caller may ask about it, and cancel it. */
+        if (front && front->state != JOB_ENDED)
+                job_show(front);
+        if (front)
+                r = failure_set(
+                        &job->failure, FAILURE_BUSY,
+                        "%s: The time to wait in line is over: %s of volume %s (job %llu) is in front. Call again, or end it with 'selvolctl cancel %llu'.",
+                        job->request.volume, operation_to_string(front->operation), front->request.volume,
+                        (unsigned long long) front->id, (unsigned long long) front->id);
+        else
+                r = failure_set(&job->failure, FAILURE_BUSY,
+                                "%s: The time to wait in line is over: too many jobs are running. Call again.",
+                                job->request.volume);
+        job_fail(job, r);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "job/job.h"
+
+/* The lines in which jobs wait: for a volume, a target or a superblock that another job has, or for a conflict to end. A
+ * wait costs no child. */
+
+/* Takes its place: of an operation that changes something. Returns 0 or -ENOMEM. */
+int line_enter(Job *job) _warn_unused_;
+/* Leaves all lines; others may go on. */
+void line_leave(Job *job);
+/* The superblock that the child saw (NULL: none that can be shared). Returns 1 if it is the job's, 0 if it has to wait
+ * for it, in which place it is now, or -ENOMEM. */
+int line_claim_superblock(Job *job, const char *key) _warn_unused_;
+
+/* Whether a job that was refused for a conflict, with the plan naming it, may and does wait for that to end (WaitUSec). */
+bool line_wait_for_conflict(Job *job);
+/* Whether it waited for that as long as it may. */
+bool line_conflict_wait_is_over(const Job *job);
+/* A holder has gone, or a mount that is no holder's (target NULL): those who wait for nobody else any more go on. */
+void line_mount_gone(Jobs *jobs, const char *target);
+/* Fills the plan's conflicts after the child has refused a group. Returns 0 or -ENOMEM. */
+int line_note_group_conflict(Job *job) _warn_unused_;
+
+/* The child of a job that waits has gone: what it is not to keep meanwhile, others can have. */
+void line_park(Job *job);
+/* Whether it is this job's turn; then the claims are its own. */
+bool line_is_turn(Job *job);
+/* Has jobs whose turn it is run, soon. */
+void line_advance(Jobs *jobs);
+
+/* Whether a job that waits does so for more than the end of a child that has done its work. */
+bool line_is_long(const Job *job);
+/* Sets BUSY, naming who is in front, of a job whose time in line is over. */
+void line_fail_busy(Job *job);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "job/holder.h"
+#include "job/operation.h"
+#include "job/plan-answer.h"
+#include "plan/files.h"
+#include "plan/plan-group.h"
+#include "state/reconcile.h"
+#include "wire/protocol.h"
+
+/* MountVolume and PlanVolume, which is a mount that ends after the plan. */
+
+static int check(Job *job, bool *ret_done) {
+        const Request *q = &job->request;
+        _cleanup_free_ char *spec = request_spec(q);
+        Holder *h;
+        int r;
+
+        if (!spec)
+                return -ENOMEM;
+        r = job_check_target(job, &h);
+        if (r != 0)
+                return r;
+        if (h && !streq(h->spec, spec))
+                return failure_set(
+                        &job->failure, FAILURE_INCOMPATIBLE,
+                        "Volume %s is mounted at the target already, for another request: unmount it first.",
+                        q->volume);
+        return 0;
+}
+
+/* What a request that is repeated has mounted is only confirmed. */
+static int append(const Job *job, sd_bus_message *call) {
+        const Holder *h = job_find_holder(job);
+        bool mounted = h && h->state == HOLDER_MOUNTED;
+        const MountCall c = {
+                .volume = job->request.volume,
+                .source = job->request.source,
+                .fs_type = job->request.fs_type,
+                .target = job->request.target,
+                .expected = { .id = mounted ? h->mount_id : 0, .device = mounted ? h->device : NULL },
+        };
+
+        return mount_call_append(call, &c);
+}
+
+/* The child found nothing at the target: what the record says is from before. */
+static void drop_stale_holder(Job *job) {
+        Volume *v = job_volume(job);
+        Holder *h = job_find_holder(job);
+
+        if (h && h->state == HOLDER_MOUNTED)
+                reconcile_holder(job->jobs->state, v, h, NULL);
+}
+
+static int plan_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+        int r;
+
+        drop_stale_holder(job);
+        r = job_make_plan(job, q);
+        if (r != 0)
+                return r;
+        r = job_fill_answer(job, ret);
+        if (r < 0)
+                return r;
+        return job_record_intent(job, false);
+}
+
+/* As the copy of the mark has it; the root is seen only when it is mounted, and taken to agree. */
+static void predict_files(Job *job) {
+        const FilesWanted wanted = job_files_wanted(job);
+        const Mark unknown = { .found = MARK_ABSENT };
+        const Volume *v = job_volume(job);
+        const FilesSeen seen = {
+                .mark = v ? &v->mark : &unknown,
+                .root_context = v ? v->mark.context : NULL,
+                .root_gid = v ? v->mark.gid : 0,
+                .root_mode = S_IFDIR | S_ISGID | 0777,
+        };
+
+        job->result.files = files_decide(&wanted, &seen);
+        if (job->plan.strategy != STRATEGY_RELABEL && job->result.files.ownership != OWNERSHIP_WALK)
+                job->plan.entries = job->plan.usec = 0;
+}
+
+/* Whether the walk that is predicted would take the files' group from somebody. */
+static int check_group(Job *job) {
+        const Volumes *volumes = &job->jobs->state->volumes;
+        const Request *q = &job->request;
+        Reliance *list = NULL;
+        size_t n = 0;
+        int r;
+
+        r = plan_find_reliances(volumes, q->volume, q->target, &job->observed, &list, &n);
+        if (r < 0)
+                return r;
+        r = files_check_reliances(&job->result.files, q->volume, NULL, list, n, &job->failure);
+        reliances_free(list, n);
+        if (r != FAILURE_GROUP_CONFLICT)
+                return r;
+        return plan_find_group_conflicts(volumes, q->volume, q->target, &job->observed, job->result.files.disk_gid,
+                                         &job->plan) < 0
+                       ? -ENOMEM
+                       : r;
+}
+
+static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+        int r;
+
+        r = job_make_plan(job, q);
+        if (r != 0)
+                return r;
+        predict_files(job);
+        ret->verdict = PLAN_STOP;
+        return check_group(job);
+}
+
+/* The answer of before, from the record. */
+static int plan_from_record(Job *job) {
+        const Holder *h = job_find_holder(job);
+        const Volume *v = job_volume(job);
+        Plan *p = &job->plan;
+
+        if (!h || h->state != HOLDER_MOUNTED || h->mount_id != job->result.outcome.fact.mount_id)
+                return -EBADMSG;
+        plan_done(p);
+        *p = (Plan){
+                .strategy = h->strategy,
+                .reason = h->reason,
+                .runtime_flag = runtime_flag(h->strategy, h->relabeled_here),
+                .read_only = h->read_only,
+                .relabel_here = h->relabeled_here,
+                .fs_group = h->fs_group,
+                .context = strdup(h->strategy == STRATEGY_NONE ? "" : strempty(h->context)),
+                .text = strdup(plan_reason_text(h->reason)),
+        };
+        if (!p->context || !p->text)
+                return -ENOMEM;
+        job->result.files.gid = h->fs_group;
+        job->result.files.disk_gid = h->disk_gid;
+        return plan_mount_options(&job->jobs->state->settings, v->fs_type, h->strategy, job->request.mount_options,
+                                  &p->mount_options, &job->failure);
+}
+
+static int take(Job *job, sd_bus_message *reply) {
+        int r;
+
+        r = job_take_result(job, reply);
+        if (r != 0)
+                return r;
+        return job->result.repeated ? plan_from_record(job) : job_record_outcome(job);
+}
+
+const OperationType mount_operation = {
+        .check = check,
+        .method = WORKER_MOUNT,
+        .append = append,
+        .plan = plan_mount,
+        .ready = job_record_ready,
+        .take = take,
+        .revert = job_revert_intent,
+};
+
+const OperationType plan_operation = {
+        .check = check,
+        .method = WORKER_MOUNT,
+        .append = append,
+        .plan = plan_only,
+        .take = take,
+};

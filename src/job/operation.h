@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "job/job.h"
+
+/* What the operations differ in, one file for each. All return 0, a negative errno, or a failure kind with job->failure
+ * set. */
+typedef struct OperationType {
+        /* Before a child is started: whether it makes sense, by the record, and the intent of what needs no plan.
+         * *ret_done: there is nothing to do, and job->result says so. */
+        int (*check)(Job *job, bool *ret_done);
+        /* The worker's method, and its argument. */
+        const char *method;
+        int (*append)(const Job *job, sd_bus_message *call);
+        /* What to do with what the child saw, and the intent in the record; NULL for an operation without questions. An
+         * answer that isn't PLAN_GO is left to the caller, but PLAN_STOP where a plan was all that was asked for. */
+        int (*plan)(Job *job, const PlanQuestion *q, PlanAnswer *ret);
+        /* What was made, before it is seen. */
+        int (*ready)(Job *job, const ReadyNote *note);
+        /* What was done: checked, and into the record. */
+        int (*take)(Job *job, sd_bus_message *reply);
+        /* Nothing came of it, or nothing is left of it: the record is as if it had not been. NULL: it is in any case. */
+        void (*revert)(Job *job);
+} OperationType;
+
+extern const OperationType mount_operation, plan_operation, adopt_operation, change_operation, verify_operation,
+        unmount_operation;

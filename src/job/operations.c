@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "job/operations.h"
+
+const OperationType *operation_type(Operation operation) {
+        static const OperationType *const types[OPERATIONS] = {
+                [OPERATION_MOUNT] = &mount_operation,      [OPERATION_PLAN] = &plan_operation,
+                [OPERATION_ADOPT] = &adopt_operation,      [OPERATION_UNMOUNT] = &unmount_operation,
+                [OPERATION_VERIFY] = &verify_operation,    [OPERATION_RELABEL] = &change_operation,
+                [OPERATION_OWNERSHIP] = &change_operation,
+        };
+
+        return types[operation];
+}

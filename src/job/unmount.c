@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "job/holder.h"
+#include "job/operation.h"
+#include "state/commit.h"
+#include "state/holders.h"
+#include "state/watch.h"
+#include "wire/protocol.h"
+
+/* UnmountVolume. */
+
+static void set_state(Job *job, HolderState state) {
+        Holder *h = job_find_holder(job);
+
+        if (!h)
+                return;
+        h->state = state;
+        commit_volume(job->jobs->state, job_volume(job));
+}
+
+static int check(Job *job, bool *ret_done) {
+        const State *s = job->jobs->state;
+        Holder *h = job_find_holder(job);
+        Volume *other = NULL;
+
+        if (h && h->state == HOLDER_MOUNTING) {
+                watch_recheck(job->jobs->state);
+                return failure_set(
+                        &job->failure, FAILURE_BUSY,
+                        "Volume %s was being mounted when selvold ended, and the mount table has not been read since: call again when the worker runs.",
+                        job->request.volume);
+        }
+        if (h) {
+                set_state(job, HOLDER_UNMOUNTING);
+                return free_and_strdup(&job->plan.context, strempty(h->context));
+        }
+        /* Absent is success, but another volume's mount is not absent. */
+        if (volumes_find_target(&s->volumes, job->request.target, &other))
+                return failure_set(&job->failure, FAILURE_INVALID_TARGET,
+                                   "The target is held as volume %s, not as %s.", other->id, job->request.volume);
+        *ret_done = true;
+        return 0;
+}
+
+static int append(const Job *job, sd_bus_message *call) {
+        const Holder *h = job_find_holder(job);
+        const UnmountCall c = {
+                .target = job->request.target,
+                .identity = { .id = h ? h->mount_id : 0, .device = h ? h->device : NULL },
+        };
+
+        return unmount_call_append(call, &c);
+}
+
+static int take(Job *job, sd_bus_message *reply) {
+        State *s = job->jobs->state;
+        Holder *h = job_find_holder(job);
+        int there, r;
+
+        r = sd_bus_message_read(reply, "b", &there);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        job->unmounted = there;
+        if (h) {
+                /* For the journal, which is written when it has gone. */
+                r = free_and_strdup(&job->request.holder, h->name);
+                holder_drop(s, job_volume(job), h);
+        }
+        return r < 0 ? r : 0;
+}
+
+/* Without the worker's word only the mount table knows. */
+static void revert(Job *job) {
+        const Holder *h = job_find_holder(job);
+
+        /* It may be another job's, while this one waits. */
+        if (!h || h->state != HOLDER_UNMOUNTING)
+                return;
+        set_state(job, HOLDER_MOUNTED);
+        if (job->failure.kind == FAILURE_WORKER_FAILED || job->failure.kind == FAILURE_TIMED_OUT ||
+            job->failure.kind == FAILURE_CANCELED)
+                watch_recheck(job->jobs->state);
+}
+
+const OperationType unmount_operation = {
+        .check = check,
+        .method = WORKER_UNMOUNT,
+        .append = append,
+        .take = take,
+        .revert = revert,
+};

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include <utlist.h>
+
+#include "basic/time-util.h"
+#include "job/job-log.h"
+#include "job/operation.h"
+#include "job/progress.h"
+#include "state/commit.h"
+#include "wire/protocol.h"
+
+/* VerifyLabel. The request's volume is an id, or a path beneath the roots. */
+
+static const Holder *find_mounted(const Volume *v) {
+        const Holder *h;
+
+        LL_FOREACH (v->holders, h)
+                if (h->state == HOLDER_MOUNTED)
+                        return h;
+        return NULL;
+}
+
+/* Finds the volume and the holder that are looked at, or part of; of a path both may be NULL. Fills the target. */
+static int find_what(Job *job, Volume **ret_volume, const Holder **ret_holder) {
+        const Volumes *all = &job->jobs->state->volumes;
+        Request *q = &job->request;
+        Volume *v = NULL;
+        const Holder *h;
+
+        if (q->volume[0] == '/') {
+                h = volumes_find_above(all, q->volume, &v);
+                *ret_volume = v;
+                *ret_holder = h;
+                return free_and_strdup(&q->target, q->volume);
+        }
+        v = volumes_find(all, q->volume);
+        if (!v)
+                return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME, "Volume %s is not known.", q->volume);
+        h = find_mounted(v);
+        if (!h)
+                return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME,
+                                   "Volume %s is not mounted: there is no label to verify.", q->volume);
+        *ret_volume = v;
+        *ret_holder = h;
+        return free_and_strdup(&q->target, h->target);
+}
+
+/* An option of the file system gives all files a group, with modes that are left to it. */
+static gid_t recorded_group(const Volume *v, const Holder *h) {
+        if (!v || v->mark.ownership_state == FILES_UNKNOWN)
+                return GID_NONE;
+        return h && h->fs_group != GID_NONE ? h->fs_group : v->mark.gid;
+}
+
+static int check(Job *job, bool *ret_done) {
+        const Request *q = &job->request;
+        VerifyCall *c = &job->verify;
+        const Holder *h = NULL;
+        Volume *v = NULL;
+        int r;
+
+        r = find_what(job, &v, &h);
+        if (r != 0)
+                return r;
+        if (h && h->state != HOLDER_MOUNTED)
+                return failure_set(&job->failure, FAILURE_BUSY,
+                                   "%s: it is being mounted or unmounted; call again later.", q->target);
+        verify_call_done(c);
+        c->depth = job->depth;
+        c->gid = job->depth == VERIFY_ROOT ? GID_NONE : q->fs_group != GID_NONE ? q->fs_group : recorded_group(v, h);
+        c->entries_per_sec = q->walk.entries_per_sec;
+        c->mount_id = h ? h->mount_id : 0;
+        c->path = strdup(q->target);
+        c->expected = strdup(!isempty(q->context) ? q->context : h ? strempty(v->context) : "");
+        c->mount_target = strdup(h ? h->target : "");
+        if (!c->path || !c->expected || !c->mount_target)
+                return -ENOMEM;
+        if (isempty(c->expected) && c->gid == GID_NONE)
+                return failure_set(&job->failure, FAILURE_INVALID_CONTEXT,
+                                   "No context is recorded for it: pass the one that is expected.");
+        if (v && job->depth == VERIFY_FULL)
+                job->progress.total = v->inodes_used;
+        return 0;
+}
+
+static int append(const Job *job, sd_bus_message *call) {
+        return verify_call_append(call, &job->verify);
+}
+
+static char *describe_labels(const Job *job) {
+        const WalkCounts *n = &job->verified.walk.counts;
+        unsigned long long done = n->done, mismatched = n->mismatched, failed = n->failed;
+
+        if (isempty(job->verify.expected))
+                return strdup_printf("%llu entries were compared.", done);
+        if (job->depth == VERIFY_ROOT)
+                return strdup(job->verified.matches ? "The label is as expected."
+                                                    : "The label is not the one expected.");
+        if (failed > 0)
+                return strdup_printf(
+                        "%llu entries were compared: %llu have another label, and %llu could not be read.", done,
+                        mismatched, failed);
+        if (mismatched > 0)
+                return strdup_printf("%llu of %llu entries have another label.", mismatched, done);
+        return strdup_printf("All %llu entries have the label.", done);
+}
+
+static char *describe_files(const Job *job) {
+        unsigned long long misowned = job->verified.walk.counts.misowned;
+        _cleanup_free_ char *labels = describe_labels(job);
+        gid_t gid = job->verify.gid;
+
+        if (!labels || gid == GID_NONE)
+                return TAKE_PTR(labels);
+        return misowned > 0 ? strdup_printf("%s %llu have another group than %" PRIu32
+                                            ", or a mode that denies it access.",
+                                            labels, misowned, gid)
+                            : strdup_printf("%s They have group %" PRIu32 ", and a mode that gives it access.",
+                                            labels, gid);
+}
+
+static char *describe(const Job *job) {
+        const char *not_reset = strempty(job->verified.not_reset);
+        _cleanup_free_ char *files = describe_files(job);
+
+        if (!files || isempty(not_reset))
+                return TAKE_PTR(files);
+        return strdup_printf("%s The mark on the volume says otherwise, and could not be reset: %s.", files,
+                             not_reset);
+}
+
+/* What the worker says has to fit together: a match is a match of everything. */
+static bool result_is_possible(const Job *job) {
+        const VerifyResult *v = &job->verified;
+        const WalkCounts *n = &v->walk.counts;
+
+        if (n->changed > 0 || n->skipped > 0 || (n->misowned > 0 && job->verify.gid == GID_NONE))
+                return false;
+        if (!v->matches)
+                return true;
+        return n->mismatched == 0 && n->failed == 0 &&
+               (isempty(job->verify.expected) || streq(v->actual, job->verify.expected));
+}
+
+/* The copy of the mark follows, and is not believed either if the mark could not be reset. */
+static void take_reset(Job *job, Volume *v) {
+        const VerifyResult *result = &job->verified;
+
+        if (!v || result->reset == MARK_KEEP)
+                return;
+        job_log_mark_wrong(v, result->reset, result->not_reset);
+        (void) mark_apply(&v->mark, result->reset);
+        commit_volume(job->jobs->state, v);
+}
+
+static int take(Job *job, sd_bus_message *reply) {
+        Volume *v = NULL;
+        int r;
+
+        verify_result_done(&job->verified);
+        r = verify_result_read(reply, &job->verified);
+        if (r < 0)
+                return r;
+        r = progress_end(&job->progress, &job->verified.walk.counts);
+        if (r < 0)
+                return r;
+        if (!result_is_possible(job))
+                return -EBADMSG;
+        job->text = describe(job);
+        if (!job->text)
+                return -ENOMEM;
+
+        (void) volumes_find_above(&job->jobs->state->volumes, job->request.target, &v);
+        take_reset(job, v);
+        if (v && job->request.volume[0] != '/' && job->verified.matches && streq(v->context, job->verify.expected)) {
+                v->last_verified_usec = now_realtime_usec();
+                commit_volume(job->jobs->state, v);
+        }
+        return 0;
+}
+
+const OperationType verify_operation = {
+        .check = check,
+        .method = WORKER_VERIFY,
+        .append = append,
+        .take = take,
+};

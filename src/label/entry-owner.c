@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "basic/string-util.h"
+#include "label/entry-owner.h"
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+enum { SPECIAL = S_ISUID | S_ISGID, MODE_BITS = 07777 };
+
+static int get_stat(const TreeEntry *e, struct stat *ret) {
+        int r = e->fd >= 0 ? fstat(e->fd, ret)
+                           : fstatat(AT_FDCWD, e->path, ret, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+
+        return r < 0 ? -errno : 0;
+}
+
+/* Of what is open, be it with O_PATH. */
+static int set_mode(int fd, mode_t mode) {
+        char path[32];
+
+        if (fchmod(fd, mode & MODE_BITS) >= 0)
+                return 0;
+        if (errno != EBADF)
+                return -errno;
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", fd);
+        return chmod(path, mode & MODE_BITS) < 0 ? -errno : 0;
+}
+
+static int change_open(const Ownership *o, int fd, const struct stat *st, bool *ret_changed) {
+        mode_t mode = ownership_mode(o, st->st_mode);
+        bool taken = false;
+        int r;
+
+        if (st->st_gid != o->gid) {
+                if (fchownat(fd, "", (uid_t) -1, o->gid, AT_EMPTY_PATH) < 0)
+                        return -errno;
+                *ret_changed = true;
+                /* The kernel takes setuid and setgid away from what gets another group. */
+                taken = !S_ISDIR(mode) && !S_ISLNK(mode) && mode & SPECIAL;
+        }
+        if (mode == st->st_mode && !taken)
+                return 0;
+        r = set_mode(fd, mode);
+        if (r >= 0)
+                *ret_changed = true;
+        return r;
+}
+
+static int change_pinned(const Ownership *o, const char *name, bool *ret_changed) {
+        _cleanup_close_ int fd = openat(AT_FDCWD, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        return change_open(o, fd, &st, ret_changed);
+}
+
+/* Never follows what was exchanged for a symbolic link meanwhile. Returns whether it is done. */
+static bool set_mode_by_name(OwnerWanted *w, const char *name, mode_t mode) {
+        if (atomic_load_explicit(&w->no_fchmodat2, memory_order_relaxed))
+                return false;
+        if (syscall(SYS_fchmodat2, AT_FDCWD, name, mode & MODE_BITS, AT_SYMLINK_NOFOLLOW) >= 0)
+                return true;
+        if (errno == ENOSYS)
+                atomic_store(&w->no_fchmodat2, true);
+        return false;
+}
+
+/* What is to have setuid or setgid is pinned: another file that takes its name meanwhile must not get them, nor,
+ * where others could bring that about, any mode that is not its own. So is that whose mode can't be set by its name:
+ * Linux has the call for it since 6.6 only, a filter of system calls that does not know it may answer with any error,
+ * and a symbolic link that was exchanged in has no mode. */
+static int change_named(OwnerWanted *w, const char *name, const struct stat *st, bool *ret_changed) {
+        const Ownership *o = w->ownership;
+        mode_t mode = ownership_mode(o, st->st_mode);
+
+        if (!S_ISLNK(mode) && (mode & SPECIAL || (w->contended && mode != st->st_mode)))
+                return change_pinned(o, name, ret_changed);
+        if (st->st_gid != o->gid) {
+                if (fchownat(AT_FDCWD, name, (uid_t) -1, o->gid, AT_SYMLINK_NOFOLLOW) < 0)
+                        return -errno;
+                *ret_changed = true;
+        }
+        if (mode == st->st_mode)
+                return 0;
+        if (!set_mode_by_name(w, name, mode))
+                return change_pinned(o, name, ret_changed);
+        *ret_changed = true;
+        return 0;
+}
+
+static bool is_gone(int error) {
+        return error == -ENOENT || error == -ESTALE;
+}
+
+int entry_owner_change(OwnerWanted *w, const TreeEntry *e, bool *ret_changed) {
+        const Ownership *o = w->ownership;
+        struct stat st;
+        int r;
+
+        r = get_stat(e, &st);
+        if (r >= 0 && !ownership_holds(o, st.st_gid, st.st_mode))
+                r = e->fd >= 0 ? change_open(o, e->fd, &st, ret_changed) : change_named(w, e->path, &st, ret_changed);
+        return is_gone(r) ? 0 : r;
+}
+
+int entry_owner_compare(const OwnerWanted *w, const TreeEntry *e, bool *ret_differs, char **ret_text) {
+        struct stat st;
+        int r;
+
+        r = get_stat(e, &st);
+        if (r < 0)
+                return is_gone(r) ? 0 : r;
+        if (ownership_holds(w->ownership, st.st_gid, st.st_mode))
+                return 0;
+        *ret_differs = true;
+        if (e->describe)
+                *ret_text = strdup_printf("has group %" PRIu32 " and mode %04o", st.st_gid,
+                                          (unsigned) (st.st_mode & MODE_BITS));
+        return 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+#include <errno.h>
+#include <linux/magic.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+#include "basic/string-util.h"
+#include "label/entry-label.h"
+#include "label/entry-owner.h"
+#include "label/files.h"
+#include "label/selinux.h"
+
+const char *files_error_text(int error) {
+        switch (error) {
+        case EPERM:
+                return "not permitted: it is immutable or append-only (see lsattr(1)), and chattr -i -a makes it changeable; or the file system or its server lets nobody change the group, and the driver wants FSGroupPolicy=None or Mount";
+        case EACCES:
+                return "permission denied: the SELinux policy (see ausearch -m avc), or the file system's server, does not let the worker do it";
+        case ENOSPC:
+                return "no space is left on the volume, for a label or another group: make room; or for labels mount with a context (OnVolumeMount), which needs none";
+        case EDQUOT:
+                return "the quota leaves no space, for a label or to the new group: raise it; or for labels mount with a context (OnVolumeMount), which needs none";
+        case EROFS:
+                return "it is read-only: a snapshot within the volume, or the file system became read-only meanwhile (see the kernel's log)";
+        case EIO:
+                return "the disk could not be read or written; see the kernel's log";
+        case EOPNOTSUPP:
+                return "it can't have a label, or another group or mode";
+        case EXDEV:
+                return "something else is mounted there, which is not entered";
+        case EMFILE:
+        case ENFILE:
+                return "the tree is too deep for the limit of open files: raise LimitNOFILE= of selvol-worker.service";
+        case EAGAIN:
+                return "it changes faster than it can be walked: try again when less is going on";
+        case EUCLEAN:
+                return "the file system is damaged here: check it";
+        default:
+                return strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error";
+        }
+}
+
+typedef struct FilesVisitor {
+        Visitor visitor; /* first, so that it can be cast */
+        const FilesSpec *spec;
+        LabelWanted label;
+        OwnerWanted owner;
+        char *root_label; /* as it was before the walk */
+} FilesVisitor;
+
+static char *join_texts(const char *label, const char *owner) {
+        if (label && owner)
+                return strdup_printf("%s and %s", label, owner);
+        return strdup(label ?: owner);
+}
+
+static int compare_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, TreeVisit *ret) {
+        _cleanup_free_ char *label = NULL, *owner = NULL;
+        int r = 0, q = 0;
+
+        if (f->spec->context)
+                r = entry_label_compare(&f->label, e, b, &ret->differs[DIFFERS_LABEL], &label);
+        if (f->spec->ownership)
+                q = entry_owner_compare(&f->owner, e, &ret->differs[DIFFERS_OWNER], &owner);
+        if (label || owner)
+                ret->text = join_texts(label, owner);
+        return r < 0 ? r : q;
+}
+
+/* Of what gets no label the group is changed nevertheless. */
+static int change_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, TreeVisit *ret) {
+        int r = 0, q = 0;
+
+        if (f->spec->context)
+                r = entry_label_change(&f->label, e, b, &ret->changed);
+        if (f->spec->ownership)
+                q = entry_owner_change(&f->owner, e, &ret->changed);
+        return r < 0 ? r : q;
+}
+
+static int visit(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret) {
+        FilesVisitor *f = (FilesVisitor *) v;
+
+        return v->changes ? change_entry(f, e, scratch, ret) : compare_entry(f, e, scratch, ret);
+}
+
+static int compare_root(FilesVisitor *f, int root, TreeVisit *ret) {
+        _cleanup_free_ char *label = NULL, *owner = NULL;
+        int r = 0;
+
+        if (f->spec->context && !streq(f->root_label, f->spec->context)) {
+                ret->differs[DIFFERS_LABEL] = true;
+                label = label_describe(f->root_label);
+        }
+        if (f->spec->ownership)
+                r = entry_owner_compare(&f->owner, &(TreeEntry){ .fd = root, .describe = true },
+                                        &ret->differs[DIFFERS_OWNER], &owner);
+        if (label || owner)
+                ret->text = join_texts(label, owner);
+        return r;
+}
+
+static int change_root_label(const FilesVisitor *f, int root, bool *ret_changed) {
+        _cleanup_free_ char *label = NULL;
+        int r;
+
+        r = selinux_read_label(root, &label);
+        if (r < 0 || streq(label, f->label.context))
+                return r;
+        if (fsetxattr(root, LABEL_XATTR, f->label.context, f->label.size, 0) < 0)
+                return -errno;
+        *ret_changed = true;
+        return 0;
+}
+
+static int change_root(FilesVisitor *f, int root, TreeVisit *ret) {
+        int r;
+
+        if (f->spec->context) {
+                r = change_root_label(f, root, &ret->changed);
+                if (r < 0)
+                        return r;
+        }
+        if (!f->spec->ownership)
+                return 0;
+        return entry_owner_change(&f->owner, &(TreeEntry){ .fd = root }, &ret->changed);
+}
+
+static int finish(const Visitor *v, int root, TreeVisit *ret) {
+        FilesVisitor *f = (FilesVisitor *) v;
+
+        return v->changes ? change_root(f, root, ret) : compare_root(f, root, ret);
+}
+
+static int check_file_system(const FilesSpec *spec, Failure *f) {
+        struct statvfs sv;
+        int r;
+
+        if (spec->context) {
+                r = selinux_require_labels(spec->tree.fd, f);
+                if (r != 0)
+                        return r;
+        }
+        if (fstatvfs(spec->tree.fd, &sv) < 0)
+                return -errno;
+        if (spec->mode == FILES_VERIFY || !(sv.f_flag & ST_RDONLY))
+                return 0;
+        if (!spec->context)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "The volume is read-only, so the group of its files can't be changed.");
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "The volume is read-only, so neither label nor group of its files can be changed: mount it with a context (OnVolumeMount), which needs no change.");
+}
+
+/* Seen with Linux 6.1 and 6.18 (ext4_xattr_set_handle()). */
+static bool keeps_equal_labels(int fd) {
+        struct statfs sfs;
+
+        return fstatfs(fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
+}
+
+static int init_label(FilesVisitor *f) {
+        const FilesSpec *spec = f->spec;
+        int r;
+
+        r = selinux_read_label(spec->tree.fd, &f->root_label);
+        if (r < 0)
+                return r;
+        f->visitor.scratch_size = sizeof(LabelBuffers);
+        f->visitor.visits_dirs_by_path = true;
+        f->label = (LabelWanted){
+                .context = spec->context,
+                .size = strlen(spec->context) + 1,
+                .blind = spec->blind || (keeps_equal_labels(spec->tree.fd) && !streq(f->root_label, spec->context)),
+        };
+        return 0;
+}
+
+int files_walk(const FilesSpec *spec, TreeResult *ret, Failure *f) {
+        FilesVisitor visitor = {
+                .visitor = { .visit = visit, .finish = finish, .changes = spec->mode == FILES_CHANGE },
+                .spec = spec,
+                .owner = { .ownership = spec->ownership, .contended = spec->contended },
+        };
+        TreeSpec tree = spec->tree;
+        int r;
+
+        assert(spec->context || spec->ownership);
+        assert(!spec->tree.visitor);
+        r = check_file_system(spec, f);
+        if (r != 0)
+                return r;
+        if (spec->context) {
+                r = init_label(&visitor);
+                if (r < 0)
+                        return r;
+        }
+        tree.visitor = &visitor.visitor;
+        r = tree_walk(&tree, ret);
+        free(visitor.root_label);
+        return r;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "label/files.h"
+#include "label/mark-xattr.h"
+
+/* EPERM: file systems in user space that have no such xattrs say so too. ERANGE, E2BIG: longer than any of ours. */
+static int found_of_error(int error, MarkFound *ret) {
+        switch (error) {
+        case ENODATA:
+                *ret = MARK_ABSENT;
+                return 0;
+        case EOPNOTSUPP:
+        case ENOSYS:
+        case EPERM:
+                *ret = MARK_UNSUPPORTED;
+                return 0;
+        case ERANGE:
+        case E2BIG:
+                *ret = MARK_INVALID;
+                return 0;
+        default:
+                return -error;
+        }
+}
+
+int mark_xattr_read(int fd, Mark *ret) {
+        Mark mark = { 0 };
+        char text[MARK_MAX];
+        ssize_t n;
+        int r;
+
+        n = fgetxattr(fd, MARK_XATTR, text, sizeof(text));
+        if (n < 0) {
+                r = found_of_error(errno, &mark.found);
+                if (r < 0)
+                        return r;
+        } else {
+                r = mark_parse(text, (size_t) n, &mark);
+                if (r == -ENOMEM)
+                        return r;
+                if (r < 0)
+                        mark = (Mark){ .found = MARK_INVALID };
+        }
+        *ret = mark;
+        return 0;
+}
+
+/* EINVAL: the file system has nothing to sync. */
+static int sync_root(int fd) {
+        return fsync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+/* Whether somebody could skip work because of it. */
+static bool claims_much(const Mark *m) {
+        return (m->label_state == FILES_COMPLETE && !m->tainted) || m->ownership_state == FILES_COMPLETE;
+}
+
+/* Puts mark in the place of old, or at least takes old away. */
+static int replace(int fd, const Mark *old, const Mark *mark, FailureKind kind, Failure *f) {
+        _cleanup_free_ char *text = mark_format(mark);
+        int error;
+
+        if (!text)
+                return -ENOMEM;
+        if (fsetxattr(fd, MARK_XATTR, text, strlen(text), 0) >= 0)
+                return sync_root(fd);
+        error = errno;
+        if (error == EROFS || old->found == MARK_ABSENT)
+                return 0;
+        if (fremovexattr(fd, MARK_XATTR) >= 0 || errno == ENODATA)
+                return sync_root(fd);
+        if (!claims_much(old))
+                return 0;
+        return failure_set(
+                f, kind,
+                "The mark on the volume (xattr " MARK_XATTR
+                " of its root directory) says that all files have the right label or group. That would no longer be true, and it can be neither changed nor removed (%s: %s).",
+                strempty(strerrorname_np(error)), files_error_text(error));
+}
+
+bool mark_change_is_written(MarkFound found, MarkChange change) {
+        switch (found) {
+        case MARK_PRESENT:
+        case MARK_INVALID:
+                return change != MARK_KEEP;
+        case MARK_ABSENT:
+                return change == MARK_TAINT;
+        default:
+                return false;
+        }
+}
+
+int mark_xattr_apply(int fd, MarkChange change, Mark *ret, Failure *f) {
+        _cleanup_(mark_done) Mark old = { 0 }, mark = { 0 };
+        int r;
+
+        r = mark_xattr_read(fd, &old);
+        if (r < 0)
+                return r;
+        if (mark_change_is_written(old.found, change)) {
+                r = mark_copy(&old, &mark);
+                if (r < 0)
+                        return r;
+                /* Of one that is as it ought to be, whoever wrote it may have been killed before it was on disk. */
+                if (mark_apply(&mark, change) || old.found == MARK_INVALID)
+                        r = replace(fd, &old, &mark, FAILURE_MOUNT_FAILED, f);
+                else
+                        r = sync_root(fd);
+                if (r != 0)
+                        return r;
+        }
+        return mark_xattr_read(fd, ret);
+}
+
+int mark_xattr_begin(int fd, const MarkWork *work, Mark *ret, Failure *f) {
+        _cleanup_(mark_done) Mark old = { 0 }, begun = { 0 }, now = { 0 };
+        int r;
+
+        r = mark_xattr_read(fd, &old);
+        if (r < 0)
+                return r;
+        r = mark_copy(&old, &begun);
+        if (r < 0)
+                return r;
+        if (old.found != MARK_UNSUPPORTED) {
+                r = mark_begin(&begun, work);
+                if (r < 0)
+                        return r;
+                r = replace(fd, &old, &begun, FAILURE_ENTRIES_FAILED, f);
+                if (r != 0)
+                        return r;
+                r = mark_xattr_read(fd, &now);
+                if (r < 0)
+                        return r;
+                begun.found = now.found == MARK_PRESENT && mark_equal(&now, &begun) ? MARK_PRESENT : MARK_ABSENT;
+        }
+        *ret = begun;
+        begun = (Mark){ 0 };
+        return 0;
+}
+
+/* Whether it is still what was written, or still isn't there. */
+static bool is_as_begun(const Mark *now, const Mark *begun) {
+        return now->found == begun->found && (now->found != MARK_PRESENT || mark_equal(now, begun));
+}
+
+int mark_xattr_finish(int fd, const Mark *begun, const MarkWork *work, MarkChange change, Mark *ret, Failure *f) {
+        _cleanup_(mark_done) Mark now = { 0 }, mark = { 0 };
+        int r;
+
+        r = mark_xattr_read(fd, &now);
+        if (r < 0)
+                return r;
+        if (now.found != MARK_UNSUPPORTED && is_as_begun(&now, begun)) {
+                r = mark_copy(begun, &mark);
+                if (r < 0)
+                        return r;
+                mark_finish(&mark, work);
+                (void) mark_apply(&mark, change);
+                r = replace(fd, &now, &mark, FAILURE_ENTRIES_FAILED, f);
+                if (r != 0)
+                        return r;
+        }
+        return mark_xattr_read(fd, ret);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
+#include "model/files.h"
+
+static const char *const relabel_action_table[RELABEL_ACTIONS] = {
+        [RELABEL_NONE] = "none",
+        [RELABEL_SKIP] = "skip",
+        [RELABEL_WALK] = "walk",
+};
+DEFINE_STRING_TABLE(relabel_action, RelabelAction);
+
+static const char *const relabel_reason_table[RELABEL_REASONS] = {
+        [RELABEL_REASON_COMPLETE] = "complete",         [RELABEL_REASON_FORCED] = "forced",
+        [RELABEL_REASON_UNKNOWN] = "unknown",           [RELABEL_REASON_PARTIAL] = "partial",
+        [RELABEL_REASON_TAINTED] = "tainted",           [RELABEL_REASON_OTHER_CONTEXT] = "other-context",
+        [RELABEL_REASON_ROOT_DIFFERS] = "root-differs",
+};
+DEFINE_STRING_TABLE(relabel_reason, RelabelReason);
+
+static const char *const relabel_text[RELABEL_REASONS] = {
+        [RELABEL_REASON_COMPLETE] =
+                "All files have the context already: the mark on the volume says so, and the root's label agrees.",
+        [RELABEL_REASON_FORCED] = "All files are checked, as requested.",
+        [RELABEL_REASON_UNKNOWN] = "The labels are unknown: all files are checked.",
+        [RELABEL_REASON_PARTIAL] = "An earlier relabel was not completed: all files are checked.",
+        [RELABEL_REASON_TAINTED] = "Files may have no label on disk: all files are checked.",
+        [RELABEL_REASON_OTHER_CONTEXT] = "The files have another context.",
+        [RELABEL_REASON_ROOT_DIFFERS] = "The root has another label than the mark says: all files are checked.",
+};
+
+const char *relabel_reason_text(RelabelReason reason) {
+        assert(reason < RELABEL_REASONS);
+        return relabel_text[reason];
+}
+
+static const char *const ownership_action_table[OWNERSHIP_ACTIONS] = {
+        [OWNERSHIP_NONE] = "none", [OWNERSHIP_OPTION] = "option", [OWNERSHIP_SKIP] = "skip",
+        [OWNERSHIP_MAP] = "map",   [OWNERSHIP_WALK] = "walk",
+};
+DEFINE_STRING_TABLE(ownership_action, OwnershipAction);
+
+static const char *const ownership_reason_table[OWNERSHIP_REASONS] = {
+        [OWNERSHIP_NOT_ASKED] = "",
+        [OWNERSHIP_TYPE_NOT_MANAGED] = "type-not-managed",
+        [OWNERSHIP_POLICY_NONE] = "policy-none",
+        [OWNERSHIP_READ_ONLY] = "read-only",
+        [OWNERSHIP_NO_FS_TYPE] = "no-fs-type",
+        [OWNERSHIP_ACCESS_MODE] = "access-mode",
+        [OWNERSHIP_POLICY_MOUNT] = "policy-mount",
+        [OWNERSHIP_COMPLETE] = "complete",
+        [OWNERSHIP_ROOT_ONLY] = "root-only",
+        [OWNERSHIP_OTHER_GROUP] = "other-group",
+        [OWNERSHIP_FORCED] = "forced",
+        [OWNERSHIP_GATE_DISABLED] = "gate-disabled",
+        [OWNERSHIP_POLICY_ALWAYS] = "policy-always",
+        [OWNERSHIP_PARTIAL] = "partial",
+        [OWNERSHIP_UNKNOWN] = "unknown",
+        [OWNERSHIP_ROOT_DIFFERS] = "root-differs",
+        [OWNERSHIP_FILES_DIFFER] = "files-differ",
+        [OWNERSHIP_REQUESTED] = "requested",
+        [OWNERSHIP_USER_NAMESPACE] = "user-namespace",
+        [OWNERSHIP_MOUNTED] = "mounted",
+        [OWNERSHIP_NO_IDMAP] = "no-idmap",
+};
+DEFINE_STRING_TABLE(ownership_reason, OwnershipReason);
+
+static const char *const ownership_text[OWNERSHIP_REASONS] = {
+        [OWNERSHIP_NOT_ASKED] = "",
+        [OWNERSHIP_TYPE_NOT_MANAGED] = "Groups of this volume type are never changed.",
+        [OWNERSHIP_POLICY_NONE] = "FSGroupPolicy is None: ownership is left to the driver.",
+        [OWNERSHIP_READ_ONLY] = "The volume is read-only: its group is not changed.",
+        [OWNERSHIP_NO_FS_TYPE] =
+                "FSGroupPolicy is ReadWriteOnceWithFSType, and the volume is not known to have a file system of its own: the group is not changed. To change it, pass FSGroupPolicy=File.",
+        [OWNERSHIP_ACCESS_MODE] =
+                "FSGroupPolicy is ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not changed.",
+        [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy is Mount: the file system is mounted for the group.",
+        [OWNERSHIP_COMPLETE] =
+                "All files have the group already: the mark on the volume says so, and the root agrees.",
+        [OWNERSHIP_ROOT_ONLY] =
+                "The root has the group. The file system can't carry a mark, so the other files are not known to have it.",
+        [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",
+        [OWNERSHIP_FORCED] = "All files are checked, as requested.",
+        [OWNERSHIP_GATE_DISABLED] = "The gate SkipFSGroupChange is off: all files are checked.",
+        [OWNERSHIP_POLICY_ALWAYS] = "FSGroupChangePolicy is Always: all files are checked.",
+        [OWNERSHIP_PARTIAL] = "An earlier change of the group was not completed: all files are checked.",
+        [OWNERSHIP_UNKNOWN] = "The group of the files is unknown: all files are checked.",
+        [OWNERSHIP_ROOT_DIFFERS] = "The root has another group or mode than the mark says: all files are checked.",
+        [OWNERSHIP_FILES_DIFFER] = "Files have another group than the mark says: all files are checked.",
+        [OWNERSHIP_REQUESTED] = "All files are given to the group, as requested.",
+        [OWNERSHIP_USER_NAMESPACE] =
+                "The files have another group, and the runtime will idmap the mount for a user namespace, which is possible only once: all files are given to the group.",
+        [OWNERSHIP_MOUNTED] =
+                "The files have another group, and a mount that is visible already can't be idmapped: all files are given to the group.",
+        [OWNERSHIP_NO_IDMAP] =
+                "The files have another group, and the mount can't be idmapped: all files are given to the group.",
+};
+
+const char *ownership_reason_text(OwnershipReason reason) {
+        assert(reason < OWNERSHIP_REASONS);
+        return ownership_text[reason];
+}
+
+void files_wanted_done(FilesWanted *w) {
+        free(w->context);
+        *w = FILES_WANTED_INIT;
+}
+
+void reliances_free(Reliance *list, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                free(list[i].root);
+                free(list[i].who);
+        }
+        free(list);
+}

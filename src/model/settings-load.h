@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "model/settings.h"
+
+/* The one file of model that reads files: both processes read the configuration, and this is the highest folder that both
+ * link and that knows what settings are. */
+
+/* Reads and checks the configuration beneath the directories (NULL: /usr/lib/selvol and /etc/selvol). Returns what
+ * settings_parse() does. */
+int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;

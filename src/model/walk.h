@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "basic/cleanup.h"
+
+/* How a walk over all files of a volume went, as it is told. */
+
+/* What one walk names at most. */
+enum { WALK_ISSUES_MAX = 16, WALK_SUBMOUNTS_MAX = 64 };
+
+typedef struct WalkCounts {
+        uint64_t done;
+        uint64_t changed;
+        uint64_t mismatched; /* labels that differ */
+        uint64_t misowned;   /* groups or modes that differ */
+        uint64_t failed;
+        uint64_t skipped;  /* hard links that may lead out of the volume */
+        uint64_t modified; /* directories that changed to the last, so that entries may have been missed */
+} WalkCounts;
+
+/* An entry with something wrong. Both are printable, one line each. */
+typedef struct WalkIssue {
+        char *path; /* beneath the volume's root, escaped */
+        char *text;
+} WalkIssue;
+
+typedef struct WalkResult {
+        WalkCounts counts;
+        WalkIssue *issues; /* the first ones */
+        size_t n_issues;
+        char **submounts; /* what is mounted inside and was not entered, escaped */
+} WalkResult;
+
+void walk_result_done(WalkResult *r);
+/* Whether every entry was visited, and none failed. */
+static inline bool walk_is_complete(const WalkCounts *c) {
+        return c->failed == 0 && c->skipped == 0 && c->modified == 0;
+}

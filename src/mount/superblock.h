@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "mount/source.h"
+
+/* The name of a superblock that is the same by whatever source or mount one comes to it (Observed.superblock):
+ * "device:8:17"; "image:8:1:4711" for an image file and for loop devices over the whole of one, by the file's device and
+ * inode; "btrfs:UUID". *ret is NULL for network file systems and those without a source; it is the caller's to free. */
+
+/* Of the one that mounting the source would make, or share. Returns 0 or a negative errno. */
+int superblock_name_source(const Source *s, char **ret) _warn_unused_;
+
+/* Of the one that an open directory is on, which has the device number in the mount table. fd is not of O_PATH. Returns
+ * 0 or a negative errno. */
+int superblock_name_mounted(int fd, dev_t device, char **ret) _warn_unused_;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "basic/path-util.h"
+#include "model/ownership.h"
+#include "plan/files.h"
+
+static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *seen) {
+        const Mark *mark = seen->mark;
+
+        if (w->force)
+                return RELABEL_REASON_FORCED;
+        if (mark->label_state == FILES_PARTIAL)
+                return RELABEL_REASON_PARTIAL;
+        if (mark->label_state != FILES_COMPLETE || isempty(mark->context))
+                return RELABEL_REASON_UNKNOWN;
+        if (mark->tainted)
+                return RELABEL_REASON_TAINTED;
+        if (!streq(mark->context, w->context))
+                return RELABEL_REASON_OTHER_CONTEXT;
+        return streq(strempty(seen->root_context), w->context) ? RELABEL_REASON_COMPLETE
+                                                               : RELABEL_REASON_ROOT_DIFFERS;
+}
+
+static void decide_labels(const FilesWanted *w, const FilesSeen *seen, FilesDecision *d) {
+        if (isempty(w->context))
+                return;
+        d->relabel_reason = find_relabel_reason(w, seen);
+        d->relabel = d->relabel_reason == RELABEL_REASON_COMPLETE ? RELABEL_SKIP : RELABEL_WALK;
+        d->blind = d->relabel_reason == RELABEL_REASON_OTHER_CONTEXT &&
+                   streq(strempty(seen->root_context), seen->mark->context);
+}
+
+/* What a group that the mount shows is on disk. */
+static gid_t unmap(const FilesWanted *w, gid_t gid) {
+        if (w->swapped_gid == GID_NONE)
+                return gid;
+        return gid == w->gid ? w->swapped_gid : gid == w->swapped_gid ? w->gid : gid;
+}
+
+static bool root_holds(const FilesWanted *w, const FilesSeen *seen, gid_t gid) {
+        const Ownership o = { .gid = gid, .readers = w->readers };
+
+        return S_ISDIR(seen->root_mode) && ownership_holds(&o, unmap(w, seen->root_gid), seen->root_mode);
+}
+
+static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSeen *seen) {
+        const Mark *mark = seen->mark;
+
+        if (w->force)
+                return OWNERSHIP_FORCED;
+        if (!w->gate)
+                return OWNERSHIP_GATE_DISABLED;
+        if (w->policy == FS_GROUP_CHANGE_ALWAYS)
+                return OWNERSHIP_POLICY_ALWAYS;
+        if (mark->found == MARK_UNSUPPORTED && w->policy_given && root_holds(w, seen, unmap(w, w->gid)))
+                return OWNERSHIP_ROOT_ONLY;
+        if (mark->ownership_state == FILES_PARTIAL)
+                return OWNERSHIP_PARTIAL;
+        if (mark->ownership_state != FILES_COMPLETE)
+                return OWNERSHIP_UNKNOWN;
+        if (!root_holds(w, seen, mark->gid))
+                return OWNERSHIP_ROOT_DIFFERS;
+        if (mark->gid == unmap(w, w->gid))
+                return w->swapped_gid == GID_NONE ? OWNERSHIP_COMPLETE : OWNERSHIP_OTHER_GROUP;
+        if (w->on_disk)
+                return OWNERSHIP_REQUESTED;
+        if (w->user_namespace)
+                return OWNERSHIP_USER_NAMESPACE;
+        /* A mount that swaps groups, and what is cloned from it, can't be idmapped once more. */
+        return w->mounted || w->swapped_gid != GID_NONE ? OWNERSHIP_MOUNTED : OWNERSHIP_OTHER_GROUP;
+}
+
+static OwnershipAction action_of(OwnershipReason reason) {
+        switch (reason) {
+        case OWNERSHIP_COMPLETE:
+        case OWNERSHIP_ROOT_ONLY:
+                return OWNERSHIP_SKIP;
+        case OWNERSHIP_OTHER_GROUP:
+                return OWNERSHIP_MAP;
+        default:
+                return OWNERSHIP_WALK;
+        }
+}
+
+static void leave_groups_alone(OwnershipAction action, OwnershipReason reason, FilesDecision *d) {
+        d->ownership = action;
+        d->ownership_reason = reason;
+        d->gid = d->disk_gid = GID_NONE;
+}
+
+static void decide_groups(const FilesWanted *w, const FilesSeen *seen, FilesDecision *d) {
+        if (w->ownership != OWNERSHIP_WALK && w->ownership != OWNERSHIP_MAP) {
+                leave_groups_alone(w->ownership, w->ownership_reason, d);
+                if (w->ownership == OWNERSHIP_OPTION)
+                        d->gid = d->disk_gid = w->gid;
+                return;
+        }
+
+        d->ownership_reason = find_ownership_reason(w, seen);
+        d->ownership = action_of(d->ownership_reason);
+        d->gid = w->gid;
+        d->disk_gid = unmap(w, w->gid);
+        if (d->ownership == OWNERSHIP_MAP && w->swapped_gid == GID_NONE)
+                d->disk_gid = seen->mark->gid;
+        if (d->ownership != OWNERSHIP_WALK || w->ownership != OWNERSHIP_MAP)
+                return;
+        /* No file may be changed. The mount that is shared shows the group in any case. */
+        if (w->swapped_gid == GID_NONE) {
+                leave_groups_alone(OWNERSHIP_NONE, OWNERSHIP_READ_ONLY, d);
+                return;
+        }
+        d->ownership = OWNERSHIP_MAP;
+        d->ownership_reason = OWNERSHIP_OTHER_GROUP;
+}
+
+FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen) {
+        FilesDecision d = { .gid = GID_NONE, .disk_gid = GID_NONE };
+
+        decide_labels(wanted, seen, &d);
+        decide_groups(wanted, seen, &d);
+        return d;
+}
+
+void files_fall_back(const FilesWanted *wanted, OwnershipReason why, FilesDecision *d) {
+        if (wanted->ownership == OWNERSHIP_MAP) {
+                leave_groups_alone(OWNERSHIP_NONE, OWNERSHIP_READ_ONLY, d);
+                return;
+        }
+        d->ownership = OWNERSHIP_WALK;
+        d->ownership_reason = why;
+        d->gid = d->disk_gid = wanted->gid;
+}
+
+/* Whether two directories of a file system have files in common. The wanted one may be unknown. */
+static bool roots_overlap(const char *held, const char *wanted) {
+        if (!held)
+                return true;
+        if (!wanted)
+                return streq(held, "/");
+        return streq(held, wanted) || streq(held, "/") || streq(wanted, "/") || path_is_beneath(held, wanted) ||
+               path_is_beneath(wanted, held);
+}
+
+int files_check_reliances(const FilesDecision *d, const char *volume, const char *root, const Reliance *list,
+                          size_t n, Failure *f) {
+        const Reliance *first = NULL;
+        size_t found = 0;
+
+        if (d->ownership != OWNERSHIP_WALK)
+                return 0;
+        for (size_t i = 0; i < n; i++)
+                if (list[i].gid != d->disk_gid && roots_overlap(list[i].root, root)) {
+                        first = first ? first : &list[i];
+                        found++;
+                }
+        if (!first)
+                return 0;
+
+        _cleanup_free_ char *more = found > 1 ? strdup_printf(", and %zu more", found - 1) : strdup("");
+        if (!more)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_GROUP_CONFLICT,
+                           "Volume %s is wanted for group %" PRIu32 ", but its files have group %" PRIu32
+                           " for another holder: %s%s. Unmount it there first, or ask for the same group.",
+                           volume, d->gid, first->gid, first->who, more);
+}

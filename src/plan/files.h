@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "model/files.h"
+#include "model/mark.h"
+
+/* What the mount shows of the root of a volume. */
+typedef struct FilesSeen {
+        const Mark *mark;
+        const char *root_context; /* canonical; "" or NULL: none */
+        gid_t root_gid;           /* as the mount shows it */
+        mode_t root_mode;
+} FilesSeen;
+
+/* Decides whether all files have to be visited, for labels and groups apart. Pure.
+ *
+ * Labels; the first reason that applies: forced, partial, unknown, tainted, other context, root differs, complete. The
+ * walk is blind only if the mark is complete for another context, not tainted, and the root has that other context.
+ *
+ * Groups; the first that applies: forced, gate off, policy Always, a file system that keeps no mark (skipped on its root
+ * alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown, root differs from the mark; the same
+ * group: skip; another one: on disk, user namespace, mounted; map. Where no file may be changed it is a map or nothing.
+ *
+ * Unknown or lost state is never a reason to skip. */
+FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen);
+
+/* After a map that can't be: a walk, or, where no file may be changed, nothing. */
+void files_fall_back(const FilesWanted *wanted, OwnershipReason why, FilesDecision *d);
+
+static inline bool files_need_walk(const FilesDecision *d) {
+        return d->relabel == RELABEL_WALK || d->ownership == OWNERSHIP_WALK;
+}
+
+/* Whether a mount has to be idmapped: one that is shared, and shows the group already, has not. */
+static inline bool files_need_map(const FilesWanted *wanted, const FilesDecision *d) {
+        return d->ownership == OWNERSHIP_MAP && wanted->swapped_gid == GID_NONE;
+}
+
+/* Whether others rely on another group on disk than the decision gives to files; root is the directory of the file
+ * system that the volume is, NULL if unknown. Returns 0, GROUP_CONFLICT naming them, -ENOMEM. */
+int files_check_reliances(const FilesDecision *d, const char *volume, const char *root, const Reliance *list,
+                          size_t n, Failure *f) _warn_unused_;

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
+#include <utlist.h>
+
+#include "model/context.h"
+#include "plan/plan-change.h"
+#include "plan/plan-conflict.h"
+#include "plan/plan-group.h"
+
+int plan_check_mountable(const Settings *settings, const Volume *v, Failure *f) {
+        const FileSystem *fs = settings_file_system(settings, v->fs_type);
+        const char *why;
+
+        if (isempty(v->source))
+                why = "its source is not known";
+        else if (!v->mounted_here)
+                why = "somebody else mounted it the last time, so that it is not known which part of its source it is";
+        else if (!fs || fs->source == SOURCE_NONE)
+                why = "its file system exists only while it is mounted";
+        else
+                return 0;
+        return failure_set(f, FAILURE_NOT_SUPPORTED,
+                           "The files of volume %s can't be reached: it is not mounted, and %s. Mount it first.",
+                           v->id, why);
+}
+
+/* If nobody has the volume it is to be mounted. */
+static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
+        const Volume *v = in->volume;
+        int r;
+
+        r = plan_check_mountable(in->settings, v, f);
+        if (r != 0)
+                return r;
+        return plan_mount_options(in->settings, v->fs_type, strategy, v->mount_options, &p->mount_options, f);
+}
+
+static int busy(const Volume *v, Failure *f) {
+        return failure_set(f, FAILURE_BUSY, "Volume %s is being mounted or unmounted: try again.", v->id);
+}
+
+/* --- labels --- */
+
+static int check_managed(const ChangeInput *in, Failure *f) {
+        const Volume *v = in->volume;
+        Traits t = plan_find_traits(in->settings, v->driver, v->volume_type, v->access_mode, -1);
+        const char *why;
+
+        if (in->node && !in->node->selinux)
+                why = "SELinux is off on this node, and files can't be labeled.";
+        else if (t.managed)
+                return 0;
+        else if (streq(v->volume_type, "hostPath"))
+                why = "A hostPath volume belongs to the host and is never relabeled.";
+        else if (t.why_not == REASON_TYPE_NOT_MANAGED)
+                why = "Labels of its volume type are never managed; an administrator can set Managed=always for the type or the driver.";
+        else
+                why = "Several pods may use it, also on other nodes, and would lose access to its files; an administrator can set Managed=always for the type or the driver.";
+        return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabeled: %s", v->id, why);
+}
+
+static int find_context(const ChangeInput *in, char **ret, Failure *f) {
+        const char *wanted = isempty(in->context) ? in->volume->context : in->context;
+        _cleanup_free_ char *context = NULL, *level = NULL;
+        int r;
+
+        if (isempty(wanted))
+                return failure_set(
+                        f, FAILURE_INVALID_CONTEXT,
+                        "The context that volume %s was used with is not known: specify the one to relabel it to.",
+                        in->volume->id);
+        r = context_canonicalize(wanted, &context, f);
+        if (r != 0)
+                return r;
+        r = plan_check_label_type(in->settings, context, f);
+        if (r != 0)
+                return r;
+        level = context_part(context, CONTEXT_LEVEL);
+        if (!level)
+                return -ENOMEM;
+        if (isempty(level) && in->node && in->node->mls)
+                return failure_set(
+                        f, FAILURE_LEVEL_REQUIRED,
+                        "Context %s has no level: add one, for example s0:c10,c20. Categories are not generated.",
+                        context);
+        *ret = TAKE_PTR(context);
+        return 0;
+}
+
+static bool is_context_mounted(const Others *others) {
+        if (others->own->holders && others->own->strategy == STRATEGY_CONTEXT_MOUNT)
+                return true;
+        for (size_t i = 0; i < others->observed->n_mounts; i++)
+                if (!isempty(others->observed->mounts[i].context))
+                        return true;
+        return false;
+}
+
+static int context_mounted_failure(const char *volume, const Plan *p, Failure *f) {
+        const Conflict *c = &p->conflicts[0];
+        _cleanup_free_ char *who = plan_describe_conflict(c, volume);
+
+        if (!who)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first; to use it with another context MountVolume with policy OnVolumeMount needs no relabel.",
+                volume, c->context, who);
+}
+
+static int check_conflicts(const Others *others, Plan *p, Failure *f) {
+        int r;
+
+        r = plan_find_conflicts(others, p);
+        if (r < 0)
+                return r;
+        if (p->n_conflicts == 0)
+                return 0;
+        if (is_context_mounted(others))
+                return context_mounted_failure(others->own->id, p, f);
+        return plan_conflict_failure(others->own->id, p, f);
+}
+
+/* Through which mount the files can be reached: that of a holder who may write. */
+static int find_writer(const Volume *v, const Holder **ret, Failure *f) {
+        const Holder *h, *reader = NULL;
+
+        LL_FOREACH (v->holders, h) {
+                if (h->state != HOLDER_MOUNTED)
+                        continue;
+                if (!h->read_only) {
+                        *ret = h;
+                        return 0;
+                }
+                reader = h;
+        }
+        if (reader)
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        "Volume %s can't be relabeled: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
+                        v->id);
+        if (v->holders)
+                return busy(v, f);
+        *ret = NULL;
+        return 0;
+}
+
+static int decide_relabel(const ChangeInput *in, const Others *others, Plan *p, Failure *f) {
+        int r;
+
+        r = check_managed(in, f);
+        if (r != 0)
+                return r;
+        r = find_context(in, &p->context, f);
+        if (r != 0)
+                return r;
+        r = check_conflicts(others, p, f);
+        if (r != 0)
+                return r;
+        r = find_writer(in->volume, &p->share, f);
+        if (r != 0 || p->share)
+                return r;
+        return plan_mount(in, STRATEGY_RELABEL, p, f);
+}
+
+int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
+        static const Observed nothing = { 0 };
+
+        assert(in && in->settings && in->volumes && in->volume);
+
+        /* No target: whoever has the volume is somebody else. */
+        const Others others = { .volumes = in->volumes,
+                                .own = in->volume,
+                                .observed = in->observed ? in->observed : &nothing,
+                                .target = "" };
+        _cleanup_(plan_done) Plan p = { .strategy = STRATEGY_RELABEL,
+                                        .runtime_flag = "",
+                                        .reason = REASON_REQUESTED,
+                                        .relabel_here = true,
+                                        .fs_group = GID_NONE };
+        int r;
+
+        r = decide_relabel(in, &others, &p, f);
+        if (r != 0 && r != FAILURE_CONTEXT_CONFLICT)
+                return r;
+
+        p.change = plan_change_of_others(&others);
+        plan_estimate(in->volume, &p);
+        p.text = strdup(plan_reason_text(p.reason));
+        if (!p.text)
+                return -ENOMEM;
+        *ret = p;
+        p = (Plan){ 0 };
+        return r;
+}
+
+/* --- groups --- */
+
+/* Through which mount the files can be reached: one that shows groups as they are, or shows the wanted one. */
+static int find_group_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
+        const Holder *h, *plain = NULL, *reader = NULL, *mapped = NULL, *other = NULL;
+
+        LL_FOREACH (v->holders, h) {
+                if (h->state != HOLDER_MOUNTED)
+                        continue;
+                if (h->read_only)
+                        reader = h;
+                else if (!holder_is_mapped(h))
+                        plain = h;
+                else if (h->fs_group == gid)
+                        mapped = h;
+                else
+                        other = h;
+        }
+        p->share = plain ? plain : mapped;
+        if (p->share)
+                return 0;
+        if (other)
+                return plan_group_conflict(v, other, p, f);
+        if (reader)
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        "Volume %s can't be given to a group: it is mounted read-only only. Unmount it first, or mount it read-write, too.",
+                        v->id);
+        return v->holders ? busy(v, f) : 0;
+}
+
+static int decide_ownership(const ChangeInput *in, gid_t gid, Plan *p, Failure *f) {
+        const Volume *v = in->volume;
+        int r;
+
+        if (streq(v->volume_type, "hostPath"))
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "Volume %s can't be given to a group: a hostPath volume belongs to the host.",
+                                   v->id);
+        r = find_group_mount(v, gid, p, f);
+        if (r != 0 || p->share)
+                return r;
+        return plan_mount(in, STRATEGY_NONE, p, f);
+}
+
+int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) {
+        assert(in && in->settings && in->volume);
+        assert(gid != GID_NONE);
+
+        _cleanup_(plan_done) Plan p = { .strategy = STRATEGY_NONE,
+                                        .runtime_flag = "",
+                                        .reason = REASON_REQUESTED,
+                                        .fs_group = gid,
+                                        .readers = readers,
+                                        .ownership = OWNERSHIP_WALK,
+                                        .ownership_reason = OWNERSHIP_REQUESTED };
+        int r;
+
+        r = decide_ownership(in, gid, &p, f);
+        if (r != 0 && r != FAILURE_GROUP_CONFLICT)
+                return r;
+
+        p.context = strdup("");
+        p.text = strdup(ownership_reason_text(OWNERSHIP_REQUESTED));
+        if (!p.context || !p.text)
+                return -ENOMEM;
+        plan_estimate(in->volume, &p);
+        *ret = p;
+        p = (Plan){ 0 };
+        return r;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
+#include <utlist.h>
+
+#include "basic/time-util.h"
+#include "model/context.h"
+#include "plan/plan-common.h"
+
+/* What a runtime's relabel was measured to do at least on two CPUs, all files to be written, warm cache. */
+enum { RELABEL_ENTRIES_PER_SEC = 150000 };
+
+static const char *const reason_text[REASONS] = {
+        [REASON_SELINUX_DISABLED] = "SELinux is off on this node: the volume is mounted without a context.",
+        [REASON_TYPE_NOT_MANAGED] = "Labels of this volume type are never managed.",
+        [REASON_ACCESS_MODE_NOT_MANAGED] =
+                "Labels of this volume type are not managed when several pods may use the volume.",
+        [REASON_CONTEXT_MOUNT] = "The volume is mounted with the context: no file is changed.",
+        [REASON_CONTEXT_SHARED] = "The volume is mounted with this context already and is shared.",
+        [REASON_POLICY_ALWAYS] = "The policy is Always: the files are relabeled.",
+        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the files are relabeled.",
+        [REASON_ACCESS_MODE_UNSUPPORTED] =
+                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the files are relabeled.",
+        [REASON_DRIVER_UNSUPPORTED] = "The driver does not declare SELinuxMountSupported: the files are relabeled.",
+        [REASON_NO_SECLABEL] = "The file system does not support labels: there is nothing to relabel.",
+        [REASON_READ_ONLY] = "The volume is read-only: it can't be relabeled.",
+        [REASON_NOT_RELABELED] = "RelabelBy is none: the files keep their labels.",
+        [REASON_REQUESTED] = "The files are relabeled, as requested.",
+};
+
+const char *plan_reason_text(Reason reason) {
+        assert(reason < REASONS);
+        return reason_text[reason];
+}
+
+static void conflict_done(Conflict *c) {
+        free(c->volume);
+        free(c->holder);
+        free(c->target);
+        free(c->context);
+}
+
+void plan_drop_conflict(Plan *p, size_t i) {
+        assert(i < p->n_conflicts);
+        conflict_done(&p->conflicts[i]);
+        p->conflicts[i] = p->conflicts[--p->n_conflicts];
+}
+
+void plan_done(Plan *p) {
+        assert(p);
+
+        free(p->context);
+        free(p->text);
+        strv_free(p->mount_options);
+        for (size_t i = 0; i < p->n_conflicts; i++)
+                conflict_done(&p->conflicts[i]);
+        free(p->conflicts);
+        *p = (Plan){ 0 };
+}
+
+static bool access_mode_is_shared(AccessMode mode) {
+        return mode == ACCESS_READ_ONLY_MANY || mode == ACCESS_READ_WRITE_MANY;
+}
+
+Traits plan_find_traits(const Settings *settings, const char *driver, const char *volume_type, AccessMode mode,
+                        int supported) {
+        const Trait *d = driver ? settings_driver(settings, driver) : NULL,
+                    *type = settings_volume_type(settings, volume_type);
+        Managed managed = MANAGED_ALWAYS;
+        bool declared;
+
+        if (supported < 0 && d)
+                supported = d->selinux_mount_supported;
+        declared = supported > 0; /* for this volume or driver, not for its type */
+        if (supported < 0 && type)
+                supported = type->selinux_mount_supported;
+
+        if (d && d->managed >= 0)
+                managed = (Managed) d->managed;
+        else if (type && type->managed >= 0)
+                managed = (Managed) type->managed;
+
+        Traits t = { .managed = true, .supports_mount = supported > 0 };
+        if (streq(volume_type, "hostPath") || (managed == MANAGED_NEVER && !declared)) {
+                t.managed = false;
+                t.why_not = REASON_TYPE_NOT_MANAGED;
+        } else if (managed == MANAGED_BY_ACCESS_MODE && !declared && access_mode_is_shared(mode)) {
+                t.managed = false;
+                t.why_not = REASON_ACCESS_MODE_NOT_MANAGED;
+        }
+        return t;
+}
+
+int plan_check_label_type(const Settings *settings, const char *context, Failure *f) {
+        _cleanup_free_ char *type = context_part(context, CONTEXT_TYPE);
+
+        if (!type)
+                return -ENOMEM;
+        if (strv_contains(settings->label_types, type))
+                return 0;
+        return failure_set(
+                f, FAILURE_TYPE_NOT_ALLOWED,
+                "Volumes may not be labeled with type %s; an administrator can add it to LabelTypes= of [Worker].",
+                type);
+}
+
+int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,
+                       char ***ret, Failure *f) {
+        const FileSystem *fs = fs_type ? settings_file_system(settings, fs_type) : NULL;
+        _cleanup_strv_ char **all = NULL;
+        int r;
+
+        r = strv_copy(options, &all);
+        if (r < 0)
+                return r;
+        if (fs) {
+                r = mount_options_check(all, settings, fs, f);
+                if (r != 0)
+                        return r;
+        }
+
+        if (fs && strategy == STRATEGY_CONTEXT_MOUNT)
+                STRV_FOREACH (option, fs->context_options) {
+                        if (strv_contains(all, *option))
+                                continue;
+                        r = strv_extend(&all, *option);
+                        if (r < 0)
+                                return r;
+                }
+        *ret = TAKE_PTR(all);
+        return 0;
+}
+
+/* What a holder may do to labels that all files have got. A runtime may be relabeling still, and to categories of its
+ * own. */
+static MarkChange holder_change(const Holder *h) {
+        if (h->read_only || h->relabeled_here)
+                return MARK_KEEP; /* with the same context, or it would be a conflict */
+        return h->strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
+}
+
+MarkChange plan_change_of_others(const Others *others) {
+        const Observed *observed = others->observed;
+        MarkChange change = MARK_KEEP;
+        const Holder *h;
+
+        if (others->own)
+                LL_FOREACH (others->own->holders, h)
+                        if (!streq(h->target, others->target))
+                                change = mark_change_max(change, holder_change(h));
+        for (size_t i = 0; i < observed->n_mounts; i++) {
+                const MountFact *m = &observed->mounts[i];
+
+                if (streq(m->target, others->target))
+                        continue;
+                h = volumes_find_target(others->volumes, m->target, NULL);
+                if (h)
+                        change = mark_change_max(change, holder_change(h));
+                else if (!isempty(m->context) && !m->read_only)
+                        change = mark_change_max(change, MARK_TAINT);
+        }
+        return change;
+}
+
+void plan_estimate(const Volume *own, Plan *p) {
+        if (!own || (p->strategy != STRATEGY_RELABEL && p->ownership != OWNERSHIP_WALK))
+                return;
+        p->entries = own->inodes_used;
+        p->usec = own->inodes_used * USEC_PER_SEC / RELABEL_ENTRIES_PER_SEC;
+}

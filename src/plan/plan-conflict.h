@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "plan/plan-common.h"
+
+/* Who stands in the way of a plan. */
+
+/* Adds a holder of a volume to the plan's conflicts. 0 or -ENOMEM. */
+int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) _warn_unused_;
+
+/* Adds everybody in the plan's way to its conflicts: holders of the volume, mounts of the superblock. 0 or -ENOMEM. */
+int plan_find_conflicts(const Others *others, Plan *p) _warn_unused_;
+
+/* Says who is in the way of the volume. Returns CONTEXT_CONFLICT or -ENOMEM. */
+int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) _warn_unused_;
+
+/* Who is in the way of the volume, where and since when: "held by H at T since D"; to be freed, NULL on lack of
+ * memory. */
+char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;

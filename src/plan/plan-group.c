@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+#include <inttypes.h>
+
+#include <utlist.h>
+
+#include "plan/plan-conflict.h"
+#include "plan/plan-group.h"
+
+/* The request counts first, then the driver's section, then the volume type's, then kubelet's default. */
+static FSGroupPolicy find_policy(const Settings *settings, const Request *q) {
+        const Trait *driver = q->driver ? settings_driver(settings, q->driver) : NULL,
+                    *type = settings_volume_type(settings, q->volume_type);
+
+        if (q->fs_group_policy >= 0)
+                return (FSGroupPolicy) q->fs_group_policy;
+        if (driver && driver->fs_group_policy >= 0)
+                return (FSGroupPolicy) driver->fs_group_policy;
+        if (type && type->fs_group_policy >= 0)
+                return (FSGroupPolicy) type->fs_group_policy;
+        return FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE;
+}
+
+/* kubelet writes the files of some volume types, and gives the pod's group what it needs to read them. */
+static bool has_readers_only(const Settings *settings, const Request *q) {
+        const Trait *type = settings_volume_type(settings, q->volume_type);
+
+        return type && type->fs_group_readers > 0;
+}
+
+/* Why the group is not given by selvol's own work on the files; UNKNOWN if it is. */
+static OwnershipReason find_reason(const Settings *settings, const Request *q, const FileSystem *fs) {
+        FSGroupPolicy policy;
+
+        if (q->fs_group == GID_NONE)
+                return OWNERSHIP_NOT_ASKED;
+        if (streq(q->volume_type, "hostPath"))
+                return OWNERSHIP_TYPE_NOT_MANAGED;
+        policy = find_policy(settings, q);
+        if (policy == FS_GROUP_NONE)
+                return OWNERSHIP_POLICY_NONE;
+        if (policy == FS_GROUP_MOUNT)
+                return OWNERSHIP_POLICY_MOUNT;
+        if (policy == FS_GROUP_FILE)
+                return OWNERSHIP_UNKNOWN;
+        /* For kubelet a file system type in the request is the sign of a disk of the volume's own. Here it is known. */
+        if (!fs || fs->source == SOURCE_NETWORK)
+                return OWNERSHIP_NO_FS_TYPE;
+        if (q->access_mode == ACCESS_READ_ONLY_MANY || q->access_mode == ACCESS_READ_WRITE_MANY)
+                return OWNERSHIP_ACCESS_MODE;
+        return OWNERSHIP_UNKNOWN;
+}
+
+static OwnershipAction find_action(OwnershipReason reason, bool read_only) {
+        if (reason == OWNERSHIP_POLICY_MOUNT)
+                return OWNERSHIP_OPTION;
+        if (reason != OWNERSHIP_UNKNOWN)
+                return OWNERSHIP_NONE;
+        return read_only ? OWNERSHIP_MAP : OWNERSHIP_WALK;
+}
+
+void plan_decide_group(const Settings *settings, const Request *q, const FileSystem *fs, Plan *p) {
+        assert(settings && q && q->volume_type);
+
+        p->readers = p->read_only || has_readers_only(settings, q);
+        p->ownership_reason = find_reason(settings, q, fs);
+        p->ownership = find_action(p->ownership_reason, p->read_only);
+        if (p->ownership == OWNERSHIP_NONE)
+                return;
+        p->fs_group = q->fs_group;
+        if (p->ownership == OWNERSHIP_MAP)
+                p->ownership_reason = OWNERSHIP_READ_ONLY;
+}
+
+int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) {
+        _cleanup_free_ char *who = NULL, *wanted = NULL;
+        int r;
+
+        r = plan_add_conflict(p, v, h);
+        if (r < 0)
+                return r;
+        who = plan_describe_conflict(&p->conflicts[0], v->id);
+        wanted = p->fs_group == GID_NONE
+                         ? strdup("without a group, but is for one")
+                         : strdup_printf("for group %" PRIu32 ", but is for another one", p->fs_group);
+        if (!who || !wanted)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_GROUP_CONFLICT,
+                "Volume %s is wanted %s, %s: its files can't be both. Unmount it there first, or ask for the same group.",
+                v->id, wanted, who);
+}
+
+/* Its options are the superblock's, which has one group, or none. */
+static bool option_conflicts(const Plan *p, const Holder *h) {
+        return p->ownership == OWNERSHIP_OPTION && (h->fs_group != p->fs_group || holder_is_mapped(h));
+}
+
+/* Whether a clone of the holder's mount, which swaps groups, serves the plan. */
+static bool swap_serves(const Plan *p, const Holder *h, bool user_namespace) {
+        return (p->ownership == OWNERSHIP_WALK || p->ownership == OWNERSHIP_MAP) && !user_namespace &&
+               h->fs_group == p->fs_group;
+}
+
+int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, bool mounted, Plan *p,
+                    Failure *f) {
+        const Holder *h, *mapped = NULL, *other = NULL;
+        const Volume *own = others->own;
+
+        if (!own)
+                return 0;
+        LL_FOREACH (own->holders, h) {
+                if (streq(h->target, others->target))
+                        continue;
+                if (option_conflicts(p, h))
+                        return plan_group_conflict(own, h, p, f);
+                if (h->state != HOLDER_MOUNTED)
+                        continue;
+                if (!holder_is_mapped(h)) {
+                        p->share = h;
+                        return 0;
+                }
+                if (swap_serves(p, h, user_namespace))
+                        mapped = h;
+                else
+                        other = h;
+        }
+        p->share = mapped;
+        /* A disk can be mounted once more, as it is. */
+        if (mapped || !other || !fs || fs->source == SOURCE_BLOCK || mounted)
+                return 0;
+        return plan_group_conflict(own, other, p, f);
+}
+
+/* Whoever was given a group relies on the one that files have on disk. */
+static bool relies_on_group(const Holder *h, const char *target) {
+        return !streq(h->target, target) && h->fs_group != GID_NONE;
+}
+
+typedef struct Relying {
+        Volume *volume;
+        const Holder *holder;
+        const char *root; /* NULL: the files of the very volume */
+} Relying;
+
+static int add_relying(Relying **list, size_t *n, Volume *v, const Holder *h, const char *root) {
+        Relying *grown = reallocarray(*list, *n + 1, sizeof(Relying));
+
+        if (!grown)
+                return -ENOMEM;
+        *list = grown;
+        grown[(*n)++] = (Relying){ v, h, root };
+        return 0;
+}
+
+/* Other holders of the volume, and holders of others on the same superblock. *ret is the caller's, also on failure. */
+static int find_relying(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
+                        Relying **ret, size_t *ret_n) {
+        Volume *own = volumes_find(volumes, volume), *v = NULL;
+        const Holder *h;
+        int r;
+
+        *ret = NULL;
+        *ret_n = 0;
+        if (own)
+                LL_FOREACH (own->holders, h) {
+                        if (!relies_on_group(h, target))
+                                continue;
+                        r = add_relying(ret, ret_n, own, h, NULL);
+                        if (r < 0)
+                                return r;
+                }
+        for (size_t i = 0; i < observed->n_mounts; i++) {
+                h = volumes_find_target(volumes, observed->mounts[i].target, &v);
+                if (!h || v == own || !relies_on_group(h, target))
+                        continue;
+                r = add_relying(ret, ret_n, v, h, observed->mounts[i].root);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_reliance(const Relying *relying, const char *volume, Reliance **list, size_t *n) {
+        const Holder *h = relying->holder;
+        const Conflict c = {
+                .volume = relying->volume->id, .holder = h->name, .target = h->target, .since_usec = h->since_usec
+        };
+        Reliance one = { .gid = h->disk_gid };
+        Reliance *grown;
+
+        grown = reallocarray(*list, *n + 1, sizeof(Reliance));
+        if (!grown)
+                return -ENOMEM;
+        *list = grown;
+        one.who = plan_describe_conflict(&c, volume);
+        one.root = isempty(relying->root) ? NULL : strdup(relying->root);
+        grown[(*n)++] = one;
+        return one.who && (isempty(relying->root) || one.root) ? 0 : -ENOMEM;
+}
+
+int plan_find_reliances(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
+                        Reliance **ret, size_t *ret_n) {
+        _cleanup_free_ Relying *relying = NULL;
+        Reliance *list = NULL;
+        size_t n_relying, n = 0;
+        int r;
+
+        assert(volumes && volume && target && observed);
+
+        r = find_relying(volumes, volume, target, observed, &relying, &n_relying);
+        for (size_t i = 0; r >= 0 && i < n_relying; i++)
+                r = add_reliance(&relying[i], volume, &list, &n);
+        if (r < 0) {
+                reliances_free(list, n);
+                return r;
+        }
+        *ret = list;
+        *ret_n = n;
+        return 0;
+}
+
+int plan_find_group_conflicts(const Volumes *volumes, const char *volume, const char *target,
+                              const Observed *observed, gid_t gid, Plan *p) {
+        _cleanup_free_ Relying *relying = NULL;
+        size_t n;
+        int r;
+
+        assert(volumes && volume && target && observed);
+
+        r = find_relying(volumes, volume, target, observed, &relying, &n);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                if (relying[i].holder->disk_gid != gid)
+                        r = plan_add_conflict(p, relying[i].volume, relying[i].holder);
+        return r;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <systemd/sd-id128.h>
+
+#include "basic/log.h"
+#include "basic/time-util.h"
+#include "model/settings-load.h"
+#include "state/commit.h"
+#include "state/load.h"
+#include "wire/message-ids.h"
+#include "state/reconcile.h"
+#include "state/watch.h"
+
+int state_reload_settings(State *s, const char *usr_config, const char *etc_config) {
+        _cleanup_failure_ Failure f = { 0 };
+        Settings settings;
+        int r;
+
+        r = settings_load(usr_config, etc_config, &settings, &f);
+        if (r > 0) {
+                log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_INVALID } }, 1, "%s", f.message);
+                return -EINVAL;
+        }
+        if (r < 0)
+                return log_error_errno(r, "Failed to read the configuration: %m");
+
+        settings_done(&s->settings);
+        s->settings = settings;
+        return 0;
+}
+
+static int open_store(State *s) {
+        _cleanup_free_ char *name = NULL;
+        int r;
+
+        r = store_open(s->path, &s->store);
+        if (r >= 0)
+                r = store_load(s->store, &s->volumes);
+        if (r != -EUCLEAN)
+                return r;
+
+        /* Damaged: keep it for whoever wants to look, and start with everything unknown, which is safe. */
+        s->store = store_close(s->store);
+        r = store_set_aside(s->path, now_realtime_usec(), &name);
+        if (r < 0)
+                return r;
+        log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_SET_ASIDE } }, 1,
+                   "The state %s is damaged and was set aside as %s; all volumes are unknown now.", s->path, name);
+        return store_open(s->path, &s->store);
+}
+
+static int load_store(State *s) {
+        _cleanup_free_ char *recorded = NULL;
+        int r;
+
+        r = open_store(s);
+        if (r == -EPROTONOSUPPORT)
+                return log_error_errno(
+                        r,
+                        "The state %s was written by a newer version: install that one again, or move the file away.",
+                        s->path);
+        if (r == -EBUSY)
+                return log_error_errno(r, "The state %s is in use: another selvold is running.", s->path);
+        if (r >= 0)
+                r = store_get_boot_id(s->store, &recorded);
+        if (r < 0)
+                return log_error_errno(r, "Failed to open the state %s: %m", s->path);
+
+        if (streq(recorded, s->boot_id))
+                return 0;
+        if (!isempty(recorded))
+                reconcile_reboot(s);
+        store_set_boot_id(s->store, s->boot_id);
+        return 0;
+}
+
+static int read_boot_id(State *s) {
+        char text[SD_ID128_STRING_MAX];
+        sd_id128_t id;
+        int r;
+
+        r = sd_id128_get_boot(&id);
+        if (r < 0)
+                return log_error_errno(r, "Failed to read the boot id: %m");
+        return free_and_strdup(&s->boot_id, sd_id128_to_string(id, text));
+}
+
+static int fill(State *s, const StateOptions *o) {
+        s->event = sd_event_ref(o->event);
+        s->metrics = metrics_new();
+        s->directory = strdup(o->directory);
+        s->worker_socket = strdup(o->worker_socket);
+        s->path = strdup_printf("%s/state.db", o->directory);
+        if (!s->metrics || !s->directory || !s->worker_socket || !s->path)
+                return log_error_errno(-ENOMEM, "Failed to start: %m");
+        return 0;
+}
+
+int state_load(const StateOptions *options, State **ret) {
+        _cleanup_(state_freep) State *s = calloc(1, sizeof(*s));
+        int r;
+
+        if (!s)
+                return log_error_errno(-ENOMEM, "Failed to start: %m");
+        r = fill(s, options);
+        if (r < 0)
+                return r;
+        r = state_reload_settings(s, options->usr_config, options->etc_config);
+        if (r < 0)
+                return r;
+        r = read_boot_id(s);
+        if (r < 0)
+                return r;
+        r = commit_setup(s);
+        if (r < 0)
+                return log_error_errno(r, "Failed to set up the event loop: %m");
+        r = load_store(s);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(s);
+        return 0;
+}
+
+State *state_free(State *s) {
+        if (!s)
+                return NULL;
+
+        s->events = (Events){ 0 };
+        s->mount_gone = NULL;
+        commit_teardown(s);
+        watch_stop(s);
+        if (s->store && store_is_dirty(s->store))
+                (void) commit_now(s);
+        store_close(s->store);
+        volumes_done(&s->volumes);
+        node_done(&s->node);
+        settings_done(&s->settings);
+        metrics_free(s->metrics);
+        sd_event_unref(s->event);
+        free(s->directory);
+        free(s->worker_socket);
+        free(s->path);
+        free(s->boot_id);
+        free(s);
+        return NULL;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/log.h"
+#include "state/commit.h"
+#include "state/holders.h"
+#include "state/reconcile.h"
+
+typedef enum Verdict { KEEP, FINISH, ROLL_BACK, RELEASE, LOST } Verdict;
+
+/* The last mount on a target is the one that is seen. */
+static const MountFact *find_fact(const MountFact *facts, size_t n, const char *target) {
+        for (size_t i = n; i-- > 0;)
+                if (streq(facts[i].target, target))
+                        return &facts[i];
+        return NULL;
+}
+
+/* A mount is published only when it is verified, so one that is there as intended is finished; but not another device
+ * of the same type, nor what was to be adopted: that was there before. */
+static bool is_as_intended(const Volume *v, const Holder *h, const MountFact *fact) {
+        return streq(fact->fs_type, v->fs_type) && (isempty(h->device) || streq(h->device, fact->device)) &&
+               streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
+}
+
+/* selvol mounts file systems; what shows a part of one was bound there by somebody else. */
+static bool is_whole(const MountFact *fact) {
+        return streq(strempty(fact->root), "/") || streq(fact->fs_type, "btrfs");
+}
+
+static Verdict decide(const Volume *v, const Holder *h, const MountFact *fact) {
+        switch (h->state) {
+        case HOLDER_MOUNTING:
+                if (!fact || h->adopted || !is_as_intended(v, h, fact) || !is_whole(fact))
+                        return RELEASE;
+                return h->mount_id == 0 || h->mount_id == fact->mount_id ? FINISH : RELEASE;
+        case HOLDER_UNMOUNTING:
+                return fact && fact->mount_id == h->mount_id ? ROLL_BACK : RELEASE;
+        case HOLDER_MOUNTED:
+        default:
+                /* The kernel gives ids of mounts that are gone to others. */
+                return fact && fact->mount_id == h->mount_id && is_as_intended(v, h, fact) ? KEEP : LOST;
+        }
+}
+
+/* What it was mounted from, if that has changed, went with the job: it is not known any more. */
+static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        int r;
+
+        h->state = HOLDER_MOUNTED;
+        h->mount_id = fact->mount_id;
+        v->mounted_here = false;
+        r = free_and_strdup(&h->device, fact->device);
+        if (r >= 0 && v->holders == h && !h->next) {
+                v->strategy = h->strategy;
+                r = free_and_strdup(&v->context, strempty(h->context));
+        }
+        holder_note_reconciled(s, v, h, "finished");
+        commit_volume(s, v);
+        return r;
+}
+
+void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        switch (decide(v, h, fact)) {
+        case KEEP:
+                break;
+        case FINISH:
+                if (finish(s, v, h, fact) < 0)
+                        log_error("%s: Out of memory, the record of the mount is incomplete.", v->id);
+                break;
+        case ROLL_BACK:
+                h->state = HOLDER_MOUNTED;
+                holder_note_reconciled(s, v, h, "rolled-back");
+                commit_volume(s, v);
+                break;
+        case RELEASE:
+                holder_note_reconciled(s, v, h, h->state == HOLDER_MOUNTING ? "rolled-back" : "finished");
+                holder_drop(s, v, h);
+                break;
+        case LOST:
+                holder_lose(s, v, h);
+                break;
+        }
+}
+
+char *target_claim_key(const char *target) {
+        return strdup_printf("target:%s", target);
+}
+
+bool target_is_claimed(const State *s, const char *target) {
+        _cleanup_free_ char *key = target_claim_key(target);
+
+        return key && claims_is_owned(&s->claims, key);
+}
+
+/* While a job is at work there, it knows better. */
+static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        if (!target_is_claimed(s, h->target))
+                reconcile_holder(s, v, h, fact);
+        else if (decide(v, h, fact) == LOST)
+                s->recheck_needed = true;
+}
+
+void reconcile(State *s, const MountFact *facts, size_t n_facts) {
+        Volume *v, *next;
+        Holder *h, *next_holder;
+
+        s->recheck_needed = false;
+        HASH_ITER (hh, s->volumes.table, v, next)
+                LL_FOREACH_SAFE (v->holders, h, next_holder)
+                        reconcile_unclaimed(s, v, h, find_fact(facts, n_facts, h->target));
+}
+
+void reconcile_reboot(State *s) {
+        Volume *v, *next;
+        size_t n = 0;
+
+        HASH_ITER (hh, s->volumes.table, v, next) {
+                if (!v->holders)
+                        continue;
+                while (v->holders) {
+                        volume_remove_holder(v, v->holders);
+                        n++;
+                }
+                commit_volume(s, v);
+        }
+        if (n > 0)
+                log_notice("Released %zu holders from before the reboot.", n);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "model/settings.h"
+#include "state/claims.h"
+#include "state/events.h"
+#include "state/metrics.h"
+#include "store/store.h"
+
+typedef struct Deferred Deferred;
+typedef struct Watch Watch;
+
+/* What selvold knows. */
+typedef struct State {
+        Settings settings;
+        sd_event *event;
+        char *directory;
+        char *worker_socket;
+        char *boot_id;
+        char *path; /* of the store's file */
+        Store *store;
+        Volumes volumes;
+        Claims claims;
+        Metrics *metrics;
+        Node node; /* as the worker saw it last */
+        bool node_known;
+        Events events;
+        /* Called when a holder has gone, or a mount of somebody else (target NULL), so that who waits for that looks
+         * again. */
+        void (*mount_gone)(void *userdata, const char *target);
+        void *mount_gone_userdata;
+        Watch *watch;
+        bool recheck_needed; /* the mount table changed where a job was at work */
+        /* commit.c */
+        Deferred *deferred;
+        sd_event_source *commit_source;
+        uint64_t next_rewrite_usec;
+        bool store_failure_told;
+} State;
+
+/* Takes over what the worker said of the node. */
+void state_take_node(State *s, Node *node);
+/* "enforcing", "permissive" or "disabled". */
+const char *state_selinux_mode(const State *s);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/log.h"
+#include "basic/time-util.h"
+#include "wire/message-ids.h"
+#include "wire/protocol.h"
+#include "state/holders.h"
+#include "state/reconcile.h"
+#include "state/watch.h"
+#include "wire/messages.h"
+#include "wire/peer.h"
+
+enum { FIRST_LOOK_SEC = 10, RETRY_SEC_MAX = 5 };
+
+struct Watch {
+        sd_bus *worker;
+        sd_event_source *retry;
+        unsigned retry_sec;
+        uint64_t n_expected;       /* mounts recorded so far */
+        uint64_t n_expected_asked; /* when the snapshot under way was asked for */
+        uint64_t *asked;           /* ids of mounts that the worker has not heard of yet */
+        size_t n_asked;
+};
+
+static void retry_later(State *s);
+
+static int take_snapshot(State *s, sd_bus_message *reply) {
+        _cleanup_(node_done) Node node = { 0 };
+        MountFact *facts;
+        size_t n;
+        int r;
+
+        r = node_read(reply, &node);
+        if (r < 0)
+                return r;
+        r = mount_facts_read(reply, &facts, &n);
+        if (r < 0)
+                return r;
+        state_take_node(s, &node);
+        reconcile(s, facts, n);
+        mount_facts_free(facts, n);
+        return 0;
+}
+
+/* The kernel gives an id anew once it is free, so the same id may have gone from one target and come to another. */
+static bool has_come(const MountFact *came, size_t n, const Holder *h) {
+        for (size_t i = 0; i < n; i++)
+                if (came[i].mount_id == h->mount_id && streq(came[i].target, h->target))
+                        return true;
+        return false;
+}
+
+/* What the worker says of an id before it has heard that it was recorded is of an earlier mount. */
+static bool is_asked(const Watch *w, uint64_t mount_id) {
+        for (size_t i = 0; i < w->n_asked; i++)
+                if (w->asked[i] == mount_id)
+                        return true;
+        return false;
+}
+
+static void release_holder(State *s, Volume *v, Holder *h) {
+        if (target_is_claimed(s, h->target))
+                s->recheck_needed = true;
+        else
+                holder_lose(s, v, h);
+}
+
+/* Only what went matters: what came, came through us, or is nobody's until it is adopted. Returns whether it was a
+ * holder's. */
+static bool take_removed(State *s, uint64_t mount_id, const MountFact *came, size_t n_came) {
+        Holder *h, *next_holder;
+        Volume *v, *next;
+        bool held = false;
+
+        HASH_ITER (hh, s->volumes.table, v, next)
+                LL_FOREACH_SAFE (v->holders, h, next_holder) {
+                        if (h->mount_id != mount_id)
+                                continue;
+                        held = true;
+                        if (h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) && !is_asked(s->watch, mount_id))
+                                release_holder(s, v, h);
+                }
+        return held;
+}
+
+static int take_changed(State *s, sd_bus_message *signal) {
+        _cleanup_(observed_done) Observed came = { 0 }; /* for its cleanup */
+        uint64_t id;
+        int r;
+
+        r = mount_facts_read(signal, &came.mounts, &came.n_mounts);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(signal, 'a', "t");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(signal, "t", &id)) > 0)
+                if (!take_removed(s, id, came.mounts, came.n_mounts) && s->mount_gone)
+                        s->mount_gone(s->mount_gone_userdata, NULL);
+        return r;
+}
+
+static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        State *s = userdata;
+        int r;
+
+        r = take_changed(s, signal);
+        if (r < 0) {
+                log_error_errno(r, "Failed to parse mount table update from worker: %m");
+                watch_recheck(s);
+        }
+        return 0;
+}
+
+static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        State *s = userdata;
+
+        log_notice("The worker has ended its watch of the mount table; asking again.");
+        retry_later(s);
+        return 0;
+}
+
+static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        State *s = userdata;
+        int r;
+
+        if (sd_bus_message_is_method_error(reply, NULL)) {
+                retry_later(s);
+                return 0;
+        }
+        /* It may be older than a mount that was recorded meanwhile. */
+        if (s->watch->n_expected != s->watch->n_expected_asked) {
+                watch_recheck(s);
+                return 0;
+        }
+        r = take_snapshot(s, reply);
+        if (r < 0) {
+                log_error_errno(r, "The worker's mount table can't be read: %m");
+                retry_later(s);
+        } else
+                s->watch->retry_sec = 0;
+        return 0;
+}
+
+/* What went must be known before what a job says that came: it may have the same id. */
+static int open_connection(State *s, sd_bus **ret) {
+        _cleanup_(peer_disconnectp) sd_bus *worker = NULL;
+        int r;
+
+        r = peer_connect(s->worker_socket, NULL, &worker);
+        if (r < 0)
+                return r;
+        r = sd_bus_attach_event(worker, s->event, SD_EVENT_PRIORITY_IMPORTANT);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED, on_changed, s);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal_async(worker, NULL, NULL, "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
+                                      "Disconnected", on_disconnected, NULL, s);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(worker);
+        return 0;
+}
+
+static int connect_watch(State *s, bool wait) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL, *reply = NULL;
+        _cleanup_(peer_disconnectp) sd_bus *worker = NULL;
+        int r;
+
+        r = open_connection(s, &worker);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_new_method_call(worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH);
+        if (r < 0)
+                return r;
+        if (wait) {
+                r = sd_bus_call(worker, call, FIRST_LOOK_SEC * USEC_PER_SEC, NULL, &reply);
+                if (r < 0)
+                        return r;
+                r = take_snapshot(s, reply);
+        } else {
+                s->watch->n_expected_asked = s->watch->n_expected;
+                r = sd_bus_call_async(worker, NULL, call, on_snapshot, s, FIRST_LOOK_SEC * USEC_PER_SEC);
+        }
+        if (r < 0)
+                return r;
+
+        s->watch->worker = TAKE_PTR(worker);
+        return 0;
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
+        State *s = userdata;
+
+        if (connect_watch(s, false) < 0)
+                retry_later(s);
+        return 0;
+}
+
+static void retry_later(State *s) {
+        Watch *w = s->watch;
+
+        w->worker = peer_disconnect(w->worker);
+        w->n_asked = 0;
+        w->retry_sec = w->retry_sec == 0 ? 1 : w->retry_sec * 2 > RETRY_SEC_MAX ? RETRY_SEC_MAX : w->retry_sec * 2;
+        w->retry = sd_event_source_disable_unref(w->retry);
+        (void) sd_event_add_time_relative(s->event, &w->retry, CLOCK_MONOTONIC, w->retry_sec * USEC_PER_SEC, 0,
+                                          on_retry, s);
+}
+
+int watch_start(State *s) {
+        int r;
+
+        s->watch = calloc(1, sizeof(*s->watch));
+        if (!s->watch)
+                return -ENOMEM;
+
+        r = connect_watch(s, true);
+        if (r < 0) {
+                errno = -r;
+                log_fields(
+                        LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
+                        "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders are as they were recorded.",
+                        s->worker_socket);
+                retry_later(s);
+        }
+        return 0;
+}
+
+/* They are answered in their order. */
+static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        State *s = userdata;
+        Watch *w = s->watch;
+
+        if (w->n_asked > 0)
+                memmove(w->asked, w->asked + 1, --w->n_asked * sizeof(uint64_t));
+        if (sd_bus_message_is_method_error(reply, NULL))
+                watch_recheck(s);
+        return 0;
+}
+
+static int note_asked(Watch *w, uint64_t mount_id) {
+        uint64_t *grown = reallocarray(w->asked, w->n_asked + 1, sizeof(uint64_t));
+
+        if (!grown)
+                return -ENOMEM;
+        w->asked = grown;
+        w->asked[w->n_asked++] = mount_id;
+        return 0;
+}
+
+static int send_expect(State *s, const MountFact *fact) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        Watch *w = s->watch;
+        int r;
+
+        r = note_asked(w, fact->mount_id);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_new_method_call(w->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT);
+        if (r < 0)
+                return r;
+        r = mount_fact_append(call, fact);
+        if (r < 0)
+                return r;
+        return sd_bus_call_async(w->worker, NULL, call, on_expected, s, 0);
+}
+
+void watch_expect(State *s, const MountFact *fact) {
+        s->watch->n_expected++;
+        /* Without a connection the next one begins with a full look. */
+        if (s->watch->worker && send_expect(s, fact) < 0)
+                watch_recheck(s);
+}
+
+void watch_recheck(State *s) {
+        s->watch->retry_sec = 0;
+        retry_later(s);
+}
+
+void watch_stop(State *s) {
+        if (!s->watch)
+                return;
+        peer_disconnect(s->watch->worker);
+        sd_event_source_disable_unref(s->watch->retry);
+        free(s->watch->asked);
+        free(s->watch);
+        s->watch = NULL;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/store-schema.h"
+
+#define SCHEMA_VERSION 4
+
+#define COLUMN_NAME(position, name, type)       "," name
+#define COLUMN_PARAMETER(position, name, type)  ",?"
+#define COLUMN_UPDATE(position, name, type)     "," name "=excluded." name
+#define COLUMN_DEFINITION(position, name, type) "," name " " type
+#define COLUMN_ADD_VOLUME(position, name, type) "ALTER TABLE volume ADD COLUMN " name " " type ";"
+#define COLUMN_ADD_HOLDER(position, name, type) "ALTER TABLE holder ADD COLUMN " name " " type ";"
+
+#define STRINGIFY_(x)       #x
+#define STRINGIFY(x)        STRINGIFY_(x)
+#define SET_VERSION(number) "PRAGMA user_version=" STRINGIFY(number) ";"
+
+/* Of all columns but a table's first. */
+#define VOLUME_NAMES        VOLUME_COLUMNS(COLUMN_NAME)
+#define VOLUME_PARAMETERS   VOLUME_COLUMNS(COLUMN_PARAMETER)
+#define VOLUME_UPDATES      VOLUME_COLUMNS(COLUMN_UPDATE)
+#define VOLUME_DEFINITIONS  VOLUME_COLUMNS(COLUMN_DEFINITION)
+#define HOLDER_NAMES        HOLDER_COLUMNS(COLUMN_NAME)
+#define HOLDER_PARAMETERS   HOLDER_COLUMNS(COLUMN_PARAMETER)
+#define HOLDER_DEFINITIONS  HOLDER_COLUMNS(COLUMN_DEFINITION)
+#define HISTORY_NAMES       HISTORY_COLUMNS(COLUMN_NAME)
+#define HISTORY_PARAMETERS  HISTORY_COLUMNS(COLUMN_PARAMETER)
+#define HISTORY_DEFINITIONS HISTORY_COLUMNS(COLUMN_DEFINITION)
+
+#define VOLUME_REFERENCE "volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE"
+
+static const char *const statement_sql[STATEMENTS] = {
+        [BEGIN] = "BEGIN IMMEDIATE",
+        [COMMIT] = "COMMIT",
+        [ROLLBACK] = "ROLLBACK",
+        [GET_VOLUMES] = "SELECT id" VOLUME_NAMES " FROM volume",
+        [PUT_VOLUME] = "INSERT INTO volume (id" VOLUME_NAMES ") VALUES (?" VOLUME_PARAMETERS
+                       ") ON CONFLICT (id) DO UPDATE SET id=excluded.id" VOLUME_UPDATES,
+        [DELETE_VOLUME] = "DELETE FROM volume WHERE id=?",
+        [GET_HOLDERS] = "SELECT volume" HOLDER_NAMES " FROM holder ORDER BY rowid",
+        [PUT_HOLDER] = "INSERT INTO holder (volume" HOLDER_NAMES ") VALUES (?" HOLDER_PARAMETERS ")",
+        [DELETE_HOLDERS] = "DELETE FROM holder WHERE volume=?",
+        [GET_HISTORY] = "SELECT volume" HISTORY_NAMES " FROM history WHERE volume=? ORDER BY seq",
+        [ADD_HISTORY] = "INSERT INTO history (volume" HISTORY_NAMES ") VALUES (?" HISTORY_PARAMETERS ")",
+        [TRIM_HISTORY] =
+                "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 ORDER BY seq DESC LIMIT ?2)",
+        [GET_META] = "SELECT key,value FROM meta WHERE key=?",
+        [PUT_META] = "INSERT INTO meta (key,value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value=excluded.value",
+};
+
+#define SET_SCHEMA_VERSION SET_VERSION(SCHEMA_VERSION)
+
+static const char schema[] =
+        "CREATE TABLE volume (id TEXT PRIMARY KEY" VOLUME_DEFINITIONS ") STRICT;"
+        "CREATE TABLE holder (" VOLUME_REFERENCE HOLDER_DEFINITIONS ") STRICT;"
+        "CREATE INDEX holder_volume ON holder (volume);"
+        "CREATE TABLE history (seq INTEGER PRIMARY KEY," VOLUME_REFERENCE HISTORY_DEFINITIONS ") STRICT;"
+        "CREATE INDEX history_volume ON history (volume,seq);"
+        "CREATE TABLE meta (key TEXT PRIMARY KEY,value TEXT NOT NULL) STRICT;" SET_SCHEMA_VERSION;
+
+/* Version 4 dropped a column of version 2, and renamed another one. */
+#define ADD_GENERATION        "ALTER TABLE volume ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;"
+#define DROP_GENERATION       "ALTER TABLE volume DROP COLUMN generation;"
+#define ADD_RELABELED_HERE    "ALTER TABLE holder ADD COLUMN relabelled_here INTEGER NOT NULL DEFAULT 0;"
+#define RENAME_RELABELED_HERE "ALTER TABLE holder RENAME COLUMN relabelled_here TO relabeled_here;"
+#define SET_CONTEXTS                                                                    \
+        "UPDATE holder SET context=(SELECT context FROM volume WHERE id=holder.volume)" \
+        " WHERE strategy<>'none';"
+
+/* From the version that is the index to the next one. */
+static const char *const migrations[SCHEMA_VERSION] = {
+        [1] = VOLUME_COLUMNS_2(COLUMN_ADD_VOLUME) ADD_GENERATION ADD_RELABELED_HERE SET_VERSION(2),
+        [2] = HOLDER_COLUMNS_3(COLUMN_ADD_HOLDER) SET_VERSION(3),
+        [3] = HOLDER_COLUMNS_4(COLUMN_ADD_HOLDER) SET_CONTEXTS DROP_GENERATION RENAME_RELABELED_HERE SET_VERSION(4),
+};
+
+int schema_errno(int rc) {
+        switch (rc & 0xff) {
+        case SQLITE_OK:
+        case SQLITE_DONE:
+        case SQLITE_ROW:
+                return 0;
+        case SQLITE_NOMEM:
+                return -ENOMEM;
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+                return -EBUSY;
+        case SQLITE_FULL:
+                return -ENOSPC;
+        case SQLITE_READONLY:
+                return -EROFS;
+        case SQLITE_CORRUPT:
+        case SQLITE_NOTADB:
+        case SQLITE_FORMAT:
+        case SQLITE_SCHEMA:
+        case SQLITE_CONSTRAINT:
+        case SQLITE_MISMATCH:
+                return -EUCLEAN;
+        case SQLITE_CANTOPEN:
+        case SQLITE_PERM:
+                return -EACCES;
+        case SQLITE_ERROR:
+                return -EUCLEAN;
+        default:
+                return -EIO;
+        }
+}
+
+int schema_execute(sqlite3 *db, const char *sql) {
+        assert(db && sql);
+
+        return schema_errno(sqlite3_exec(db, sql, NULL, NULL, NULL));
+}
+
+static int query_int(sqlite3 *db, const char *sql, int *ret) {
+        sqlite3_stmt *st = NULL;
+        int rc;
+
+        rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+        if (rc != SQLITE_OK)
+                return schema_errno(rc);
+        rc = sqlite3_step(st);
+        if (rc == SQLITE_ROW)
+                *ret = sqlite3_column_int(st, 0);
+        sqlite3_finalize(st);
+        return rc == SQLITE_DONE ? -EUCLEAN : schema_errno(rc);
+}
+
+/* Closing the file without COMMIT rolls back. */
+static int execute_in_transaction(sqlite3 *db, const char *sql) {
+        int r;
+
+        r = schema_execute(db, "BEGIN IMMEDIATE");
+        if (r < 0)
+                return r;
+        r = schema_execute(db, sql);
+        if (r < 0)
+                return r;
+        return schema_execute(db, "COMMIT");
+}
+
+int schema_prepare(sqlite3 *db) {
+        int version = 0, tables = 0, r;
+
+        assert(db);
+
+        r = query_int(db, "PRAGMA user_version", &version);
+        if (r < 0)
+                return r;
+        r = query_int(db, "SELECT count(*) FROM sqlite_schema", &tables);
+        if (r < 0)
+                return r;
+
+        if (version > SCHEMA_VERSION)
+                return -EPROTONOSUPPORT;
+        if (version == 0 && tables == 0)
+                return execute_in_transaction(db, schema);
+        if (version < 1)
+                return -EUCLEAN;
+        for (; version < SCHEMA_VERSION; version++) {
+                r = execute_in_transaction(db, migrations[version]);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int schema_prepare_statement(sqlite3 *db, Statement id, sqlite3_stmt **ret) {
+        assert(db);
+        assert(id < STATEMENTS);
+        assert(ret);
+
+        return schema_errno(sqlite3_prepare_v3(db, statement_sql[id], -1, SQLITE_PREPARE_PERSISTENT, ret, NULL));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The kinds of event in the journal. units/selvol.catalog explains each to an administrator; a test checks that it
+ * does. An id never changes its meaning: a new kind of event gets a new id from "systemd-id128 new". */
+
+/* A volume is mounted and its label proved. */
+#define MESSAGE_MOUNTED "6e4d39945b7d46338d47eed5de94c0e2"
+/* A mount was taken away and its holder released. */
+#define MESSAGE_UNMOUNTED "3bf9526cb7414cbeb074909bf5346751"
+/* A mount made by somebody else got a holder. */
+#define MESSAGE_ADOPTED "1811d7fe74fe43bbb5f4a462cc930eb1"
+/* Refused: another holder uses the volume with another context. */
+#define MESSAGE_CONFLICT "ae52486311d54c8c9b0d81305620a478"
+/* Refused for any other reason, before anything was done. */
+#define MESSAGE_REFUSED "fa736219bd0f49938e44d8686ff84acc"
+/* Something was tried and did not work. */
+#define MESSAGE_FAILED "4168f665acb245a1bcba4ecae97cceb6"
+/* A label is not the one expected. */
+#define MESSAGE_VERIFY_MISMATCH "f44999408b17452ba2dd5124911b1ef4"
+/* A holder's mount is gone, and selvol did not unmount it. */
+#define MESSAGE_HOLDER_LOST "902caebf0cf3421aa9f1388cd7ef37e3"
+/* The last holder has gone: the volume can have another context. */
+#define MESSAGE_CONTEXT_RELEASED "26084ea48ac9441b8527edf1709d9aa7"
+/* A record was brought in line with the mount table: finished or rolled back. */
+#define MESSAGE_RECONCILED "03c47e5ba3064248941cb753b9e7f9a0"
+/* The state can no longer be written. */
+#define MESSAGE_STORE_FAILED "1fe72e3ec44b4c5ab66fb04c2db4bbfb"
+/* The state could not be read and was set aside. */
+#define MESSAGE_STORE_SET_ASIDE "849b45bb109c402496f22ecaa39c5a8a"
+/* The worker could not be reached, died or broke the protocol. */
+#define MESSAGE_WORKER_FAILED "f0718d1a0a3d43c2a9b87f51ef291ad9"
+/* The caller is not authorized. */
+#define MESSAGE_DENIED "f56c450d604a4fbebc0ec814cb0e3fad"
+/* The configuration has a mistake. */
+#define MESSAGE_CONFIG_INVALID "6bf03bf3ad9e4a35b78b2ba3f5317ef7"
+/* The record of a volume was dropped. */
+#define MESSAGE_FORGOTTEN "3fbd8f7ad3ee415bbec686ec0757ce3c"
+/* The files of a volume have been relabeled. */
+#define MESSAGE_RELABELED "27caea025bc04dc0bc584799ad94ada0"
+/* The files of a volume have the right labels already, as far as can be relied on. */
+#define MESSAGE_RELABEL_SKIPPED "91569b333c504b37a18f647633afe2c1"
+/* Some files, or all, could not be relabeled. */
+#define MESSAGE_RELABEL_FAILED "16534baef63347a2af172fea62b4bd00"
+/* The mark on a volume claimed that labels, groups or modes are right which are not. */
+#define MESSAGE_MARK_WRONG "ca4bc256f440452789c93131cb1d70b6"
+/* The files of a volume have been given to a group. */
+#define MESSAGE_OWNERSHIP_APPLIED "def1f13af4534a338401ed3b1a41ab28"
+/* They have that group already, as far as can be relied on. */
+#define MESSAGE_OWNERSHIP_SKIPPED "a9e220dfdb82473597bc03288810cf7e"
+/* The mount shows the group in the place of the one that the files have. */
+#define MESSAGE_OWNERSHIP_MAPPED "017a025753b343b9beb6c49ac458e27f"
+/* Some files, or all, could not be given to the group. */
+#define MESSAGE_OWNERSHIP_FAILED "f3b3b422246040cdb0a2d2f5d1ce6874"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "wire/options.h"
+
+enum {
+        MOUNT = METHOD_MOUNT,
+        HOLD = METHOD_MOUNT | METHOD_ADOPT,
+        CHANGE = HOLD | METHOD_RELABEL | METHOD_OWNERSHIP,
+        WALK = CHANGE | METHOD_VERIFY,
+};
+
+const RequestOption request_options[REQUEST_OPTIONS] = {
+        [OPTION_SELINUX_LEVEL] = { "SELinuxLevel", "s", HOLD, "level", "LEVEL", "SELinux level, such as s0:c10,c20" },
+        [OPTION_SELINUX_CONTEXT] = { "SELinuxContext", "s", HOLD, "context", "CONTEXT", "Full SELinux context" },
+        [OPTION_SELINUX_USER] = { "SELinuxUser", "s", HOLD, "user", "USER", "SELinux user" },
+        [OPTION_SELINUX_ROLE] = { "SELinuxRole", "s", HOLD, "role", "ROLE", "SELinux role of the container" },
+        [OPTION_SELINUX_TYPE] = { "SELinuxType", "s", HOLD, "type", "TYPE", "SELinux type of the container" },
+        [OPTION_SELINUX_RELABEL_POLICY] = { "SELinuxRelabelPolicy", "s", HOLD, "policy", "POLICY",
+                                            "OnVolumeMount (or MountOption), Always (or Recursive)" },
+        [OPTION_SELINUX_MOUNT_SUPPORTED] = { "SELinuxMountSupported", "b", HOLD, "selinux-mount-supported", "BOOL",
+                                             "Whether the driver supports context mounts" },
+        [OPTION_RELABEL_BY] = { "RelabelBy", "s", HOLD, "relabel-by", "WHO",
+                                "Who relabels files: runtime, service or none" },
+        [OPTION_FS_TYPE] = { "FSType", "s", MOUNT, "fs-type", "TYPE", "File system type; detected if not given" },
+        [OPTION_MOUNT_OPTIONS] = { "MountOptions", "as", MOUNT, "options", "OPTION,...", "Mount options" },
+        [OPTION_READ_ONLY] = { "ReadOnly", "b", MOUNT | METHOD_OWNERSHIP, "read-only", NULL,
+                               "Mount read-only; ownership: for readers only" },
+        [OPTION_HOLDER] = { "Holder", "s", HOLD, "holder", "NAME", "Who uses the volume; TARGET if not given" },
+        [OPTION_DRIVER] = { "Driver", "s", HOLD, "driver", "NAME", "Driver that provides the volume" },
+        [OPTION_VOLUME_TYPE] = { "VolumeType", "s", HOLD, "volume-type", "TYPE", "Volume type; csi if not given" },
+        [OPTION_ACCESS_MODE] = { "AccessMode", "s", HOLD, "access-mode", "MODE",
+                                 "ReadWriteOnce, ReadWriteOncePod, ReadOnlyMany or ReadWriteMany" },
+        [OPTION_FS_GROUP] = { "FSGroup", "u", HOLD | METHOD_VERIFY, "fs-group", "GID",
+                              "Group that the files must have" },
+        [OPTION_FS_GROUP_POLICY] = { "FSGroupPolicy", "s", HOLD, "fs-group-policy", "POLICY",
+                                     "None, File, ReadWriteOnceWithFSType or Mount" },
+        [OPTION_FS_GROUP_CHANGE_POLICY] = { "FSGroupChangePolicy", "s", HOLD, "fs-group-change-policy", "POLICY",
+                                            "Always or OnRootMismatch" },
+        [OPTION_USER_NAMESPACE] = { "UserNamespace", "b", HOLD, "user-namespace", NULL,
+                                    "The container runtime idmaps the mount" },
+        [OPTION_DEPTH] = { "Depth", "s", METHOD_VERIFY, "depth", "DEPTH", "What to verify: root or full" },
+        [OPTION_FORCE] = { "Force", "b", CHANGE, "force", NULL,
+                           "Walk over all files even if they are known to be right" },
+        [OPTION_MAX_ENTRIES_PER_SECOND] = { "MaxEntriesPerSecond", "t", WALK, "max-entries-per-second", "N",
+                                            "Limit of the walk; 0: none" },
+        [OPTION_WAIT] = { "WaitUSec", "t", MOUNT, "wait", "TIME", "How long to wait for a conflict to end" },
+        [OPTION_TIMEOUT] = { "TimeoutUSec", "t", METHODS_ALL, "timeout", "TIME", "How long the operation may take" },
+};
+
+const RequestOption *request_option_find(const char *name, RequestMethod method) {
+        for (size_t i = 0; i < REQUEST_OPTIONS; i++)
+                if ((request_options[i].methods & method) && streq(request_options[i].name, name))
+                        return &request_options[i];
+        return NULL;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "wire/names.h"
+#include "wire/peer.h"
+
+static int open_socket(const char *path) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        _cleanup_close_ int fd = -EBADF;
+
+        if (strlen(path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+/* Takes fd over. */
+static int bus_new(int fd, sd_bus **ret) {
+        _cleanup_close_ int owned = fd;
+        sd_bus *bus;
+        int r;
+
+        r = sd_bus_new(&bus);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_fd(bus, owned, owned);
+        if (r < 0) {
+                sd_bus_unref(bus);
+                return r;
+        }
+        TAKE_FD(owned);
+        *ret = bus;
+        return 0;
+}
+
+int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
+        _cleanup_(sd_bus_close_unrefp) sd_bus *peer = NULL;
+        int fd, r;
+
+        fd = open_socket(socket_path);
+        if (fd < 0)
+                return fd;
+        r = bus_new(fd, &peer);
+        if (r < 0)
+                return r;
+        r = sd_bus_start(peer);
+        if (r < 0)
+                return r;
+        if (event) {
+                r = sd_bus_attach_event(peer, event, SD_EVENT_PRIORITY_NORMAL);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(peer);
+        return 0;
+}
+
+/* The peer's uid was checked when it connected; there are no credentials to ask a bus for. */
+static int make_server(sd_bus *bus) {
+        sd_id128_t id;
+        int r;
+
+        r = sd_id128_randomize(&id);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_server(bus, 1, id);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_anonymous(bus, 1);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_trusted(bus, 1);
+        if (r < 0)
+                return r;
+        return sd_bus_negotiate_fds(bus, 0);
+}
+
+int peer_accept(int fd, sd_bus **ret) {
+        _cleanup_(sd_bus_close_unrefp) sd_bus *peer = NULL;
+        int r;
+
+        r = bus_new(fd, &peer);
+        if (r < 0)
+                return r;
+        r = make_server(peer);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(peer);
+        return 0;
+}
+
+void peer_hang_up(sd_bus *peer) {
+        (void) shutdown(sd_bus_get_fd(peer), SHUT_WR);
+}
+
+sd_bus *peer_disconnect(sd_bus *peer) {
+        if (peer)
+                (void) sd_bus_detach_event(peer);
+        return sd_bus_close_unref(peer);
+}
+
+int peer_error_set(sd_bus_error *error, const Failure *f) {
+        _cleanup_free_ char *name = strdup_printf(ERROR_PREFIX "%s", strempty(failure_kind_to_string(f->kind)));
+
+        return name ? sd_bus_error_set(error, name, strempty(f->message)) : -ENOMEM;
+}
+
+static FailureKind kind_of_error(const sd_bus_error *e) {
+        const char *name = e->name ? startswith(e->name, ERROR_PREFIX) : NULL;
+        int kind = name ? failure_kind_from_string(name) : -EINVAL;
+
+        return kind > 0 ? (FailureKind) kind : FAILURE_NONE;
+}
+
+bool peer_error_is_answer(const sd_bus_error *e) {
+        FailureKind kind = kind_of_error(e);
+
+        return kind != FAILURE_NONE && kind != FAILURE_WORKER_FAILED;
+}
+
+int peer_error_read(const sd_bus_error *e, Failure *f) {
+        FailureKind kind = kind_of_error(e);
+
+        if (kind != FAILURE_NONE)
+                return failure_set(f, kind, "%s", strempty(e->message));
+        return failure_set(f, FAILURE_WORKER_FAILED,
+                           "The worker gave no answer (%s): see journalctl -u selvol-worker.", strempty(e->message));
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/log.h"
+#include "label/mark-xattr.h"
+#include "mount/idmap.h"
+#include "mount/stage.h"
+#include "plan/files.h"
+#include "wire/message-ids.h"
+#include "worker/ask.h"
+#include "worker/files.h"
+#include "worker/observe.h"
+#include "worker/walk.h"
+
+/* One change of the files of a volume. */
+typedef struct Change {
+        Child *child;
+        const char *volume;
+        const PlanAnswer *answer;
+        Subject *subject;
+        OperationResult *result;
+} Change;
+
+static void take_mark(Mark *known, Mark *now) {
+        mark_done(known);
+        *known = *now;
+        *now = (Mark){ 0 };
+}
+
+/* Takes over what is said of the mark now, which is told if it is something else than before. */
+static int note_mark(Child *c, Mark *known, Mark *now) {
+        bool changed = known->found != now->found || !mark_equal(known, now);
+
+        take_mark(known, now);
+        return changed ? tell_marked(c, known) : 0;
+}
+
+int files_mark(Child *c, int root, MarkChange change, Mark *mark, Failure *f) {
+        _cleanup_(mark_done) Mark now = { 0 };
+        int r;
+
+        if (change == MARK_KEEP)
+                return 0;
+        r = mark_xattr_apply(root, change, &now, f);
+        return r != 0 ? r : note_mark(c, mark, &now);
+}
+
+/* Of a superblock that is read-only nothing can become untrue. */
+static int check_marked(const MountOutcome *o, MarkChange change, const Mark *mark, Failure *f) {
+        if (o->superblock_read_only || !mark_exceeds(mark, change))
+                return 0;
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "The mark on the volume (xattr " MARK_XATTR
+                " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed: journalctl -k may say why nothing can be written.");
+}
+
+/* After an error the mount is given up, whether it is read-only or not. */
+static int mark_through_read_only(Child *c, const Subject *s, MarkChange change, Mark *mark, Failure *f) {
+        int r;
+
+        r = stage_set_read_only(s->tree, false);
+        if (r < 0)
+                return r;
+        r = files_mark(c, s->root, change, mark, f);
+        return r != 0 ? r : stage_set_read_only(s->tree, true);
+}
+
+int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {
+        bool only_mount = o->fact.read_only && !o->superblock_read_only;
+        int r;
+
+        assert(!s->live);
+
+        if (change == MARK_KEEP)
+                return 0;
+        r = only_mount ? mark_through_read_only(c, s, change, mark, f) : files_mark(c, s->root, change, mark, f);
+        return r != 0 ? r : check_marked(o, change, mark, f);
+}
+
+/* To take note of a mount of the host's is no harm, as long as nothing is written to it. A mark that is there already
+ * makes it a volume of selvol's: left as it is because somebody has mounted the volume elsewhere to have a look, it would
+ * claim too much. */
+int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
+                    Failure *f) {
+        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        int r;
+
+        if (!mark_change_is_written(mark->found, change))
+                return 0;
+        r = subject_copy(target, CLONE_WRITABLE, &s, f);
+        if (r != 0)
+                return r;
+        r = subject_check(c, &s, o, f);
+        if (r != 0)
+                return r;
+        if (mark->found == MARK_ABSENT) {
+                r = subject_check_elsewhere(c, o, f);
+                if (r != 0)
+                        return r;
+        }
+        return files_mark(c, s.root, change, mark, f);
+}
+
+static WalkSpec spec_of(const Change *g) {
+        return (WalkSpec){
+                .root = g->subject->root,
+                .part = g->subject->part,
+                .contended = g->subject->contended,
+                .entries_per_sec = g->answer->entries_per_sec,
+        };
+}
+
+static int fall_back(const Change *g, OwnershipReason why, char *detail) {
+        if (!detail)
+                return -ENOMEM;
+        free(g->result->detail);
+        g->result->detail = detail;
+        files_fall_back(&g->answer->files, why, &g->result->files);
+        log_debug("The mount is not idmapped: %s.", detail);
+        return 0;
+}
+
+/* The mark is wrong then: nothing else that relies on it must be done, here or elsewhere. */
+static int fall_back_on_difference(const Change *g, char *difference, Failure *f) {
+        _cleanup_free_ char *detail = difference;
+        const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG }, { "SELVOL_VOLUME", g->volume } };
+        const MountOutcome *o = &g->result->outcome;
+        int r;
+
+        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
+                   "%s: the mark says that all files have group %u, but %s: %s.", g->volume,
+                   g->result->files.disk_gid, difference,
+                   o->superblock_read_only ? "the file system is read-only, so the mark can't be changed"
+                                           : "resetting that");
+        r = files_mark_staged(g->child, g->subject, o, MARK_RESET_OWNERSHIP, &g->result->mark, f);
+        return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
+}
+
+/* Unlike a walk a map mends nothing, so the word of the mark alone is not enough. */
+static int map(const Change *g, Failure *f) {
+        const FilesDecision *d = &g->result->files;
+        const Ownership on_disk = { .gid = d->disk_gid, .readers = g->answer->files.readers };
+        MountOutcome *o = &g->result->outcome;
+        WalkSpec spec = spec_of(g);
+        char *difference = NULL;
+        int r;
+
+        if (g->subject->live)
+                return fall_back(g, OWNERSHIP_MOUNTED, strdup(""));
+        spec.ownership = &on_disk;
+        /* It is short, and shows no progress. */
+        spec.entries_per_sec = 0;
+        r = walk_compare(g->child, &spec, &difference, f);
+        if (r != 0)
+                return r;
+        if (difference)
+                return fall_back_on_difference(g, difference, f);
+
+        r = idmap_swap_groups(g->subject->tree, d->disk_gid, d->gid);
+        if (r < 0 && idmap_is_unsupported(r))
+                return fall_back(
+                        g, OWNERSHIP_NO_IDMAP,
+                        strdup_printf("the kernel says %s of a mount of %s", strerrorname_np(-r), o->fact.fs_type));
+        if (r < 0)
+                return r;
+        o->idmapped = true;
+        log_debug("Idmapped: group %u on disk is shown as %u.", d->disk_gid, d->gid);
+        return observe_root(g->subject->root, o, &g->result->mark);
+}
+
+/* What the file system counts is good enough for a volume that is all of it. */
+static int find_total(const Change *g, WalkSpec *spec, Failure *f) {
+        uint64_t used = g->result->outcome.inodes_used;
+
+        if (used == 0 || g->subject->part)
+                return walk_count(g->child, spec, &spec->total, f);
+        spec->total = used;
+        return 0;
+}
+
+/* Files are touched once this is on disk. selvold is always told, as its copy may be older than what was seen here. */
+static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure *f) {
+        _cleanup_(mark_done) Mark begun = { 0 }, now = { .found = MARK_ABSENT };
+        int r;
+
+        r = mark_xattr_begin(g->subject->root, work, &begun, f);
+        if (r != 0)
+                return r;
+        if (begun.found == MARK_PRESENT) {
+                r = mark_copy(&begun, &now);
+                if (r < 0)
+                        return r;
+        }
+        now.found = begun.found;
+        take_mark(&g->result->mark, &now);
+        r = tell_marked(g->child, &g->result->mark);
+        if (r < 0)
+                return r;
+        *ret = begun;
+        begun = (Mark){ 0 };
+        return 0;
+}
+
+/* What was skipped is as it was, and is the volume's alone once its other name is gone; and what moved to the last may not
+ * have been seen. */
+static int finish_mark(const Change *g, const Mark *begun, const MarkWork *work, Failure *f) {
+        _cleanup_(mark_done) Mark now = { 0 };
+        int r;
+
+        if (!walk_is_complete(&g->result->walk.counts))
+                return 0;
+        r = mark_xattr_finish(g->subject->root, begun, work, g->answer->change, &now, f);
+        return r != 0 ? r : note_mark(g->child, &g->result->mark, &now);
+}
+
+static int walk(const Change *g, Failure *f) {
+        const FilesWanted *wanted = &g->answer->files;
+        const FilesDecision *d = &g->result->files;
+        const bool relabel = d->relabel == RELABEL_WALK, give = d->ownership == OWNERSHIP_WALK;
+        const Ownership ownership = { .gid = d->gid, .readers = wanted->readers };
+        const MarkWork work = {
+                .context = relabel ? wanted->context : NULL,
+                .gid = give ? d->disk_gid : GID_NONE,
+                .readers = wanted->readers,
+        };
+        _cleanup_(mark_done) Mark begun = { 0 };
+        WalkSpec spec = spec_of(g);
+        int r;
+
+        spec.context = work.context;
+        spec.ownership = give ? &ownership : NULL;
+        spec.blind = d->blind;
+        r = find_total(g, &spec, f);
+        if (r != 0)
+                return r;
+        r = begin_mark(g, &work, &begun, f);
+        if (r != 0)
+                return r;
+        r = ask_walk(g->child, d, f);
+        if (r != 0)
+                return r;
+        r = walk_tell_start(g->child, spec.total);
+        if (r < 0)
+                return r;
+        r = walk_change(g->child, &spec, &g->result->walk, f);
+        if (r != 0)
+                return r;
+        g->result->walked = true;
+        g->result->walk.submounts = TAKE_PTR(g->subject->submounts);
+        return finish_mark(g, &begun, &work, f);
+}
+
+static void log_decision(const FilesDecision *d) {
+        log_debug("Files: relabel %s%s%s%s, ownership %s%s%s, group %u, on disk %u.",
+                  relabel_action_to_string(d->relabel), d->relabel == RELABEL_NONE ? "" : " as ",
+                  d->relabel == RELABEL_NONE ? "" : relabel_reason_to_string(d->relabel_reason),
+                  d->blind ? ", blind" : "", ownership_action_to_string(d->ownership),
+                  d->ownership_reason == OWNERSHIP_NOT_ASKED ? "" : " as ",
+                  ownership_reason_to_string(d->ownership_reason), d->gid, d->disk_gid);
+}
+
+int files_change(Child *c, const char *volume, const PlanAnswer *answer, Subject *s, OperationResult *result,
+                 Failure *f) {
+        const Change change = { c, volume, answer, s, result };
+        const FilesSeen seen = {
+                .mark = &result->mark,
+                .root_context = result->outcome.root_context,
+                .root_gid = result->outcome.root_gid,
+                .root_mode = result->outcome.root_mode,
+        };
+        int r;
+
+        result->files = files_decide(&answer->files, &seen);
+        log_decision(&result->files);
+        if (files_need_map(&answer->files, &result->files)) {
+                r = map(&change, f);
+                if (r != 0)
+                        return r;
+        }
+        r = files_check_reliances(&result->files, volume, result->outcome.fact.root, answer->reliances,
+                                  answer->n_reliances, f);
+        if (r != 0 || !files_need_walk(&result->files))
+                return r;
+        r = subject_check_change(c, s, &result->outcome, &result->files, f);
+        if (r != 0)
+                return r;
+        r = walk(&change, f);
+        if (r != 0)
+                return r;
+        return observe_root(s->root, &result->outcome, &result->mark);
+}

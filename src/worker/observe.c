@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "label/mark-xattr.h"
+#include "label/selinux.h"
+#include "mount/mount-table.h"
+#include "mount/stage.h"
+#include "mount/superblock.h"
+#include "worker/observe.h"
+
+int observe_source(const Source *s, Observed *ret) {
+        _cleanup_(observed_done) Observed o = { .device_read_only = s->read_only };
+        int r;
+
+        o.fs_type = strdup(s->fs->name);
+        if (!o.fs_type)
+                return -ENOMEM;
+        if (s->device != 0) {
+                o.device = strdup_printf("%u:%u", major(s->device), minor(s->device));
+                if (!o.device)
+                        return -ENOMEM;
+        }
+        r = superblock_name_source(s, &o.superblock);
+        if (r < 0)
+                return r;
+        r = source_find_mounts(s, &o.mounts, &o.n_mounts);
+        if (r < 0)
+                return r;
+
+        *ret = o;
+        o = (Observed){ 0 };
+        return 0;
+}
+
+static int open_root(int fd) {
+        int root = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return root < 0 ? -errno : root;
+}
+
+static int find_superblock(const Target *t, const MountFact *fact, Observed *o) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_close_ int root = -EBADF;
+        dev_t device;
+        int r;
+
+        r = device_parse(fact->device, &device);
+        if (r < 0)
+                return r;
+        o->device_read_only = source_device_is_read_only(device);
+        root = open_root(t->fd);
+        if (root < 0)
+                return root;
+        r = superblock_name_mounted(root, device, &o->superblock);
+        if (r < 0)
+                return r;
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        return mount_table_find_devices(table, &device, 1, &o->mounts, &o->n_mounts);
+}
+
+int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
+        _cleanup_(mount_outcome_done) MountOutcome outcome = { 0 };
+        _cleanup_(observed_done) Observed o = { 0 };
+        _cleanup_(mark_done) Mark mark = { 0 };
+        int r;
+
+        r = observe_mount(t, &outcome, &mark);
+        if (r < 0)
+                return r;
+        o.fs_type = strdup(outcome.fact.fs_type);
+        if (!o.fs_type)
+                return -ENOMEM;
+        r = find_superblock(t, &outcome.fact, &o);
+        if (r < 0)
+                return r;
+
+        *ret = o;
+        o = (Observed){ 0 };
+        *ret_outcome = outcome;
+        outcome = (MountOutcome){ 0 };
+        return 0;
+}
+
+int observe_root(int root, MountOutcome *o, Mark *mark) {
+        _cleanup_free_ char *context = NULL;
+        struct stat st;
+        Mark found;
+        int r;
+
+        if (fstat(root, &st) < 0)
+                return -errno;
+        r = selinux_read_label(root, &context);
+        if (r < 0)
+                return r;
+        r = mark_xattr_read(root, &found);
+        if (r < 0)
+                return r;
+
+        free(o->root_context);
+        o->root_context = TAKE_PTR(context);
+        o->root_gid = st.st_gid;
+        o->root_mode = st.st_mode;
+        mark_done(mark);
+        *mark = found;
+        return 0;
+}
+
+int observe_mount(const Target *t, MountOutcome *ret, Mark *ret_mark) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_close_ int root = open_root(t->fd);
+        Mark mark = { 0 };
+        int r;
+
+        if (root < 0)
+                return root;
+        r = stage_read_back(t->fd, t->path, &o);
+        if (r < 0)
+                return r;
+        r = observe_root(root, &o, &mark);
+        if (r < 0)
+                return r;
+
+        *ret = o;
+        o = (MountOutcome){ 0 };
+        *ret_mark = mark;
+        return 0;
+}
+
+int observe_check_label(const MountOutcome *o, const char *context, Failure *f) {
+        _cleanup_free_ char *source = NULL;
+
+        if (isempty(context) || streq(o->root_context, context))
+                return 0;
+        source = string_escape(o->fact.source, 200);
+        if (!source)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_LABEL_MISMATCH, "%s is mounted with context %s, but its root has label '%s'.",
+                           source, context, o->root_context);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "model/mark.h"
+#include "mount/source.h"
+#include "mount/target.h"
+
+/* What there is to see, read and not judged. All return 0 or a negative errno. */
+
+/* Of a source that may be mounted somewhere. */
+int observe_source(const Source *s, Observed *ret) _warn_unused_;
+
+/* Of the superblock of a mount at an open target, and of that mount itself. */
+int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) _warn_unused_;
+
+/* The mount at an open target, with what it shows of its root, and the mark of the volume. */
+int observe_mount(const Target *t, MountOutcome *ret, Mark *ret_mark) _warn_unused_;
+
+/* What a mount shows of its root: label, group and mode, into an outcome, and the mark. root is open for reading. */
+int observe_root(int root, MountOutcome *o, Mark *mark) _warn_unused_;
+
+/* Checks that the root has the context that the mount is to have; "" is none. Whatever the mount table says, this is what
+ * a container will see. Returns 0, -ENOMEM or LABEL_MISMATCH. */
+int observe_check_label(const MountOutcome *o, const char *context, Failure *f) _warn_unused_;

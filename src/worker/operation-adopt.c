@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/log.h"
+#include "label/selinux.h"
+#include "worker/ask.h"
+#include "worker/check.h"
+#include "worker/files.h"
+#include "worker/observe.h"
+#include "worker/operations.h"
+
+static int observe_and_ask(Child *c, const Target *target, PlanAnswer *ret, Failure *f) {
+        _cleanup_(plan_question_done) PlanQuestion question = { .mounted = true };
+        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
+        int r;
+
+        r = selinux_read_node(&question.node);
+        if (r < 0)
+                return r;
+        r = observe_mounted(target, &question.observed, &question.outcome);
+        if (r < 0)
+                return r;
+        question.seclabel = question.outcome.fact.seclabel;
+        r = ask_plan(c, &question, &answer, f);
+        if (r != 0)
+                return r;
+        r = check_answer(c->settings, &question.node, NULL, &answer, f);
+        if (r != 0)
+                return r;
+        *ret = answer;
+        answer = PLAN_ANSWER_INIT;
+        return 0;
+}
+
+static int change_files(Child *c, const AdoptCall *call, const Target *target, const PlanAnswer *answer,
+                        OperationResult *result, Failure *f) {
+        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        int r;
+
+        if (files_may_change(&answer->files)) {
+                r = subject_copy(target, CLONE_AS_IT_IS, &s, f);
+                if (r != 0)
+                        return r;
+        }
+        return files_change(c, call->volume, answer, &s, result, f);
+}
+
+/* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of groups. Labels that
+ * are to be right first are right until then. */
+static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, const PlanAnswer *answer,
+                           OperationResult *result, Failure *f) {
+        const bool relabel = !isempty(answer->files.context);
+        int r;
+
+        if (!relabel) {
+                r = files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
+                if (r != 0)
+                        return r;
+        }
+        r = change_files(c, call, target, answer, result, f);
+        if (r != 0 || !relabel || files_failed(result))
+                return r;
+        return files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
+}
+
+/* Whoever has mounted it was to give it to the group. If that can't be seen, nobody relies on it. */
+static void check_group_option(OperationResult *result) {
+        FilesDecision *d = &result->files;
+
+        if (d->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != d->gid)
+                d->gid = d->disk_gid = GID_NONE;
+}
+
+int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) {
+        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
+        _cleanup_(target_done) Target target = TARGET_INIT;
+        int r;
+
+        r = child_check_propagation(c, f);
+        if (r != 0)
+                return r;
+        r = check_call(c->settings, call->volume, NULL, NULL, call->target, f);
+        if (r != 0)
+                return r;
+        r = target_open_mount(call->target, c->settings, &target, f);
+        if (r != 0)
+                return r;
+        r = observe_and_ask(c, &target, &answer, f);
+        if (r != 0)
+                return r;
+        /* Anew: what was seen before the answer may have been in the hands of another operation. */
+        r = observe_mount(&target, &result->outcome, &result->mark);
+        if (r < 0)
+                return r;
+        r = observe_check_label(&result->outcome, result->outcome.fact.context, f);
+        if (r != 0)
+                return r;
+        r = mark_and_change(c, call, &target, &answer, result, f);
+        if (r != 0)
+                return r;
+        check_group_option(result);
+        log_debug("%s: adopted mount %llu.", call->volume, (unsigned long long) result->outcome.fact.mount_id);
+        return 0;
+}

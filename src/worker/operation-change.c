@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "basic/log.h"
+#include "basic/time-util.h"
+#include "label/selinux.h"
+#include "worker/ask.h"
+#include "worker/check.h"
+#include "worker/files.h"
+#include "worker/observe.h"
+#include "worker/operations.h"
+#include "worker/staged.h"
+
+/* Where the files can be found: a mount, or what can be mounted. */
+typedef struct Place {
+        Target target; /* of the call; of no path if there is none */
+        Source source; /* if there is no target */
+        PlanQuestion question;
+} Place;
+
+#define PLACE_INIT ((Place){ .target = TARGET_INIT, .source = SOURCE_INIT, .question = { .seclabel = -1 } })
+
+static void place_done(Place *p) {
+        target_done(&p->target);
+        source_done(&p->source);
+        plan_question_done(&p->question);
+}
+
+static bool is_mounted(const ChangeCall *call) {
+        return !isempty(call->target);
+}
+
+static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure *f) {
+        PlanQuestion *q = &p->question;
+        int r;
+
+        if (!is_mounted(call)) {
+                r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &p->source, f);
+                return r != 0 ? r : observe_source(&p->source, &q->observed);
+        }
+        r = target_open_mount(call->target, c->settings, &p->target, f);
+        if (r != 0)
+                return r;
+        r = observe_mounted(&p->target, &q->observed, &q->outcome);
+        if (r < 0)
+                return r;
+        q->mounted = true;
+        q->seclabel = q->outcome.fact.seclabel;
+        return 0;
+}
+
+static int ask(Child *c, Place *p, PlanAnswer *ret, Failure *f) {
+        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
+        int r;
+
+        r = selinux_read_node(&p->question.node);
+        if (r < 0)
+                return r;
+        r = ask_plan(c, &p->question, &answer, f);
+        if (r != 0)
+                return r;
+        r = check_answer(c->settings, &p->question.node, p->source.fs, &answer, f);
+        if (r != 0)
+                return r;
+        *ret = answer;
+        answer = PLAN_ANSWER_INIT;
+        return 0;
+}
+
+static int check_same_superblock(const Place *p, const Target *share, const MountFact *fact, Failure *f) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = p->question.mounted ? streq(fact->device, p->question.outcome.fact.device)
+                                : source_is_mounted_as(&p->source, fact);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        path = string_escape(share->path, 200);
+        if (!path)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INCOMPATIBLE, "What is mounted at '%s' is not of the volume.", path);
+}
+
+/* share keeps the mount, so that it can't be unmounted meanwhile. */
+static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target *share, Subject *s,
+                     OperationResult *result, Failure *f) {
+        int r;
+
+        log_debug("Working through mount %" PRIu64 " at %s.", a->share_id, a->share_target);
+        r = target_open_id(a->share_target, a->share_id, c->settings, share, f);
+        if (r != 0)
+                return r;
+        r = subject_copy(share, CLONE_AS_IT_IS, s, f);
+        if (r != 0)
+                return r;
+        r = observe_mount(share, &result->outcome, &result->mark);
+        if (r < 0)
+                return r;
+        return check_same_superblock(p, share, &result->outcome.fact, f);
+}
+
+static int open_staged(const Child *c, const Place *p, const PlanAnswer *a, Subject *s, OperationResult *result,
+                       Failure *f) {
+        int r;
+
+        if (p->question.mounted)
+                return failure_set(f, FAILURE_WORKER_FAILED, "selvold names no mount to change the files through.");
+        r = staged_make(c, &p->source, a, s, &result->outcome, f);
+        if (r != 0)
+                return r;
+        return observe_root(s->root, &result->outcome, &result->mark);
+}
+
+/* Where SELinux is off no mount shows seclabel. */
+static int check_outcome(const ChangeCall *call, const Node *node, const PlanAnswer *a, const MountOutcome *o,
+                         Failure *f) {
+        if (!isempty(a->files.context) && node->selinux && !o->fact.seclabel)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "%s: the file system keeps no labels of its own, so there is nothing to relabel.",
+                                   call->volume);
+        if (o->superblock_read_only)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "%s: the file system is read-only: its files can't be changed.", call->volume);
+        return 0;
+}
+
+static char *describe(const PlanAnswer *a, const FilesDecision *d) {
+        _cleanup_free_ char *group = NULL;
+
+        if (d->ownership != OWNERSHIP_WALK)
+                return strdup_printf("relabeled with %s", strempty(a->files.context));
+        group = strdup_printf("given to group %" PRIu32 "%s", d->disk_gid, a->files.readers ? " for reading" : "");
+        if (!group || d->relabel != RELABEL_WALK)
+                return TAKE_PTR(group);
+        return strdup_printf("%s and relabeled with %s", group, a->files.context);
+}
+
+static void log_changed(const ChangeCall *call, const PlanAnswer *a, const OperationResult *result, uint64_t usec) {
+        const WalkCounts *n = &result->walk.counts;
+        _cleanup_free_ char *target = string_escape(strempty(a->share_target), 200),
+                            *duration = strdup_printf("%" PRIu64, usec),
+                            *entries = strdup_printf("%" PRIu64, n->done), *what = describe(a, &result->files);
+        const LogField fields[] = {
+                { "SELVOL_VOLUME", call->volume },
+                { "SELVOL_TARGET", target },
+                { "SELVOL_CONTEXT", result->files.relabel == RELABEL_WALK ? a->files.context : NULL },
+                { "SELVOL_DURATION_USEC", duration },
+                { "SELVOL_ENTRIES", entries },
+        };
+
+        if (!result->walked)
+                return;
+        log_fields(n->failed > 0 ? LOG_WARNING : LOG_INFO, fields, ELEMENTSOF(fields),
+                   "%s: %s: %s entries, %" PRIu64 " changed, %" PRIu64 " skipped, %" PRIu64 " failed.", call->volume,
+                   strempty(what), strempty(entries), n->changed, n->skipped, n->failed);
+}
+
+static int check(const Child *c, const ChangeCall *call, Failure *f) {
+        int r;
+
+        r = child_check_propagation(c, f);
+        if (r != 0)
+                return r;
+        if (is_mounted(call))
+                return check_call(c->settings, call->volume, NULL, NULL, call->target, f);
+        return check_call(c->settings, call->volume, call->source, call->fs_type, NULL, f);
+}
+
+int operation_change(Child *c, const ChangeCall *call, OperationResult *result, Failure *f) {
+        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
+        _cleanup_(place_done) Place place = PLACE_INIT;
+        _cleanup_(target_done) Target share = TARGET_INIT;
+        _cleanup_(subject_done) Subject subject = SUBJECT_INIT;
+        uint64_t start = now_monotonic_usec();
+        int r;
+
+        r = check(c, call, f);
+        if (r != 0)
+                return r;
+        r = open_place(c, call, &place, f);
+        if (r != 0)
+                return r;
+        r = ask(c, &place, &answer, f);
+        if (r != 0)
+                return r;
+        r = isempty(answer.share_target) ? open_staged(c, &place, &answer, &subject, result, f)
+                                         : open_live(c, &place, &answer, &share, &subject, result, f);
+        if (r != 0)
+                return r;
+        r = check_outcome(call, &place.question.node, &answer, &result->outcome, f);
+        if (r != 0)
+                return r;
+        r = files_change(c, call->volume, &answer, &subject, result, f);
+        if (r != 0)
+                return r;
+        log_changed(call, &answer, result, now_monotonic_usec() - start);
+        return 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
+#include "basic/log.h"
+#include "basic/time-util.h"
+#include "label/selinux.h"
+#include "mount/publish.h"
+#include "plan/files.h"
+#include "worker/ask.h"
+#include "worker/check.h"
+#include "worker/files.h"
+#include "worker/observe.h"
+#include "worker/operations.h"
+#include "worker/staged.h"
+
+/* The mount that a repeated request wants may be there already. */
+static int find_repeated(const MountCall *call, const Target *target, OperationResult *result) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(mark_done) Mark mark = { 0 };
+        int r;
+
+        if (call->expected.id == 0 || !target->is_mount || !target->is_directory ||
+            target->mount_id != call->expected.id)
+                return 0;
+        r = observe_mount(target, &o, &mark);
+        if (r < 0)
+                return r;
+        if (!isempty(call->expected.device) && !streq(o.fact.device, call->expected.device))
+                return 0;
+        log_debug("%s: the expected mount %" PRIu64 " is at the target.", call->volume, call->expected.id);
+        result->repeated = true;
+        result->outcome = o;
+        o = (MountOutcome){ 0 };
+        result->mark = mark;
+        mark = (Mark){ 0 };
+        return 0;
+}
+
+static int ask(Child *c, const PlanQuestion *question, const Source *source, PlanAnswer *ret, Failure *f) {
+        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
+        int r;
+
+        r = ask_plan(c, question, &answer, f);
+        if (r != 0)
+                return r;
+        r = check_answer(c->settings, &question->node, source->fs, &answer, f);
+        if (r != 0)
+                return r;
+        *ret = answer;
+        answer = PLAN_ANSWER_INIT;
+        return 0;
+}
+
+static int observe_and_ask(Child *c, const Source *source, PlanQuestion *question, PlanAnswer *ret, Failure *f) {
+        int r;
+
+        r = selinux_read_node(&question->node);
+        if (r < 0)
+                return r;
+        r = observe_source(source, &question->observed);
+        if (r < 0)
+                return r;
+        return ask(c, question, source, ret, f);
+}
+
+/* An answer may suppose labels that the mount turns out not to show, or the other way round. What was staged stays. */
+static int ask_again(Child *c, const Source *source, const MountOutcome *o, PlanQuestion *question,
+                     PlanAnswer *answer, Failure *f) {
+        _cleanup_(plan_answer_done) PlanAnswer again = PLAN_ANSWER_INIT;
+        int r;
+
+        if (answer->seclabel < 0 || answer->seclabel == o->fact.seclabel)
+                return 0;
+        question->seclabel = o->fact.seclabel;
+        r = ask(c, question, source, &again, f);
+        if (r != 0)
+                return r;
+        if (!streq(again.context, answer->context) || again.read_only != answer->read_only ||
+            (again.seclabel >= 0 && again.seclabel != o->fact.seclabel))
+                return failure_set(f, FAILURE_WORKER_FAILED,
+                                   "selvold wants %s to be mounted otherwise after it was mounted: try again.",
+                                   source->name);
+        plan_answer_done(answer);
+        *answer = again;
+        again = PLAN_ANSWER_INIT;
+        return 0;
+}
+
+/* A superblock that was mounted before keeps its group, whatever the options say. */
+static int check_group_option(const MountCall *call, const FilesWanted *wanted, const MountOutcome *o, Failure *f) {
+        if (wanted->ownership != OWNERSHIP_OPTION || o->root_gid == wanted->gid)
+                return 0;
+        return failure_set(
+                f, FAILURE_GROUP_CONFLICT,
+                "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
+                ": somebody else may have the file system mounted. Unmount it there first, or use FSGroupPolicy=File.",
+                call->volume, wanted->gid, o->root_gid);
+}
+
+/* What is staged becomes what was asked for, before anybody sees it. */
+static int prepare(Child *c, const MountCall *call, const Source *source, PlanQuestion *question, PlanAnswer *answer,
+                   Subject *staged, OperationResult *result, Failure *f) {
+        int r;
+
+        r = observe_root(staged->root, &result->outcome, &result->mark);
+        if (r < 0)
+                return r;
+        r = observe_check_label(&result->outcome, answer->context, f);
+        if (r != 0)
+                return r;
+        r = ask_again(c, source, &result->outcome, question, answer, f);
+        if (r != 0)
+                return r;
+        r = check_group_option(call, &answer->files, &result->outcome, f);
+        if (r != 0)
+                return r;
+        return files_change(c, call->volume, answer, staged, result, f);
+}
+
+/* selvold has to know which mount it is before others can see it, and where that swaps groups it has to be durable. */
+static int tell_identity(Child *c, const PlanAnswer *answer, const Subject *staged, const OperationResult *result,
+                         Failure *f) {
+        MountIdentity identity = { .device = result->outcome.fact.device };
+        int r;
+
+        r = mount_identify(staged->tree, &identity.id, NULL);
+        if (r < 0)
+                return r;
+        if (!files_need_map(&answer->files, &result->files))
+                return tell_publishing(c, &identity);
+        return ask_ready(
+                c, &(ReadyNote){ .identity = identity, .gid = result->files.gid, .disk_gid = result->files.disk_gid },
+                f);
+}
+
+/* The mark says no more than will be true once somebody can write. */
+static int publish(Child *c, const PlanAnswer *answer, const Subject *staged, const Target *target,
+                   OperationResult *result, Failure *f) {
+        int r;
+
+        r = tell_identity(c, answer, staged, result, f);
+        if (r != 0)
+                return r;
+        r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
+        if (r != 0)
+                return r;
+        return publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);
+}
+
+static void log_mounted(const char *volume, const MountOutcome *o, uint64_t usec) {
+        _cleanup_free_ char *target = string_escape(o->fact.target, 200),
+                            *source = string_escape(o->fact.source, 200), *duration = strdup_printf("%" PRIu64, usec);
+        const LogField fields[] = {
+                { "SELVOL_VOLUME", volume },
+                { "SELVOL_TARGET", target },
+                { "SELVOL_CONTEXT", o->fact.context },
+                { "SELVOL_DURATION_USEC", duration },
+        };
+
+        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Mounted %s on %s%s%s%s.", strempty(source),
+                   strempty(target), isempty(o->fact.context) ? "" : " with context ", o->fact.context,
+                   o->fact.read_only ? ", read-only" : "");
+}
+
+int operation_mount(Child *c, const MountCall *call, OperationResult *result, Failure *f) {
+        _cleanup_(plan_question_done) PlanQuestion question = { .seclabel = -1 };
+        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
+        _cleanup_(target_done) Target target = TARGET_INIT;
+        _cleanup_(source_done) Source source = SOURCE_INIT;
+        _cleanup_(subject_done) Subject staged = SUBJECT_INIT;
+        uint64_t start = now_monotonic_usec();
+        int r;
+
+        r = child_check_propagation(c, f);
+        if (r != 0)
+                return r;
+        r = check_call(c->settings, call->volume, call->source, call->fs_type, call->target, f);
+        if (r != 0)
+                return r;
+        r = target_open(call->target, c->settings, &target, f);
+        if (r != 0)
+                return r;
+        r = find_repeated(call, &target, result);
+        if (r < 0 || result->repeated)
+                return r;
+        r = target_check_free(&target, f);
+        if (r != 0)
+                return r;
+        r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &source, f);
+        if (r != 0)
+                return r;
+        r = observe_and_ask(c, &source, &question, &answer, f);
+        if (r != 0)
+                return r;
+        r = staged_make(c, &source, &answer, &staged, &result->outcome, f);
+        if (r != 0)
+                return r;
+        r = prepare(c, call, &source, &question, &answer, &staged, result, f);
+        if (r != 0 || files_failed(result))
+                return r;
+        r = publish(c, &answer, &staged, &target, result, f);
+        if (r != 0)
+                return r;
+        log_mounted(call->volume, &result->outcome, now_monotonic_usec() - start);
+        return 0;
+}

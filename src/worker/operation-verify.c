@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "basic/log.h"
+#include "label/selinux.h"
+#include "mount/mount-table.h"
+#include "worker/files.h"
+#include "worker/observe.h"
+#include "worker/operations.h"
+#include "worker/walk.h"
+
+/* What is compared. */
+typedef struct Expected {
+        char *context; /* canonical; NULL: labels don't matter */
+        gid_t gid;     /* GID_NONE: groups don't matter */
+} Expected;
+
+static void expected_done(Expected *e) {
+        free(e->context);
+}
+
+static int check_expected(const VerifyCall *call, Expected *e, Failure *f) {
+        const WalkOptions options = { .entries_per_sec = call->entries_per_sec };
+        int r;
+
+        r = walk_options_validate(&options, f);
+        if (r != 0)
+                return r;
+        if (call->depth == VERIFY_ROOT && call->gid != GID_NONE)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Groups can't be compared with depth root.");
+        if (isempty(call->expected) && call->gid == GID_NONE)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Neither a context nor a group is expected.");
+        e->gid = call->gid;
+        return isempty(call->expected) ? 0 : selinux_check_context(call->expected, &e->context, f);
+}
+
+static int name_issue(WalkResult *w, char *text) {
+        w->issues = calloc(1, sizeof(WalkIssue));
+        if (!w->issues) {
+                free(text);
+                return -ENOMEM;
+        }
+        w->n_issues = 1;
+        w->issues[0] = (WalkIssue){ .path = strdup("."), .text = text };
+        return w->issues[0].path && text ? 0 : -ENOMEM;
+}
+
+/* The path itself and nothing else. */
+static int verify_one(const Target *target, const Expected *e, VerifyResult *v) {
+        const Ownership ownership = { .gid = e->gid };
+        WalkCounts *counts = &v->walk.counts;
+        struct stat st;
+
+        if (fstat(target->fd, &st) < 0)
+                return -errno;
+        counts->done = 1;
+        counts->mismatched = e->context && !streq(v->actual, e->context);
+        counts->misowned = e->gid != GID_NONE && !ownership_holds(&ownership, st.st_gid, st.st_mode);
+        if (counts->misowned > 0)
+                return name_issue(&v->walk, strdup_printf("has group %" PRIu32 " and mode %04o", st.st_gid,
+                                                          (unsigned) (st.st_mode & 07777)));
+        if (counts->mismatched > 0)
+                return name_issue(&v->walk, isempty(v->actual) ? strdup("has no label")
+                                                               : strdup_printf("has the label '%s'", v->actual));
+        return 0;
+}
+
+static int check_mount(const Target *target, Failure *f) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        int r;
+
+        r = mount_table_read_mount(NULL, target->mount_id, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_overrides_labels(table, target->mount_id);
+        return r < 0 ? r : subject_check_overridden(r > 0, f);
+}
+
+/* What lies beneath, on a private copy of the mount, which it can't lead out of. */
+static int verify_beneath(Child *c, const VerifyCall *call, const Target *target, const Expected *e, WalkResult *ret,
+                          Failure *f) {
+        const Ownership ownership = { .gid = e->gid };
+        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        int r;
+
+        if (e->context) {
+                r = check_mount(target, f);
+                if (r != 0)
+                        return r;
+        }
+        r = subject_copy(target, CLONE_READ_ONLY, &s, f);
+        if (r != 0)
+                return r;
+        const WalkSpec spec = {
+                .root = s.root,
+                .context = e->context,
+                .ownership = e->gid != GID_NONE ? &ownership : NULL,
+                .entries_per_sec = call->entries_per_sec,
+        };
+        return walk_verify(c, &spec, ret, f);
+}
+
+/* *ret_mount_id: the mount that the path is on, and all that was compared. */
+static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, uint64_t *ret_mount_id,
+                   Failure *f) {
+        _cleanup_(target_done) Target target = TARGET_INIT;
+        const WalkCounts *n = &v->walk.counts;
+        int r;
+
+        r = target_open(call->path, c->settings, &target, f);
+        if (r != 0)
+                return r;
+        r = selinux_read_label(target.fd, &v->actual);
+        if (r < 0)
+                return r;
+        r = call->depth == VERIFY_ROOT || !target.is_directory ? verify_one(&target, e, v)
+                                                               : verify_beneath(c, call, &target, e, &v->walk, f);
+        if (r != 0)
+                return r;
+        /* What could not be looked at is no match either. */
+        v->matches = (!e->context || streq(v->actual, e->context)) && n->mismatched == 0 && n->misowned == 0 &&
+                     n->failed == 0;
+        log_debug("Compared %" PRIu64 " entries: %" PRIu64 " labels and %" PRIu64 " groups differ, %" PRIu64
+                  " failed.",
+                  n->done, n->mismatched, n->misowned, n->failed);
+        *ret_mount_id = target.mount_id;
+        return 0;
+}
+
+/* A wrong root is seen at the next mount, whatever the mark says. And a context covers the labels on disk. */
+static bool breaks_labels(const VerifyCall *call, const Expected *e, const WalkCounts *n, const MountOutcome *o,
+                          const Mark *mark) {
+        bool only_root = call->depth == VERIFY_ROOT && streq(call->path, call->mount_target);
+
+        return n->mismatched > 0 && !only_root && isempty(o->fact.context) && mark->label_state == FILES_COMPLETE &&
+               streq_ptr(mark->context, e->context);
+}
+
+/* A mount that swaps groups shows the one on disk as another, as the root does. */
+static bool breaks_ownership(const Expected *e, const WalkCounts *n, const MountOutcome *o, const Mark *mark) {
+        return n->misowned > 0 && mark->ownership_state == FILES_COMPLETE &&
+               e->gid == (o->idmapped ? o->root_gid : mark->gid);
+}
+
+/* A walk may have ended meanwhile: only what the mark claims now and claimed before is found wrong. */
+static MarkChange find_reset(const VerifyCall *call, const Expected *e, const WalkCounts *n, const MountOutcome *o,
+                             const Mark *before, const Mark *now) {
+        bool labels = breaks_labels(call, e, n, o, before) && breaks_labels(call, e, n, o, now);
+        bool ownership =
+                breaks_ownership(e, n, o, before) && breaks_ownership(e, n, o, now) && before->gid == now->gid;
+
+        if (labels)
+                return ownership ? MARK_RESET_ALL : MARK_RESET_LABELS;
+        return ownership ? MARK_RESET_OWNERSHIP : MARK_KEEP;
+}
+
+static int open_mount(const Child *c, const VerifyCall *call, Target *ret, MountOutcome *ret_outcome, Mark *ret_mark,
+                      Failure *f) {
+        int r;
+
+        r = target_open_id(call->mount_target, call->mount_id, c->settings, ret, f);
+        if (r != 0 || !ret->is_directory)
+                return r;
+        return observe_mount(ret, ret_outcome, ret_mark);
+}
+
+/* If it can't be read, it claims nothing, and is left alone; why is found out if it ought to be reset. */
+static int read_mark(const Child *c, const VerifyCall *call, Mark *ret) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(target_done) Target target = TARGET_INIT;
+        _cleanup_failure_ Failure ignored = { 0 };
+        int r;
+
+        if (isempty(call->mount_target))
+                return 0;
+        r = open_mount(c, call, &target, &o, ret, &ignored);
+        return r == -ENOMEM ? r : 0;
+}
+
+/* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the volume goes. */
+static int reset(Child *c, const VerifyCall *call, const Expected *e, uint64_t compared, const Mark *before,
+                 VerifyResult *v, Failure *f) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(target_done) Target target = TARGET_INIT;
+        _cleanup_(mark_done) Mark mark = { 0 };
+        int r;
+
+        r = open_mount(c, call, &target, &o, &mark, f);
+        if (r != 0)
+                return r;
+        /* The mark says nothing of what is mounted inside. */
+        if (!target.is_directory || compared != call->mount_id)
+                return 0;
+        v->reset = find_reset(call, e, &v->walk.counts, &o, before, &mark);
+        log_debug("What was found wrong, and the mark claims: %s.", mark_change_to_string(v->reset));
+        r = files_mark_live(c, &target, &o, v->reset, &mark, f);
+        if (r != 0 || find_reset(call, e, &v->walk.counts, &o, before, &mark) == MARK_KEEP)
+                return r;
+        return failure_set(f, FAILURE_NOT_SUPPORTED, "The file system is read-only, so its mark can't be changed.");
+}
+
+/* What was found is an answer all the same. */
+static int note_not_reset(int error, const Failure *f, VerifyResult *v) {
+        v->not_reset = error > 0 ? string_escape(strempty(f->message), 1000) : strdup(strerror(-error));
+        return v->not_reset ? 0 : -ENOMEM;
+}
+
+int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) {
+        _cleanup_(expected_done) Expected expected = { .gid = GID_NONE };
+        _cleanup_failure_ Failure not_reset = { 0 };
+        _cleanup_(mark_done) Mark before = { 0 };
+        uint64_t compared;
+        int r;
+
+        r = check_expected(call, &expected, f);
+        if (r != 0)
+                return r;
+        r = read_mark(c, call, &before);
+        if (r < 0)
+                return r;
+        r = compare(c, call, &expected, result, &compared, f);
+        if (r != 0)
+                return r;
+        if (isempty(call->mount_target) || (result->walk.counts.mismatched == 0 && result->walk.counts.misowned == 0))
+                return 0;
+        r = reset(c, call, &expected, compared, &before, result, &not_reset);
+        if (r == -ENOMEM || r == -ECANCELED)
+                return r;
+        return r == 0 ? 0 : note_not_reset(r, &not_reset, result);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/log.h"
+#include "label/selinux.h"
+#include "wire/peer.h"
+#include "wire/protocol.h"
+#include "worker/operations.h"
+#include "worker/serve.h"
+#include "worker/watch.h"
+
+/* What a call was about, for the journal. */
+typedef struct CallSubject {
+        const char *operation, *volume, *target;
+} CallSubject;
+
+static void log_failed(const CallSubject *s, const char *message) {
+        _cleanup_free_ char *target = string_escape(strempty(s->target), 200),
+                            *volume = string_escape(strempty(s->volume), VOLUME_ID_MAX);
+        const LogField fields[] = {
+                { "SELVOL_VOLUME", volume },
+                { "SELVOL_TARGET", target },
+                { "SELVOL_OPERATION", s->operation },
+        };
+
+        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields), "%s%s%s failed: %s", s->operation,
+                   isempty(target) ? "" : " of ", strempty(target), message);
+}
+
+/* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns what a bus method
+ * is to return. */
+static int finish(Child *c, const CallSubject *s, int r, Failure *f, sd_bus_error *error) {
+        (void) sd_event_exit(c->event, 0);
+        if (r == 0)
+                return 1;
+        if (r == -ECANCELED) {
+                log_debug("%s ends without a reply.", s->operation);
+                return 1;
+        }
+        if (r < 0) {
+                r = failure_set(f, FAILURE_WORKER_FAILED, "The worker failed: %s.", strerror(-r));
+                if (r < 0)
+                        return r;
+        }
+        log_failed(s, strempty(f->message));
+        return peer_error_set(error, f);
+}
+
+static int reply_result(sd_bus_message *m, const OperationResult *result) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r < 0)
+                return r;
+        r = operation_result_append(reply, result);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(NULL, reply, NULL);
+        return r < 0 ? r : 0;
+}
+
+/* on_mount() and the like: the call is read, the operation run, and its result sent. */
+#define DEFINE_OPERATION(name, Call, member)                                                               \
+        static int run_##name(Child *c, sd_bus_message *m, Call *call, Failure *f) {                       \
+                _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT;           \
+                int r;                                                                                     \
+                                                                                                           \
+                r = name##_call_read(m, call);                                                             \
+                if (r < 0)                                                                                 \
+                        return r;                                                                          \
+                r = operation_##name(c, call, &result, f);                                                 \
+                if (r != 0)                                                                                \
+                        return r;                                                                          \
+                return reply_result(m, &result);                                                           \
+        }                                                                                                  \
+                                                                                                           \
+        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {                     \
+                _cleanup_(name##_call_done) Call call = { 0 };                                             \
+                _cleanup_failure_ Failure f = { 0 };                                                       \
+                int r = run_##name(userdata, m, &call, &f);                                                \
+                                                                                                           \
+                return finish(userdata, &(CallSubject){ member, call.volume, call.target }, r, &f, error); \
+        }                                                                                                  \
+        struct on_##name##_needs_a_semicolon
+
+DEFINE_OPERATION(mount, MountCall, WORKER_MOUNT);
+DEFINE_OPERATION(adopt, AdoptCall, WORKER_ADOPT);
+DEFINE_OPERATION(change, ChangeCall, WORKER_CHANGE);
+
+static int reply_verified(sd_bus_message *m, const VerifyResult *result) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r < 0)
+                return r;
+        r = verify_result_append(reply, result);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(NULL, reply, NULL);
+        return r < 0 ? r : 0;
+}
+
+static int run_verify(Child *c, sd_bus_message *m, VerifyCall *call, Failure *f) {
+        _cleanup_(verify_result_done) VerifyResult result = { 0 };
+        int r;
+
+        r = verify_call_read(m, call);
+        if (r < 0)
+                return r;
+        r = operation_verify(c, call, &result, f);
+        if (r != 0)
+                return r;
+        return reply_verified(m, &result);
+}
+
+static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(verify_call_done) VerifyCall call = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        int r = run_verify(userdata, m, &call, &f);
+
+        return finish(userdata, &(CallSubject){ WORKER_VERIFY, NULL, call.path }, r, &f, error);
+}
+
+static int run_unmount(Child *c, sd_bus_message *m, UnmountCall *call, Failure *f) {
+        bool unmounted;
+        int r;
+
+        r = unmount_call_read(m, call);
+        if (r < 0)
+                return r;
+        r = operation_unmount(c, call, &unmounted, f);
+        if (r != 0)
+                return r;
+        r = sd_bus_reply_method_return(m, "b", (int) unmounted);
+        return r < 0 ? r : 0;
+}
+
+static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(unmount_call_done) UnmountCall call = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        int r = run_unmount(userdata, m, &call, &f);
+
+        return finish(userdata, &(CallSubject){ WORKER_UNMOUNT, NULL, call.target }, r, &f, error);
+}
+
+static int reply_inspected(sd_bus_message *m, const Node *node, const MountOutcome *o, const Mark *mark) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r < 0)
+                return r;
+        r = node_append(reply, node);
+        if (r < 0)
+                return r;
+        r = mount_outcome_append(reply, o);
+        if (r < 0)
+                return r;
+        r = mark_append(reply, mark);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(NULL, reply, NULL);
+        return r < 0 ? r : 0;
+}
+
+static int run_inspect(Child *c, sd_bus_message *m, const char **ret_target, Failure *f) {
+        _cleanup_(mount_outcome_done) MountOutcome outcome = { 0 };
+        _cleanup_(mark_done) Mark mark = { 0 };
+        _cleanup_(node_done) Node node = { 0 };
+        int r;
+
+        r = sd_bus_message_read(m, "s", ret_target);
+        if (r < 0)
+                return r;
+        r = operation_inspect(c, *ret_target, &node, &outcome, &mark, f);
+        if (r != 0)
+                return r;
+        return reply_inspected(m, &node, &outcome, &mark);
+}
+
+static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        const char *target = NULL;
+        int r = run_inspect(userdata, m, &target, &f);
+
+        return finish(userdata, &(CallSubject){ WORKER_INSPECT, NULL, target }, r, &f, error);
+}
+
+static int reply_watched(sd_bus_message *m, const Node *node, const MountFact *mounts, size_t n) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r < 0)
+                return r;
+        r = node_append(reply, node);
+        if (r < 0)
+                return r;
+        r = mount_facts_append(reply, mounts, n);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(NULL, reply, NULL);
+        return r < 0 ? r : 0;
+}
+
+static int run_watch(Child *c, sd_bus_message *m) {
+        _cleanup_(node_done) Node node = { 0 };
+        const MountFact *mounts;
+        size_t n;
+        int r;
+
+        r = selinux_read_node(&node);
+        if (r < 0)
+                return r;
+        r = watch_begin(c, &mounts, &n);
+        if (r < 0)
+                return r;
+        return reply_watched(m, &node, mounts, n);
+}
+
+/* The child stays for it. */
+static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        int r = run_watch(userdata, m);
+
+        return r == 0 ? 1 : finish(userdata, &(CallSubject){ .operation = WORKER_WATCH }, r, &f, error);
+}
+
+static int run_expect(Child *c, sd_bus_message *m, Failure *f) {
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        int r;
+
+        r = mount_fact_read(m, &fact);
+        if (r < 0)
+                return r;
+        r = watch_expect(c, &fact, f);
+        if (r != 0)
+                return r;
+        r = sd_bus_reply_method_return(m, NULL);
+        return r < 0 ? r : 0;
+}
+
+static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        int r = run_expect(userdata, m, &f);
+
+        return r == 0 ? 1 : finish(userdata, &(CallSubject){ .operation = WORKER_EXPECT }, r, &f, error);
+}
+
+#define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
+
+static const sd_bus_vtable vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        METHOD(WORKER_MOUNT, MOUNT_CALL_TYPE, OPERATION_RESULT_TYPE, on_mount),
+        METHOD(WORKER_ADOPT, ADOPT_CALL_TYPE, OPERATION_RESULT_TYPE, on_adopt),
+        METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
+        METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
+        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "b", on_unmount),
+        METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
+        METHOD(WORKER_WATCH, NULL, NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
+        METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
+        SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
+        SD_BUS_SIGNAL(WORKER_MARKED, MARK_TYPE, 0),
+        SD_BUS_SIGNAL(WORKER_PUBLISHING, MOUNT_IDENTITY_TYPE, 0),
+        SD_BUS_SIGNAL(WORKER_CHANGED, "a" MOUNT_FACT_TYPE "at", 0),
+        SD_BUS_VTABLE_END,
+};
+
+static int start(Child *c, int fd) {
+        int r;
+
+        r = peer_accept(fd, &c->bus);
+        if (r < 0)
+                return r;
+        r = sd_event_new(&c->event);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_object_vtable(c->bus, NULL, WORKER_PATH, WORKER_INTERFACE, vtable, c);
+        if (r < 0)
+                return r;
+        r = sd_bus_set_exit_on_disconnect(c->bus, 1);
+        if (r < 0)
+                return r;
+        r = sd_bus_start(c->bus);
+        if (r < 0)
+                return r;
+        return sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
+}
+
+int serve_connection(int fd, const Settings *settings, const char *stage_directory, bool propagating) {
+        Child c = { .settings = settings, .stage_directory = stage_directory, .propagating = propagating };
+        int r;
+
+        r = start(&c, fd);
+        if (r >= 0)
+                r = sd_event_loop(c.event);
+        watch_free(c.watch);
+        sd_bus_flush_close_unref(c.bus);
+        sd_event_unref(c.event);
+        /* Hanging up is how a peer ends, at whatever moment. */
+        return r < 0 && r != -ECONNRESET && r != -EPIPE && r != -ENOTCONN ? r : 0;
+}

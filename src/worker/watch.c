@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include "basic/log.h"
+#include "wire/protocol.h"
+#include "mount/mount-table.h"
+#include "worker/watch.h"
+
+enum { LOOK_INTERVAL_USEC = 100 * 1000 };
+
+typedef struct Watch {
+        Child *child;
+        sd_event_source *source;
+        sd_event_source *soon; /* a look that was asked for */
+        int fd;                /* /proc/self/mountinfo, polled */
+        MountFact *mounts;     /* by id; as last told */
+        size_t n_mounts;
+} Watch;
+
+struct Watch *watch_free(struct Watch *w) {
+        if (w) {
+                sd_event_source_disable_unref(w->source);
+                sd_event_source_disable_unref(w->soon);
+                fd_close(w->fd);
+                mount_facts_free(w->mounts, w->n_mounts);
+                free(w);
+        }
+        return NULL;
+}
+
+DEFINE_CLEANUP_FUNC(struct Watch *, watch_free);
+
+static int compare_ids(const void *a, const void *b) {
+        const MountFact *x = a, *y = b;
+
+        return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
+}
+
+static int look(const Settings *settings, MountFact **ret, size_t *ret_n) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_beneath(table, settings->target_roots, ret, ret_n);
+        if (r < 0)
+                return r;
+        if (*ret_n > 1)
+                qsort(*ret, *ret_n, sizeof(MountFact), compare_ids);
+        return 0;
+}
+
+/* The kernel gives an id to another mount once it is free. */
+static bool is_same_mount(const MountFact *a, const MountFact *b) {
+        return streq(a->target, b->target) && streq(a->device, b->device) && streq(a->source, b->source) &&
+               streq(a->fs_type, b->fs_type);
+}
+
+static bool is_unchanged(const MountFact *a, const MountFact *b) {
+        return is_same_mount(a, b) && streq(a->context, b->context) && a->seclabel == b->seclabel &&
+               a->read_only == b->read_only;
+}
+
+/* Walks over both lists, which are sorted by id, and appends to came what is new or changed; to went, if not NULL,
+ * the ids of what is gone. Two walks, as a message is written front to back. */
+static int append_difference(sd_bus_message *came, sd_bus_message *went, const MountFact *old, size_t n_old,
+                             const MountFact *new, size_t n_new, size_t *ret_count) {
+        size_t i = 0, k = 0, count = 0;
+        int r;
+
+        while (i < n_old || k < n_new) {
+                const MountFact *o = i < n_old ? &old[i] : NULL, *n = k < n_new ? &new[k] : NULL;
+                int order = !o ? 1 : !n ? -1 : compare_ids(o, n);
+                bool gone = order < 0 || (order == 0 && !is_same_mount(o, n)),
+                     fresh = order > 0 || (order == 0 && !is_unchanged(o, n));
+
+                if (gone && went) {
+                        r = sd_bus_message_append(went, "t", o->mount_id);
+                        if (r < 0)
+                                return r;
+                }
+                if (fresh && came) {
+                        r = mount_fact_append(came, n);
+                        if (r < 0)
+                                return r;
+                }
+                count += gone || fresh;
+                i += order <= 0;
+                k += order >= 0;
+        }
+        *ret_count = count;
+        return 0;
+}
+
+static int append_changes(sd_bus_message *m, const Watch *w, const MountFact *new, size_t n_new) {
+        size_t count;
+        int r;
+
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, MOUNT_FACT_TYPE);
+        if (r < 0)
+                return r;
+        r = append_difference(m, NULL, w->mounts, w->n_mounts, new, n_new, &count);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_close_container(m);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, "t");
+        if (r < 0)
+                return r;
+        r = append_difference(NULL, m, w->mounts, w->n_mounts, new, n_new, &count);
+        if (r < 0)
+                return r;
+        return sd_bus_message_close_container(m);
+}
+
+static int tell(Watch *w, const MountFact *new, size_t n_new) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        size_t count;
+        int r;
+
+        r = append_difference(NULL, NULL, w->mounts, w->n_mounts, new, n_new, &count);
+        if (r < 0 || count == 0)
+                return r;
+        log_debug("%zu mounts have come or gone.", count);
+        r = sd_bus_message_new_signal(w->child->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED);
+        if (r < 0)
+                return r;
+        r = append_changes(m, w, new, n_new);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(w->child->bus, m, NULL);
+        return r < 0 ? r : 0;
+}
+
+static int look_again(Watch *w) {
+        MountFact *mounts = NULL;
+        size_t n = 0;
+        int r;
+
+        r = look(w->child->settings, &mounts, &n);
+        if (r >= 0)
+                r = tell(w, mounts, n);
+        if (r < 0) {
+                /* The peer sees the end of the connection and starts again from a full look. */
+                mount_facts_free(mounts, n);
+                log_error_errno(r, "Failed to watch the mount table: %m");
+                return sd_event_exit(w->child->event, r);
+        }
+
+        mount_facts_free(w->mounts, w->n_mounts);
+        w->mounts = mounts;
+        w->n_mounts = n;
+        return 0;
+}
+
+static int on_change(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        return look_again(userdata);
+}
+
+static int on_soon(sd_event_source *source, uint64_t usec, void *userdata) {
+        Watch *w = userdata;
+
+        w->soon = sd_event_source_disable_unref(w->soon);
+        return look_again(w);
+}
+
+/* Polls before the first look, so that nothing is missed in between. */
+static int start(Child *c, Watch **ret) {
+        _cleanup_(watch_freep) Watch *w = calloc(1, sizeof(*w));
+        int r;
+
+        if (!w)
+                return -ENOMEM;
+        w->child = c;
+        w->fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        if (w->fd < 0)
+                return -errno;
+        r = sd_event_add_io(c->event, &w->source, w->fd, EPOLLPRI, on_change, w);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_ratelimit(w->source, LOOK_INTERVAL_USEC, 1);
+        if (r < 0)
+                return r;
+        r = look(c->settings, &w->mounts, &w->n_mounts);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(w);
+        return 0;
+}
+
+int watch_begin(Child *c, const MountFact **ret_mounts, size_t *ret_n) {
+        int r;
+
+        c->watch = watch_free(c->watch);
+        r = start(c, &c->watch);
+        if (r < 0)
+                return r;
+        *ret_mounts = c->watch->mounts;
+        *ret_n = c->watch->n_mounts;
+        return 0;
+}
+
+/* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't
+ * matter any more: it is gone. */
+static int add_expected(Watch *w, MountFact *fact) {
+        MountFact *grown, *known;
+
+        known = w->n_mounts > 0 ? bsearch(fact, w->mounts, w->n_mounts, sizeof(MountFact), compare_ids) : NULL;
+        if (known && is_same_mount(known, fact))
+                return 0;
+        if (known) {
+                mount_fact_done(known);
+                *known = *fact;
+                *fact = (MountFact){ 0 };
+                return 0;
+        }
+        grown = reallocarray(w->mounts, w->n_mounts + 1, sizeof(MountFact));
+        if (!grown)
+                return -ENOMEM;
+        w->mounts = grown;
+        w->mounts[w->n_mounts++] = *fact;
+        *fact = (MountFact){ 0 };
+        qsort(w->mounts, w->n_mounts, sizeof(MountFact), compare_ids);
+        return 0;
+}
+
+int watch_expect(Child *c, MountFact *fact, Failure *f) {
+        Watch *w = c->watch;
+        int r;
+
+        if (!w)
+                return failure_set(f, FAILURE_NOT_SUPPORTED, "Nothing is watched on this connection.");
+        r = add_expected(w, fact);
+        if (r < 0 || w->soon)
+                return r;
+        r = sd_event_add_time_relative(c->event, &w->soon, CLOCK_MONOTONIC, LOOK_INTERVAL_USEC, 0, on_soon, w);
+        return r < 0 ? r : 0;
+}

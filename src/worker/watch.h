@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "wire/messages.h"
+#include "worker/child.h"
+
+/* A connection that watches the mounts beneath the target roots, for as long as the peer likes. */
+
+struct Watch *watch_free(struct Watch *w);
+
+/* Begins; *ret_mounts, which belong to the watch, are what is there now. Returns 0 or a negative errno. */
+int watch_begin(Child *c, const MountFact **ret_mounts, size_t *ret_n) _warn_unused_;
+
+/* Has a mount looked for within a tenth of a second, unless a look has seen it already. Takes the fact over. Returns 0, a
+ * negative errno, or NOT_SUPPORTED if nothing is watched. */
+int watch_expect(Child *c, MountFact *fact, Failure *f) _warn_unused_;

@@ -1,0 +1,903 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Jobs that want the same volume, target or device: who waits, in which order they are served, what ends a wait, and that
+ * nobody waits for ever. */
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "model/failure.h"
+#include "support.h"
+
+#define T1        "/var/lib/kubelet/pods/a/volumes/v"
+#define T2        "/var/lib/kubelet/pods/b/volumes/v"
+#define T3        "/var/lib/kubelet/pods/c/volumes/v"
+#define T4        "/var/lib/kubelet/pods/d/volumes/v"
+#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define CONTEXT_B "system_u:object_r:container_file_t:s0:c20,c30"
+#define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define LEVEL_A   "'SELinuxLevel': <'s0:c0,c10'>"
+#define LEVEL_B   "'SELinuxLevel': <'s0:c20,c30'>"
+#define LEVEL_C   "'SELinuxLevel': <'s0:c40,c50'>"
+#define POD_A     "{" LEVEL_A ", " OVM "}"
+#define POD_B     "{" LEVEL_B ", " OVM "}"
+#define SERVICE_A "{" LEVEL_A ", 'RelabelBy': <'service'>}"
+#define LONG      "'TimeoutUSec': <@t 120000000>"
+#define SOON      "'TimeoutUSec': <@t 300000>"
+#define PATIENT   "'WaitUSec': <@t 10000000>, 'TimeoutUSec': <@t 10000000>"
+#define JOB       "org.selvol1.Job"
+
+enum { MANY = 200, CROWD = 4, PATIENCE_SEC = 120 };
+
+#ifdef __SANITIZE_ADDRESS__
+enum { RANDOM_OPERATIONS = 2500 };
+#else
+enum { RANDOM_OPERATIONS = 10000 };
+#endif
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+/* A caller with a connection of its own. */
+static Fixture other_caller(const Fixture *f) {
+        g_autoptr(GError) error = NULL;
+        Fixture other = *f;
+
+        other.client = g_dbus_connection_new_for_address_sync(g_getenv("DBUS_SESSION_BUS_ADDRESS"),
+                                                              G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
+                                                                      G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
+                                                              NULL, NULL, &error);
+        g_assert_no_error(error);
+        return other;
+}
+
+static void close_caller(Fixture *other) {
+        g_autoptr(GError) error = NULL;
+
+        g_assert_true(g_dbus_connection_close_sync(other->client, NULL, &error));
+        g_assert_no_error(error);
+        g_object_unref(other->client);
+}
+
+/* A bus lets nobody wait for more than 128 replies. */
+static void crowd_open(const Fixture *f, Fixture crowd[static CROWD]) {
+        for (guint i = 0; i < CROWD; i++)
+                crowd[i] = other_caller(f);
+}
+
+static void crowd_close(Fixture crowd[static CROWD]) {
+        for (guint i = 0; i < CROWD; i++)
+                close_caller(&crowd[i]);
+}
+
+static char *target_of(gsize i) {
+        return g_strdup_printf("/var/lib/kubelet/pods/%zu/volumes/v", i);
+}
+
+static GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,
+                                 const char *options) {
+        return call_start(f, "MountVolume", mount_arguments(volume, source, target, options));
+}
+
+static GAsyncResult *start_unmount(Fixture *f, const char *volume, const char *target) {
+        return call_start(f, "UnmountVolume", unmount_arguments(volume, target));
+}
+
+/* The result of a mount that succeeded. */
+static GVariant *end_mount(Fixture *f, GAsyncResult *pending) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        reply = call_end(f, pending, &error);
+        g_assert_no_error(error);
+        return g_variant_get_child_value(reply, 2);
+}
+
+static void assert_fails(Fixture *f, GAsyncResult *pending, const char *kind, const char *text) {
+        GError *error = NULL;
+
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(error, kind, text);
+}
+
+static void mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options) {
+        g_variant_unref(end_mount(f, start_mount(f, volume, source, target, options)));
+}
+
+static void assert_unmounted(Fixture *f, const char *volume, const char *target, gboolean expected) {
+        GError *error = NULL;
+        gboolean unmounted = call_unmount(f, volume, target, &error);
+
+        g_assert_no_error(error);
+        g_assert_cmpint(unmounted, ==, expected);
+}
+
+static gsize count_mounts(Fixture *f) {
+        g_autofree char *table = mount_table(f);
+        gsize n = 0;
+
+        for (const char *p = table; (p = strchr(p, '\n')); p++)
+                n++;
+        return n;
+}
+
+static guint count_ended(GAsyncResult *const *calls, guint first, guint step) {
+        guint n = 0;
+
+        for (guint i = first; i < MANY; i += step)
+                n += call_has_ended(calls[i]);
+        return n;
+}
+
+/* 200 at once for one volume: one superblock, 200 holders, and all is counted. */
+static void test_many(Fixture *f, gconstpointer data) {
+        g_autofree char *device = NULL;
+        GAsyncResult *calls[MANY];
+        Fixture crowd[CROWD];
+        guint n_shared = 0;
+
+        crowd_open(f, crowd);
+        for (guint i = 0; i < MANY; i++) {
+                g_autofree char *target = target_of(i),
+                                *options =
+                                        g_strdup_printf("{" LEVEL_A ", " OVM ", 'Holder': <'pod-%u'>, " LONG "}", i);
+
+                calls[i] = start_mount(&crowd[i % CROWD], "v", "/dev/vdb", target, options);
+        }
+        for (guint i = 0; i < MANY; i++) {
+                g_autoptr(GVariant) result = end_mount(&crowd[i % CROWD], calls[i]);
+
+                if (!device)
+                        device = g_strdup(get_string(result, "Device"));
+                g_assert_cmpstr(get_string(result, "Device"), ==, device);
+                n_shared += g_variant_lookup(result, "Shared", "b", NULL);
+        }
+        g_assert_cmpuint(n_shared, ==, MANY - 1);
+        g_assert_cmpuint(count_mounts(f), ==, MANY);
+        g_assert_cmpuint(count_holders(f, "v"), ==, MANY);
+        assert_metric(f, "selvol_holders 200\n");
+        assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-mount\"} 1\n");
+        assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-shared\"} 199\n");
+        assert_metric(f, "volumes_admitted_total{volume_plugin=\"kubernetes.io/csi\",access_mode=\"inline\"} 1\n");
+
+        for (guint i = 0; i < MANY; i++) {
+                g_autofree char *target = target_of(i);
+
+                calls[i] = call_start(&crowd[i % CROWD], "UnmountVolume",
+                                      g_variant_new_parsed("(%s, %s, {" LONG "})", i % 2 ? "v" : "", target));
+        }
+        for (guint i = 0; i < MANY; i++) {
+                GError *error = NULL;
+
+                g_assert_true(end_unmount(&crowd[i % CROWD], calls[i], &error));
+                g_assert_no_error(error);
+        }
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+        assert_metric(f, "selvol_holders 0\n");
+        assert_metric(f, "selvol_holders_lost_total 0\n");
+        assert_metric(f, "selvol_store_errors_total 0\n");
+        assert_metric(f, "selvol_jobs 0\n");
+        assert_no_metric(f, "selvol_refusals_total{");
+        crowd_close(crowd);
+}
+
+/* What a random operation may be answered with; whether it succeeded. */
+static gboolean check_random_answer(Fixture *f, GAsyncResult *pending) {
+        static const char *const allowed[] = { "InvalidTarget",  "Incompatible", "ContextConflict", "NotSupported",
+                                               "InvalidContext", "NoSuchVolume", "Canceled" };
+        g_autofree char *name = NULL;
+        g_autoptr(GVariant) reply = NULL;
+        g_autoptr(GError) error = NULL;
+
+        reply = call_end(f, pending, &error);
+        if (reply)
+                return TRUE;
+        name = g_dbus_error_get_remote_error(error);
+        for (gsize i = 0; i < G_N_ELEMENTS(allowed); i++)
+                if (name && g_str_has_prefix(name, "org.selvol1.Error.") && g_str_has_suffix(name, allowed[i]))
+                        return FALSE;
+        g_test_message("%s", error->message);
+        g_assert_not_reached();
+}
+
+static GAsyncResult *start_random(Fixture *f) {
+        static const char *const levels[] = { LEVEL_A, LEVEL_B };
+        static const char *const relabeled_by[] = { "runtime", "service" };
+        int n = g_test_rand_int_range(0, 5), what = g_test_rand_int_range(0, 100);
+        g_autofree char *volume = g_strdup_printf("v%d", n), *source = g_strdup_printf("/dev/%d/disk%d", n, n % 3),
+                        *target = target_of((gsize) g_test_rand_int_range(0, 5)), *options = NULL;
+
+        if (what < 40) {
+                options = g_strdup_printf("{%s, 'RelabelBy': <'%s'>, " LONG "%s}", levels[what % 2],
+                                          relabeled_by[what / 2 % 2], what % 3 ? "" : ", " OVM);
+                return start_mount(f, volume, source, target, options);
+        }
+        if (what < 85)
+                return call_start(f, "UnmountVolume",
+                                  g_variant_new_parsed("(%s, %s, {" LONG "})", what % 3 ? volume : "", target));
+        return call_start(f, "Relabel",
+                          g_variant_new_parsed("(%s, %s, {" LONG ", 'Force': <%b>})", volume, CONTEXT_A, what % 2));
+}
+
+/* Every holder has its mount, and every mount its holder. */
+static void assert_consistent(Fixture *f) {
+        g_autofree char *table = mount_table(f);
+        gsize n = 0;
+
+        for (int v = 0; v < 5; v++) {
+                g_autofree char *element = g_strdup_printf("v%d", v),
+                                *source = g_strdup_printf("/dev/%d/disk%d", v, v % 3);
+                g_autoptr(GVariant) holders = get_holders(f, element);
+
+                for (gsize i = 0; i < g_variant_n_children(holders); i++, n++) {
+                        g_autoptr(GVariant) holder = g_variant_get_child_value(holders, i);
+                        g_autofree char *line = g_strdup_printf(" %s %s ", get_string(holder, "Target"), source);
+
+                        g_assert_cmpstr(get_string(holder, "State"), ==, "mounted");
+                        g_assert_nonnull(strstr(table, line));
+                }
+        }
+        g_assert_cmpuint(n, ==, count_mounts(f));
+}
+
+static gboolean jobs_have_ended(Fixture *f) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+        const char *text;
+
+        reply = call(f, "GetMetrics", NULL, &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s)", &text);
+        return strstr(text, "\nselvol_jobs 0\n") != NULL;
+}
+
+/* Over 5 volumes, 5 targets and 3 devices, 300 at a time: all end, and record and mount table agree. */
+static void test_random(Fixture *f, gconstpointer data) {
+        GAsyncResult *calls[CROWD * 75] = { NULL };
+        gint64 start = g_get_monotonic_time();
+        Fixture crowd[CROWD];
+        guint n_succeeded = 0;
+
+        crowd_open(f, crowd);
+        /* They are known, whatever comes first. */
+        for (int v = 0; v < 5; v++) {
+                g_autofree char *volume = g_strdup_printf("v%d", v),
+                                *source = g_strdup_printf("/dev/%d/disk%d", v, v % 3);
+
+                mount(f, volume, source, T1, "{}");
+                assert_unmounted(f, volume, T1, TRUE);
+        }
+        for (guint i = 0; i < RANDOM_OPERATIONS; i++) {
+                GAsyncResult **slot = &calls[i % G_N_ELEMENTS(calls)];
+
+                if (*slot)
+                        n_succeeded += check_random_answer(&crowd[i % CROWD], *slot);
+                *slot = start_random(&crowd[i % CROWD]);
+        }
+        for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
+                n_succeeded += check_random_answer(&crowd[i % CROWD], calls[i]);
+        crowd_close(crowd);
+        WAIT_LONG(f, PATIENCE_SEC, jobs_have_ended(f));
+        g_assert_cmpuint(n_succeeded, >, RANDOM_OPERATIONS / 3);
+        g_test_message("%d operations in %.1f s, %u succeeded", RANDOM_OPERATIONS,
+                       (double) (g_get_monotonic_time() - start) / G_USEC_PER_SEC, n_succeeded);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        assert_consistent(f);
+        daemon_stop(f, SIGKILL);
+        daemon_start(f, CALLER_ROOT);
+        assert_consistent(f);
+        assert_metric(f, "selvol_holders_lost_total 0\n");
+}
+
+/* All have looked, and for some time no child comes back. */
+static void wait_without_children(Fixture *f, guint ms) {
+        gint64 end = g_get_monotonic_time() + PATIENCE_SEC * G_USEC_PER_SEC;
+
+        for (guint idle = 0; idle < ms; idle = worker_count_children(f) == 1 ? idle + 10 : 0) {
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                run_for(10);
+        }
+}
+
+/* Many wait for a holder to go, and cost nothing but memory. */
+static void test_wait_for_context(Fixture *f, gconstpointer data) {
+        GAsyncResult *calls[MANY];
+        Fixture crowd[CROWD];
+        gint64 start;
+
+        crowd_open(f, crowd);
+        mount(f, "v", "/dev/vdb", T1, POD_A);
+        for (guint i = 0; i < MANY; i++) {
+                g_autofree char *target = target_of(i),
+                                *options = g_strdup_printf(
+                                        "{%s, " OVM ", 'WaitUSec': <@t 60000000>, 'TimeoutUSec': <@t 60000000>}",
+                                        i % 2 ? LEVEL_C : LEVEL_B);
+
+                calls[i] = start_mount(&crowd[i % CROWD], "v", "/dev/vdb", target, options);
+        }
+        wait_without_children(f, 500);
+        g_assert_cmpuint(count_mounts(f), ==, 1);
+        start = g_get_monotonic_time();
+        mount(f, "w", "/dev/vdc", T2, POD_A);
+        g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
+
+        /* Who came first, and all that want the same; then, when they have gone, the others. */
+        assert_unmounted(f, "v", T1, TRUE);
+        for (guint first = 0; first < 2; first++) {
+                WAIT_LONG(f, 50, count_ended(calls, first, 2) == MANY / 2);
+                wait_without_children(f, 200);
+                g_assert_cmpuint(count_ended(calls, 1 - first, 2), ==, first == 0 ? 0 : MANY / 2);
+                g_assert_cmpuint(count_mounts(f), ==, MANY / 2 + 1);
+                for (guint i = first; i < MANY; i += 2) {
+                        g_autofree char *target = target_of(i);
+
+                        assert_unmounted(f, "v", target, TRUE);
+                }
+        }
+        for (guint i = 0; i < MANY; i++)
+                g_variant_unref(end_mount(&crowd[i % CROWD], calls[i]));
+        assert_no_metric(f, "selvol_refusals_total{");
+        crowd_close(crowd);
+}
+
+/* A conflict that does not end is told of when the time is over, that of a group likewise. */
+static void test_wait_in_vain(Fixture *f, gconstpointer data) {
+        mount(f, "v", "/dev/vdb", T1, POD_A);
+        assert_fails(f, start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_B ", " OVM ", 'WaitUSec': <@t 300000>}"),
+                     "ContextConflict", T1);
+        mount(f, "w", "/dev/vdc", T2, "{'FSGroup': <@u 1000>}");
+        assert_fails(
+                f,
+                start_mount(f, "w", "/dev/vdc", T3,
+                            "{'FSGroup': <@u 2000>, 'FSGroupChangePolicy': <'Always'>, 'WaitUSec': <@t 300000>}"),
+                "GroupConflict", T2);
+        g_assert_cmpuint(count_mounts(f), ==, 2);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+}
+
+static void test_wait_for_group(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) result = NULL;
+        GAsyncResult *pending;
+
+        mount(f, "v", "/dev/vdb", T1, "{'FSGroup': <@u 1000>}");
+        pending = start_mount(f, "v", "/dev/vdb", T2,
+                              "{'FSGroup': <@u 2000>, 'FSGroupChangePolicy': <'Always'>, 'WaitUSec': <@t 20000000>}");
+        run_for(300);
+        wait_without_children(f, 200);
+        assert_unmounted(f, "v", T1, TRUE);
+        result = end_mount(f, pending);
+        g_assert_cmpstr(get_string(result, "Ownership"), ==, "walked");
+        g_assert_cmpuint(get_number(result, "DiskGroup"), ==, 2000);
+}
+
+/* A conflict with a mount that is not selvol's ends when that is unmounted. */
+static void test_wait_for_foreign(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending;
+
+        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 " CONTEXT_B " 0\n");
+        run_for(200);
+        pending = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_A ", " OVM ", " PATIENT "}");
+        run_for(100);
+        wait_without_children(f, 200);
+        g_assert_false(call_has_ended(pending));
+        write_file(f, "mounts", "");
+        g_variant_unref(end_mount(f, pending));
+        g_assert_true(is_mounted(f, T2));
+}
+
+static void give_up(Fixture *other, GAsyncResult *pending) {
+        g_autoptr(GError) error = NULL;
+
+        g_object_ref(other->client);
+        close_caller(other);
+        g_assert_null(call_end(other, pending, &error));
+        g_object_unref(other->client);
+        run_for(100);
+}
+
+/* What nobody waits for any more is not begun, and lets others past; who calls again has kept its place. */
+static void test_give_up(Fixture *f, gconstpointer data) {
+        gboolean again = data != NULL;
+        g_autoptr(GVariant) second = NULL, third = NULL;
+        GAsyncResult *front, *left, *behind, *back = NULL;
+        Fixture other = other_caller(f);
+
+        front = start_mount(f, "v", "/dev/walk-slow", T1, SERVICE_A);
+        run_for(200);
+        left = start_mount(&other, "v", "/dev/walk-slow", T2, SERVICE_A);
+        run_for(100);
+        behind = start_mount(f, "v", "/dev/walk-slow", T3, SERVICE_A);
+        run_for(100);
+        give_up(&other, left);
+        if (again)
+                back = start_mount(f, "v", "/dev/walk-slow", T2, SERVICE_A);
+        g_assert_false(call_has_ended(front));
+        third = end_mount(f, front);
+        g_clear_pointer(&third, g_variant_unref);
+        third = end_mount(f, behind);
+        g_assert_cmpint(is_mounted(f, T2), ==, again);
+        if (!again) {
+                run_for(300);
+                g_assert_false(is_mounted(f, T2));
+                back = start_mount(f, "v", "/dev/walk-slow", T2, SERVICE_A);
+        }
+        second = end_mount(f, back);
+        /* Ids rise in the order of the mounts. */
+        if (again)
+                g_assert_cmpuint(get_number(second, "MountID"), <, get_number(third, "MountID"));
+        else
+                g_assert_cmpuint(get_number(second, "MountID"), >, get_number(third, "MountID"));
+        g_assert_cmpuint(count_holders(f, "v"), ==, 3);
+}
+
+/* A job whose caller has gone keeps no place in a device's line: when the caller is back, it waits for its volume first. */
+static void test_give_up_device(Fixture *f, gconstpointer data) {
+        GAsyncResult *front, *left, *behind, *back;
+        Fixture other = other_caller(f);
+
+        front = start_mount(f, "x", "/dev/x/walk-slow", T3, SERVICE_A);
+        run_for(200);
+        left = start_mount(&other, "v", "/dev/v/walk-slow", T1, "{" LEVEL_A ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        give_up(&other, left);
+        behind = start_mount(f, "v", "/dev/v/walk-slow", T2, "{" LEVEL_A ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        back = start_mount(f, "v", "/dev/v/walk-slow", T1, "{" LEVEL_A ", " PATIENT "}");
+        g_assert_false(call_has_ended(front));
+        g_variant_unref(end_mount(f, front));
+        g_variant_unref(end_mount(f, behind));
+        g_variant_unref(end_mount(f, back));
+        g_assert_cmpuint(count_mounts(f), ==, 3);
+}
+
+/* Nor does a job that waits for a conflict to end. */
+static void test_wait_device(Fixture *f, gconstpointer data) {
+        GAsyncResult *front, *waiting, *behind;
+
+        mount(f, "w", "/dev/w/slow-mount", T4, POD_B);
+        waiting = start_mount(f, "v", "/dev/v/slow-mount", T1, "{" LEVEL_A ", " OVM ", " PATIENT "}");
+        run_for(100);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        front = start_mount(f, "x", "/dev/x/slow-mount", T3, POD_B);
+        run_for(100);
+        behind = start_mount(f, "v", "/dev/v/slow-mount", T2, "{" LEVEL_B ", " OVM ", " PATIENT "}");
+        run_for(100);
+        assert_unmounted(f, "w", T4, TRUE);
+        g_assert_false(call_has_ended(front));
+        g_variant_unref(end_mount(f, front));
+        g_variant_unref(end_mount(f, behind));
+        assert_unmounted(f, "x", T3, TRUE);
+        assert_unmounted(f, "v", T2, TRUE);
+        g_variant_unref(end_mount(f, waiting));
+        g_assert_cmpuint(count_mounts(f), ==, 1);
+}
+
+/* The caller of what runs gives up: it runs on, and the answer is there for who calls again. */
+static void test_give_up_running(Fixture *f, gconstpointer data) {
+        g_autofree char *said = NULL;
+        Fixture other = other_caller(f);
+        GAsyncResult *left;
+
+        left = start_mount(&other, "v", "/dev/walk-slow", T1, SERVICE_A);
+        run_for(300);
+        give_up(&other, left);
+        mount(f, "v", "/dev/walk-slow", T1, SERVICE_A);
+        said = read_file(f, "walks");
+        g_assert_cmpstr(strchr(said, '\n'), ==, "\n");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
+/* An identical request joins, also in line; another one for the same target waits for its turn, and is then refused. */
+static void test_join(Fixture *f, gconstpointer data) {
+        GAsyncResult *front, *same[3], *other;
+
+        front = start_mount(f, "v", "/dev/slow-mount", T1, POD_A);
+        for (guint i = 0; i < G_N_ELEMENTS(same); i++)
+                same[i] = start_mount(f, "v", "/dev/slow-mount", T2, POD_A);
+        other = start_mount(f, "v", "/dev/slow-mount", T2, "{" LEVEL_A ", 'Holder': <'other'>, " OVM "}");
+        g_variant_unref(end_mount(f, front));
+        for (guint i = 0; i < G_N_ELEMENTS(same); i++)
+                g_variant_unref(end_mount(f, same[i]));
+        assert_fails(f, other, "Incompatible", "unmount it first");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 2);
+        assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-mount\"} 1\n");
+        assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-shared\"} 1\n");
+}
+
+/* First come, first served, over volumes that share a device, too. */
+static void test_order(Fixture *f, gconstpointer data) {
+        static const char *const volumes[] = { "v", "w", "v", "x", "w" };
+        GAsyncResult *front = start_mount(f, "u", "/dev/u/walk-slow", T1, SERVICE_A), *calls[G_N_ELEMENTS(volumes)];
+        guint64 last = 0;
+
+        run_for(300);
+        for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_autofree char *target = target_of(i), *source = g_strdup_printf("/dev/%s/walk-slow", volumes[i]);
+
+                calls[i] = start_mount(f, volumes[i], source, target, SERVICE_A);
+                run_for(100);
+        }
+        /* They have looked, and wait for the device without a child. */
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        g_assert_false(call_has_ended(front));
+        g_variant_unref(end_mount(f, front));
+        for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_autoptr(GVariant) result = end_mount(f, calls[i]);
+
+                g_assert_cmpuint(get_number(result, "MountID"), >, last);
+                last = get_number(result, "MountID");
+        }
+}
+
+/* Whose time is over in line is told who is in front; that of a volume and that of a device. */
+static void test_timeout(Fixture *f, gconstpointer data) {
+        GAsyncResult *front = start_mount(f, "v", "/dev/a/walk-crawl", T1, SERVICE_A);
+        g_autofree char *job = NULL, *number = NULL;
+        g_autoptr(GVariant) canceled = NULL;
+        GError *error = NULL;
+
+        run_for(200);
+        job = get_volume_text(f, "v", "Job");
+        number = g_strdup_printf("job %s", strrchr(job, '/') + 1);
+        assert_fails(f, start_mount(f, "v", "/dev/a/walk-crawl", T2, "{" SOON "}"), "Busy", number);
+        assert_fails(f, start_mount(f, "w", "/dev/b/walk-crawl", T2, "{" SOON "}"), "Busy", number);
+        assert_fails(f, start_mount(f, "w", "/dev/b/vdc", T1, "{" SOON "}"), "Busy", number);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        canceled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        assert_fails(f, front, "Canceled", "canceled");
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+}
+
+/* A job in line is there for all to see, and can be canceled. */
+static void test_cancel(Fixture *f, gconstpointer data) {
+        GAsyncResult *front = start_mount(f, "v", "/dev/walk-slow", T1, SERVICE_A),
+                     *waiting = start_mount(f, "v", "/dev/walk-slow", T2, SERVICE_A);
+        g_autofree char *state = NULL, *operation = NULL, *path = NULL;
+        g_autoptr(GVariant) reply = NULL, canceled = NULL;
+        GError *error = NULL;
+
+        run_for(300);
+        reply = call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(o)", &path);
+        state = get_text(f, path, JOB, "State");
+        g_assert_cmpstr(state, ==, "waiting");
+        operation = get_text(f, path, JOB, "Operation");
+        g_assert_cmpstr(operation, ==, "mount");
+        canceled = call_end(f, call_start_at(f, path, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        assert_fails(f, waiting, "Canceled", "canceled");
+        g_variant_unref(end_mount(f, front));
+        g_assert_false(is_mounted(f, T2));
+}
+
+static void assert_result(Fixture *f, guint64 job, const char *result, const char *error_name) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/job/%" G_GUINT64_FORMAT, job), *shown = NULL,
+                        *name = NULL;
+
+        shown = get_text(f, path, JOB, "Result");
+        g_assert_cmpstr(shown, ==, result);
+        name = get_text(f, path, JOB, "ErrorName");
+        g_assert_cmpstr(name, ==, error_name);
+}
+
+/* A refused job keeps its result when its child, which was told to stop, has ended. */
+static void test_refused(Fixture *f, gconstpointer data) {
+        GAsyncResult *front = start_mount(f, "v", "/dev/slow-mount", T1, POD_A),
+                     *waiting = start_mount(f, "v", "/dev/slow-mount", T2, POD_B);
+
+        g_variant_unref(end_mount(f, front));
+        assert_fails(f, waiting, "ContextConflict", T1);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        run_for(100);
+        assert_result(f, 2, "ContextConflict", "ContextConflict");
+}
+
+/* So does PlanVolume, which waits only while too many jobs are running. */
+static void test_planned(Fixture *f, gconstpointer data) {
+        GAsyncResult *mounts[JOBS_MAX], *plan;
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        for (guint i = 0; i < JOBS_MAX; i++) {
+                g_autofree char *volume = g_strdup_printf("v%u", i),
+                                *source = g_strdup_printf("/dev/%u/hang-observe", i), *target = target_of(i);
+
+                mounts[i] = start_mount(f, volume, source, target, "{'TimeoutUSec': <@t 2000000>}");
+        }
+        plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
+        for (guint i = 0; i < JOBS_MAX; i++)
+                assert_fails(f, mounts[i], "TimedOut", "in time");
+        reply = call_end(f, plan, &error);
+        g_assert_no_error(error);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        run_for(100);
+        assert_result(f, JOBS_MAX + 1, "done", "");
+}
+
+/* An unmount ends what stands before it there: a mount in line, or one that nobody has seen yet. */
+static void test_unmount_cancels(Fixture *f, gconstpointer data) {
+        const char *volume = data;
+        GAsyncResult *front = start_mount(f, "v", "/dev/walk-crawl", T1, SERVICE_A),
+                     *waiting = start_mount(f, "v", "/dev/walk-crawl", T2, SERVICE_A), *unmount;
+        GError *error = NULL;
+        gint64 start;
+
+        run_for(300);
+        start = g_get_monotonic_time();
+        unmount = start_unmount(f, volume, T2);
+        assert_fails(f, waiting, "Canceled", "Canceled by an unmount");
+        g_assert_false(call_has_ended(front));
+        assert_unmounted(f, volume, T1, FALSE);
+        assert_fails(f, front, "Canceled", "Canceled by an unmount");
+        g_assert_false(end_unmount(f, unmount, &error));
+        g_assert_no_error(error);
+        g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+}
+
+/* A relabel through the last holder's mount ends with it; another holder's mount keeps it. */
+static void test_unmount_relabel(Fixture *f, gconstpointer data) {
+        static const char soon[] = "('v', '" T2 "', {" SOON "})";
+        g_autofree char *job = NULL, *again = NULL;
+        g_autoptr(GVariant) details = NULL, canceled = NULL;
+        GError *error = NULL;
+
+        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        assert_unmounted(f, "v", T1, TRUE);
+        details = job_wait(f, job, "Canceled");
+
+        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
+        mount(f, "v", "/dev/walk-crawl", T2, "{" LEVEL_A "}");
+        again = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        assert_fails(f, call_start(f, "UnmountVolume", g_variant_new_parsed(soon)), "Busy", "relabel");
+        canceled = call_end(f, call_start_at(f, again, JOB, "Cancel", NULL), &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 2);
+}
+
+/* A relabel that waits in line, and has not looked for a mount yet, ends with the last holder, too. */
+static void test_unmount_relabel_in_line(Fixture *f, gconstpointer data) {
+        GAsyncResult *waiting;
+        g_autofree char *job = NULL;
+        GError *error = NULL;
+
+        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        waiting = call_start(f, "Relabel", g_variant_new_parsed("('v', '', {'Force': <true>})"));
+        run_for(100);
+        assert_unmounted(f, "v", T1, TRUE);
+        assert_fails(f, waiting, "Canceled", "Canceled by an unmount");
+        g_variant_unref(job_wait(f, job, "Canceled"));
+}
+
+/* A mount that came after an unmount is no business of its retry. */
+static void test_unmount_retried(Fixture *f, gconstpointer data) {
+        GAsyncResult *unmounts[2], *pending;
+
+        mount(f, "v", "/dev/slow-unmount", T1, POD_A);
+        unmounts[0] = start_unmount(f, "v", T1);
+        run_for(100);
+        pending = start_mount(f, "v", "/dev/slow-unmount", T1, POD_A);
+        run_for(100);
+        unmounts[1] = start_unmount(f, "v", T1);
+        for (guint i = 0; i < G_N_ELEMENTS(unmounts); i++) {
+                GError *error = NULL;
+
+                g_assert_true(end_unmount(f, unmounts[i], &error));
+                g_assert_no_error(error);
+        }
+        g_variant_unref(end_mount(f, pending));
+        run_for(200);
+        g_assert_true(is_mounted(f, T1));
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
+/* A mount that has told its identity is not canceled any more, but unmounted in its turn. */
+static void test_unmount_published(Fixture *f, gconstpointer data) {
+        GAsyncResult *mounting = start_mount(f, "v", "/dev/slow-published", T1, POD_A);
+
+        WAIT_FOR(f, is_mounted(f, T1));
+        assert_unmounted(f, "v", T1, TRUE);
+        g_variant_unref(end_mount(f, mounting));
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+}
+
+/* A mount requested after that unmount is not answered by the identical one before it. */
+static void test_unmount_mount(Fixture *f, gconstpointer data) {
+        GAsyncResult *first = start_mount(f, "v", "/dev/slow-published", T1, POD_A), *unmount, *second;
+        GError *error = NULL;
+
+        WAIT_FOR(f, is_mounted(f, T1));
+        unmount = start_unmount(f, "v", T1);
+        second = start_mount(f, "v", "/dev/slow-published", T1, POD_A);
+        g_variant_unref(end_mount(f, first));
+        g_assert_true(end_unmount(f, unmount, &error));
+        g_assert_no_error(error);
+        g_assert_false(call_has_ended(second));
+        g_variant_unref(end_mount(f, second));
+        g_assert_true(is_mounted(f, T1));
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
+static void set_up_freezable(Fixture *f, gconstpointer data) {
+        f->freezable = TRUE;
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+/* A question has no time-out of its own, which sd-bus would set to 25 seconds: what waits for a disk goes on when that
+ * is there again. */
+static void test_frozen(Fixture *f, gconstpointer data) {
+        guint seconds = GPOINTER_TO_UINT(data);
+        GAsyncResult *pending;
+
+        store_freeze(f);
+        pending = start_mount(f, "v", "/dev/vdb", T1, "{" LEVEL_A ", " OVM ", " LONG "}");
+        run_for(seconds * 1000);
+        g_assert_false(call_has_ended(pending));
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+        g_assert_cmpuint(worker_count_children(f), ==, 2);
+        store_thaw(f);
+        g_variant_unref(end_mount(f, pending));
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        g_assert_true(is_mounted(f, T1));
+}
+
+/* Whoever hangs up before the answer is durable has nothing published. */
+static void test_frozen_hang_up(Fixture *f, gconstpointer data) {
+        GAsyncResult *pending;
+        GError *error = NULL;
+
+        store_freeze(f);
+        pending = start_mount(f, "v", "/dev/vdb", T1, POD_A);
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        run_for(300);
+        daemon_stop(f, SIGKILL);
+        g_assert_null(call_end(f, pending, &error));
+        g_clear_error(&error);
+        WAIT_FOR(f, worker_count_children(f) == 0);
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+        store_thaw(f);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+        assert_metric(f, "selvol_holders 0\n");
+}
+
+/* Objects of jobs that were told of, and of those the ones that went. */
+typedef struct Objects {
+        GHashTable *added, *removed;
+} Objects;
+
+static void on_object(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
+                      const char *name, GVariant *parameters, gpointer userdata) {
+        g_autoptr(GVariant) first = g_variant_get_child_value(parameters, 0);
+        const char *object = g_variant_get_string(first, NULL);
+        Objects *o = userdata;
+
+        if (!g_str_has_prefix(object, "/org/selvol1/job/"))
+                return;
+        if (g_str_equal(name, "InterfacesAdded"))
+                g_assert_true(g_hash_table_add(o->added, g_strdup(object)));
+        else
+                g_assert_true(g_hash_table_add(o->removed, g_strdup(object)));
+}
+
+/* Returns how many jobs are listed; each is one that was told of, and all that went were told of too. */
+static gsize check_listed(Fixture *f, const Objects *o) {
+        g_autoptr(GVariant) reply = NULL, objects = NULL;
+        GError *error = NULL;
+        GVariantIter iterator;
+        const char *path;
+        gsize n = 0;
+
+        reply = call_end(
+                f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL),
+                &error);
+        g_assert_no_error(error);
+        objects = g_variant_get_child_value(reply, 0);
+        g_variant_iter_init(&iterator, objects);
+        while (g_variant_iter_loop(&iterator, "{&o@a{sa{sv}}}", &path, NULL)) {
+                if (!g_str_has_prefix(path, "/org/selvol1/job/"))
+                        continue;
+                g_assert_true(g_hash_table_contains(o->added, path));
+                g_assert_false(g_hash_table_contains(o->removed, path));
+                n++;
+        }
+        g_assert_cmpuint(g_hash_table_size(o->added) - g_hash_table_size(o->removed), ==, n);
+        return n;
+}
+
+/* GetManagedObjects and its signals say the same of jobs, which come, wait, walk, end, and are forgotten. */
+static void test_objects(Fixture *f, gconstpointer data) {
+        g_autoptr(GHashTable) added = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+                              removed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        Objects o = { .added = added, .removed = removed };
+        GAsyncResult *walking, *waiting, *quick;
+        guint subscription;
+
+        subscription =
+                g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.freedesktop.DBus.ObjectManager",
+                                                   NULL, NULL, NULL, G_DBUS_SIGNAL_FLAGS_NONE, on_object, &o, NULL);
+        quick = start_mount(f, "w", "/dev/slow-mount", T3, POD_A);
+        walking = start_mount(f, "v", "/dev/walk-slow", T1, SERVICE_A);
+        waiting = start_mount(f, "v", "/dev/walk-slow", T2, SERVICE_A);
+        for (gboolean done = FALSE; !done;) {
+                g_autofree char *job = NULL;
+
+                done = call_has_ended(waiting) && call_has_ended(quick);
+                (void) check_listed(f, &o);
+                job = get_volume_text_or_null(f, "v", "Job");
+                run_for(10);
+                if (job && !g_str_equal(job, "/"))
+                        g_assert_true(g_hash_table_contains(added, job));
+        }
+        g_variant_unref(end_mount(f, quick));
+        g_variant_unref(end_mount(f, walking));
+        g_variant_unref(end_mount(f, waiting));
+        g_assert_cmpuint(g_hash_table_size(added), ==, 2);
+        g_assert_cmpuint(check_listed(f, &o), ==, 2);
+
+        for (guint i = 0; i < 70; i++) {
+                GError *error = NULL;
+                g_autofree char *job = call_relabel(f, "v", "", NULL, &error);
+
+                g_assert_no_error(error);
+                g_assert_true(g_hash_table_contains(added, job));
+        }
+        g_assert_cmpuint(check_listed(f, &o), ==, 64);
+        g_assert_cmpuint(g_hash_table_size(removed), ==, 8);
+        g_dbus_connection_signal_unsubscribe(f->client, subscription);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, data, function) g_test_add("/line/" name, Fixture, data, set_up, function, tear_down)
+#define ADD_FREEZABLE(name, data, function) \
+        g_test_add("/line/" name, Fixture, data, set_up_freezable, function, tear_down)
+        ADD("many", NULL, test_many);
+        ADD("random", NULL, test_random);
+        ADD("wait/context", NULL, test_wait_for_context);
+        ADD("wait/group", NULL, test_wait_for_group);
+        ADD("wait/foreign", NULL, test_wait_for_foreign);
+        ADD("wait/in-vain", NULL, test_wait_in_vain);
+        ADD("wait/device", NULL, test_wait_device);
+        ADD("give-up/in-line", NULL, test_give_up);
+        ADD("give-up/again", GINT_TO_POINTER(TRUE), test_give_up);
+        ADD("give-up/device", NULL, test_give_up_device);
+        ADD("give-up/running", NULL, test_give_up_running);
+        ADD("join", NULL, test_join);
+        ADD("order", NULL, test_order);
+        ADD("timeout", NULL, test_timeout);
+        ADD("cancel", NULL, test_cancel);
+        ADD("result/refused", NULL, test_refused);
+        ADD("result/planned", NULL, test_planned);
+        ADD("unmount/cancels", "v", test_unmount_cancels);
+        ADD("unmount/cancels-by-target", "", test_unmount_cancels);
+        ADD("unmount/relabel", NULL, test_unmount_relabel);
+        ADD("unmount/relabel-in-line", NULL, test_unmount_relabel_in_line);
+        ADD("unmount/retried", NULL, test_unmount_retried);
+        ADD("unmount/published", NULL, test_unmount_published);
+        ADD("unmount/mount", NULL, test_unmount_mount);
+        ADD_FREEZABLE("frozen/hang-up", NULL, test_frozen_hang_up);
+        ADD_FREEZABLE("frozen/short", GUINT_TO_POINTER(2), test_frozen);
+        if (g_test_slow())
+                ADD_FREEZABLE("frozen/long", GUINT_TO_POINTER(60), test_frozen);
+        ADD("objects", NULL, test_objects);
+        return g_test_run();
+}

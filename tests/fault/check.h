@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "environment.h"
+
+typedef struct Wrong {
+        char *text;
+        int volume, target;
+} Wrong;
+
+/* Fills what is wrong, and returns false. */
+bool blame(Wrong *w, int volume, int target, const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* Compares what selvold records, what the kernel has mounted, and what was acknowledged, when no call is under way. Gives the
+ * service a moment to come to rest. What is seen becomes the model's start. */
+bool check_all(const Environment *e, Wrong *w);

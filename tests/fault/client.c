@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "client.h"
+
+/* An answer may take JobTimeoutSec= for each of the clients before this one, and some more. */
+enum { ANSWER_MSEC = 90 * 1000, PAUSE_MSEC = 3, SERIES_MAX = 5 };
+
+#define ERROR_PREFIX "org.selvol1.Error."
+
+struct Client {
+        const Environment *environment;
+        GDBusConnection *bus;
+        int number;
+        GRand *rand;
+        unsigned left; /* operations of the series */
+        guint pause;
+        Operation *running;
+        const Operation *hung;
+};
+
+static void start_next(Client *c);
+
+/* ---- answers ---- */
+
+static gboolean on_pause_end(gpointer userdata) {
+        Client *c = userdata;
+
+        c->pause = 0;
+        start_next(c);
+        return G_SOURCE_REMOVE;
+}
+
+static void finish(Client *c, Outcome outcome, char *answer) {
+        model_end(c->running, outcome, answer);
+        c->running = NULL;
+        c->pause = g_timeout_add((guint) g_rand_int_range(c->rand, 0, PAUSE_MSEC), on_pause_end, c);
+}
+
+/* started: an earlier answer said that the operation had begun. */
+static Outcome judge_error(const char *name, bool started) {
+        static const char *const refusals[] = {
+                "Busy",
+                "Incompatible",
+                "ContextConflict",
+                "GroupConflict",
+                "InvalidVolume",
+                "InvalidTarget",
+                "NoSuchVolume",
+                "InvalidOption",
+                "NotSupported",
+                "LimitReached",
+                NULL,
+        };
+
+        if (g_str_has_prefix(name, ERROR_PREFIX))
+                return !started && g_strv_contains(refusals, name + strlen(ERROR_PREFIX)) ? OUTCOME_REFUSED
+                                                                                          : OUTCOME_UNCERTAIN;
+        /* There was no selvold. */
+        return g_str_equal(name, "org.freedesktop.DBus.Error.ServiceUnknown") && !started ? OUTCOME_REFUSED
+                                                                                          : OUTCOME_LOST;
+}
+
+/* Returns the body of the reply. Without one it finishes the operation and returns NULL. */
+static GVariant *take_reply(Client *c, GAsyncResult *result, bool started, GDBusMessage **ret_reply) {
+        g_autoptr(GError) error = NULL;
+        g_autofree char *name = NULL;
+        GDBusMessage *reply = g_dbus_connection_send_message_with_reply_finish(c->bus, result, &error);
+
+        *ret_reply = reply;
+        if (reply && !g_dbus_message_to_gerror(reply, &error))
+                return g_dbus_message_get_body(reply);
+        if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT) && !reply)
+                c->hung = c->running;
+        name = g_dbus_error_get_remote_error(error);
+        finish(c, name ? judge_error(name, started) : OUTCOME_LOST, g_strdup(error->message));
+        return NULL;
+}
+
+static void acknowledge(Client *c, GVariant *result) {
+        Operation *o = c->running;
+        gboolean unmounted = TRUE;
+
+        (void) g_variant_lookup(result, "Unmounted", "b", &unmounted);
+        o->idle = !unmounted;
+        /* Not the one that was asked for if that is what the only mount shows. */
+        (void) g_variant_lookup(result, "DiskGroup", "u", &o->disk_gid);
+        if (o->disk_gid == NO_GID && o->kind == KIND_OWNERSHIP)
+                o->disk_gid = o->gid;
+        finish(c, OUTCOME_ACKNOWLEDGED, g_variant_print(result, FALSE));
+}
+
+static void send(Client *c, const char *name, const char *path, const char *interface, const char *method,
+                 GVariant *arguments, GAsyncReadyCallback on_reply) {
+        g_autoptr(GDBusMessage) m = g_dbus_message_new_method_call(name, path, interface, method);
+
+        g_dbus_message_set_body(m, arguments);
+        g_dbus_connection_send_message_with_reply(c->bus, m, G_DBUS_SEND_MESSAGE_FLAGS_NONE, ANSWER_MSEC, NULL, NULL,
+                                                  on_reply, c);
+}
+
+static void on_waited(GObject *source, GAsyncResult *result, gpointer userdata) {
+        g_autoptr(GDBusMessage) reply = NULL;
+        GVariant *body = take_reply(userdata, result, true, &reply);
+        g_autoptr(GVariant) details = NULL;
+        const char *text;
+
+        if (!body)
+                return;
+        g_variant_get(body, "(&s@a{sv})", &text, &details);
+        if (g_str_equal(text, "done"))
+                acknowledge(userdata, details);
+        else
+                finish(userdata, OUTCOME_UNCERTAIN, g_variant_print(body, FALSE));
+}
+
+/* The last value is the result, or the job to wait for. */
+static void on_answered(GObject *source, GAsyncResult *result, gpointer userdata) {
+        g_autoptr(GDBusMessage) reply = NULL;
+        GVariant *body = take_reply(userdata, result, false, &reply);
+        g_autoptr(GVariant) last = NULL;
+
+        if (!body)
+                return;
+        last = g_variant_get_child_value(body, g_variant_n_children(body) - 1);
+        /* From this selvold, as the next one counts its jobs anew. */
+        if (g_variant_is_of_type(last, G_VARIANT_TYPE_OBJECT_PATH))
+                send(userdata, g_dbus_message_get_sender(reply), g_variant_get_string(last, NULL), "org.selvol1.Job",
+                     "Wait", g_variant_new("()"), on_waited);
+        else
+                acknowledge(userdata, last);
+}
+
+/* ---- calls ---- */
+
+static void call(Client *c, const char *method, GVariant *arguments) {
+        c->running->options = g_variant_print(arguments, FALSE);
+        send(c, "org.selvol1", "/org/selvol1", "org.selvol1.Manager", method, arguments, on_answered);
+}
+
+static bool one_in(Client *c, int n) {
+        return g_rand_int_range(c->rand, 0, n) == 0;
+}
+
+static uint32_t draw_gid(Client *c) {
+        return one_in(c, 2) ? 2000 : 3000;
+}
+
+static void call_mount(Client *c, int volume, int target) {
+        const TestVolume *v = &c->environment->volumes[volume];
+        GVariantBuilder b = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
+
+        c->running = model_begin(KIND_MOUNT, c->number, volume, target);
+        g_variant_builder_add_parsed(&b, "{'FSType', <%s>}", v->fs_type);
+        if (one_in(c, 2)) {
+                c->running->gid = draw_gid(c);
+                g_variant_builder_add_parsed(&b, "{'FSGroup', <%u>}", c->running->gid);
+                g_variant_builder_add_parsed(&b, "{'FSGroupPolicy', <'File'>}");
+                if (one_in(c, 4))
+                        g_variant_builder_add_parsed(&b, "{'UserNamespace', <true>}");
+                if (one_in(c, 4))
+                        g_variant_builder_add_parsed(&b, "{'FSGroupChangePolicy', <'Always'>}");
+        }
+        call(c, "MountVolume", g_variant_new("(sssa{sv})", v->id, v->source, c->environment->targets[target], &b));
+}
+
+static void call_unmount(Client *c, int volume, int target) {
+        c->running = model_begin(KIND_UNMOUNT, c->number, volume, target);
+        call(c, "UnmountVolume",
+             g_variant_new("(ssa{sv})", volume == ANY_VOLUME ? "" : c->environment->volumes[volume].id,
+                           c->environment->targets[target], NULL));
+}
+
+static void call_ownership(Client *c, int volume) {
+        GVariantBuilder b = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
+
+        c->running = model_begin(KIND_OWNERSHIP, c->number, volume, NO_TARGET);
+        c->running->gid = draw_gid(c);
+        if (one_in(c, 2))
+                g_variant_builder_add_parsed(&b, "{'Force', <true>}");
+        if (one_in(c, 3))
+                g_variant_builder_add_parsed(&b, "{'MaxEntriesPerSecond', <uint64 10000>}");
+        call(c, "ApplyOwnership",
+             g_variant_new("(sua{sv})", c->environment->volumes[volume].id, c->running->gid, &b));
+}
+
+/* Most often a target has the same volume, so that mounts and unmounts meet. */
+static int draw_volume(Client *c, int target, int others) {
+        return one_in(c, others) ? g_rand_int_range(c->rand, 0, VOLUMES) : target % VOLUMES;
+}
+
+static void start_next(Client *c) {
+        int target, kind;
+
+        if (c->left == 0)
+                return;
+        c->left--;
+        target = g_rand_int_range(c->rand, 0, TARGETS);
+        kind = g_rand_int_range(c->rand, 0, 20);
+        if (kind < 8)
+                call_mount(c, draw_volume(c, target, 12), target);
+        else if (kind < 15)
+                call_unmount(c, draw_volume(c, target, 3), target);
+        else if (kind < 16)
+                call_unmount(c, ANY_VOLUME, target);
+        else
+                call_ownership(c, g_rand_int_range(c->rand, 0, VOLUMES));
+}
+
+/* ---- life ---- */
+
+Client *client_new(const Environment *e, int number) {
+        Client *c = g_new0(Client, 1);
+
+        c->environment = e;
+        c->number = number;
+        c->bus = environment_connect(e);
+        g_assert_nonnull(c->bus);
+        return c;
+}
+
+void client_free(Client *c) {
+        g_clear_handle_id(&c->pause, g_source_remove);
+        g_clear_pointer(&c->rand, g_rand_free);
+        g_clear_object(&c->bus);
+        g_free(c);
+}
+
+void client_start(Client *c, uint32_t seed) {
+        g_clear_pointer(&c->rand, g_rand_free);
+        c->rand = g_rand_new_with_seed(seed);
+        c->left = (unsigned) g_rand_int_range(c->rand, 1, SERIES_MAX + 1);
+        start_next(c);
+}
+
+bool client_is_idle(const Client *c) {
+        return !c->running && c->left == 0 && c->pause == 0;
+}
+
+const Operation *client_hung(const Client *c) {
+        return c->hung;
+}

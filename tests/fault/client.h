@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "environment.h"
+
+/* Callers of selvold. Each has a connection of its own and one call at a time; what it calls is drawn from a seed. */
+
+typedef struct Client Client;
+
+Client *client_new(const Environment *e, int number);
+void client_free(Client *c);
+
+/* Starts a series of operations, which the main loop carries on. */
+void client_start(Client *c, uint32_t seed);
+bool client_is_idle(const Client *c);
+/* An operation that got no answer in time, or NULL. */
+const Operation *client_hung(const Client *c);

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "operation.h"
+#include "wire/names.h"
+#include "wire/peer.h"
+#include "wire/protocol.h"
+
+/* The longest that an operation may be silent, on a machine that has other things to do. */
+#define STEP_USEC (20 * G_USEC_PER_SEC)
+
+/* --- what is heard --- */
+
+static void heard_done(Heard *h) {
+        plan_question_done(&h->question);
+        ready_note_done(&h->ready);
+        mount_identity_done(&h->publishing);
+        mark_done(&h->marked);
+}
+
+void answer_done(Answer *a) {
+        g_free(a->message);
+        heard_done(&a->heard);
+        plan_question_done(&a->question);
+        mount_outcome_done(&a->outcome);
+        mark_done(&a->mark);
+        free(a->detail);
+        walk_result_done(&a->walk);
+        free(a->actual);
+        free(a->not_reset);
+        node_done(&a->node);
+}
+
+static PlanAnswer make_plan_answer(const Operation *o) {
+        const Arguments *a = &o->arguments;
+        const char *share = a->share ? a->share : g_str_equal(o->method, WORKER_CHANGE) ? a->target : NULL;
+        bool wants_files = a->files.context || a->files.ownership != OWNERSHIP_NONE;
+
+        if (a->verdict != PLAN_GO)
+                return (PlanAnswer){ .verdict = a->verdict, .seclabel = -1, .files = FILES_WANTED_INIT };
+        return (PlanAnswer){
+                .seclabel = a->suppose_seclabel && o->heard.n_plans == 1 ? 1 : -1,
+                .context = (char *) a->context,
+                .mount_options = a->options ? g_strsplit(a->options, ",", -1) : NULL,
+                .read_only = a->read_only,
+                .share_target = (char *) share,
+                .share_id = a->share_id,
+                .change = a->change,
+                .files = wants_files ? a->files : FILES_WANTED_INIT,
+                .reliances = (Reliance *) a->reliances,
+                .n_reliances = a->n_reliances,
+                .entries_per_sec = a->entries_per_sec,
+        };
+}
+
+static void answer_question(Operation *o, sd_bus_message *question) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+
+        g_assert_cmpint(sd_bus_message_new_method_return(question, &reply), >=, 0);
+        if (sd_bus_message_is_method_call(question, NULL, DECISION_PLAN)) {
+                PlanAnswer answer = make_plan_answer(o);
+
+                g_assert_cmpint(plan_answer_append(reply, &answer), ==, 0);
+                g_strfreev(answer.mount_options);
+        }
+        g_assert_cmpint(sd_bus_send(o->bus, reply, NULL), >=, 0);
+}
+
+static void hear_question(Operation *o, sd_bus_message *m) {
+        Heard *h = &o->heard;
+        bool hold;
+
+        if (sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_PLAN)) {
+                g_assert_true(sd_bus_message_has_signature(m, PLAN_QUESTION_TYPE));
+                plan_question_done(&h->question);
+                g_assert_cmpint(plan_question_read(m, &h->question), ==, 0);
+                h->n_plans++;
+                hold = o->arguments.hold_plan;
+        } else if (sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_WALK)) {
+                g_assert_true(sd_bus_message_has_signature(m, FILES_DECISION_TYPE));
+                g_assert_cmpint(files_decision_read(m, &h->decided), ==, 0);
+                h->n_walks++;
+                hold = false;
+        } else {
+                g_assert_true(sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_READY));
+                g_assert_true(sd_bus_message_has_signature(m, READY_NOTE_TYPE));
+                ready_note_done(&h->ready);
+                g_assert_cmpint(ready_note_read(m, &h->ready), ==, 0);
+                h->n_ready++;
+                hold = o->arguments.hold_ready;
+        }
+        g_assert_null(o->held);
+        if (hold)
+                o->held = sd_bus_message_ref(m);
+        else
+                answer_question(o, m);
+}
+
+static void hear_signal(Operation *o, sd_bus_message *m) {
+        Heard *h = &o->heard;
+
+        if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS)) {
+                uint64_t done = h->progress.done;
+
+                g_assert_cmpint(walk_counts_read(m, &h->progress), ==, 0);
+                g_assert_cmpint(sd_bus_message_read(m, "t", &h->total), >, 0);
+                g_assert_cmpuint(h->progress.done, >=, done);
+                h->n_progress++;
+        } else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED)) {
+                mark_done(&h->marked);
+                g_assert_cmpint(mark_read(m, &h->marked), ==, 0);
+                h->n_marked++;
+        } else {
+                g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PUBLISHING));
+                mount_identity_done(&h->publishing);
+                g_assert_cmpint(mount_identity_read(m, &h->publishing), ==, 0);
+                h->n_publishing++;
+        }
+}
+
+static int on_message(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        uint8_t type;
+
+        g_assert_cmpint(sd_bus_message_get_type(m, &type), >=, 0);
+        if (type == SD_BUS_MESSAGE_METHOD_CALL)
+                hear_question(userdata, m);
+        else if (type == SD_BUS_MESSAGE_SIGNAL && g_strcmp0(sd_bus_message_get_path(m), WORKER_PATH) == 0)
+                hear_signal(userdata, m);
+        else
+                return 0;
+        return 1;
+}
+
+static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Operation *o = userdata;
+
+        o->reply = sd_bus_message_ref(m);
+        return 0;
+}
+
+/* --- an operation --- */
+
+static Operation *operation_new(const Worker *w, const char *method, sd_bus_message **ret_call) {
+        Operation *o = g_new0(Operation, 1);
+
+        o->method = method;
+        o->bus = worker_dial(w);
+        g_assert_cmpint(sd_bus_add_filter(o->bus, NULL, on_message, o), >=, 0);
+        g_assert_cmpint(sd_bus_message_new_method_call(o->bus, ret_call, NULL, WORKER_PATH, WORKER_INTERFACE, method),
+                        >=, 0);
+        return o;
+}
+
+/* Takes the call over. The child may be gone already. */
+static Operation *operation_send(Operation *o, sd_bus_message *call) {
+        int r;
+
+        g_assert_cmpint(sd_bus_call_async(o->bus, NULL, call, on_reply, o, UINT64_MAX), >=, 0);
+        r = sd_bus_flush(o->bus);
+        g_assert_true(r >= 0 || r == -ENOTCONN || r == -ECONNRESET || r == -EPIPE);
+        sd_bus_message_unref(call);
+        return o;
+}
+
+Operation *operation_start(const Worker *w, const char *method, const Arguments *a) {
+        sd_bus_message *call;
+        Operation *o = operation_new(w, method, &call);
+
+        o->arguments = *a;
+        if (g_str_equal(method, WORKER_MOUNT)) {
+                const MountCall c = { (char *) "volume", (char *) a->source, (char *) a->fs_type, (char *) a->target,
+                                      a->expected };
+
+                g_assert_cmpint(mount_call_append(call, &c), ==, 0);
+        } else if (g_str_equal(method, WORKER_ADOPT)) {
+                const AdoptCall c = { (char *) "volume", (char *) a->target };
+
+                g_assert_cmpint(adopt_call_append(call, &c), ==, 0);
+        } else {
+                const ChangeCall c = { (char *) "volume", (char *) a->target, (char *) a->source,
+                                       (char *) a->fs_type };
+
+                g_assert_cmpint(change_call_append(call, &c), ==, 0);
+        }
+        return operation_send(o, call);
+}
+
+Operation *operation_start_verify(const Worker *w, const VerifyCall *c) {
+        sd_bus_message *call;
+        Operation *o = operation_new(w, WORKER_VERIFY, &call);
+
+        g_assert_cmpint(verify_call_append(call, c), ==, 0);
+        return operation_send(o, call);
+}
+
+/* sd_bus_wait() returns 0 also where the connection is about to end. */
+void operation_step(Operation *o) {
+        gint64 start = g_get_monotonic_time();
+        int r = sd_bus_process(o->bus, NULL);
+
+        if (r < 0) {
+                g_assert_true(r == -ENOTCONN || r == -ECONNRESET);
+                o->ended = true;
+                return;
+        }
+        if (r == 0) {
+                r = sd_bus_wait(o->bus, STEP_USEC);
+                g_assert_true(r >= 0 || r == -ENOTCONN);
+                g_assert_cmpint(g_get_monotonic_time() - start, <, STEP_USEC);
+        }
+}
+
+void operation_answer(Operation *o) {
+        g_assert_nonnull(o->held);
+        answer_question(o, o->held);
+        o->held = sd_bus_message_unref(o->held);
+}
+
+static void operation_free(Operation *o) {
+        sd_bus_message_unref(o->held);
+        sd_bus_message_unref(o->reply);
+        heard_done(&o->heard);
+        sd_bus_close_unref(o->bus);
+        g_free(o);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Operation, operation_free)
+
+/* What holds for every operation that ended well. */
+static void check_result(const Operation *o, const OperationResult *result) {
+        const Heard *h = &o->heard;
+
+        if (h->n_marked > 0) {
+                g_assert_cmpint(h->marked.found, ==, result->mark.found);
+                g_assert_true(mark_equal(&h->marked, &result->mark));
+        }
+        if (h->n_publishing + h->n_ready > 0) {
+                const MountIdentity *told = h->n_ready > 0 ? &h->ready.identity : &h->publishing;
+
+                g_assert_cmpstr(o->method, ==, WORKER_MOUNT);
+                g_assert_cmpuint(h->n_publishing + h->n_ready, ==, 1);
+                if (result->walk.counts.failed == 0) {
+                        g_assert_cmpuint(told->id, ==, result->outcome.fact.mount_id);
+                        g_assert_cmpstr(told->device, ==, result->outcome.fact.device);
+                }
+        }
+        g_assert_cmpuint(h->n_walks, ==, result->walked);
+        if (result->walked) {
+                g_assert_cmpint(h->decided.relabel, ==, result->files.relabel);
+                g_assert_cmpint(h->decided.ownership, ==, result->files.ownership);
+                g_assert_cmpuint(h->decided.gid, ==, result->files.gid);
+                g_assert_cmpuint(h->decided.disk_gid, ==, result->files.disk_gid);
+        }
+        if (result->repeated)
+                g_assert_cmpuint(h->n_plans + h->n_publishing + h->n_ready, ==, 0);
+        else
+                g_assert_cmpuint(h->n_plans, >=, 1);
+}
+
+static void read_result(Operation *o, Answer *a) {
+        OperationResult result;
+
+        g_assert_cmpint(operation_result_read(o->reply, &result), ==, 0);
+        check_result(o, &result);
+        a->repeated = result.repeated;
+        a->walked = result.walked;
+        a->outcome = result.outcome;
+        a->mark = result.mark;
+        a->files = result.files;
+        a->detail = result.detail;
+        a->walk = result.walk;
+}
+
+static void read_verified(Operation *o, Answer *a) {
+        VerifyResult result;
+
+        g_assert_cmpint(verify_result_read(o->reply, &result), ==, 0);
+        a->matches = result.matches;
+        a->actual = result.actual;
+        a->walk = result.walk;
+        a->reset = result.reset;
+        a->not_reset = result.not_reset;
+}
+
+static void read_reply(Operation *o, Answer *a) {
+        sd_bus_message *m = o->reply;
+        int unmounted;
+
+        if (g_str_equal(o->method, WORKER_VERIFY))
+                read_verified(o, a);
+        else if (g_str_equal(o->method, WORKER_UNMOUNT)) {
+                g_assert_cmpint(sd_bus_message_read(m, "b", &unmounted), >, 0);
+                a->unmounted = unmounted;
+        } else if (g_str_equal(o->method, WORKER_INSPECT)) {
+                g_assert_cmpint(node_read(m, &a->node), ==, 0);
+                g_assert_cmpint(mount_outcome_read(m, &a->outcome), ==, 0);
+                g_assert_cmpint(mark_read(m, &a->mark), ==, 0);
+        } else
+                read_result(o, a);
+        g_assert_cmpint(sd_bus_message_at_end(m, true), >, 0);
+}
+
+Answer operation_finish(Operation *operation) {
+        g_autoptr(Operation) o = operation;
+        const sd_bus_error *error;
+        Answer a = { 0 };
+
+        operation_wait(o, false);
+        error = o->reply ? sd_bus_message_get_error(o->reply) : NULL;
+        if (!o->reply || (error && g_str_equal(error->name, SD_BUS_ERROR_NO_REPLY)))
+                a.kind = "gone";
+        else if (!error) {
+                a.kind = "ok";
+                read_reply(o, &a);
+        } else {
+                a.kind = g_intern_string(g_str_has_prefix(error->name, ERROR_PREFIX)
+                                                 ? error->name + strlen(ERROR_PREFIX)
+                                                 : error->name);
+                a.message = g_strdup(error->message);
+        }
+        a.heard = o->heard;
+        a.question = a.heard.question;
+        o->heard = (Heard){ 0 };
+        a.heard.question = (PlanQuestion){ 0 };
+        return a;
+}
+
+Answer operation_hang_up(Operation *o) {
+        peer_hang_up(o->bus);
+        return operation_finish(o);
+}
+
+/* --- calls --- */
+
+Answer call_mount(const Worker *w, const Arguments *a) {
+        return operation_finish(operation_start(w, WORKER_MOUNT, a));
+}
+
+Answer call_adopt(const Worker *w, const Arguments *a) {
+        return operation_finish(operation_start(w, WORKER_ADOPT, a));
+}
+
+Answer call_change(const Worker *w, const Arguments *a) {
+        return operation_finish(operation_start(w, WORKER_CHANGE, a));
+}
+
+Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target) {
+        Answer a = call_mount(
+                w, &(Arguments){ .source = source, .fs_type = fs_type, .target = target, .verdict = PLAN_STOP });
+
+        if (g_str_equal(a.kind, "gone") && a.heard.n_plans == 1)
+                a.kind = "ok";
+        return a;
+}
+
+Answer call_inspect(const Worker *w, const char *target) {
+        sd_bus_message *call;
+        Operation *o = operation_new(w, WORKER_INSPECT, &call);
+
+        g_assert_cmpint(sd_bus_message_append(call, "s", target), >=, 0);
+        return operation_finish(operation_send(o, call));
+}
+
+Answer call_verify(const Worker *w, const VerifyCall *c) {
+        return operation_finish(operation_start_verify(w, c));
+}
+
+Answer call_unmount(const Worker *w, const char *target, uint64_t id) {
+        const UnmountCall c = { .target = (char *) target, .identity = { .id = id } };
+        sd_bus_message *call;
+        Operation *o = operation_new(w, WORKER_UNMOUNT, &call);
+
+        g_assert_cmpint(unmount_call_append(call, &c), ==, 0);
+        return operation_finish(operation_send(o, call));
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <string.h>
+
+#include "support.h"
+#include "wire/messages.h"
+
+/* The other end of the worker's connections, where the test plays selvold: one connection is one operation, on which the
+ * child's questions are answered and all that is said is kept. */
+
+/* What is asked of the worker with Mount, Adopt or Change, and what it is answered to Plan. */
+typedef struct Arguments {
+        const char *source, *fs_type, *target;
+        MountIdentity expected;
+        /* The answer */
+        PlanVerdict verdict;
+        const char *options; /* separated by commas */
+        const char *context;
+        bool read_only;
+        const char *share; /* NULL: for Change the target, otherwise none */
+        uint64_t share_id;
+        MarkChange change;
+        FilesWanted files; /* see wanted_labels() and wanted_group(); nothing is wanted if all is 0 */
+        const Reliance *reliances;
+        size_t n_reliances;
+        uint64_t entries_per_sec;
+        bool suppose_seclabel; /* the first answer only */
+        /* Questions that stay without an answer, until operation_answer() */
+        bool hold_plan, hold_ready;
+} Arguments;
+
+static inline FilesWanted wanted_labels(const char *context) {
+        return (FilesWanted){ .context = (char *) context, .gid = GID_NONE, .swapped_gid = GID_NONE };
+}
+
+/* Whatever it takes: skip, map or walk. */
+static inline FilesWanted wanted_group(gid_t gid) {
+        return (FilesWanted){ .gid = gid,
+                              .swapped_gid = GID_NONE,
+                              .ownership = OWNERSHIP_WALK,
+                              .gate = true,
+                              .policy = FS_GROUP_CHANGE_ON_ROOT_MISMATCH };
+}
+
+/* What was said on a connection. */
+typedef struct Heard {
+        unsigned n_plans, n_ready, n_walks, n_marked, n_publishing, n_progress;
+        PlanQuestion question; /* the last one of each */
+        ReadyNote ready;
+        FilesDecision decided;
+        Mark marked;
+        MountIdentity publishing;
+        WalkCounts progress;
+        uint64_t total;
+} Heard;
+
+/* How it ended. */
+typedef struct Answer {
+        const char *kind; /* "ok", the failure's kind, or "gone": the connection ended without a reply */
+        char *message;    /* of a failure */
+        Heard heard;
+        PlanQuestion question; /* the last one */
+        /* Of Mount, Adopt and Change; outcome and mark also of Inspect, walk of Verify */
+        bool repeated, walked;
+        MountOutcome outcome;
+        Mark mark;
+        FilesDecision files;
+        char *detail;
+        WalkResult walk;
+        /* Of Verify */
+        bool matches;
+        char *actual, *not_reset;
+        MarkChange reset;
+        /* Of Inspect and Unmount */
+        Node node;
+        bool unmounted;
+} Answer;
+
+void answer_done(Answer *a);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, answer_done)
+
+/* An operation under way. */
+typedef struct Operation {
+        sd_bus *bus;
+        const char *method;
+        Arguments arguments;
+        Heard heard;
+        sd_bus_message *held;  /* the question that has no answer */
+        sd_bus_message *reply; /* also if the connection ended: an error of sd-bus */
+        bool ended;            /* the end of file has come */
+} Operation;
+
+/* method: WORKER_MOUNT, WORKER_ADOPT or WORKER_CHANGE. The arguments are copied, but not their strings. */
+Operation *operation_start(const Worker *w, const char *method, const Arguments *a);
+Operation *operation_start_verify(const Worker *w, const VerifyCall *c);
+/* Serves what comes next. */
+void operation_step(Operation *o);
+/* Until the condition is met, or there is nothing more to wait for. */
+#define operation_wait(o, condition)        \
+        while (!(condition) && !(o)->ended) \
+        operation_step(o)
+/* To the question that was held. */
+void operation_answer(Operation *o);
+/* Serves it to the end of the connection, checks what was said on the way, and frees it. */
+Answer operation_finish(Operation *o);
+/* The same after hanging up. */
+Answer operation_hang_up(Operation *o);
+
+/* From dialing to the end of the connection. */
+Answer call_mount(const Worker *w, const Arguments *a);
+Answer call_adopt(const Worker *w, const Arguments *a);
+Answer call_change(const Worker *w, const Arguments *a);
+/* A Mount that ends with the plan: "ok" if it was asked for one. */
+Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target);
+Answer call_inspect(const Worker *w, const char *target);
+Answer call_verify(const Worker *w, const VerifyCall *call);
+/* id 0: whichever is there. */
+Answer call_unmount(const Worker *w, const char *target, uint64_t id);
+
+static inline VerifyCall verify_labels(const char *path, const char *context, VerifyDepth depth) {
+        return (VerifyCall){ .path = (char *) path, .expected = (char *) context, .depth = depth, .gid = GID_NONE };
+}
+
+#define assert_answer(answer, expected)                                                                 \
+        G_STMT_START {                                                                                  \
+                const Answer *_a_ = &(answer);                                                          \
+                if (g_strcmp0(_a_->kind, expected) != 0)                                                \
+                        g_error("%s:%i: %s instead of %s: %s", __FILE__, __LINE__, _a_->kind, expected, \
+                                _a_->message);                                                          \
+        }                                                                                               \
+        G_STMT_END
+
+/* Checks that the message is one line and has the needle in it. */
+#define assert_message(answer, needle)                                                              \
+        G_STMT_START {                                                                              \
+                const Answer *_a_ = &(answer);                                                      \
+                if (!_a_->message || !strstr(_a_->message, needle) || strchr(_a_->message, '\n'))   \
+                        g_error("%s:%i: no '%s' in: %s", __FILE__, __LINE__, needle, _a_->message); \
+        }                                                                                           \
+        G_STMT_END

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "volumes.h"
+#include "wire/protocol.h"
+
+/* The child's questions: nothing is seen while one has no answer, and whatever ends it, nothing is left. */
+
+enum { HELD_USEC = 2 * G_USEC_PER_SEC };
+
+static Worker *worker;
+
+static void assert_gone(pid_t child) {
+        g_assert_cmpint(kill(child, 0), <, 0);
+        g_assert_cmpint(errno, ==, ESRCH);
+}
+
+/* How the test ends what it has kept waiting. */
+typedef enum End { END_ANSWER, END_HANG_UP, END_KILL, ENDS } End;
+
+static void test_held(gconstpointer data) {
+        End end = GPOINTER_TO_INT(data);
+        g_autofree char *image = make_image("held", "ext4"), *target = make_target("held");
+        const Arguments a = {
+                .source = image, .fs_type = "ext4", .target = target, .change = MARK_TAINT, .hold_plan = true
+        };
+        Operation *o = operation_start(worker, WORKER_MOUNT, &a);
+        pid_t child;
+
+        operation_wait(o, o->held);
+        g_assert_nonnull(o->held);
+        child = worker_find_child(worker);
+        g_usleep(HELD_USEC);
+        g_assert_false(is_mounted(target));
+        g_assert_cmpint(sd_bus_process(o->bus, NULL), ==, 0);
+        g_assert_cmpuint(o->heard.n_plans, ==, 1);
+        g_assert_cmpuint(o->heard.n_marked + o->heard.n_publishing, ==, 0);
+
+        if (end == END_ANSWER)
+                operation_answer(o);
+        else if (end == END_KILL)
+                must(kill(child, SIGKILL));
+        g_auto(Answer) answer = end == END_HANG_UP ? operation_hang_up(o) : operation_finish(o);
+        assert_answer(answer, end == END_ANSWER ? "ok" : "gone");
+        assert_gone(child);
+        g_assert_cmpint(is_mounted(target), ==, end == END_ANSWER);
+        if (end == END_ANSWER)
+                must(umount2(target, 0));
+        g_assert_cmpint(count_loops(image), ==, 0);
+}
+
+/* Gives all files of a volume to group 1000. */
+static char *make_owned_image(const char *name) {
+        g_autofree char *image = make_image(name, "ext4"), *target = make_target(name);
+
+        g_auto(Answer) mounted = call_mount(
+                worker,
+                &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .files = wanted_group(1000) });
+        assert_answer(mounted, "ok");
+        assert_mark(target, MARK_GROUP("complete", "1000"));
+        must(umount2(target, 0));
+        return g_steal_pointer(&image);
+}
+
+/* The groups that a mount swaps have to be known before it is seen. */
+static void test_held_ready(gconstpointer data) {
+        End end = GPOINTER_TO_INT(data);
+        g_autofree char *image = make_owned_image("ready"), *target = make_target("ready-here");
+        const Arguments a = {
+                .source = image, .fs_type = "ext4", .target = target, .files = wanted_group(2000), .hold_ready = true
+        };
+        Operation *o = operation_start(worker, WORKER_MOUNT, &a);
+        pid_t child;
+
+        operation_wait(o, o->held);
+        g_assert_nonnull(o->held);
+        child = worker_find_child(worker);
+        g_assert_cmpuint(o->heard.n_ready, ==, 1);
+        g_assert_cmpuint(o->heard.ready.gid, ==, 2000);
+        g_assert_cmpuint(o->heard.ready.disk_gid, ==, 1000);
+        g_assert_cmpuint(o->heard.ready.identity.id, !=, 0);
+        g_usleep(HELD_USEC);
+        g_assert_false(is_mounted(target));
+        g_assert_cmpint(sd_bus_process(o->bus, NULL), ==, 0);
+
+        if (end == END_ANSWER)
+                operation_answer(o);
+        else if (end == END_KILL)
+                must(kill(child, SIGKILL));
+        g_auto(Answer) answer = end == END_HANG_UP ? operation_hang_up(o) : operation_finish(o);
+        assert_answer(answer, end == END_ANSWER ? "ok" : "gone");
+        assert_gone(child);
+        g_assert_cmpint(is_mounted(target), ==, end == END_ANSWER);
+        if (end == END_ANSWER) {
+                g_assert_cmpuint(answer.heard.ready.identity.id, ==, mount_id_of(target));
+                g_assert_cmpuint(answer.heard.n_publishing, ==, 0);
+                g_assert_cmpint(answer.files.ownership, ==, OWNERSHIP_MAP);
+                must(umount2(target, 0));
+        }
+        g_assert_cmpint(count_loops(image), ==, 0);
+}
+
+/* No reply, no mount, no change of a mark: selvold knows why. */
+static void test_verdict(gconstpointer data) {
+        PlanVerdict verdict = GPOINTER_TO_INT(data);
+        g_autoptr(TestVolume) v = volume_mount("verdict", "ext4", 0);
+        g_autofree char *image = make_image("verdict-2", "ext4"), *target = make_target("verdict-2");
+        const Arguments rows[] = {
+                { .source = image, .fs_type = "ext4", .target = target },
+                { .target = v->target },
+                { .target = v->target },
+                { .source = image, .fs_type = "ext4" },
+        };
+        static const char *const methods[] = { WORKER_MOUNT, WORKER_ADOPT, WORKER_CHANGE, WORKER_CHANGE };
+
+        fill_tree(v->target, 1, 1);
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                Arguments a = rows[i];
+                Operation *o;
+                pid_t child;
+
+                a.verdict = verdict;
+                a.change = MARK_TAINT;
+                a.files = wanted_labels(LABEL_1);
+                a.hold_plan = true;
+                o = operation_start(worker, methods[i], &a);
+                operation_wait(o, o->held);
+                child = worker_find_child(worker);
+                operation_answer(o);
+                g_auto(Answer) ended = operation_finish(o);
+                assert_answer(ended, "gone");
+                g_assert_cmpuint(ended.heard.n_plans, ==, 1);
+                g_assert_cmpuint(ended.heard.n_marked + ended.heard.n_progress + ended.heard.n_publishing, ==, 0);
+                assert_gone(child);
+        }
+        g_assert_false(is_mounted(target));
+        g_assert_cmpint(count_loops(image), ==, 0);
+        assert_mark(v->target, NULL);
+        g_assert_cmpuint(count_labeled(v->target, LABEL_1), ==, 0);
+}
+
+/* What Publishing says is that of the mount that is seen then. */
+static void test_publishing(void) {
+        g_autofree char *image = make_image("publishing", "ext4"), *one = make_target("publishing-1"),
+                        *two = make_target("publishing-2");
+
+        g_auto(Answer) first = call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = one });
+        assert_answer(first, "ok");
+        g_assert_cmpuint(first.heard.n_publishing, ==, 1);
+        g_assert_cmpuint(first.heard.publishing.id, ==, mount_id_of(one));
+        g_auto(Answer) second = call_mount(worker, &(Arguments){ .source = image,
+                                                                 .fs_type = "ext4",
+                                                                 .target = two,
+                                                                 .share = one,
+                                                                 .share_id = first.heard.publishing.id });
+        assert_answer(second, "ok");
+        g_assert_cmpuint(second.heard.publishing.id, ==, mount_id_of(two));
+        g_assert_cmpuint(second.heard.publishing.id, !=, first.heard.publishing.id);
+        g_assert_cmpstr(second.heard.publishing.device, ==, first.heard.publishing.device);
+        must(umount2(one, 0));
+        must(umount2(two, 0));
+}
+
+/* A repeated request finds its mount, or another one in the way. */
+static void test_expected(void) {
+        g_autofree char *image = make_image("expected", "ext4"), *target = make_target("expected");
+        Arguments a = { .source = image, .fs_type = "ext4", .target = target };
+
+        g_auto(Answer) first = call_mount(worker, &a);
+        assert_answer(first, "ok");
+        g_assert_false(first.repeated);
+
+        a.expected = first.heard.publishing;
+        a.change = MARK_TAINT;
+        g_auto(Answer) again = call_mount(worker, &a);
+        assert_answer(again, "ok");
+        g_assert_true(again.repeated);
+        g_assert_cmpuint(again.outcome.fact.mount_id, ==, first.outcome.fact.mount_id);
+        assert_mark(target, NULL);
+
+        const MountIdentity others[] = {
+                { .id = first.heard.publishing.id + 100000, .device = first.heard.publishing.device },
+                { .id = first.heard.publishing.id, .device = (char *) "7:99999" },
+                { .id = 0 },
+        };
+        for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+                a.expected = others[i];
+                g_auto(Answer) in_the_way = call_mount(worker, &a);
+                assert_answer(in_the_way, "InvalidTarget");
+                g_assert_cmpuint(in_the_way.heard.n_plans, ==, 0);
+        }
+        must(umount2(target, 0));
+
+        /* It went meanwhile: it is mounted as if for the first time. */
+        a.expected = first.heard.publishing;
+        g_auto(Answer) anew = call_mount(worker, &a);
+        assert_answer(anew, "ok");
+        g_assert_false(anew.repeated);
+        g_assert_true(is_mounted(target));
+        must(umount2(target, 0));
+}
+
+/* The first answer supposes that the mount shows labels; with SELinux off none does. */
+static void test_seclabel(void) {
+        g_autofree char *image = make_image("seclabel", "ext4"), *target = make_target("seclabel");
+
+        g_auto(Answer) mounted = call_mount(
+                worker,
+                &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .suppose_seclabel = true });
+        assert_answer(mounted, "ok");
+        g_assert_cmpuint(mounted.heard.n_plans, ==, 2);
+        g_assert_cmpint(mounted.question.seclabel, ==, 0);
+        g_assert_false(mounted.question.mounted);
+        must(umount2(target, 0));
+
+        g_auto(Answer) once =
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
+        assert_answer(once, "ok");
+        g_assert_cmpuint(once.heard.n_plans, ==, 1);
+        g_assert_cmpint(once.question.seclabel, ==, -1);
+        must(umount2(target, 0));
+}
+
+/* What is mounted already is told with the question. */
+static void test_mounted(void) {
+        g_autoptr(TestVolume) v = volume_mount("told", "ext4", 0);
+
+        set_label(v->target, LABEL_1);
+        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = v->target, .verdict = PLAN_STOP });
+        g_auto(Answer) changed = call_change(worker, &(Arguments){ .target = v->target, .verdict = PLAN_STOP });
+        const Answer *const answers[] = { &adopted, &changed };
+        for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+                const PlanQuestion *q = &answers[i]->question;
+
+                assert_answer(*answers[i], "gone");
+                g_assert_true(q->mounted);
+                g_assert_cmpint(q->seclabel, ==, 0);
+                g_assert_cmpuint(q->outcome.fact.mount_id, ==, v->mount_id);
+                g_assert_cmpstr(q->outcome.root_context, ==, LABEL_1);
+                g_assert_cmpuint(q->observed.n_mounts, ==, 1);
+                g_assert_cmpstr(q->observed.superblock, ==, adopted.question.observed.superblock);
+        }
+        g_assert_nonnull(adopted.question.observed.superblock);
+}
+
+static char *find_superblock(const char *source, const char *fs_type) {
+        g_autofree char *target = make_target("superblock");
+
+        g_auto(Answer) observed = call_observe(worker, source, fs_type, target);
+        assert_answer(observed, "ok");
+        return g_strdup(observed.question.observed.superblock);
+}
+
+/* Whatever a source is called, it has one name for claims. */
+static void test_superblock(void) {
+        g_autofree char *image = make_image("superblock", "ext4"), *other = make_image("superblock-2", "ext4"),
+                        *target = make_target("superblock-mounted"), *device = NULL,
+                        *link = path_printf(TEST_IMAGES "/superblock-link");
+        g_autofree char *of_image = NULL, *of_device = NULL, *of_link = NULL, *of_other = NULL, *of_tmpfs = NULL;
+        int loop;
+
+        of_image = find_superblock(image, "ext4");
+        device = attach_loop(image, &loop);
+        must(symlink(device, link));
+        of_device = find_superblock(device, "ext4");
+        of_link = find_superblock(link, "");
+        of_other = find_superblock(other, "ext4");
+        of_tmpfs = find_superblock("tmpfs", "tmpfs");
+        g_assert_true(g_str_has_prefix(of_image, "image:"));
+        g_assert_cmpstr(of_device, ==, of_image);
+        g_assert_cmpstr(of_link, ==, of_image);
+        g_assert_cmpstr(of_other, !=, of_image);
+        g_assert_cmpstr(of_tmpfs, ==, NULL);
+
+        /* And once it is mounted. */
+        must(mount(device, target, "ext4", 0, NULL));
+        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = target, .verdict = PLAN_STOP });
+        assert_answer(adopted, "gone");
+        g_assert_cmpstr(adopted.question.observed.superblock, ==, of_image);
+        must(umount2(target, 0));
+        must(unlink(link));
+        close(loop);
+}
+
+/* A file system on two devices is one. */
+static void test_superblock_btrfs(void) {
+        g_autofree char *one = make_image("btrfs-first", NULL), *two = make_image("btrfs-second", NULL),
+                        *device_one = NULL, *device_two = NULL, *of_one = NULL, *of_two = NULL;
+        int loop_one, loop_two;
+
+        if (!has_program("mkfs.btrfs")) {
+                g_test_skip("mkfs.btrfs");
+                return;
+        }
+        device_one = attach_loop(one, &loop_one);
+        device_two = attach_loop(two, &loop_two);
+        g_assert_true(run("mkfs.btrfs", "-qf", device_one, device_two, NULL));
+        of_one = find_superblock(device_one, "btrfs");
+        of_two = find_superblock(device_two, "");
+        g_assert_true(g_str_has_prefix(of_one, "btrfs:"));
+        g_assert_cmpstr(of_two, ==, of_one);
+        (void) run("btrfs", "device", "scan", "--forget", NULL);
+        close(loop_one);
+        close(loop_two);
+}
+
+int main(int argc, char **argv) {
+        static const char *const ends[ENDS] = { "answer", "hang-up", "kill" };
+        int r;
+
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        worker = worker_start(NULL, NULL);
+        for (int i = 0; i < ENDS; i++) {
+                g_autofree char *plan = path_printf("/dialog/plan/held/%s", ends[i]),
+                                *ready = path_printf("/dialog/ready/held/%s", ends[i]);
+
+                g_test_add_data_func(plan, GINT_TO_POINTER(i), test_held);
+                g_test_add_data_func(ready, GINT_TO_POINTER(i), test_held_ready);
+        }
+        g_test_add_data_func("/dialog/plan/wait", GINT_TO_POINTER(PLAN_WAIT), test_verdict);
+        g_test_add_data_func("/dialog/plan/stop", GINT_TO_POINTER(PLAN_STOP), test_verdict);
+        g_test_add_func("/dialog/plan/seclabel", test_seclabel);
+        g_test_add_func("/dialog/plan/mounted", test_mounted);
+        g_test_add_func("/dialog/publishing", test_publishing);
+        g_test_add_func("/dialog/expected", test_expected);
+        g_test_add_func("/dialog/superblock", test_superblock);
+        g_test_add_func("/dialog/superblock/btrfs", test_superblock_btrfs);
+        r = g_test_run();
+        worker_stop(worker);
+        return r;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <glib.h>
+
+#include "state/claims.h"
+
+enum { CLAIMANTS = 3 };
+
+typedef struct Fixture {
+        Claims claims;
+        Claimant c[CLAIMANTS];
+} Fixture;
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        for (size_t i = 0; i < CLAIMANTS; i++)
+                claims_leave(&f->claims, &f->c[i]);
+        g_assert_null(f->claims.table);
+}
+
+static void enter(Fixture *f, size_t i, const char *first, const char *second) {
+        g_assert_cmpint(claims_enter(&f->claims, &f->c[i], (const char *const[]){ first, second }, 2), ==, 0);
+}
+
+static void add(Fixture *f, size_t i, const char *key) {
+        g_assert_cmpint(claims_add(&f->claims, &f->c[i], key), ==, 0);
+}
+
+/* Each key is served in the order in which the claimants came. */
+static void test_line(Fixture *f, gconstpointer data) {
+        for (size_t i = 0; i < CLAIMANTS; i++)
+                enter(f, i, "v", NULL);
+        g_assert_false(claims_is_owned(&f->claims, "v"));
+        g_assert_false(claims_take(&f->c[1]));
+        g_assert_true(claims_take(&f->c[0]));
+        g_assert_true(claims_take(&f->c[0]));
+        g_assert_true(claims_is_owned(&f->claims, "v"));
+        g_assert_true(claims_find_blocker(&f->c[2]) == &f->c[0]);
+
+        claims_leave(&f->claims, &f->c[0]);
+        g_assert_false(claims_is_owned(&f->claims, "v"));
+        g_assert_false(claims_take(&f->c[2]));
+        g_assert_true(claims_find_blocker(&f->c[2]) == &f->c[1]);
+        g_assert_true(claims_take(&f->c[1]));
+}
+
+/* All keys or none; who can't have all lets nobody past. */
+static void test_together(Fixture *f, gconstpointer data) {
+        enter(f, 0, "v", "a");
+        enter(f, 1, "w", "a");
+        enter(f, 2, NULL, "w");
+        g_assert_true(claims_take(&f->c[0]));
+        g_assert_false(claims_take(&f->c[1]));
+        g_assert_false(claims_is_owned(&f->claims, "w"));
+        g_assert_false(claims_take(&f->c[2]));
+        g_assert_true(claims_find_blocker(&f->c[2]) == &f->c[1]);
+
+        claims_leave(&f->claims, &f->c[0]);
+        g_assert_false(claims_is_owned(&f->claims, "v"));
+        g_assert_true(claims_take(&f->c[1]));
+}
+
+/* A passive claimant lets others past, but keeps its place, and what it owns. */
+static void test_passive(Fixture *f, gconstpointer data) {
+        for (size_t i = 0; i < CLAIMANTS; i++)
+                enter(f, i, "v", NULL);
+        f->c[0].passive = true;
+        g_assert_true(claims_take(&f->c[1]));
+        f->c[0].passive = false;
+        g_assert_true(claims_find_blocker(&f->c[0]) == &f->c[1]);
+        claims_leave(&f->claims, &f->c[1]);
+        g_assert_false(claims_take(&f->c[2]));
+        g_assert_true(claims_take(&f->c[0]));
+
+        f->c[0].passive = true;
+        g_assert_false(claims_take(&f->c[2]));
+        g_assert_true(claims_find_blocker(&f->c[2]) == &f->c[0]);
+}
+
+/* Who yields owns nothing any more, and is first again as soon as it isn't passive. */
+static void test_yield(Fixture *f, gconstpointer data) {
+        enter(f, 0, "v", "a");
+        enter(f, 1, "v", "b");
+        g_assert_true(claims_take(&f->c[0]));
+        claims_yield(&f->c[0]);
+        g_assert_false(claims_is_owned(&f->claims, "v"));
+        g_assert_false(claims_is_owned(&f->claims, "a"));
+        g_assert_false(claims_take(&f->c[1]));
+        f->c[0].passive = true;
+        g_assert_true(claims_take(&f->c[1]));
+
+        /* What another owns is not given up. */
+        claims_yield(&f->c[0]);
+        g_assert_true(claims_is_owned(&f->claims, "v"));
+        g_assert_true(claims_is_owned(&f->claims, "b"));
+}
+
+/* A key that is added takes the claimant's first place, behind the key's owner; dropping it leaves that line only. */
+static void test_drop(Fixture *f, gconstpointer data) {
+        for (size_t i = 0; i < CLAIMANTS; i++)
+                enter(f, i, (const char *const[]){ "u", "v", "w" }[i], NULL);
+        for (size_t i = CLAIMANTS; i-- > 0;)
+                g_assert_true(claims_take(&f->c[i]));
+        add(f, 2, "device");
+        g_assert_true(claims_take(&f->c[2]));
+        add(f, 1, "device");
+        add(f, 0, "device");
+        g_assert_false(claims_take(&f->c[0]));
+        g_assert_true(claims_find_blocker(&f->c[0]) == &f->c[2]);
+        claims_leave(&f->claims, &f->c[2]);
+        g_assert_true(claims_find_blocker(&f->c[1]) == &f->c[0]);
+        g_assert_cmpstr(claims_last_key(&f->c[0], 1), ==, "device");
+        g_assert_null(claims_last_key(&f->c[0], 2));
+
+        claims_drop_last(&f->claims, &f->c[0]);
+        g_assert_null(claims_last_key(&f->c[0], 1));
+        g_assert_true(claims_is_owned(&f->claims, "u"));
+        g_assert_true(claims_take(&f->c[1]));
+        claims_drop_last(&f->claims, &f->c[1]);
+        g_assert_false(claims_is_owned(&f->claims, "device"));
+        g_assert_true(claims_is_owned(&f->claims, "v"));
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, function) g_test_add("/claims/" name, Fixture, NULL, NULL, function, tear_down)
+        ADD("line", test_line);
+        ADD("together", test_together);
+        ADD("passive", test_passive);
+        ADD("yield", test_yield);
+        ADD("drop", test_drop);
+        return g_test_run();
+}

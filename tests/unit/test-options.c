@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table of the options that methods take. */
+#include <glib.h>
+#include <string.h>
+
+#include "wire/options.h"
+
+static void test_rows(void) {
+        static const char *const types[] = { "s", "b", "t", "u", "as", NULL };
+
+        for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
+                const RequestOption *o = &request_options[i];
+
+                g_assert_nonnull(o->name);
+                g_assert_true(g_strv_contains(types, o->type));
+                g_assert_cmpuint(o->methods, !=, 0);
+                g_assert_cmpuint(o->methods & ~(unsigned int) METHODS_ALL, ==, 0);
+                g_assert_true(g_regex_match_simple("^[a-z]+(-[a-z]+)*$", o->long_name, 0, 0));
+                g_assert_nonnull(o->description);
+                /* Only a boolean can do without a value; a time is a number. */
+                g_assert_true(o->argument || g_str_equal(o->type, "b"));
+                g_assert_true(!g_str_has_suffix(o->name, "USec") || g_str_equal(o->type, "t"));
+                for (size_t k = 0; k < i; k++) {
+                        g_assert_cmpstr(o->name, !=, request_options[k].name);
+                        g_assert_cmpstr(o->long_name, !=, request_options[k].long_name);
+                }
+        }
+}
+
+static void test_find(void) {
+        static const struct {
+                const char *name;
+                RequestMethod method;
+                int id; /* -1: the method takes no such option */
+        } cases[] = {
+                { "FSType", METHOD_MOUNT, OPTION_FS_TYPE },
+                { "FSType", METHOD_ADOPT, -1 },
+                { "ReadOnly", METHOD_MOUNT, OPTION_READ_ONLY },
+                { "ReadOnly", METHOD_OWNERSHIP, OPTION_READ_ONLY },
+                { "ReadOnly", METHOD_RELABEL, -1 },
+                { "SELinuxLevel", METHOD_ADOPT, OPTION_SELINUX_LEVEL },
+                { "SELinuxLevel", METHOD_VERIFY, -1 },
+                { "FSGroup", METHOD_VERIFY, OPTION_FS_GROUP },
+                { "FSGroup", METHOD_OWNERSHIP, -1 },
+                { "Depth", METHOD_VERIFY, OPTION_DEPTH },
+                { "Depth", METHOD_MOUNT, -1 },
+                { "Force", METHOD_RELABEL, OPTION_FORCE },
+                { "Force", METHOD_VERIFY, -1 },
+                { "MaxEntriesPerSecond", METHOD_VERIFY, OPTION_MAX_ENTRIES_PER_SECOND },
+                { "MaxEntriesPerSecond", METHOD_UNMOUNT, -1 },
+                { "WaitUSec", METHOD_MOUNT, OPTION_WAIT },
+                { "WaitUSec", METHOD_ADOPT, -1 },
+                { "TimeoutUSec", METHOD_UNMOUNT, OPTION_TIMEOUT },
+                { "TimeoutUSec", METHOD_OWNERSHIP, OPTION_TIMEOUT },
+                { "timeoutusec", METHOD_MOUNT, -1 },
+                { "Threads", METHOD_RELABEL, -1 },
+                { "", METHOD_MOUNT, -1 },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+                g_assert_true(request_option_find(cases[i].name, cases[i].method) ==
+                              (cases[i].id < 0 ? NULL : &request_options[cases[i].id]));
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+        g_test_add_func("/options/rows", test_rows);
+        g_test_add_func("/options/find", test_find);
+        return g_test_run();
+}
