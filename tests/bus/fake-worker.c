@@ -15,6 +15,7 @@
  *   nomark                                 keeps no mark
  *   mark-fails                             its mark can't be written
  *   walk-slow                              walks for a second
+ *   walk-held                              walks until there is DIRECTORY/go
  *   walk-crawl, walk-hang                  walks for ever, or stops walking without an end
  *   walk-die                               ends in the middle of a walk
  *   walk-fails                             can't change some entries
@@ -118,6 +119,10 @@ static void walk(const char *source, bool changes) {
                         done += 25;
                         send_progress(done, changes ? done : 0, ENTRIES);
                 }
+        while (behaves(source, "walk-held") && access(FORMAT("%s/go", directory), F_OK) < 0) {
+                (void) usleep(20000);
+                send_progress(10, 0, ENTRIES);
+        }
         if (behaves(source, "walk-hang") || behaves(source, "walk-die"))
                 send_progress(10, 0, ENTRIES);
         if (behaves(source, "walk-nonsense"))

@@ -423,6 +423,12 @@ char *get_volume_text_or_null(Fixture *f, const char *element, const char *prope
         return value ? to_text(value) : NULL;
 }
 
+gboolean is_recorded(Fixture *f, const char *volume) {
+        g_autofree char *job = get_volume_text_or_null(f, volume, "Job");
+
+        return job != NULL;
+}
+
 char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error) {
         g_autoptr(GVariant) reply = NULL;
         char *path = NULL;
@@ -431,6 +437,18 @@ char *call_relabel(Fixture *f, const char *volume, const char *context, const ch
         if (reply)
                 g_variant_get(reply, "(o)", &path);
         return path;
+}
+
+static gboolean job_has_state(Fixture *f, const char *job, const char *state) {
+        g_autoptr(GVariant) value = find_property(f, job, "org.selvol1.Job", "State", NULL);
+
+        return value && g_str_equal(g_variant_get_string(value, NULL), state);
+}
+
+void wait_for_job(Fixture *f, guint n, const char *state) {
+        g_autofree char *job = g_strdup_printf("/org/selvol1/job/%u", n);
+
+        WAIT_FOR(f, job_has_state(f, job, state));
 }
 
 GVariant *job_wait(Fixture *f, const char *job, const char *result) {

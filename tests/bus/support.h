@@ -63,6 +63,7 @@ GVariant *get_property_at(Fixture *f, const char *path, const char *interface, c
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
 char *get_volume_text(Fixture *f, const char *element, const char *property);
 /* NULL if there is no such volume. */
+gboolean is_recorded(Fixture *f, const char *volume);
 char *get_volume_text_or_null(Fixture *f, const char *element, const char *property);
 /* Of the volume with the encoded id; aa{sv}. */
 GVariant *get_holders(Fixture *f, const char *element);
@@ -72,6 +73,8 @@ gsize count_holders(Fixture *f, const char *element);
 char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error);
 /* Job.Wait: asserts the result. Returns the details. */
 GVariant *job_wait(Fixture *f, const char *job, const char *result);
+/* Until the job, the n-th since the start, is shown with that state: one in line, or one that walks. */
+void wait_for_job(Fixture *f, guint n, const char *state);
 /* A string, or a number, of a dictionary; asserts that it is there. */
 const char *get_string(GVariant *dictionary, const char *key);
 guint64 get_number(GVariant *dictionary, const char *key);

@@ -146,11 +146,8 @@ static void test_progress(Fixture *f, gconstpointer data) {
         GError *error = NULL;
         guint64 before = 0;
 
-        do {
-                g_free(path);
-                run_for(20);
-                path = get_volume_text(f, "v", "Job");
-        } while (g_str_equal(path, "/"));
+        wait_for_job(f, 1, "running");
+        path = get_volume_text(f, "v", "Job");
         operation = get_text(f, path, "org.selvol1.Job", "Operation");
         g_assert_cmpstr(operation, ==, "mount");
         for (int i = 0; i < 3;) {

@@ -113,7 +113,8 @@ static void test_alias_on_its_way(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
 
-        run_for(100);
+        /* The intent is recorded. */
+        WAIT_FOR(f, is_recorded(f, "w"));
         g_assert_null(call_mount(f, "v", "/dev/slow-mount", T1, soon, &error));
         assert_error(g_steal_pointer(&error), "Busy", "volume w");
         reply = call_end(f, other, &error);
@@ -190,7 +191,7 @@ static void test_hidden(Fixture *f, gconstpointer data) {
         GError *error = NULL;
 
         pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
-        run_for(400);
+        wait_for_job(f, 1, "running");
         second = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
         during = mount_table(f);
         g_assert_cmpstr(during, ==, "");
@@ -219,7 +220,7 @@ static void test_canceled(Fixture *f, gconstpointer data) {
         GError *error = NULL;
 
         pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-crawl", T1, SERVICE_A));
-        run_for(300);
+        wait_for_job(f, 1, "running");
         job = get_volume_text(f, "v", "Job");
         canceled = call_end(f, call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL), &error);
         g_assert_no_error(error);
@@ -294,7 +295,7 @@ static void test_not_durable(Fixture *f, gconstpointer data) {
         GError *error = NULL;
 
         pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
-        run_for(300);
+        wait_for_job(f, 1, "running");
         daemon_limit(f, TRUE);
         g_assert_null(call_end(f, pending, &error));
         daemon_limit(f, FALSE);
@@ -312,7 +313,7 @@ static void test_killed(Fixture *f, gconstpointer data) {
         GError *error = NULL;
 
         pending = call_start(f, "MountVolume", mount_arguments("v", "/dev/walk-slow", T1, SERVICE_A));
-        run_for(300);
+        wait_for_job(f, 1, "running");
         daemon_stop(f, SIGKILL);
         g_assert_null(call_end(f, pending, &error));
         g_clear_error(&error);
@@ -593,7 +594,7 @@ static void test_adopt_killed(Fixture *f, gconstpointer data) {
 
         write_file(f, "mounts", "7 " T1 " /dev/walk-crawl ext4 - 0\n");
         pending = start_adopt(f, SERVICE_A);
-        run_for(300);
+        wait_for_job(f, 1, "running");
         daemon_stop(f, SIGKILL);
         g_assert_null(call_end(f, pending, &error));
         g_clear_error(&error);
