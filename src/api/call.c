@@ -10,13 +10,10 @@ struct Call {
         Call *prev, *next;
         Api *api;
         sd_bus_message *message;
-        const Job *job;
-        sd_bus_track *caller; /* while the job is in line */
 };
 
 static void call_free(Call *c) {
         DL_DELETE(c->api->calls, c);
-        sd_bus_track_unref(c->caller);
         sd_bus_message_unref(c->message);
         free(c);
 }
@@ -47,28 +44,41 @@ static void on_answer(const Job *job, void *userdata) {
         call_free(c);
 }
 
-static int on_caller_gone(sd_bus_track *track, void *userdata) {
-        Call *c = userdata;
+/* Who asked for no reply need not stay. */
+static bool waits(const Call *c, const char *caller) {
+        return streq_ptr(sd_bus_message_get_sender(c->message), caller) &&
+               sd_bus_message_get_expect_reply(c->message) > 0;
+}
 
-        log_debug("%s has gone, and waits no more.", strempty(sd_bus_message_get_sender(c->message)));
-        job_forget_waiter(c->api->jobs, c);
-        call_free(c);
+static void forget_caller(Api *api, const char *name) {
+        Call *c, *next;
+
+        DL_FOREACH_SAFE (api->calls, c, next) {
+                if (!waits(c, name))
+                        continue;
+                log_debug("%s has gone, and waits no more.", name);
+                job_forget_waiter(api->jobs, c);
+                call_free(c);
+        }
+}
+
+static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        const char *name;
+        int r;
+
+        r = sd_bus_message_read(signal, "s", &name);
+        if (r < 0)
+                return r;
+        forget_caller(userdata, name);
         return 0;
 }
 
-/* Without memory the job is as if the caller stayed. */
-static void watch_caller(Call *c) {
-        if (c->caller || sd_bus_track_new(c->api->bus, &c->caller, on_caller_gone, c) < 0)
-                return;
-        (void) sd_bus_track_add_sender(c->caller, c->message);
-}
-
-void calls_watch_callers(Api *api, const Job *job) {
-        Call *c;
-
-        DL_FOREACH (api->calls, c)
-                if (c->job == job)
-                        watch_caller(c);
+/* One match for all: to watch each caller by itself takes the bus two more messages for each call. */
+int calls_setup(Api *api) {
+        return sd_bus_add_match_async(api->bus, NULL,
+                                      "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                                      "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''",
+                                      on_name_lost, NULL, api);
 }
 
 static char *describe_caller(Api *api, sd_bus_message *message) {
@@ -80,39 +90,21 @@ static char *describe_caller(Api *api, sd_bus_message *message) {
         return strdup_printf("uid %u, %s", (unsigned) uid, sender);
 }
 
-/* The call is gone already if it was answered at once. */
-static bool call_exists(const Api *api, const Call *call) {
-        const Call *c;
-
-        DL_FOREACH (api->calls, c)
-                if (c == call)
-                        return true;
-        return false;
-}
-
 int call_start(Api *api, sd_bus_message *message, Operation operation, Request *request, VerifyDepth depth,
                sd_bus_error *error) {
         _cleanup_(caller_done) Caller caller = { .text = describe_caller(api, message),
                                                  .trusted = authorize_is_trusted(api, message) };
         _cleanup_failure_ Failure f = { 0 };
         Call *c = call_new(api, message);
-        Job *job;
         int r;
 
         if (!caller.text || !c)
                 return -ENOMEM;
-        r = job_start(api->jobs, operation, request, depth, &caller, on_answer, c, &job, &f);
-        if (r != 0) {
-                call_free(c);
-                return api_refuse(api, r, &f, error);
-        }
-        if (call_exists(api, c)) {
-                c->job = job;
-                /* Most jobs end at once, which isn't worth a match on the bus. */
-                if (job->state == JOB_WAITING || job->n_waiters > 1)
-                        watch_caller(c);
-        }
-        return 1;
+        r = job_start(api->jobs, operation, request, depth, &caller, on_answer, c, &f);
+        if (r == 0)
+                return 1;
+        call_free(c);
+        return api_refuse(api, r, &f, error);
 }
 
 int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error) {
@@ -125,13 +117,8 @@ int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error
         if (!c)
                 return -ENOMEM;
         r = job_follow(job, on_answer, c, max, &f);
-        if (r == 0) {
-                if (call_exists(api, c)) {
-                        c->job = job;
-                        watch_caller(c);
-                }
+        if (r == 0)
                 return 1;
-        }
         call_free(c);
         return api_refuse(api, r, &f, error);
 }

@@ -12,6 +12,6 @@ int call_start(Api *api, sd_bus_message *message, Operation operation, Request *
 /* Has the call answered when the job has ended. Returns likewise. */
 int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error) _warn_unused_;
 
-/* A job waits in line: if one of its callers goes, it is told. */
-void calls_watch_callers(Api *api, const Job *job);
+/* From now on a call is forgotten when its caller leaves the bus. Returns 0 or a negative errno. */
+int calls_setup(Api *api) _warn_unused_;
 void calls_teardown(Api *api);

@@ -25,6 +25,9 @@ static int add_objects(Api *api) {
         r = log_control_register(api->bus);
         if (r < 0)
                 return r;
+        r = calls_setup(api);
+        if (r < 0)
+                return r;
         return authorize_setup(api);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <systemd/sd-daemon.h>
 
-#include "api/call.h"
 #include "api/dict.h"
 #include "api/paths.h"
 #include "api/signals.h"
@@ -123,8 +122,6 @@ static void on_job_added(void *userdata, const Job *job) {
         (void) sd_bus_emit_object_added(api->bus, path);
         (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "JobNew", "to", job->id, path);
         volume_of_job_changed(api, job);
-        if (job->state == JOB_WAITING)
-                calls_watch_callers(api, job);
 }
 
 static void on_job_changed(void *userdata, const Job *job) {

@@ -483,7 +483,7 @@ static void begin(Job *job) {
 }
 
 int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,
-              void *userdata, Job **ret, Failure *f) {
+              void *userdata, Failure *f) {
         Job *job;
         int r;
 
@@ -493,17 +493,14 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
                         return r;
         }
         job = find_same(jobs, operation, request, depth);
-        if (job) {
-                *ret = job;
+        if (job)
                 return join(job, reply, userdata, f);
-        }
         r = check_limits(jobs, operation, f);
         if (r != 0)
                 return r;
         r = job_new(jobs, operation, request, depth, caller, reply, userdata, &job);
         if (r < 0)
                 return r;
-        *ret = job;
         begin(job);
         return 0;
 }

@@ -406,20 +406,25 @@ static void let_go(Fixture *f) {
         write_file(f, "go", "");
 }
 
-static void give_up(Fixture *f, Fixture *other, GAsyncResult *pending) {
+/* selvold is told of it before it is asked the next thing. */
+static void close_and_wait(Fixture *f, Fixture *other) {
         g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(other->client));
         g_autoptr(GVariant) reply = NULL;
         g_autoptr(GError) error = NULL;
 
-        g_object_ref(other->client);
         close_caller(other);
-        g_assert_null(call_end(other, pending, &error));
-        g_object_unref(other->client);
-        g_clear_error(&error);
-        /* selvold is told of it before it is asked the next thing. */
         WAIT_FOR(f, !is_on_bus(f, name));
         reply = call(f, "GetMetrics", NULL, &error);
         g_assert_no_error(error);
+}
+
+static void give_up(Fixture *f, Fixture *other, GAsyncResult *pending) {
+        g_autoptr(GError) error = NULL;
+
+        g_object_ref(other->client);
+        close_and_wait(f, other);
+        g_assert_null(call_end(other, pending, &error));
+        g_object_unref(other->client);
 }
 
 /* What nobody waits for any more is not begun, and lets others past; who calls again has kept its place. */
@@ -516,6 +521,28 @@ static void test_give_up_running(Fixture *f, gconstpointer data) {
         said = read_file(f, "walks");
         g_assert_cmpstr(strchr(said, '\n'), ==, "\n");
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
+/* Who wants no answer need not stay for it. */
+static void test_no_reply(Fixture *f, gconstpointer data) {
+        g_autoptr(GDBusMessage) message =
+                g_dbus_message_new_method_call("org.selvol1", "/org/selvol1", "org.selvol1.Manager", "MountVolume");
+        Fixture other = other_caller(f);
+        g_autoptr(GError) error = NULL;
+        GAsyncResult *front;
+
+        front = start_mount(f, "v", "/dev/walk-held", T1, SERVICE_A);
+        wait_for_job(f, 1, "running");
+        g_dbus_message_set_body(message, mount_arguments("v", "/dev/walk-held", T2, SERVICE_A));
+        g_dbus_message_set_flags(message, G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED);
+        g_assert_true(
+                g_dbus_connection_send_message(other.client, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, &error));
+        g_assert_no_error(error);
+        wait_for_job(f, 2, "waiting");
+        close_and_wait(f, &other);
+        let_go(f);
+        g_variant_unref(end_mount(f, front));
+        WAIT_FOR(f, is_mounted(f, T2));
 }
 
 /* An identical request joins, also in line; another one for the same target waits for its turn, and is then refused. */
@@ -905,6 +932,7 @@ int main(int argc, char *argv[]) {
         ADD("give-up/again", GINT_TO_POINTER(TRUE), test_give_up);
         ADD("give-up/device", NULL, test_give_up_device);
         ADD("give-up/running", NULL, test_give_up_running);
+        ADD("give-up/no-reply", NULL, test_no_reply);
         ADD("join", NULL, test_join);
         ADD("order", NULL, test_order);
         ADD("timeout", NULL, test_timeout);
