@@ -7,6 +7,7 @@
 #include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "job/answer.h"
+#include "job/end.h"
 #include "job/jobs.h"
 #include "job/line.h"
 #include "job/run.h"
