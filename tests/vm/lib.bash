@@ -231,6 +231,17 @@ property() {
         printf '%s\n' "${value#* }"
 }
 
+metrics() {
+    local json
+    json=$(busctl -j call org.selvol1 /org/selvol1 org.selvol1.Manager GetMetrics) && printf '%b' "${json//\\\"/\"}"
+}
+# counter SAMPLE: its value, 0 if nothing was counted
+counter() {
+    local value
+    value=$(metrics | sed -n "s/^$1 //p")
+    echo "${value:-0}"
+}
+
 # is_held ID TARGET: by a holder that is mounted
 is_held() { [[ $(property "$1" Holders) == *"\"Target\" s \"$2\" \"State\" s \"mounted\""* ]]; }
 is_not_held() { ! is_held "$@"; }

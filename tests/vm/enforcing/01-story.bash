@@ -95,8 +95,7 @@ like 'journalctl -x explains it' "$(journalctl -q -x "MESSAGE_ID=$refusal" SELVO
 like 'the journal has the mount' "$(journal SELVOL_VOLUME=pvc-1 MESSAGE_ID=6e4d39945b7d46338d47eed5de94c0e2)" \
     SELVOL_RESULT=done SELVOL_HOLDER=pod-B SELVOL_REASON=context-mount
 
-metrics=$(busctl -j call org.selvol1 /org/selvol1 org.selvol1.Manager GetMetrics)
-metrics=$(printf '%b' "${metrics//\\\"/\"}")
+metrics=$(metrics)
 mode='volume_plugin="kubernetes.io/csi",access_mode="inline"'
 like 'metrics: refusals' "$metrics" 'selvol_refusals_total{error="ContextConflict"} 1' \
     "selvol_volume_manager_selinux_volume_context_mismatch_errors_total{$mode} 1"

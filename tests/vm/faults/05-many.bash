@@ -44,6 +44,24 @@ is 'nothing is mounted' "$(left_mounts)" ''
 
 # ---- one volume at as many targets -------------------------------------------------------------------------
 
+# What 200 mounts of one volume, or as many unmounts, have to count; each is a name and the samples' beginning.
+samples=('mounted selvol_decisions_total{strategy="context-mount",reason="context-mount"}'
+    'shared selvol_decisions_total{strategy="context-mount",reason="context-shared"}'
+    'lost selvol_holders_lost_total' 'errors selvol_store_errors_total' 'holders selvol_holders' 'jobs selvol_jobs')
+# count: what each sample says
+count() {
+    local sample
+    for sample in "${samples[@]}"; do echo "${sample%% *} $(counter "${sample#* }")"; done
+}
+# counted TITLE WANTED: what has changed since the last time
+counted() {
+    local now
+    now=$(count)
+    is "$1" "$(join <(sort <<<"$before") <(sort <<<"$now") | awk '$2 != $3 { print $1, $3 - $2 }' | xargs)" "$2"
+    before=$now
+}
+before=$(count)
+
 mkfs.ext4 -q -F /dev/scratch0
 for ((i = 0; i < many; i++)); do
     begin $i MountVolume 'sssa{sv}' one /dev/scratch0 "$pods/many/$i" 4 SELinuxLevel s s0:c1,c2 $policy $supported $patience
@@ -52,12 +70,14 @@ end "one volume mounted at $many targets at once"
 is 'one superblock' "$(sed -n "s,^[0-9]* [0-9]* \([0-9:]*\) / $pods/many/.*,\1,p" /proc/self/mountinfo | sort | uniq -c | xargs | cut -d' ' -f1)" "$many"
 is "$many holders" "$(property one Holders | cut -d' ' -f1)" "$many"
 is_labeled 'the label' "$pods/many/7" s0:c1,c2
+counted 'what was counted of it' "holders $many mounted 1 shared $((many - 1))"
 for ((i = 0; i < many; i++)); do
     begin $i UnmountVolume 'ssa{sv}' '' "$pods/many/$i" 1 $patience
 done
 end "one volume unmounted from $many targets at once, found by the target"
 is 'each was unmounted by its call' "$(cat "$scratch"/many-* | sort | uniq -c | xargs)" "$many a{sv} 1 Unmounted b true"
 yes 'nobody holds it' has_no_holder one
+counted 'what was counted of that' "holders -$many"
 
 # ---- half of them behind our back --------------------------------------------------------------------------
 

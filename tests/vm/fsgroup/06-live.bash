@@ -175,8 +175,7 @@ like 'journalctl -x explains it' "$(journalctl -q -x -n 1 MESSAGE_ID=017a025753b
 object=$(volume_path live) interface=org.selvol1.Volume call GetHistory ''
 like 'the history' "$reply" 'Group 8000' 'Group 3000'
 
-metrics=$(busctl -j call org.selvol1 /org/selvol1 org.selvol1.Manager GetMetrics)
-metrics=$(printf '%b' "${metrics//\\\"/\"}")
+metrics=$(metrics)
 like 'metrics: outcomes' "$metrics" 'selvol_ownership_total{outcome="skipped",reason="complete"} ' \
     'selvol_ownership_total{outcome="mapped",reason="other-group"} ' 'selvol_ownership_total{outcome="walked",reason="policy-always"} ' \
     'selvol_ownership_total{outcome="failed",reason="policy-always"} ' 'selvol_ownership_entries_total{result="changed"} ' \
