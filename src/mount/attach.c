@@ -189,6 +189,20 @@ static int prepare(const StageSpec *spec, const char *source, const char *option
         return 0;
 }
 
+bool attach_uses_helper(const char *fs_type) {
+        static const char *const directories[] = { "/sbin", "/sbin/fs.d", "/sbin/fs" };
+
+        for (size_t i = 0; i < ELEMENTSOF(directories); i++) {
+                char path[256];
+
+                /* A name that is too long is no helper's. */
+                if (snprintf(path, sizeof(path), "%s/mount.%s", directories[i], fs_type) < (int) sizeof(path) &&
+                    access(path, F_OK) == 0)
+                        return true;
+        }
+        return false;
+}
+
 int attach_file_system(const StageSpec *spec, AttachError *error, Failure *f) {
         _cleanup_(mnt_free_contextp) struct libmnt_context *context = NULL;
         _cleanup_free_ char *options = NULL, *loop = NULL;

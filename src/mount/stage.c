@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/vfs.h>
 
 #include "mount/attach.h"
 #include "mount/mount-table.h"
+#include "mount/stage-namespace.h"
 #include "mount/stage.h"
-
-static int enter_namespace(int *ret_host) {
-        _cleanup_close_ int host = -EBADF;
-
-        host = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-        if (host < 0)
-                return -errno;
-        if (unshare(CLONE_NEWNS) < 0)
-                return -errno;
-
-        *ret_host = TAKE_FD(host);
-        return 0;
-}
-
-static int leave_namespace(int host) {
-        return setns(host, CLONE_NEWNS) < 0 ? -errno : 0;
-}
 
 /* nosuid and nodev always, the rest as requested; a clone comes with the flags of what it was made from. */
 static int set_attributes(int tree, char *const *options, bool read_only) {
@@ -277,11 +260,12 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                         return r;
                 superblock.read_only = r == 0;
         }
-        r = enter_namespace(&host);
+        /* mount.nfs(8) and its like may want anything of the host. */
+        r = stage_namespace_enter(attach_uses_helper(spec->source->fs->name) ? -EBADF : spec->namespace, &host);
         if (r < 0)
                 return r;
         r = mount_and_detach(&superblock, &tree, &o, &error, f);
-        k = leave_namespace(host);
+        k = stage_namespace_leave(host);
         if (k < 0)
                 return k;
         if (r < 0)

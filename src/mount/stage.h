@@ -4,8 +4,8 @@
 #include "mount/attach.h"
 #include "mount/target.h"
 
-/* Mounts with libmount, nosuid and nodev, in a mount namespace of its own, which is gone when this returns, so that
- * no one else sees the mount. *ret_tree is the mount, detached; closing it undoes everything. *ret is what the kernel
+/* Mounts with libmount, nosuid and nodev, in a mount namespace of its own (stage-namespace.h), which is gone when this
+ * returns, so that no one else sees the mount. *ret_tree is the mount, detached; closing it undoes everything. *ret is what the kernel
  * reports of it, without root_context. Must be called by a process of one thread with CAP_SYS_ADMIN and
  * CAP_SYS_CHROOT (setns(2)). Returns 0; a negative errno, after which the process may be left in the wrong namespace
  * and must end; MOUNT_FAILED; CONTEXT_CONFLICT, naming the other mount; CONTEXT_DROPPED if the mount does not have

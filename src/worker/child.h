@@ -11,7 +11,8 @@
 typedef struct Child {
         const Settings *settings;
         const char *stage_directory;
-        bool propagating; /* mounts made here reach the host */
+        int stage_namespace; /* -EBADF: the host's is copied */
+        bool propagating;    /* mounts made here reach the host */
         sd_bus *bus;
         sd_event *event;
         struct Watch *watch; /* NULL until asked for */

@@ -12,6 +12,7 @@
 #include "basic/time-util.h"
 #include "model/settings-load.h"
 #include "mount/mount-table.h"
+#include "mount/stage-namespace.h"
 #include "mount/target.h"
 #include "worker/serve.h"
 #include "worker/server.h"
@@ -156,7 +157,7 @@ static _Noreturn void run_child(Server *s, int fd, pid_t parent) {
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
         close_inherited(s);
 
-        r = serve_connection(fd, &s->settings, s->config->stage_directory, s->propagating);
+        r = serve_connection(fd, &s->settings, s->config->stage_directory, s->stage_namespace, s->propagating);
         if (r < 0)
                 log_error_errno(r, "Failed to serve a connection: %m");
         /* Not _exit(): sanitizers report at exit. */
@@ -347,6 +348,10 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
         r = load_settings(s);
         if (r < 0)
                 return r;
+        r = stage_namespace_make(config->stage_directory, &s->stage_namespace);
+        if (r < 0)
+                log_info("No mount namespace of few mounts can be made (%s), so each mount copies that of the host.",
+                         strerrorname_np(-r));
 
         r = add_sources(s);
         return r < 0 ? log_error_errno(r, "Failed to set up the event loop: %m") : 0;
@@ -363,5 +368,6 @@ void server_done(Server *s) {
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);
         settings_done(&s->settings);
+        s->stage_namespace = fd_close(s->stage_namespace);
         s->fd = fd_close(s->fd);
 }

@@ -23,14 +23,15 @@ typedef struct Server {
         Settings settings;
         bool propagating;
         bool stopping;
-        int fd; /* listening */
+        int fd;              /* listening */
+        int stage_namespace; /* -EBADF: none could be made */
         sd_event *event;
         sd_event_source *accept_source;
         struct Connection *connections[SERVER_CONNECTIONS_MAX];
         size_t n_connections;
 } Server;
 
-#define SERVER_INIT ((Server){ .fd = -EBADF })
+#define SERVER_INIT ((Server){ .fd = -EBADF, .stage_namespace = -EBADF })
 
 /* Takes the listening socket over, reads the configuration, and sets the event loop up, with SIGTERM and SIGINT to
  * stop and SIGHUP to read the configuration again. SIGTERM, SIGINT, SIGHUP and SIGCHLD must be blocked. Logs what is

@@ -46,6 +46,7 @@ static int stage(const Child *c, const Source *source, const PlanAnswer *a, Subj
                 .context = a->context,
                 .read_only = a->read_only,
                 .directory = c->stage_directory,
+                .namespace = c->stage_namespace,
         };
         int r;
 
