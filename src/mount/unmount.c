@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "basic/log.h"
 #include "mount/mount-table.h"
@@ -21,23 +22,31 @@ static int unmount_in(int parent, const char *name) {
         return r;
 }
 
-/* The id of the mount that name is the root of; 0 if it is the root of none. Opens nothing: a descriptor would keep the
- * mount busy. */
-static int find_mount(int parent, const char *name, uint64_t *ret) {
+/* The id of the mount that name is the root of, 0 if it is the root of none, and the device of its files. Opens nothing:
+ * a descriptor would keep the mount busy. */
+static int find_mount(int parent, const char *name, uint64_t *ret_id, dev_t *ret_device) {
         struct statx sx = { 0 };
 
         if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &sx) < 0)
                 return -errno;
-        *ret = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? sx.stx_mnt_id : 0;
+        *ret_id = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? sx.stx_mnt_id : 0;
+        *ret_device = makedev(sx.stx_dev_major, sx.stx_dev_minor);
         return 0;
 }
 
-/* Returns 1 or 0, also 0 if it was unmounted meanwhile. */
-static int is_of_device(uint64_t mount_id, const char *device) {
+/* Returns 1 or 0, also 0 if it was unmounted meanwhile. The table of all mounts is only read for what is not as with most:
+ * the files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. */
+static int is_of_device(uint64_t mount_id, dev_t files, const char *device) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        dev_t expected;
         int r;
 
+        r = device_parse(device, &expected);
+        if (r < 0)
+                return r;
+        if (files == expected)
+                return 1;
         r = mount_table_read_mount(NULL, mount_id, &table);
         if (r == -ENOENT)
                 return 0;
@@ -50,9 +59,10 @@ static int is_of_device(uint64_t mount_id, const char *device) {
 /* Returns 1 if the mount is there, 0 if not. *mount_id becomes the id of the one that is there. */
 static int mount_is_there(int parent, const char *name, uint64_t *mount_id, const char *device) {
         uint64_t found = 0;
+        dev_t files = 0;
         int r;
 
-        r = find_mount(parent, name, &found);
+        r = find_mount(parent, name, &found, &files);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)
@@ -60,7 +70,7 @@ static int mount_is_there(int parent, const char *name, uint64_t *mount_id, cons
         if (found == 0 || (*mount_id != 0 && *mount_id != found))
                 return 0;
         *mount_id = found;
-        return isempty(device) ? 1 : is_of_device(found, device);
+        return isempty(device) ? 1 : is_of_device(found, files, device);
 }
 
 static int busy_failure(Failure *f, const char *path) {
