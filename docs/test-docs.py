@@ -90,14 +90,12 @@ compare("org.selvol1(5): options", [
     for name, kind, methods, _ in options
 ], re.findall(r"^(\w+ \*\w+\* \([A-Z, ]+\))$", section(page, "OPTIONS"), flags=re.M))
 
-replies = read("src/api/reply.c")
-keys = set(re.findall(r'"([A-Z]\w+)", "[a-z]"', replies)) | set(re.findall(r'dict_append_\w+\(m, "(\w+)"', replies))
-keys |= set(re.findall(r'append_issues\(m, "(\w+)"', replies)) | {"Conflicts"}
+keys = set(re.findall(r'\(d, "(\w+)"', read("src/api/reply.c")))
 headings = re.findall(r"^(\w.*) \([A-Z, ]+\)$", section(page, "RESULTS"), flags=re.M)
 compare("org.selvol1(5): results", keys, {key for heading in headings for key in re.findall(r"(\w+) \*", heading)})
-members = read("src/api/dict.c") + read("src/api/volume-object.c").split("append_history_details(")[1].split("append_entries(")[0]
+members = read("src/api/dict.c") + read("src/api/volume-object.c")
 check("org.selvol1(5): members of holders, conflicts and history",
-      [f"*{member}*" for member in re.findall(r'"([A-Z]\w+)"', members)], page)
+      [f"*{member}*" for member in re.findall(r'\(d, "(\w+)"', members)], page)
 jobs = read("src/job/job.c")
 check("org.selvol1(5): operations and states",
       [f"*{word}*" for word in table_names(jobs, "operation") + table_names(jobs, "job_state")], page)

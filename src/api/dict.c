@@ -1,121 +1,113 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdarg.h>
+
 #include <utlist.h>
 
 #include "api/dict.h"
 
-static int zero_or_error(int r) {
-        return r < 0 ? r : 0;
+static void note(Dict *d, int r) {
+        if (r < 0 && d->error == 0)
+                d->error = r;
 }
 
-int dict_append_string(sd_bus_message *m, const char *key, const char *value) {
-        return isempty(value) ? 0 : zero_or_error(sd_bus_message_append(m, "{sv}", key, "s", value));
+void dict_open(Dict *d, char type, const char *contents) {
+        if (d->error == 0)
+                note(d, sd_bus_message_open_container(d->m, type, contents));
 }
 
-int dict_append_true(sd_bus_message *m, const char *key, bool value) {
-        return value ? zero_or_error(sd_bus_message_append(m, "{sv}", key, "b", 1)) : 0;
+void dict_close(Dict *d) {
+        if (d->error == 0)
+                note(d, sd_bus_message_close_container(d->m));
 }
 
-int dict_append_u64(sd_bus_message *m, const char *key, uint64_t value) {
-        return value == 0 ? 0 : zero_or_error(sd_bus_message_append(m, "{sv}", key, "t", value));
+void dict_open_entry(Dict *d, const char *key, const char *type) {
+        dict_open(d, 'e', "sv");
+        if (d->error == 0)
+                note(d, sd_bus_message_append(d->m, "s", key));
+        dict_open(d, 'v', type);
 }
 
-int dict_append_gid(sd_bus_message *m, const char *key, gid_t gid) {
-        return gid == GID_NONE ? 0 : zero_or_error(sd_bus_message_append(m, "{sv}", key, "u", gid));
+void dict_close_entry(Dict *d) {
+        dict_close(d);
+        dict_close(d);
 }
 
-int dict_append_strv(sd_bus_message *m, const char *key, char *const *l) {
-        int r;
+void dict_put(Dict *d, const char *key, const char *type, ...) {
+        va_list ap;
 
+        dict_open_entry(d, key, type);
+        va_start(ap, type);
+        if (d->error == 0)
+                note(d, sd_bus_message_appendv(d->m, type, ap));
+        va_end(ap);
+        dict_close_entry(d);
+}
+
+void dict_put_string(Dict *d, const char *key, const char *value) {
+        if (!isempty(value))
+                dict_put(d, key, "s", value);
+}
+
+void dict_put_true(Dict *d, const char *key, bool value) {
+        if (value)
+                dict_put(d, key, "b", 1);
+}
+
+void dict_put_u64(Dict *d, const char *key, uint64_t value) {
+        if (value > 0)
+                dict_put(d, key, "t", value);
+}
+
+void dict_put_gid(Dict *d, const char *key, gid_t gid) {
+        if (gid != GID_NONE)
+                dict_put(d, key, "u", gid);
+}
+
+void dict_put_strv(Dict *d, const char *key, char *const *l) {
         if (strv_length(l) == 0)
-                return 0;
-        r = sd_bus_message_open_container(m, 'e', "sv");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(m, "s", key);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(m, 'v', "as");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append_strv(m, (char **) l);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_close_container(m);
-        if (r < 0)
-                return r;
-        return zero_or_error(sd_bus_message_close_container(m));
+                return;
+        dict_open_entry(d, key, "as");
+        if (d->error == 0)
+                note(d, sd_bus_message_append_strv(d->m, (char **) l));
+        dict_close_entry(d);
 }
 
-static int conflict_append(sd_bus_message *m, const Conflict *c) {
-        const struct {
-                const char *key, *value;
-        } strings[] = {
-                { "Volume", c->volume }, { "Holder", c->holder }, { "Target", c->target }, { "Context", c->context }
-        };
-        int r;
-
-        r = sd_bus_message_open_container(m, 'a', "{sv}");
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < ELEMENTSOF(strings); i++) {
-                r = dict_append_string(m, strings[i].key, strings[i].value);
-                if (r < 0)
-                        return r;
-        }
-        r = dict_append_u64(m, "SinceUSec", c->since_usec);
-        if (r < 0)
-                return r;
-        return zero_or_error(sd_bus_message_close_container(m));
+static void append_conflict(Dict *d, const Conflict *c) {
+        dict_open(d, 'a', "{sv}");
+        dict_put_string(d, "Volume", c->volume);
+        dict_put_string(d, "Holder", c->holder);
+        dict_put_string(d, "Target", c->target);
+        dict_put_string(d, "Context", c->context);
+        dict_put_u64(d, "SinceUSec", c->since_usec);
+        dict_close(d);
 }
 
-int conflicts_append(sd_bus_message *m, const Plan *p) {
-        int r;
-
-        r = sd_bus_message_open_container(m, 'a', "a{sv}");
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < p->n_conflicts; i++) {
-                r = conflict_append(m, &p->conflicts[i]);
-                if (r < 0)
-                        return r;
-        }
-        return zero_or_error(sd_bus_message_close_container(m));
+void dict_append_conflicts(Dict *d, const Plan *p) {
+        dict_open(d, 'a', "a{sv}");
+        for (size_t i = 0; i < p->n_conflicts; i++)
+                append_conflict(d, &p->conflicts[i]);
+        dict_close(d);
 }
 
-static int holder_append(sd_bus_message *m, const Holder *h) {
-        int r;
-
-        r = sd_bus_message_open_container(m, 'a', "{sv}");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(m, "{sv}{sv}{sv}{sv}{sv}{sv}", "Holder", "s", h->name, "Target", "s", h->target,
-                                  "State", "s", holder_state_to_string(h->state), "ReadOnly", "b", (int) h->read_only,
-                                  "Adopted", "b", (int) h->adopted, "SinceUSec", "t", h->since_usec);
-        if (r < 0)
-                return r;
-        r = dict_append_string(m, "Context", h->context);
-        if (r < 0)
-                return r;
-        r = dict_append_gid(m, "FSGroup", h->fs_group);
-        if (r < 0)
-                return r;
-        r = dict_append_gid(m, "DiskGroup", h->disk_gid);
-        if (r < 0)
-                return r;
-        return zero_or_error(sd_bus_message_close_container(m));
+static void append_holder(Dict *d, const Holder *h) {
+        dict_open(d, 'a', "{sv}");
+        dict_put(d, "Holder", "s", h->name);
+        dict_put(d, "Target", "s", h->target);
+        dict_put(d, "State", "s", holder_state_to_string(h->state));
+        dict_put(d, "ReadOnly", "b", (int) h->read_only);
+        dict_put(d, "Adopted", "b", (int) h->adopted);
+        dict_put(d, "SinceUSec", "t", h->since_usec);
+        dict_put_string(d, "Context", h->context);
+        dict_put_gid(d, "FSGroup", h->fs_group);
+        dict_put_gid(d, "DiskGroup", h->disk_gid);
+        dict_close(d);
 }
 
-int holders_append(sd_bus_message *m, const Volume *v) {
+void dict_append_holders(Dict *d, const Volume *v) {
         const Holder *h;
-        int r;
 
-        r = sd_bus_message_open_container(m, 'a', "a{sv}");
-        if (r < 0)
-                return r;
-        LL_FOREACH (v->holders, h) {
-                r = holder_append(m, h);
-                if (r < 0)
-                        return r;
-        }
-        return zero_or_error(sd_bus_message_close_container(m));
+        dict_open(d, 'a', "a{sv}");
+        LL_FOREACH (v->holders, h)
+                append_holder(d, h);
+        dict_close(d);
 }

@@ -5,19 +5,30 @@
 
 #include "plan/plan.h"
 
-/* Entries of a{sv}; those that don't apply are left out. All return 0 or a negative errno. */
+/* Writes a{sv} into a message. After an error nothing more is written, and it is told at the end: as with stdio(3), only
+ * dict->error has to be looked at, once. */
+typedef struct Dict {
+        sd_bus_message *m;
+        int error; /* 0 or a negative errno */
+} Dict;
 
-/* Nothing if value is NULL or "". */
-int dict_append_string(sd_bus_message *m, const char *key, const char *value) _warn_unused_;
-/* Nothing if it is false. */
-int dict_append_true(sd_bus_message *m, const char *key, bool value) _warn_unused_;
-/* Nothing if it is 0. */
-int dict_append_u64(sd_bus_message *m, const char *key, uint64_t value) _warn_unused_;
-/* Nothing for GID_NONE. */
-int dict_append_gid(sd_bus_message *m, const char *key, gid_t gid) _warn_unused_;
-/* Nothing if it is empty. */
-int dict_append_strv(sd_bus_message *m, const char *key, char *const *l) _warn_unused_;
+/* Containers, as sd_bus_message_open_container(3). */
+void dict_open(Dict *d, char type, const char *contents);
+void dict_close(Dict *d);
+
+/* An entry with a value of a basic type. */
+void dict_put(Dict *d, const char *key, const char *type, ...);
+/* An entry whose value is a container: its contents follow, then dict_close_entry(). */
+void dict_open_entry(Dict *d, const char *key, const char *type);
+void dict_close_entry(Dict *d);
+
+/* Entries that are left out where they don't apply: NULL or "", false, 0, GID_NONE, an empty list. */
+void dict_put_string(Dict *d, const char *key, const char *value);
+void dict_put_true(Dict *d, const char *key, bool value);
+void dict_put_u64(Dict *d, const char *key, uint64_t value);
+void dict_put_gid(Dict *d, const char *key, gid_t gid);
+void dict_put_strv(Dict *d, const char *key, char *const *l);
 
 /* aa{sv} of conflicts, and of a volume's holders: one shape. */
-int conflicts_append(sd_bus_message *m, const Plan *p) _warn_unused_;
-int holders_append(sd_bus_message *m, const Volume *v) _warn_unused_;
+void dict_append_conflicts(Dict *d, const Plan *p);
+void dict_append_holders(Dict *d, const Volume *v);

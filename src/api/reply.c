@@ -9,282 +9,171 @@ static int zero_or_error(int r) {
 }
 
 /* What mount, adopt and plan have in common. */
-static int append_plan(sd_bus_message *m, const Job *job) {
+static void put_plan(Dict *d, const Job *job) {
         const Plan *p = &job->plan;
-        const char *fs_type =
-                job->operation == OPERATION_PLAN ? job->observed.fs_type : job->result.outcome.fact.fs_type;
-        int r;
 
         if (!p->context)
-                return 0; /* refused before there was a plan */
-        r = sd_bus_message_append(m, "{sv}{sv}{sv}", "Strategy", "s", strategy_to_string(p->strategy), "Reason", "s",
-                                  reason_to_string(p->reason), "Text", "s", strempty(p->text));
-        if (r < 0)
-                return r;
-        r = dict_append_string(m, "FSType", fs_type);
-        if (r < 0)
-                return r;
-        r = dict_append_strv(m, "MountOptions", p->mount_options);
-        if (r < 0)
-                return r;
-        r = dict_append_true(m, "ReadOnly", p->read_only);
-        if (r < 0)
-                return r;
-        return dict_append_true(m, "Shared", p->reason == REASON_CONTEXT_SHARED || job->share_target);
+                return; /* refused before there was a plan */
+        dict_put(d, "Strategy", "s", strategy_to_string(p->strategy));
+        dict_put(d, "Reason", "s", reason_to_string(p->reason));
+        dict_put(d, "Text", "s", strempty(p->text));
+        dict_put_string(d, "FSType",
+                        job->operation == OPERATION_PLAN ? job->observed.fs_type : job->result.outcome.fact.fs_type);
+        dict_put_strv(d, "MountOptions", p->mount_options);
+        dict_put_true(d, "ReadOnly", p->read_only);
+        dict_put_true(d, "Shared", p->reason == REASON_CONTEXT_SHARED || job->share_target);
 }
 
-static int append_counts(sd_bus_message *m, const Job *job) {
+static void put_counts(Dict *d, const Job *job) {
         const WalkResult *w = &job->result.walk;
-        const WalkCounts *c = &w->counts;
-        int r;
 
         if (!job->result.walked)
-                return 0;
-        r = sd_bus_message_append(m, "{sv}{sv}", "EntriesDone", "t", c->done, "EntriesChanged", "t", c->changed);
-        if (r < 0)
-                return r;
-        r = dict_append_u64(m, "EntriesSkipped", c->skipped);
-        if (r < 0)
-                return r;
-        r = dict_append_u64(m, "DirectoriesModified", c->modified);
-        if (r < 0)
-                return r;
-        return dict_append_strv(m, "Submounts", w->submounts);
+                return;
+        dict_put(d, "EntriesDone", "t", w->counts.done);
+        dict_put(d, "EntriesChanged", "t", w->counts.changed);
+        dict_put_u64(d, "EntriesSkipped", w->counts.skipped);
+        dict_put_u64(d, "DirectoriesModified", w->counts.modified);
+        dict_put_strv(d, "Submounts", w->submounts);
 }
 
 /* "walk" and "skip" of a plan, "walked" and "skipped" of what was done; what the reason says fits both. */
-static int append_relabel(sd_bus_message *m, const Job *job) {
+static void put_relabel(Dict *d, const Job *job) {
         static const char *const done[RELABEL_ACTIONS] = { [RELABEL_SKIP] = "skipped", [RELABEL_WALK] = "walked" };
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *f = &job->result.files;
 
-        if (d->relabel == RELABEL_NONE)
-                return 0;
-        return zero_or_error(sd_bus_message_append(
-                m, "{sv}{sv}", "Relabel", "s",
-                job->operation == OPERATION_PLAN ? relabel_action_to_string(d->relabel) : done[d->relabel],
-                "RelabelReason", "s", relabel_reason_to_string(d->relabel_reason)));
+        if (f->relabel == RELABEL_NONE)
+                return;
+        dict_put(d, "Relabel", "s",
+                 job->operation == OPERATION_PLAN ? relabel_action_to_string(f->relabel) : done[f->relabel]);
+        dict_put(d, "RelabelReason", "s", relabel_reason_to_string(f->relabel_reason));
 }
 
-static int append_groups(sd_bus_message *m, const Job *job) {
+static void put_groups(Dict *d, const Job *job) {
+        const FilesDecision *f = &job->result.files;
         const Volume *v = job_volume(job);
-        int r;
 
-        r = dict_append_gid(m, "FSGroup", job->result.files.gid);
-        if (r < 0 || job->operation == OPERATION_PLAN || job->result.files.gid == GID_NONE)
-                return r;
-        r = dict_append_gid(m, "DiskGroup", job->result.files.disk_gid);
-        if (r < 0 || !v)
-                return r;
-        return dict_append_string(m, "OwnershipState", files_state_to_string(v->mark.ownership_state));
+        dict_put_gid(d, "FSGroup", f->gid);
+        if (job->operation == OPERATION_PLAN || f->gid == GID_NONE)
+                return;
+        dict_put_gid(d, "DiskGroup", f->disk_gid);
+        if (v)
+                dict_put_string(d, "OwnershipState", files_state_to_string(v->mark.ownership_state));
 }
 
-static int append_ownership(sd_bus_message *m, const Job *job) {
+static void put_ownership(Dict *d, const Job *job) {
         static const char *const done[OWNERSHIP_ACTIONS] = {
                 [OWNERSHIP_NONE] = "none",  [OWNERSHIP_OPTION] = "option", [OWNERSHIP_SKIP] = "skipped",
                 [OWNERSHIP_MAP] = "mapped", [OWNERSHIP_WALK] = "walked",
         };
-        const FilesDecision *d = &job->result.files;
-        int r;
+        const FilesDecision *f = &job->result.files;
 
-        if (d->ownership_reason != OWNERSHIP_NOT_ASKED) {
-                r = sd_bus_message_append(m, "{sv}{sv}", "Ownership", "s",
-                                          job->operation == OPERATION_PLAN ? ownership_action_to_string(d->ownership)
-                                                                           : done[d->ownership],
-                                          "OwnershipReason", "s", ownership_reason_to_string(d->ownership_reason));
-                if (r < 0)
-                        return r;
-                r = dict_append_string(m, "OwnershipDetail", job->result.detail);
-                if (r < 0)
-                        return r;
+        if (f->ownership_reason != OWNERSHIP_NOT_ASKED) {
+                dict_put(d, "Ownership", "s",
+                         job->operation == OPERATION_PLAN ? ownership_action_to_string(f->ownership)
+                                                          : done[f->ownership]);
+                dict_put(d, "OwnershipReason", "s", ownership_reason_to_string(f->ownership_reason));
+                dict_put_string(d, "OwnershipDetail", job->result.detail);
         }
-        return append_groups(m, job);
+        put_groups(d, job);
 }
 
-static int append_job(sd_bus_message *m, const Job *job) {
+static void put_job(Dict *d, const Job *job) {
         _cleanup_free_ char *path = NULL;
 
         if (!job->shown)
-                return 0;
+                return;
         path = job_path(job->id);
-        return path ? zero_or_error(sd_bus_message_append(m, "{sv}", "Job", "o", path)) : -ENOMEM;
+        if (path)
+                dict_put(d, "Job", "o", path);
+        else
+                d->error = -ENOMEM;
 }
 
 /* What is known of labels on disk matters unless a context covers them. */
-static int append_label_state(sd_bus_message *m, const Job *job) {
+static void put_label_state(Dict *d, const Job *job) {
         const Volume *v = job_volume(job);
-        int r;
 
         if (!v || job->plan.strategy != STRATEGY_RELABEL || !job->plan.relabel_here)
-                return 0;
-        r = dict_append_string(m, "LabelState", files_state_to_string(v->mark.label_state));
-        if (r < 0)
-                return r;
-        return dict_append_true(m, "Tainted", v->mark.tainted);
+                return;
+        dict_put_string(d, "LabelState", files_state_to_string(v->mark.label_state));
+        dict_put_true(d, "Tainted", v->mark.tainted);
 }
 
-static int append_mount(sd_bus_message *m, const Job *job) {
+static void put_mount(Dict *d, const Job *job) {
         const MountFact *fact = &job->result.outcome.fact;
-        int r;
 
-        r = append_plan(m, job);
-        if (r < 0)
-                return r;
-        r = dict_append_string(m, "Device", fact->device);
-        if (r < 0)
-                return r;
-        r = dict_append_u64(m, "MountID", fact->mount_id);
-        if (r < 0)
-                return r;
-        r = append_label_state(m, job);
-        if (r < 0)
-                return r;
-        r = append_relabel(m, job);
-        if (r < 0)
-                return r;
-        r = append_ownership(m, job);
-        if (r < 0)
-                return r;
-        r = append_counts(m, job);
-        if (r < 0)
-                return r;
-        return append_job(m, job);
+        put_plan(d, job);
+        dict_put_string(d, "Device", fact->device);
+        dict_put_u64(d, "MountID", fact->mount_id);
+        put_label_state(d, job);
+        put_relabel(d, job);
+        put_ownership(d, job);
+        put_counts(d, job);
+        put_job(d, job);
 }
 
-static int append_refusal(sd_bus_message *m, const Job *job) {
-        const Plan *p = &job->plan;
-        int r;
-
-        if (p->n_conflicts > 0) {
-                r = sd_bus_message_open_container(m, 'e', "sv");
-                if (r < 0)
-                        return r;
-                r = sd_bus_message_append(m, "s", "Conflicts");
-                if (r < 0)
-                        return r;
-                r = sd_bus_message_open_container(m, 'v', "aa{sv}");
-                if (r < 0)
-                        return r;
-                r = conflicts_append(m, p);
-                if (r < 0)
-                        return r;
-                r = sd_bus_message_close_container(m);
-                if (r < 0)
-                        return r;
-                r = sd_bus_message_close_container(m);
-                if (r < 0)
-                        return r;
+static void put_refusal(Dict *d, const Job *job) {
+        if (job->plan.n_conflicts > 0) {
+                dict_open_entry(d, "Conflicts", "aa{sv}");
+                dict_append_conflicts(d, &job->plan);
+                dict_close_entry(d);
         }
         if (job->refusal.kind == FAILURE_NONE)
-                return 0;
-        return zero_or_error(sd_bus_message_append(m, "{sv}{sv}", "ErrorName", "s",
-                                                   failure_kind_to_string(job->refusal.kind), "ErrorMessage", "s",
-                                                   strempty(job->refusal.message)));
+                return;
+        dict_put(d, "ErrorName", "s", failure_kind_to_string(job->refusal.kind));
+        dict_put(d, "ErrorMessage", "s", strempty(job->refusal.message));
 }
 
-static int append_planned(sd_bus_message *m, const Job *job) {
+static void put_planned(Dict *d, const Job *job) {
         const Plan *p = &job->plan;
-        int r;
 
-        r = append_plan(m, job);
-        if (r < 0)
-                return r;
-        r = dict_append_string(m, "Context", p->context);
-        if (r < 0)
-                return r;
-        r = dict_append_string(m, "RuntimeFlag", p->runtime_flag);
-        if (r < 0)
-                return r;
-        r = dict_append_u64(m, "EstimatedEntries", p->entries);
-        if (r < 0)
-                return r;
-        r = dict_append_u64(m, "EstimatedUSec", p->usec);
-        if (r < 0)
-                return r;
-        r = append_relabel(m, job);
-        if (r < 0)
-                return r;
-        r = append_ownership(m, job);
-        if (r < 0)
-                return r;
-        return append_refusal(m, job);
+        put_plan(d, job);
+        dict_put_string(d, "Context", p->context);
+        dict_put_string(d, "RuntimeFlag", p->runtime_flag);
+        dict_put_u64(d, "EstimatedEntries", p->entries);
+        dict_put_u64(d, "EstimatedUSec", p->usec);
+        put_relabel(d, job);
+        put_ownership(d, job);
+        put_refusal(d, job);
 }
 
-static int append_issues(sd_bus_message *m, const char *key, const WalkResult *w) {
-        int r;
-
+static void put_issues(Dict *d, const char *key, const WalkResult *w) {
         if (w->n_issues == 0)
-                return 0;
-        r = sd_bus_message_open_container(m, 'e', "sv");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(m, "s", key);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(m, 'v', "a(ss)");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(m, 'a', "(ss)");
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < w->n_issues; i++) {
-                r = sd_bus_message_append(m, "(ss)", w->issues[i].path, w->issues[i].text);
-                if (r < 0)
-                        return r;
-        }
-        for (size_t i = 0; i < 3; i++) {
-                r = sd_bus_message_close_container(m);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+                return;
+        dict_open_entry(d, key, "a(ss)");
+        dict_open(d, 'a', "(ss)");
+        for (size_t i = 0; i < w->n_issues && d->error == 0; i++)
+                d->error = zero_or_error(sd_bus_message_append(d->m, "(ss)", w->issues[i].path, w->issues[i].text));
+        dict_close(d);
+        dict_close_entry(d);
 }
 
-static int append_verified(sd_bus_message *m, const Job *job) {
+static void put_verified(Dict *d, const Job *job) {
         const WalkResult *w = &job->verified.walk;
-        const WalkCounts *c = &w->counts;
-        int r;
 
-        r = sd_bus_message_append(m, "{sv}{sv}", "EntriesDone", "t", c->done, "EntriesMismatched", "t",
-                                  c->mismatched);
-        if (r < 0)
-                return r;
-        if (job->verify.gid != GID_NONE) {
-                r = sd_bus_message_append(m, "{sv}", "EntriesMisowned", "t", c->misowned);
-                if (r < 0)
-                        return r;
-        }
-        r = dict_append_u64(m, "EntriesFailed", c->failed);
-        if (r < 0)
-                return r;
-        r = append_issues(m, "Mismatches", w);
-        if (r < 0)
-                return r;
-        return dict_append_string(m, "Text", job->text);
+        dict_put(d, "EntriesDone", "t", w->counts.done);
+        dict_put(d, "EntriesMismatched", "t", w->counts.mismatched);
+        if (job->verify.gid != GID_NONE)
+                dict_put(d, "EntriesMisowned", "t", w->counts.misowned);
+        dict_put_u64(d, "EntriesFailed", w->counts.failed);
+        put_issues(d, "Mismatches", w);
+        dict_put_string(d, "Text", job->text);
 }
 
-static int append_verify(sd_bus_message *m, const Job *job) {
+static void put_verify(Dict *d, const Job *job) {
         const VerifyCall *c = &job->verify;
-        int r;
 
-        r = dict_append_string(m, "Expected", c->expected);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(m, "{sv}{sv}{sv}", "Target", "s", c->path, "Depth", "s",
-                                  verify_depth_to_string(c->depth), "SELinuxMode", "s",
-                                  state_selinux_mode(job->jobs->state));
-        if (r < 0)
-                return r;
-        r = dict_append_gid(m, "FSGroup", c->gid);
-        if (r < 0)
-                return r;
-        r = append_verified(m, job);
-        if (r < 0)
-                return r;
-        return append_job(m, job);
+        dict_put_string(d, "Expected", c->expected);
+        dict_put(d, "Target", "s", c->path);
+        dict_put(d, "Depth", "s", verify_depth_to_string(c->depth));
+        dict_put(d, "SELinuxMode", "s", state_selinux_mode(job->jobs->state));
+        dict_put_gid(d, "FSGroup", c->gid);
+        put_verified(d, job);
+        put_job(d, job);
 }
 
-static int append_unmounted(sd_bus_message *m, const Job *job) {
-        return zero_or_error(sd_bus_message_append(m, "{sv}", "Unmounted", "b", (int) job->unmounted));
+static void put_unmounted(Dict *d, const Job *job) {
+        dict_put(d, "Unmounted", "b", (int) job->unmounted);
 }
 
 static int append_path(sd_bus_message *m, const Job *job) {
@@ -306,23 +195,19 @@ static int append_head(sd_bus_message *m, const Job *job) {
         }
 }
 
-static int append_dict(sd_bus_message *m, const Job *job, int (*append)(sd_bus_message *m, const Job *job)) {
-        int r;
+static int append_dict(sd_bus_message *m, const Job *job, void (*put)(Dict *d, const Job *job)) {
+        Dict d = { .m = m };
 
-        r = sd_bus_message_open_container(m, 'a', "{sv}");
-        if (r < 0)
-                return r;
-        r = append(m, job);
-        if (r < 0)
-                return r;
-        return zero_or_error(sd_bus_message_close_container(m));
+        dict_open(&d, 'a', "{sv}");
+        put(&d, job);
+        dict_close(&d);
+        return d.error;
 }
 
 int reply_append(sd_bus_message *m, const Job *job) {
-        static int (*const append[OPERATIONS])(sd_bus_message * m, const Job *job) = {
-                [OPERATION_MOUNT] = append_mount,   [OPERATION_PLAN] = append_planned,
-                [OPERATION_ADOPT] = append_mount,   [OPERATION_UNMOUNT] = append_unmounted,
-                [OPERATION_VERIFY] = append_verify,
+        static void (*const put[OPERATIONS])(Dict * d, const Job *job) = {
+                [OPERATION_MOUNT] = put_mount,       [OPERATION_PLAN] = put_planned,  [OPERATION_ADOPT] = put_mount,
+                [OPERATION_UNMOUNT] = put_unmounted, [OPERATION_VERIFY] = put_verify,
         };
         int r;
 
@@ -331,49 +216,30 @@ int reply_append(sd_bus_message *m, const Job *job) {
         r = append_head(m, job);
         if (r < 0)
                 return r;
-        return append_dict(m, job, append[job->operation]);
+        return append_dict(m, job, put[job->operation]);
 }
 
-static int append_changed(sd_bus_message *m, const Job *job) {
-        int r;
-
-        r = append_relabel(m, job);
-        if (r < 0)
-                return r;
-        r = append_ownership(m, job);
-        if (r < 0)
-                return r;
-        r = append_counts(m, job);
-        if (r < 0)
-                return r;
-        r = dict_append_u64(m, "EntriesFailed", job->result.walk.counts.failed);
-        if (r < 0)
-                return r;
-        return append_issues(m, "Failures", &job->result.walk);
+static void put_changed(Dict *d, const Job *job) {
+        put_relabel(d, job);
+        put_ownership(d, job);
+        put_counts(d, job);
+        dict_put_u64(d, "EntriesFailed", job->result.walk.counts.failed);
+        put_issues(d, "Failures", &job->result.walk);
 }
 
-static int append_ended(sd_bus_message *m, const Job *job) {
-        int r;
-
-        if (job_has_failed(job)) {
-                r = sd_bus_message_append(m, "{sv}", "ErrorMessage", "s", strempty(job->failure.message));
-                if (r < 0)
-                        return r;
-        }
-        r = dict_append_u64(m, "DurationUSec", job->progress.duration_usec);
-        if (r < 0)
-                return r;
-        if (job->operation != OPERATION_VERIFY)
-                return append_changed(m, job);
+static void put_ended(Dict *d, const Job *job) {
         if (job_has_failed(job))
-                return 0;
-        r = sd_bus_message_append(m, "{sv}", "Matches", "b", (int) job->verified.matches);
-        if (r < 0)
-                return r;
-        r = dict_append_string(m, "Actual", job->verified.actual);
-        if (r < 0)
-                return r;
-        return append_verified(m, job);
+                dict_put(d, "ErrorMessage", "s", strempty(job->failure.message));
+        dict_put_u64(d, "DurationUSec", job->progress.duration_usec);
+        if (job->operation != OPERATION_VERIFY) {
+                put_changed(d, job);
+                return;
+        }
+        if (job_has_failed(job))
+                return;
+        dict_put(d, "Matches", "b", (int) job->verified.matches);
+        dict_put_string(d, "Actual", job->verified.actual);
+        put_verified(d, job);
 }
 
 int reply_append_wait(sd_bus_message *m, const Job *job) {
@@ -382,7 +248,7 @@ int reply_append_wait(sd_bus_message *m, const Job *job) {
         r = sd_bus_message_append(m, "s", job_result(job));
         if (r < 0)
                 return r;
-        return append_dict(m, job, append_ended);
+        return append_dict(m, job, put_ended);
 }
 
 static int send_error(sd_bus_message *call, const Job *job) {

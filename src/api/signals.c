@@ -78,6 +78,7 @@ static void on_volume_released(void *userdata, const Volume *v, const Holder *la
 }
 
 static int append_conflict(sd_bus_message *m, const char *volume, FailureKind kind, const Plan *plan) {
+        Dict d = { .m = m };
         int r;
 
         if (kind == FAILURE_GROUP_CONFLICT)
@@ -86,7 +87,8 @@ static int append_conflict(sd_bus_message *m, const char *volume, FailureKind ki
                 r = sd_bus_message_append(m, "sss", volume, strempty(plan->context), plan->conflicts[0].context);
         if (r < 0)
                 return r;
-        return conflicts_append(m, plan);
+        dict_append_conflicts(&d, plan);
+        return d.error;
 }
 
 static void on_conflict(void *userdata, const char *volume, FailureKind kind, const Plan *plan) {

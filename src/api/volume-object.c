@@ -63,7 +63,10 @@ static int get_mount_options(sd_bus *bus, const char *path, const char *interfac
 
 static int get_holders(sd_bus *bus, const char *path, const char *interface, const char *property,
                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return holders_append(reply, userdata);
+        Dict d = { .m = reply };
+
+        dict_append_holders(&d, userdata);
+        return d.error;
 }
 
 /* As with the history, the api comes from the prefix' slot. */
@@ -78,52 +81,23 @@ static int get_job(sd_bus *bus, const char *path, const char *interface, const c
         return object ? sd_bus_message_append(reply, "o", object) : -ENOMEM;
 }
 
-static int append_history_details(sd_bus_message *reply, const HistoryEntry *e) {
-        const struct {
-                const char *key, *value;
-        } details[] = { { "Reason", e->reason },   { "Target", e->target }, { "Holder", e->holder },
-                        { "Context", e->context }, { "Caller", e->caller }, { "Text", e->text } };
-
-        for (size_t i = 0; i < ELEMENTSOF(details); i++) {
-                int r = dict_append_string(reply, details[i].key, details[i].value);
-
-                if (r < 0)
-                        return r;
-        }
-        return dict_append_u64(reply, "DurationUSec", e->duration_usec);
-}
-
-static int append_history_entry(sd_bus_message *reply, const HistoryEntry *e) {
-        int r;
-
-        r = sd_bus_message_open_container(reply, 'a', "{sv}");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(reply, "{sv}{sv}{sv}", "TimeUSec", "t", e->time_usec, "Operation", "s",
-                                  e->operation, "Result", "s", e->result);
-        if (r < 0)
-                return r;
-        r = append_history_details(reply, e);
-        if (r < 0)
-                return r;
-        return sd_bus_message_close_container(reply);
-}
-
-static int append_entries(sd_bus_message *reply, const HistoryEntry *entries, size_t n) {
-        int r;
-
-        r = sd_bus_message_open_container(reply, 'a', "a{sv}");
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < n; i++) {
-                r = append_history_entry(reply, &entries[i]);
-                if (r < 0)
-                        return r;
-        }
-        return sd_bus_message_close_container(reply);
+static void append_history_entry(Dict *d, const HistoryEntry *e) {
+        dict_open(d, 'a', "{sv}");
+        dict_put(d, "TimeUSec", "t", e->time_usec);
+        dict_put(d, "Operation", "s", e->operation);
+        dict_put(d, "Result", "s", e->result);
+        dict_put_string(d, "Reason", e->reason);
+        dict_put_string(d, "Target", e->target);
+        dict_put_string(d, "Holder", e->holder);
+        dict_put_string(d, "Context", e->context);
+        dict_put_string(d, "Caller", e->caller);
+        dict_put_string(d, "Text", e->text);
+        dict_put_u64(d, "DurationUSec", e->duration_usec);
+        dict_close(d);
 }
 
 static int append_history(sd_bus_message *reply, Store *store, const char *id) {
+        Dict d = { .m = reply };
         HistoryEntry *entries;
         size_t n;
         int r;
@@ -131,11 +105,14 @@ static int append_history(sd_bus_message *reply, Store *store, const char *id) {
         r = store_get_history(store, id, &entries, &n);
         if (r < 0)
                 return r;
-        r = append_entries(reply, entries, n);
-        for (size_t i = 0; i < n; i++)
+        dict_open(&d, 'a', "a{sv}");
+        for (size_t i = 0; i < n; i++) {
+                append_history_entry(&d, &entries[i]);
                 history_entry_done(&entries[i]);
+        }
+        dict_close(&d);
         free(entries);
-        return r;
+        return d.error;
 }
 
 /* The vtable hands out the volume; the api comes from the prefix' slot. */
