@@ -76,6 +76,29 @@ static char *read_log(const Environment *e) {
         return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
 }
 
+void environment_print_log(const Environment *e) {
+        g_autofree char *log = read_log(e);
+        g_auto(GStrv) lines = g_strsplit(log, "\n", -1);
+        unsigned n = g_strv_length(lines);
+
+        for (unsigned i = n > LOG_LINES ? n - LOG_LINES : 0; i < n; i++)
+                g_print("# log: %s\n", lines[i]);
+}
+
+/* Says what the process is at, which may not have come as far as its log. */
+static G_NORETURN void give_up(const Environment *e, GPid pid, const char *why) {
+        static const char *const files[] = { "cmdline", "wchan", "syscall", "status" };
+
+        environment_print_log(e);
+        for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+                g_autofree char *path = g_strdup_printf("/proc/%i/%s", (int) pid, files[i]), *text = NULL;
+
+                if (g_file_get_contents(path, &text, NULL, NULL))
+                        g_print("# %s: %s\n", path, g_strdelimit(text, "\n\t", ' '));
+        }
+        g_error("%s", why);
+}
+
 static GPtrArray *collect_words(const char *const *prefix, const char *first, va_list ap) {
         GPtrArray *words = g_ptr_array_new();
 
@@ -246,7 +269,7 @@ static void start_worker(Environment *e) {
         close(fds[1]);
         e->worker_end = fds[0];
         if (!WAIT_FOR(access(socket, F_OK) == 0, START_SEC))
-                g_error("selvol-worker does not listen.");
+                give_up(e, e->worker, "selvol-worker does not listen.");
 }
 
 static bool name_is_owned(const Environment *e) {
@@ -269,7 +292,7 @@ static void start_daemon(Environment *e) {
         e->daemon = spawn(e, -1, program, "--state-directory", STATE_DIRECTORY, "--worker", worker, "--config-usr",
                           usr, "--config-etc", etc, "--trusted-uid", "0", NULL);
         if (!WAIT_FOR(name_is_owned(e), START_SEC))
-                g_error("selvold does not take its name.");
+                give_up(e, e->daemon, "selvold does not take its name.");
 }
 
 void environment_start(Environment *e) {
@@ -414,13 +437,4 @@ bool environment_is_sound(const Environment *e, const char **ret) {
                : strstr(log, "Sanitizer") || strstr(log, "runtime error:") ? "a sanitizer has found something"
                                                                            : NULL;
         return !*ret;
-}
-
-void environment_print_log(const Environment *e) {
-        g_autofree char *log = read_log(e);
-        g_auto(GStrv) lines = g_strsplit(log, "\n", -1);
-        unsigned n = g_strv_length(lines);
-
-        for (unsigned i = n > LOG_LINES ? n - LOG_LINES : 0; i < n; i++)
-                g_print("# log: %s\n", lines[i]);
 }
