@@ -177,6 +177,9 @@ static int connect_watch(State *s, bool wait) {
         if (r < 0)
                 return r;
         if (wait) {
+                r = peer_wait(worker, FIRST_LOOK_SEC * USEC_PER_SEC);
+                if (r < 0)
+                        return r;
                 r = sd_bus_call(worker, call, FIRST_LOOK_SEC * USEC_PER_SEC, NULL, &reply);
                 if (r < 0)
                         return r;

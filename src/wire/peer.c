@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "basic/time-util.h"
 #include "wire/names.h"
 #include "wire/peer.h"
 
@@ -79,6 +80,24 @@ static int make_server(sd_bus *bus) {
         if (r < 0)
                 return r;
         return sd_bus_negotiate_fds(bus, 0);
+}
+
+int peer_wait(sd_bus *peer, uint64_t timeout_usec) {
+        uint64_t end = now_monotonic_usec() + timeout_usec;
+        int r;
+
+        while ((r = sd_bus_is_ready(peer)) == 0) {
+                uint64_t now = now_monotonic_usec();
+
+                if (now >= end)
+                        return -ETIMEDOUT;
+                r = sd_bus_process(peer, NULL);
+                if (r == 0)
+                        r = sd_bus_wait(peer, end - now);
+                if (r < 0 && r != -EINTR)
+                        return r;
+        }
+        return r < 0 ? r : 0;
 }
 
 int peer_accept(int fd, sd_bus **ret) {

@@ -10,6 +10,9 @@
 
 /* selvold's end. event may be NULL. Returns 0 or a negative errno. */
 int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) _warn_unused_;
+/* Waits until the other end has answered for the first time, which sd_bus_call() does for 90 seconds whatever its own
+ * time-out is. Returns 0, -ETIMEDOUT or another negative errno. */
+int peer_wait(sd_bus *peer, uint64_t timeout_usec) _warn_unused_;
 /* The worker's end, of an accepted connection, whose peer has been checked. Takes fd over, also on failure. The caller
  * adds its objects and calls sd_bus_start(). Returns 0 or a negative errno. */
 int peer_accept(int fd, sd_bus **ret) _warn_unused_;

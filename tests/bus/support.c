@@ -91,7 +91,8 @@ void daemon_start(Fixture *f, Caller caller) {
         };
 
         f->daemon = spawn(argv, g_getenv("DBUS_SESSION_BUS_ADDRESS"), f->freezable ? freeze : NULL);
-        WAIT_FOR(f, name_is_owned(f));
+        /* A worker that does not answer delays it. */
+        WAIT_LONG(f, 20, name_is_owned(f));
 }
 
 void daemon_stop(Fixture *f, int signal_number) {

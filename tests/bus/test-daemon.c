@@ -969,6 +969,15 @@ static void test_adopt_again(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
 }
 
+/* A worker that listens but does not answer delays the start of selvold, for ten seconds, but does not prevent it. */
+static void test_worker_hangs(Fixture *f, gconstpointer data) {
+        daemon_stop(f, SIGTERM);
+        g_assert_cmpint(kill(f->worker, SIGSTOP), ==, 0);
+        daemon_start(f, CALLER_ROOT);
+        assert_metric(f, "selvol_holders 0\n");
+        g_assert_cmpint(kill(f->worker, SIGCONT), ==, 0);
+}
+
 /* Counters that move without any volume changing get into the file too. */
 static void test_textfile(Fixture *f, gconstpointer data) {
         g_autofree char *path = g_build_filename(f->directory, "selvol.prom", NULL),
@@ -1089,6 +1098,7 @@ int main(int argc, char *argv[]) {
         ADD("damaged-state", NULL, test_damaged_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);
         ADD("promtool", NULL, test_promtool);
+        ADD("worker-hangs", NULL, test_worker_hangs);
         ADD("textfile", NULL, test_textfile);
         ADD("introspection/manager", "org.selvol1.Manager", test_introspection);
         ADD("introspection/volume", "org.selvol1.Volume", test_introspection);
