@@ -95,10 +95,13 @@ int call_start(Api *api, sd_bus_message *message, Operation operation, Request *
         _cleanup_(caller_done) Caller caller = { .text = describe_caller(api, message),
                                                  .trusted = authorize_is_trusted(api, message) };
         _cleanup_failure_ Failure f = { 0 };
-        Call *c = call_new(api, message);
+        Call *c;
         int r;
 
-        if (!caller.text || !c)
+        if (!caller.text)
+                return -ENOMEM;
+        c = call_new(api, message);
+        if (!c)
                 return -ENOMEM;
         r = job_start(api->jobs, operation, request, depth, &caller, on_answer, c, &f);
         if (r == 0)

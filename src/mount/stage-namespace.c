@@ -14,7 +14,8 @@
 static const char *const kept[] = { "dev", "proc", "run", "sys", "usr" };
 
 static int clone_mount(int parent, const char *path) {
-        int tree = open_tree(parent, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+        int tree =
+                open_tree(parent, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
 
         return tree < 0 ? -errno : tree;
 }

@@ -62,6 +62,24 @@ int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
         return 0;
 }
 
+int peer_wait(sd_bus *peer, uint64_t timeout_usec) {
+        uint64_t end = now_monotonic_usec() + timeout_usec;
+        int r;
+
+        while ((r = sd_bus_is_ready(peer)) == 0) {
+                uint64_t now = now_monotonic_usec();
+
+                if (now >= end)
+                        return -ETIMEDOUT;
+                r = sd_bus_process(peer, NULL);
+                if (r == 0)
+                        r = sd_bus_wait(peer, end - now);
+                if (r < 0 && r != -EINTR)
+                        return r;
+        }
+        return r < 0 ? r : 0;
+}
+
 /* The peer's uid was checked when it connected; there are no credentials to ask a bus for. */
 static int make_server(sd_bus *bus) {
         sd_id128_t id;
@@ -80,24 +98,6 @@ static int make_server(sd_bus *bus) {
         if (r < 0)
                 return r;
         return sd_bus_negotiate_fds(bus, 0);
-}
-
-int peer_wait(sd_bus *peer, uint64_t timeout_usec) {
-        uint64_t end = now_monotonic_usec() + timeout_usec;
-        int r;
-
-        while ((r = sd_bus_is_ready(peer)) == 0) {
-                uint64_t now = now_monotonic_usec();
-
-                if (now >= end)
-                        return -ETIMEDOUT;
-                r = sd_bus_process(peer, NULL);
-                if (r == 0)
-                        r = sd_bus_wait(peer, end - now);
-                if (r < 0 && r != -EINTR)
-                        return r;
-        }
-        return r < 0 ? r : 0;
 }
 
 int peer_accept(int fd, sd_bus **ret) {

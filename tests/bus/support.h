@@ -63,8 +63,8 @@ GVariant *get_property_at(Fixture *f, const char *path, const char *interface, c
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
 char *get_volume_text(Fixture *f, const char *element, const char *property);
 /* NULL if there is no such volume. */
-gboolean is_recorded(Fixture *f, const char *volume);
 char *get_volume_text_or_null(Fixture *f, const char *element, const char *property);
+gboolean is_recorded(Fixture *f, const char *volume);
 /* Of the volume with the encoded id; aa{sv}. */
 GVariant *get_holders(Fixture *f, const char *element);
 gsize count_holders(Fixture *f, const char *element);
