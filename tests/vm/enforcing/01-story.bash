@@ -29,7 +29,12 @@ answer=$(sed 's/"Text" s "[^"]*"//' <<<"$reply")
 mount_with s0:c10,c0 pvc-1 /dev/scratch0 "$A" 'Holder s pod-A'
 is 'the same call again: the same answer' "$(sed 's/"Text" s "[^"]*"//' <<<"$reply")" "$answer"
 is 'the same call again: no further mount' "$(grep -c " $A " /proc/self/mountinfo)" 1
-is 'it was staged in a namespace of few mounts' "$(journalctl -q -b -u selvol-worker -o cat | grep 'few mounts')" ''
+namespace=$(find "/proc/$(main_pid selvol-worker)/fd" -lname 'mnt:*')
+like 'the worker has a namespace of few mounts: the device and the staging directory' \
+    "$(nsenter --mount="$namespace" ls -d /dev/scratch0 /run/selvol/stage)" \
+    /dev/scratch0 /run/selvol/stage
+is 'the worker has a namespace of few mounts: only these' \
+    "$(nsenter --mount="$namespace" cut -d' ' -f5 /proc/self/mountinfo | sort | xargs)" '/ /dev /proc /run /sys'
 
 call VerifyLabel 'ssa{sv}' pvc-1 '' 0
 like 'verify: the label matches' "$reply" "bsa{sv} true \"$file_type:s0:c0,c10\""
