@@ -14,6 +14,7 @@
 #include "mount/mount-table.h"
 #include "mount/stage-namespace.h"
 #include "mount/target.h"
+#include "worker/hand-over.h"
 #include "worker/serve.h"
 #include "worker/server.h"
 
@@ -105,6 +106,88 @@ static bool helpers_are_gone(const Connection *c) {
         return pid < 0;
 }
 
+/* What the parent holds open for others would keep their peers from seeing the end. */
+static void close_inherited(Server *s) {
+        for (size_t i = 0; i < s->n_connections; i++)
+                s->connections[i]->fd = fd_close(s->connections[i]->fd);
+        s->fd = fd_close(s->fd);
+        s->spare_fd = fd_close(s->spare_fd);
+}
+
+static int serve(Server *s, int fd, int spare_fd) {
+        if (spare_fd >= 0) {
+                fd = hand_over_receive(spare_fd);
+                fd_close(spare_fd);
+                if (fd < 0)
+                        return fd == -ENOTCONN ? 0 : fd;
+        }
+        return serve_connection(fd, &s->settings, s->config->stage_directory, s->stage_namespace, s->propagating);
+}
+
+/* spare_fd is where it waits for a connection, or -EBADF. */
+static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
+        sigset_t none;
+        int r;
+
+        (void) setpgid(0, 0);
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+                _exit(EXIT_FAILURE);
+        sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
+        close_inherited(s);
+
+        r = serve(s, fd, spare_fd);
+        if (r < 0)
+                log_error_errno(r, "Failed to serve a connection: %m");
+        /* Not _exit(): sanitizers report at exit. */
+        exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* Either of fd and spare_fd is a descriptor. Returns the pid or a negative errno. */
+static pid_t start_child(Server *s, int fd, int spare_fd) {
+        pid_t parent = getpid(), pid = fork();
+
+        if (pid < 0)
+                return -errno;
+        if (pid == 0)
+                run_child(s, fd, spare_fd, parent);
+        (void) setpgid(pid, pid);
+        return pid;
+}
+
+/* It ends by itself. */
+static void drop_spare(Server *s) {
+        s->spare_fd = fd_close(s->spare_fd);
+        s->spare_pid = 0;
+}
+
+/* A child that waits for the next connection, which then need not wait for a fork. */
+static void start_spare(Server *s) {
+        int pair[2];
+
+        if (s->spare_fd >= 0 || s->stopping)
+                return;
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+                log_debug("No child is started in advance: %s.", strerrorname_np(errno));
+                return;
+        }
+        s->spare_fd = pair[0];
+        s->spare_pid = start_child(s, -EBADF, pair[1]);
+        close(pair[1]);
+        if (s->spare_pid < 0)
+                drop_spare(s);
+}
+
+/* The child that waits gets the connection, or one that is forked for it. */
+static pid_t give_to_child(Server *s, int fd) {
+        pid_t pid = s->spare_pid;
+        int r = s->spare_fd >= 0 ? hand_over(s->spare_fd, fd) : -EPIPE;
+
+        drop_spare(s);
+        return r < 0 ? start_child(s, fd, -EBADF) : pid;
+}
+
 /* Takes all children that have ended, looking at each before its pid becomes free. */
 static void collect_children(Server *s) {
         for (;;) {
@@ -115,6 +198,8 @@ static void collect_children(Server *s) {
                 for (size_t i = 0; i < s->n_connections; i++)
                         if (s->connections[i]->pid == si.si_pid && !s->connections[i]->gone)
                                 child_gone(s->connections[i], &si);
+                if (si.si_pid == s->spare_pid)
+                        drop_spare(s);
                 (void) waitid(P_PID, (id_t) si.si_pid, &si, WEXITED | WNOHANG);
         }
 }
@@ -133,35 +218,10 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
 
         if (s->stopping)
                 return s->n_connections == 0 ? sd_event_exit(s->event, 0) : 0;
+        start_spare(s);
         if (s->n_connections >= SERVER_CONNECTIONS_MAX)
                 return 0;
         return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
-}
-
-/* What the parent holds open for others would keep their peers from seeing the end. */
-static void close_inherited(Server *s) {
-        for (size_t i = 0; i < s->n_connections; i++)
-                s->connections[i]->fd = fd_close(s->connections[i]->fd);
-        s->fd = fd_close(s->fd);
-}
-
-static _Noreturn void run_child(Server *s, int fd, pid_t parent) {
-        sigset_t none;
-        int r;
-
-        (void) setpgid(0, 0);
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-                _exit(EXIT_FAILURE);
-        sigemptyset(&none);
-        (void) sigprocmask(SIG_SETMASK, &none, NULL);
-        close_inherited(s);
-
-        r = serve_connection(fd, &s->settings, s->config->stage_directory, s->stage_namespace, s->propagating);
-        if (r < 0)
-                log_error_errno(r, "Failed to serve a connection: %m");
-        /* Not _exit(): sanitizers report at exit. */
-        exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 static int connection_watch(Connection *c) {
@@ -176,26 +236,20 @@ static int connection_watch(Connection *c) {
         return r < 0 ? r : 0;
 }
 
+/* Takes the descriptor over. */
 static int connection_start(Server *s, int fd) {
         _cleanup_(connection_freep) Connection *c = calloc(1, sizeof(*c));
-        pid_t parent = getpid();
         int r;
 
-        if (!c)
+        if (!c) {
+                fd_close(fd);
                 return -ENOMEM;
-        c->server = s;
-        c->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (c->fd < 0)
-                return -errno;
-
-        c->pid = fork();
-        if (c->pid < 0)
-                return -errno;
-        if (c->pid == 0) {
-                c->fd = fd_close(c->fd);
-                run_child(s, fd, parent);
         }
-        (void) setpgid(c->pid, c->pid);
+        c->server = s;
+        c->fd = fd;
+        c->pid = give_to_child(s, fd);
+        if (c->pid < 0)
+                return c->pid;
 
         r = connection_watch(c);
         if (r < 0) {
@@ -233,7 +287,7 @@ static int on_connection(sd_event_source *source, int listen_fd, uint32_t events
         if (!peer_is_allowed(s, fd))
                 return 0;
 
-        r = connection_start(s, fd);
+        r = connection_start(s, TAKE_FD(fd));
         if (r < 0)
                 log_error_errno(r, "Failed to start a child: %m");
         /* The rest wait in the socket's backlog. */
@@ -245,6 +299,7 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, v
 
         (void) sd_notify(0, "STOPPING=1");
         s->stopping = true;
+        drop_spare(s);
         (void) sd_event_source_set_enabled(s->accept_source, SD_EVENT_OFF);
         if (s->n_connections == 0)
                 return sd_event_exit(s->event, 0);
@@ -311,8 +366,12 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
         Server *s = userdata;
 
         (void) sd_notify(0, "RELOADING=1");
-        if (load_settings(s) >= 0)
+        if (load_settings(s) >= 0) {
                 log_info("Configuration read again.");
+                /* It has the old one. */
+                drop_spare(s);
+                start_spare(s);
+        }
         (void) sd_notify(0, "READY=1");
         return 0;
 }
@@ -358,6 +417,7 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
 }
 
 int server_run(Server *s) {
+        start_spare(s);
         (void) sd_notify(0, "READY=1");
         return sd_event_loop(s->event);
 }
@@ -365,6 +425,7 @@ int server_run(Server *s) {
 void server_done(Server *s) {
         while (s->n_connections > 0)
                 connection_free(s->connections[--s->n_connections]);
+        drop_spare(s);
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);
         settings_done(&s->settings);
