@@ -93,6 +93,25 @@ Series summarize(double *values, size_t n) {
         };
 }
 
+char **read_lines(const char *path, size_t wanted) {
+        _cleanup_fclose_ FILE *file = fopen(path, "re");
+        _cleanup_free_ char *line = NULL;
+        char **lines = NULL;
+        size_t size = 0;
+        ssize_t n;
+
+        if (!file)
+                fail("%s: %s", path, strerror(errno));
+        while ((n = getline(&line, &size, file)) > 0) {
+                line[n - 1] = '\0';
+                if (strv_extend(&lines, line) < 0)
+                        fail("out of memory");
+        }
+        if (strv_length(lines) < wanted)
+                fail("%s has fewer than %zu lines", path, wanted);
+        return lines;
+}
+
 unsigned count_mounts(const char *directory) {
         _cleanup_free_ char *wanted = format_string(" %s/", directory), *line = NULL;
         _cleanup_fclose_ FILE *file = fopen("/proc/self/mountinfo", "re");
@@ -101,7 +120,10 @@ unsigned count_mounts(const char *directory) {
 
         if (!file)
                 fail("/proc/self/mountinfo: %s", strerror(errno));
-        while (getline(&line, &size, file) >= 0)
-                n += strstr(line, wanted) != NULL;
+        while (getline(&line, &size, file) >= 0) {
+                const char *found = strstr(line, wanted), *options = found ? strchr(found + 1, ' ') : NULL;
+
+                n += options && startswith(options, " rw");
+        }
         return n;
 }

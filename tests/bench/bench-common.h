@@ -28,5 +28,8 @@ typedef struct Series {
 /* Sorts the values; of none all are 0. */
 Series summarize(double *values, size_t n);
 
-/* How many mounts there are beneath a directory. */
+/* The lines of a file, of which there have to be so many. */
+char **read_lines(const char *path, size_t wanted);
+
+/* How many mounts there are beneath a directory that can be written. */
 unsigned count_mounts(const char *directory);

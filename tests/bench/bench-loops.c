@@ -62,6 +62,7 @@ static Loop attach(int control, int first_free, const char *image) {
         if (file < 0)
                 fail("%s: %s", image, strerror(errno));
         for (;;) {
+                _cleanup_close_ int configured = -EBADF;
                 _cleanup_free_ char *path = NULL;
                 Loop loop = { .number = ioctl(control, LOOP_CTL_GET_FREE) };
 
@@ -69,14 +70,18 @@ static Loop attach(int control, int first_free, const char *image) {
                         fail("there is no loop device: %s", strerror(errno));
                 loop.is_new = loop.number >= first_free;
                 path = format_string("/dev/loop%i", loop.number);
-                loop.fd = open(path, O_RDONLY | O_CLOEXEC);
-                if (loop.fd < 0)
+                /* one that is configured through a descriptor for reading is read-only */
+                configured = open(path, O_RDWR | O_CLOEXEC);
+                if (configured < 0)
                         fail("%s: %s", path, strerror(errno));
-                if (ioctl(loop.fd, LOOP_CONFIGURE, &config) >= 0)
+                if (ioctl(configured, LOOP_CONFIGURE, &config) >= 0) {
+                        loop.fd = open(path, O_RDONLY | O_CLOEXEC);
+                        if (loop.fd < 0)
+                                fail("%s: %s", path, strerror(errno));
                         return loop;
+                }
                 if (errno != EBUSY)
                         fail("%s: %s", path, strerror(errno));
-                (void) close(loop.fd);
         }
 }
 

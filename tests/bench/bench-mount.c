@@ -56,25 +56,8 @@ static char *make_target(const Bench *b, const char *name) {
         return path;
 }
 
-static unsigned count_present(const Bench *b, unsigned volumes) {
+static unsigned count_present(unsigned volumes) {
         return volumes < VOLUMES_MAX ? volumes : VOLUMES_MAX - 1;
-}
-
-static void read_devices(Bench *b) {
-        _cleanup_fclose_ FILE *file = fopen(b->devices_path, "re");
-        _cleanup_free_ char *line = NULL;
-        size_t size = 0;
-        ssize_t n;
-
-        if (!file)
-                fail("%s: %s", b->devices_path, strerror(errno));
-        while ((n = getline(&line, &size, file)) > 0) {
-                line[n - 1] = '\0';
-                if (strv_extend(&b->devices, line) < 0)
-                        fail("out of memory");
-        }
-        if (strv_length(b->devices) < count_present(b, b->steps[b->n_steps - 1]))
-                fail("%s has too few devices", b->devices_path);
 }
 
 /* Each with a level of its own. */
@@ -357,7 +340,7 @@ int main(int argc, char **argv) {
 
         parse_arguments(&b, argc, argv);
         if (b.devices_path)
-                read_devices(&b);
+                b.devices = read_lines(b.devices_path, count_present(b.steps[b.n_steps - 1]));
         b.scene.bus = bus_open();
         database_open(&b.scene);
         b.scene.target = make_target(&b, "measured-0");
@@ -365,7 +348,7 @@ int main(int argc, char **argv) {
 
         print_header(&b);
         for (size_t i = 0; i < b.n_steps; i++) {
-                Fill fill = mount_volumes(&b, count_present(&b, b.steps[i]));
+                Fill fill = mount_volumes(&b, count_present(b.steps[i]));
 
                 print_fill(&b, &fill);
                 run_rounds(&b, b.results[i]);
