@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -18,7 +20,7 @@
  * into LIST, when all are there. Keeps them until it gets SIGTERM, or whoever started it ends; then they are detached,
  * and those removed that did not exist before. */
 
-enum { BLOCK = 4096, REMOVE_TRIES = 200, REMOVE_MSEC = 50 };
+enum { BLOCK = 4096, REMOVE_TRIES = 200, REMOVE_MSEC = 50, REMOVE_THREADS = 16 };
 
 typedef struct Loop {
         int fd, number;
@@ -85,19 +87,40 @@ static Loop attach(int control, int first_free, const char *image) {
         }
 }
 
+typedef struct Removal {
+        int control;
+        const Loop *loops;
+        unsigned n;
+        atomic_uint next;
+} Removal;
+
 /* The kernel detaches a device when nobody uses it anymore, which is a while after an unmount. */
-static void detach(int control, const Loop *loops, unsigned n) {
-        for (unsigned i = 0; i < n; i++)
-                (void) close(loops[i].fd);
-        for (unsigned i = n; i-- > 0;) {
-                if (!loops[i].is_new)
-                        continue;
-                for (unsigned k = 0; k < REMOVE_TRIES && ioctl(control, LOOP_CTL_REMOVE, loops[i].number) < 0; k++) {
-                        if (errno != EBUSY)
+static void *remove_some(void *userdata) {
+        Removal *r = userdata;
+        unsigned i;
+
+        while ((i = atomic_fetch_add(&r->next, 1)) < r->n)
+                for (unsigned k = 0; r->loops[i].is_new && k < REMOVE_TRIES; k++) {
+                        if (ioctl(r->control, LOOP_CTL_REMOVE, r->loops[i].number) >= 0 || errno != EBUSY)
                                 break;
                         sleep_msec(REMOVE_MSEC);
                 }
-        }
+        return NULL;
+}
+
+/* The kernel takes tens of milliseconds for each, in which it mostly waits. */
+static void detach(int control, const Loop *loops, unsigned n) {
+        Removal removal = { .control = control, .loops = loops, .n = n };
+        pthread_t threads[REMOVE_THREADS];
+        unsigned n_threads = 0;
+
+        for (unsigned i = 0; i < n; i++)
+                (void) close(loops[i].fd);
+        while (n_threads < REMOVE_THREADS && pthread_create(&threads[n_threads], NULL, remove_some, &removal) == 0)
+                n_threads++;
+        (void) remove_some(&removal);
+        while (n_threads > 0)
+                (void) pthread_join(threads[--n_threads], NULL);
 }
 
 static void raise_limit(void) {

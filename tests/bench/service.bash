@@ -72,6 +72,13 @@ clean_up() {
     rm -rf "$work"
 }
 
+# Runs a program that measures; a signal ends it too, at once.
+run_bench() { # PROGRAM ARGUMENT...
+    "$@" &
+    pids=($! "${pids[@]}")
+    wait $!
+}
+
 # Sets loop: a device with an empty file system.
 make_device() { # FS-TYPE
     truncate -s 512M "$work/image"
