@@ -91,6 +91,9 @@ static Fill mount_volumes(Bench *b, unsigned n) {
 }
 
 static void unmount_volumes(Bench *b) {
+        unsigned mounts = b->n_volumes * b->holders;
+        double usec = 0;
+
         while (b->n_volumes > 0) {
                 unsigned i = --b->n_volumes;
                 _cleanup_free_ char *volume = format_string("bench-%u", i);
@@ -98,10 +101,17 @@ static void unmount_volumes(Bench *b) {
                 for (unsigned k = b->holders; k-- > 0;) {
                         _cleanup_free_ char *target = format_string("%s/volume-%u-%u", b->targets, i, k);
 
-                        (void) call_unmount(b->scene.bus, volume, target);
+                        usec += call_unmount(b->scene.bus, volume, target);
                         (void) rmdir(target);
                 }
         }
+        if (mounts == 0)
+                return;
+        if (b->json)
+                printf("{\"empty\":\"%s\",\"mounts\":%u,\"each_usec\":%.0f}\n", b->devices ? "ext4" : "tmpfs", mounts,
+                       usec / mounts);
+        else
+                printf("\nunmounting these %u, one after the other, took %.3f each\n", mounts, usec / mounts / 1e3);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */

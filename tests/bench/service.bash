@@ -44,8 +44,13 @@ make_work() { # TEMPLATE
 is_running() { # PID; one that nobody waits for has no program anymore
     [[ -e /proc/$1/exe ]]
 }
+# Its number may belong to another process by now.
+is_ours() { # PID
+    grep -qsFa -- "$work" "/proc/$1/cmdline" || grep -qsx "PPid:[[:space:]]*$$" "/proc/$1/status"
+}
 end_process() { # PID
     local n
+    is_ours "$1" || return 0
     kill "$1" 2>/dev/null || true
     for ((n = 0; n < 100; n++)); do
         is_running "$1" || break
