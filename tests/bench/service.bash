@@ -60,6 +60,16 @@ end_process() { # PID
     wait "$1" 2>/dev/null || true
 }
 
+# What is still mounted after a failure: in a namespace of our own with all of its /run, otherwise beneath $work.
+unmount_left() {
+    local target
+    if [[ -n ${SELVOL_BENCH_UNSHARED:-} && -d $targets ]]; then
+        umount --lazy --recursive /run || true
+    fi
+    findmnt --raw --noheadings --output TARGET | grep -F "$work/" | tac | while read -r target; do
+        umount --lazy "$target" || true
+    done || true
+}
 clean_up() {
     local pid
     trap '' INT TERM HUP
@@ -67,14 +77,14 @@ clean_up() {
     for pid in "${pids[@]}"; do
         end_process "$pid"
     done
-    [[ -z ${SELVOL_BENCH_UNSHARED:-} || ! -d $targets ]] || umount --lazy --recursive /run || true
+    unmount_left
     [[ -z $loop ]] || losetup -d "$loop" || true
     if [[ -n $loops_pid ]]; then
         # takes its time with thousands of them
         kill "$loops_pid" 2>/dev/null || true
         wait "$loops_pid" 2>/dev/null || true
     fi
-    rm -rf "$work"
+    rm -rf --one-file-system "$work"
 }
 
 # Runs a program that measures; a signal ends it too, at once.
