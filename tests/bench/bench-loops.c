@@ -20,7 +20,7 @@
  * into LIST, when all are there. Keeps them until it gets SIGTERM, or whoever started it ends; then they are detached,
  * and those removed that did not exist before. */
 
-enum { BLOCK = 4096, REMOVE_TRIES = 200, REMOVE_MSEC = 50, REMOVE_THREADS = 16 };
+enum { BLOCK = 4096, REMOVE_SEC = 120, REMOVE_MSEC = 50, REMOVE_THREADS = 16 };
 
 typedef struct Loop {
         int fd, number;
@@ -91,6 +91,7 @@ typedef struct Removal {
         int control;
         const Loop *loops;
         unsigned n;
+        double deadline; /* microseconds */
         atomic_uint next;
 } Removal;
 
@@ -100,7 +101,7 @@ static void *remove_some(void *userdata) {
         unsigned i;
 
         while ((i = atomic_fetch_add(&r->next, 1)) < r->n)
-                for (unsigned k = 0; r->loops[i].is_new && k < REMOVE_TRIES; k++) {
+                while (r->loops[i].is_new && now_usec() < r->deadline) {
                         if (ioctl(r->control, LOOP_CTL_REMOVE, r->loops[i].number) >= 0 || errno != EBUSY)
                                 break;
                         sleep_msec(REMOVE_MSEC);
@@ -110,7 +111,7 @@ static void *remove_some(void *userdata) {
 
 /* The kernel takes tens of milliseconds for each, in which it mostly waits. */
 static void detach(int control, const Loop *loops, unsigned n) {
-        Removal removal = { .control = control, .loops = loops, .n = n };
+        Removal removal = { .control = control, .loops = loops, .n = n, .deadline = now_usec() + REMOVE_SEC * 1e6 };
         pthread_t threads[REMOVE_THREADS];
         unsigned n_threads = 0;
 
