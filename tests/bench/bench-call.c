@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "basic/string-util.h"
+#include "bench-call.h"
+#include "bench-common.h"
+
+enum { TIMEOUT_USEC = 60 * 1000000 };
+
+#define SERVICE "org.selvol1", "/org/selvol1", "org.selvol1.Manager"
+
+sd_bus *bus_open(void) {
+        sd_bus *bus = NULL;
+        int r = sd_bus_open_system(&bus);
+
+        if (r < 0)
+                fail("the system bus can't be reached: %s", strerror(-r));
+        return bus;
+}
+
+static void append_option(sd_bus_message *m, int *r, const char *key, const char *type, ...) {
+        va_list ap;
+
+        if (*r >= 0)
+                *r = sd_bus_message_open_container(m, 'e', "sv");
+        if (*r >= 0)
+                *r = sd_bus_message_append(m, "s", key);
+        if (*r >= 0)
+                *r = sd_bus_message_open_container(m, 'v', type);
+        va_start(ap, type);
+        if (*r >= 0)
+                *r = sd_bus_message_appendv(m, type, ap);
+        va_end(ap);
+        if (*r >= 0)
+                *r = sd_bus_message_close_container(m);
+        if (*r >= 0)
+                *r = sd_bus_message_close_container(m);
+}
+
+static sd_bus_message *new_call(sd_bus *bus, const char *method, const char *volume, const char *source,
+                                const char *target) {
+        sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &m, SERVICE, method);
+        if (r >= 0)
+                r = sd_bus_message_append(m, "s", volume);
+        if (r >= 0 && source)
+                r = sd_bus_message_append(m, "s", source);
+        if (r >= 0)
+                r = sd_bus_message_append(m, "s", target);
+        if (r < 0)
+                fail("%s: %s", method, strerror(-r));
+        return m;
+}
+
+static double send_call(sd_bus *bus, sd_bus_message *m, const char *volume) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        double start = now_usec(), end;
+        int r;
+
+        r = sd_bus_call(bus, m, TIMEOUT_USEC, &error, NULL);
+        end = now_usec();
+        if (r < 0)
+                fail("%s of %s: %s: %s", sd_bus_message_get_member(m), volume, error.name ?: strerror(-r),
+                     strempty(error.message));
+        return end - start;
+}
+
+double call_mount(sd_bus *bus, const MountCall *c) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m =
+                new_call(bus, "MountVolume", c->volume, c->source, c->target);
+        int r;
+
+        r = sd_bus_message_open_container(m, 'a', "{sv}");
+        append_option(m, &r, "FSType", "s", c->fs_type);
+        append_option(m, &r, "Holder", "s", c->target);
+        append_option(m, &r, "AccessMode", "s", c->shared ? "ReadWriteOnce" : "ReadWriteOncePod");
+        if (c->level) {
+                append_option(m, &r, "SELinuxRelabelPolicy", "s", "MountOption");
+                append_option(m, &r, "SELinuxMountSupported", "b", 1);
+                append_option(m, &r, "SELinuxLevel", "s", c->level);
+        }
+        if (streq(c->fs_type, "tmpfs"))
+                append_option(m, &r, "MountOptions", "as", 1, "size=1m");
+        if (r >= 0)
+                r = sd_bus_message_close_container(m);
+        if (r < 0)
+                fail("MountVolume: %s", strerror(-r));
+        return send_call(bus, m, c->volume);
+}
+
+double call_unmount(sd_bus *bus, const char *volume, const char *target) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_call(bus, "UnmountVolume", volume, NULL, target);
+        int r;
+
+        r = sd_bus_message_append(m, "a{sv}", 0);
+        if (r < 0)
+                fail("UnmountVolume: %s", strerror(-r));
+        return send_call(bus, m, volume);
+}
+
+pid_t service_pid(sd_bus *bus) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        pid_t pid;
+
+        /* does not start it */
+        if (sd_bus_get_name_creds(bus, "org.selvol1", SD_BUS_CREDS_PID, &creds) < 0 ||
+            sd_bus_creds_get_pid(creds, &pid) < 0)
+                return 0;
+        return pid;
+}
+
+double service_metric(sd_bus *bus, const char *name) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const char *text, *value;
+        int r;
+
+        r = sd_bus_call_method(bus, SERVICE, "GetMetrics", &error, &reply, "");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "s", &text);
+        if (r < 0)
+                fail("GetMetrics: %s", error.message ?: strerror(-r));
+        for (const char *line = text; line; line = strchr(line, '\n')) {
+                line += *line == '\n';
+                value = startswith(line, name);
+                if (value && *value == ' ')
+                        return strtod(value, NULL);
+        }
+        return 0;
+}

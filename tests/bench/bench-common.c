@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "basic/string-util.h"
+#include "bench-common.h"
+
+void fail(const char *format, ...) {
+        va_list ap;
+
+        fflush(stdout);
+        fprintf(stderr, "%s: ", program_invocation_short_name);
+        va_start(ap, format);
+        vfprintf(stderr, format, ap);
+        va_end(ap);
+        fputc('\n', stderr);
+        exit(EXIT_FAILURE);
+}
+
+char *format_string(const char *format, ...) {
+        va_list ap;
+        char *s;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf(&s, format, ap);
+        va_end(ap);
+        if (r < 0)
+                fail("out of memory");
+        return s;
+}
+
+unsigned parse_number(const char *s, unsigned max) {
+        unsigned long long n;
+
+        if (parse_u64(s, &n) < 0 || n > max)
+                fail("'%s' is not a number from 0 to %u", s, max);
+        return (unsigned) n;
+}
+
+double now_usec(void) {
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (double) ts.tv_sec * 1e6 + (double) ts.tv_nsec / 1e3;
+}
+
+void sleep_msec(unsigned msec) {
+        const struct timespec ts = { .tv_sec = msec / 1000, .tv_nsec = (long) (msec % 1000) * 1000000 };
+
+        (void) nanosleep(&ts, NULL);
+}
+
+void run_program(char *const *argv) {
+        posix_spawn_file_actions_t actions;
+        int status, r;
+        pid_t pid;
+
+        (void) posix_spawn_file_actions_init(&actions);
+        (void) posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+        r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+        (void) posix_spawn_file_actions_destroy(&actions);
+        if (r != 0)
+                fail("%s: %s", argv[0], strerror(r));
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        fail("waiting for %s: %s", argv[0], strerror(errno));
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+                fail("%s failed with status %i", argv[0], status);
+}
+
+static int compare(const void *a, const void *b) {
+        const double *x = a, *y = b;
+
+        return *x < *y ? -1 : *x > *y;
+}
+
+Series summarize(double *values, size_t n) {
+        if (n == 0)
+                return (Series){ 0 };
+        qsort(values, n, sizeof(*values), compare);
+        return (Series){
+                .min = values[0],
+                .median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2,
+                .p99 = values[(n * 99 + 99) / 100 - 1],
+                .max = values[n - 1],
+        };
+}
+
+char **read_lines(const char *path, size_t wanted) {
+        _cleanup_fclose_ FILE *file = fopen(path, "re");
+        _cleanup_free_ char *line = NULL;
+        char **lines = NULL;
+        size_t size = 0;
+        ssize_t n;
+
+        if (!file)
+                fail("%s: %s", path, strerror(errno));
+        while ((n = getline(&line, &size, file)) > 0) {
+                line[n - 1] = '\0';
+                if (strv_extend(&lines, line) < 0)
+                        fail("out of memory");
+        }
+        if (strv_length(lines) < wanted)
+                fail("%s has fewer than %zu lines", path, wanted);
+        return lines;
+}
+
+unsigned count_mounts(const char *directory) {
+        _cleanup_free_ char *wanted = format_string(" %s/", directory), *line = NULL;
+        _cleanup_fclose_ FILE *file = fopen("/proc/self/mountinfo", "re");
+        unsigned n = 0;
+        size_t size = 0;
+
+        if (!file)
+                fail("/proc/self/mountinfo: %s", strerror(errno));
+        while (getline(&line, &size, file) >= 0) {
+                const char *found = strstr(line, wanted), *options = found ? strchr(found + 1, ' ') : NULL;
+
+                n += options && startswith(options, " rw");
+        }
+        return n;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "basic/cleanup.h"
+
+/* What the programs that measure mounts share. An error ends them: a figure that is not complete is none. */
+
+_printf_(1, 2) _Noreturn void fail(const char *format, ...);
+
+/* Never NULL. */
+char *format_string(const char *format, ...) _printf_(1, 2);
+
+unsigned parse_number(const char *s, unsigned max);
+
+double now_usec(void);
+void sleep_msec(unsigned msec);
+
+/* Starts a program directly, without a shell in between, which is kind to it, and waits for its success. */
+void run_program(char *const *argv);
+
+typedef struct Series {
+        double min, median, p99, max; /* microseconds */
+} Series;
+
+/* Sorts the values; of none all are 0. */
+Series summarize(double *values, size_t n);
+
+/* The lines of a file, of which there have to be so many. */
+char **read_lines(const char *path, size_t wanted);
+
+/* How many mounts there are beneath a directory that can be written. */
+unsigned count_mounts(const char *directory);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include <sqlite3.h>
+#include <systemd/sd-bus.h>
+
+/* The ways to mount and unmount that are compared. */
+
+typedef enum Row {
+        ROW_SELVOL,
+        ROW_TAINT,
+        ROW_FURTHER,
+        ROW_BUSCTL,
+        ROW_SHELL,
+        ROW_BARE,
+        ROW_COMMIT,
+        ROW_UNMOUNT,
+        ROW_UNMOUNT_FURTHER,
+        ROW_UNMOUNT_SHELL,
+        ROW_UNMOUNT_BARE,
+        ROWS
+} Row;
+
+extern const char *const row_names[ROWS];
+
+typedef struct Scene {
+        bool plain; /* without a context */
+        unsigned pause_msec;
+        const char *device, *fs_type, *state;
+        char *target, *second_target; /* of the volume that is measured */
+        sd_bus *bus;
+        sqlite3 *db;
+        sqlite3_stmt *insert;
+} Scene;
+
+/* Measures a row, and if the way has one the row of its unmount. */
+typedef struct Way {
+        Row row, unmount_row; /* ROWS: none */
+        void (*measure)(const Scene *s, double *ret, double *ret_unmount);
+} Way;
+
+enum { WAYS = 7 };
+extern const Way ways[WAYS];
+
+#define MEASURED_LEVEL "s0:c1,c2"
+
+void database_open(Scene *s);
+void database_close(Scene *s);

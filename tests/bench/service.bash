@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash disable=SC2034,SC2154
+# A selvold and a selvol-worker on a bus and in a mount namespace of their own, and volumes for them. Sourced; needs $top
+# and $SELVOL_BUILD.
+
+targets=/run/selvol-bench
+bin=$SELVOL_BUILD/tests/bench
+
+die() {
+    echo "bench: $*" >&2
+    exit 1
+}
+
+need_programs() { # PROGRAM...
+    local program
+    for program; do
+        [[ -n $(type -P "$program") ]] || die "$program is missing"
+    done
+}
+
+wait_for() {
+    local n
+    for ((n = 0; n < 500; n++)); do
+        "$@" >/dev/null 2>&1 && return 0
+        sleep 0.01
+    done
+    die "timeout: $*"
+}
+
+# Starts the calling script again in a mount namespace that goes with it: nothing stays mounted, whatever ends it.
+enter_private_namespace() { # SCRIPT ARGUMENT...
+    [[ -n ${SELVOL_BENCH_UNSHARED:-} ]] ||
+        SELVOL_BENCH_UNSHARED=1 exec unshare --mount --propagation private "$@"
+}
+
+# Sets work: where everything is that is removed at the end.
+make_work() { # TEMPLATE
+    pids=() loop='' loops_pid=''
+    work=$(mktemp -d "$1")
+    trap clean_up EXIT
+    trap 'exit 130' INT TERM HUP
+}
+
+is_running() { # PID; one that nobody waits for has no program anymore
+    [[ -e /proc/$1/exe ]]
+}
+# Its number may belong to another process by now.
+is_ours() { # PID
+    grep -qsFa -- "$work" "/proc/$1/cmdline" || grep -qsx "PPid:[[:space:]]*$$" "/proc/$1/status"
+}
+end_process() { # PID
+    local n
+    is_ours "$1" || return 0
+    kill "$1" 2>/dev/null || true
+    for ((n = 0; n < 100; n++)); do
+        is_running "$1" || break
+        sleep 0.05
+    done
+    kill -KILL "$1" 2>/dev/null || true # a tracer can hold them up
+    wait "$1" 2>/dev/null || true
+}
+
+# What is still mounted after a failure: in a namespace of our own with all of its /run, otherwise beneath $work.
+unmount_left() {
+    local target
+    if [[ -n ${SELVOL_BENCH_UNSHARED:-} && -d $targets ]]; then
+        umount --lazy --recursive /run || true
+    fi
+    findmnt --raw --noheadings --output TARGET | grep -F "$work/" | tac | while read -r target; do
+        umount --lazy "$target" || true
+    done || true
+}
+clean_up() {
+    local pid
+    trap '' INT TERM HUP
+    [[ ! -s $work/daemon.pid ]] || end_process "$(<"$work/daemon.pid")"
+    for pid in "${pids[@]}"; do
+        end_process "$pid"
+    done
+    unmount_left
+    [[ -z $loop ]] || losetup -d "$loop" || true
+    if [[ -n $loops_pid ]]; then
+        # takes its time with thousands of them
+        kill "$loops_pid" 2>/dev/null || true
+        wait "$loops_pid" 2>/dev/null || true
+    fi
+    rm -rf --one-file-system "$work"
+}
+
+# Runs a program that measures; a signal ends it too, at once.
+run_bench() { # PROGRAM ARGUMENT...
+    "$@" &
+    pids=($! "${pids[@]}")
+    wait $!
+}
+
+# Sets loop: a device with an empty file system.
+make_device() { # FS-TYPE
+    truncate -s 512M "$work/image"
+    "mkfs.$1" -q "$work/image" || die "no file system of type $1 can be made"
+    loop=$(losetup --find --show "$work/image") || die 'there is no loop device'
+}
+
+# Many small file systems on loop devices, copies of one; their names are in $work/devices.
+make_devices() { # N SIZE MKFS-OPTION...
+    local n=$1
+    truncate -s "$2" "$work/pattern"
+    shift 2
+    mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$@" "$work/pattern" || die 'no ext4 can be made'
+    mkdir "$work/images"
+    "$bin/bench-loops" "$work/pattern" "$work/images" "$n" "$work/devices" </dev/null &
+    loops_pid=$!
+    until [[ -e $work/devices ]]; do
+        is_running "$loops_pid" || die 'the loop devices were not made'
+        sleep 0.05
+    done
+}
+
+# For background volumes, of which there may be thousands: without a journal.
+make_small_devices() { # N
+    make_devices "$1" 1M -b 1024 -N 16 -m 0 -O ^has_journal
+}
+
+# selvold can be stopped and started again by the program $work/control.
+start_service() {
+    mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run
+    mkdir -p "$work/state" "$work/etc/selvol.conf.d" "$targets"
+    cat >"$work/bus.conf" <<CONF
+<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>system</type><listen>unix:path=$work/bus</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
+<allow send_destination="*"/><allow receive_sender="*"/></policy></busconfig>
+CONF
+    printf '[Worker]\nTargetRoots=%s\n' "$targets" >"$work/etc/selvol.conf.d/bench.conf"
+    export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
+    dbus-daemon --nofork --nosyslog --config-file="$work/bus.conf" </dev/null >"$work/bus.log" 2>&1 &
+    pids+=($!)
+    wait_for test -S "$work/bus"
+    # shellcheck disable=SC2086 # a command with its options, such as strace -f -o FILE
+    ${SELVOL_BENCH_WORKER:-} "$SELVOL_BUILD/src/selvol-worker" --socket "$work/worker" --config-usr "$top/src" \
+        --config-etc "$work/etc" --peer-uid 0 </dev/null >"$work/worker.log" 2>&1 &
+    worker_pid=$!
+    pids=("$worker_pid" "${pids[@]}")
+    wait_for test -S "$work/worker"
+    write_control
+    "$work/control" start
+    wait_for busctl --system status org.selvol1
+}
+
+write_control() {
+    cat >"$work/control" <<CONTROL
+#!/bin/sh
+case \$1 in
+    start)
+        ${SELVOL_BENCH_DAEMON:-} "$SELVOL_BUILD/src/selvold" --state-directory="$work/state" \\
+            --worker="$work/worker" --config-usr="$top/src" --config-etc="$work/etc" </dev/null >>"$work/daemon.log" 2>&1 &
+        echo \$! >"$work/daemon.pid"
+        ;;
+    stop)
+        pid=\$(cat "$work/daemon.pid")
+        kill "\$pid"
+        while [ -e "/proc/\$pid/exe" ]; do sleep 0.01; done
+        ;;
+esac
+CONTROL
+    chmod +x "$work/control"
+}
+
+show_logs() {
+    tail -n 5 "$work/daemon.log" "$work/worker.log" >&2
+}
