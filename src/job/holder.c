@@ -115,9 +115,9 @@ int job_record_intent(Job *job, bool adopted) {
         old = volume_find_holder(v, h->target);
         if (old)
                 volume_remove_holder(v, old);
-        volume_add_holder(v, TAKE_PTR(h));
         job->intent_recorded = true;
-        commit_volume(job->jobs->state, v);
+        volume_add_holder(v, h);
+        commit_holder(job->jobs->state, v, TAKE_PTR(h));
         return 0;
 }
 
@@ -133,7 +133,7 @@ int job_record_ready(Job *job, const ReadyNote *note) {
         h->mount_id = note->identity.id;
         h->fs_group = note->gid;
         h->disk_gid = note->disk_gid;
-        commit_volume(job->jobs->state, job_volume(job));
+        commit_holder(job->jobs->state, job_volume(job), h);
         return 0;
 }
 
@@ -173,7 +173,7 @@ int job_record_outcome(Job *job) {
         v->inodes_used = job->result.walked ? job->result.walk.counts.done : job->result.outcome.inodes_used;
         if (h->strategy == STRATEGY_CONTEXT_MOUNT || h->relabeled_here)
                 v->last_verified_usec = now_realtime_usec();
-        commit_volume(s, v);
+        commit_holder(s, v, h);
         watch_expect(s, &job->result.outcome.fact);
         return 0;
 }
@@ -192,8 +192,7 @@ void job_revert_intent(Job *job) {
                 commit_removal(s, v);
                 return;
         }
-        gone = volume_take_holder(v, h);
-        commit_volume(s, v);
+        gone = commit_release(s, v, h);
         if (s->mount_gone)
                 s->mount_gone(s->mount_gone_userdata, gone->target);
 }

@@ -8,13 +8,14 @@
 
 /* UnmountVolume. */
 
+/* Not recorded: whether it was unmounted, the mount table tells a later selvold as well. */
 static void set_state(Job *job, HolderState state) {
         Holder *h = job_find_holder(job);
 
         if (!h)
                 return;
         h->state = state;
-        commit_volume(job->jobs->state, job_volume(job));
+        event_emit(job->jobs->state, volume_changed, job_volume(job));
 }
 
 static int check(Job *job, bool *ret_done) {

@@ -44,7 +44,7 @@ static bool has_something_to_do(const State *s) {
         return s->deferred || store_is_dirty(s->store) || (store_is_failed(s->store) && !s->store_failure_told);
 }
 
-/* Runs after all other sources of an iteration. What is called back may change something and wait in its turn, and no
+/* Runs when no other source is ready. What is called back may change something and wait in its turn, and no
  * other source may run for long, so it goes on until nothing is left. */
 static int on_post(sd_event_source *source, void *userdata) {
         State *s = userdata;
@@ -67,7 +67,13 @@ static int on_post(sd_event_source *source, void *userdata) {
 }
 
 int commit_setup(State *s) {
-        return sd_event_add_post(s->event, &s->commit_source, on_post, s);
+        int r;
+
+        r = sd_event_add_post(s->event, &s->commit_source, on_post, s);
+        if (r < 0)
+                return r;
+        /* After all that is ready: what several calls have changed is one commit. */
+        return sd_event_source_set_priority(s->commit_source, SD_EVENT_PRIORITY_IDLE);
 }
 
 void commit_teardown(State *s) {
@@ -84,6 +90,19 @@ void commit_teardown(State *s) {
 void commit_volume(State *s, Volume *v) {
         store_put_volume(s->store, v);
         event_emit(s, volume_changed, v);
+}
+
+void commit_holder(State *s, Volume *v, const Holder *h) {
+        store_put_volume(s->store, v);
+        store_put_holder(s->store, v, h);
+        event_emit(s, volume_changed, v);
+}
+
+Holder *commit_release(State *s, Volume *v, Holder *h) {
+        store_delete_holder(s->store, h->target);
+        volume_take_holder(v, h);
+        commit_volume(s, v);
+        return h;
 }
 
 void commit_removal(State *s, Volume *v) {

@@ -13,8 +13,11 @@ int commit_setup(State *s);
 /* Calls back everybody who waits, with -ECANCELED. */
 void commit_teardown(State *s);
 
-/* Records a volume in the open transaction and has its new properties announced. */
+/* Record a volume in the open transaction, one of its holders too, or that the holder is gone, and have the volume's new
+ * properties announced. A holder that is released is the caller's. */
 void commit_volume(State *s, Volume *v);
+void commit_holder(State *s, Volume *v, const Holder *h);
+Holder *commit_release(State *s, Volume *v, Holder *h);
 /* Drops a volume from memory, bus and store. */
 void commit_removal(State *s, Volume *v);
 /* Calls back when everything recorded so far is durable. -ENOMEM if it never will. */

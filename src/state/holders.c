@@ -27,9 +27,8 @@ static void note(State *s, Volume *v, const Holder *h, const char *message, cons
 }
 
 void holder_drop(State *s, Volume *v, Holder *h) {
-        _cleanup_(holder_freep) Holder *gone = volume_take_holder(v, h);
+        _cleanup_(holder_freep) Holder *gone = commit_release(s, v, h);
 
-        commit_volume(s, v);
         if (!v->holders)
                 event_emit(s, volume_released, v, gone);
         if (s->mount_gone)
@@ -39,7 +38,7 @@ void holder_drop(State *s, Volume *v, Holder *h) {
 void holder_lose(State *s, Volume *v, Holder *h) {
         metrics_count(s->metrics, METRIC_HOLDERS_LOST);
         note(s, v, h, MESSAGE_HOLDER_LOST, "release",
-             "The mount is gone, and selvol did not unmount it: the holder is released.");
+             "The mount is gone, and no UnmountVolume was answered: the holder is released.");
         holder_drop(s, v, h);
 }
 

@@ -56,7 +56,7 @@ static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 r = free_and_strdup(&v->context, strempty(h->context));
         }
         holder_note_reconciled(s, v, h, "finished");
-        commit_volume(s, v);
+        commit_holder(s, v, h);
         return r;
 }
 
@@ -71,7 +71,7 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
         case ROLL_BACK:
                 h->state = HOLDER_MOUNTED;
                 holder_note_reconciled(s, v, h, "rolled-back");
-                commit_volume(s, v);
+                commit_holder(s, v, h);
                 break;
         case RELEASE:
                 holder_note_reconciled(s, v, h, h->state == HOLDER_MOUNTING ? "rolled-back" : "finished");
@@ -115,15 +115,9 @@ void reconcile_reboot(State *s) {
         Volume *v, *next;
         size_t n = 0;
 
-        HASH_ITER (hh, s->volumes.table, v, next) {
-                if (!v->holders)
-                        continue;
-                while (v->holders) {
-                        volume_remove_holder(v, v->holders);
-                        n++;
-                }
-                commit_volume(s, v);
-        }
+        HASH_ITER (hh, s->volumes.table, v, next)
+                for (; v->holders; n++)
+                        holder_free(commit_release(s, v, v->holders));
         if (n > 0)
                 log_notice("Released %zu holders from before the reboot.", n);
 }

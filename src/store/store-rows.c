@@ -92,9 +92,14 @@ static void bind_key(sqlite3_stmt *st, const char *key) {
         bind_text(st, 0, key);
 }
 
-static void put_holder(Store *s, const Volume *v, const Holder *h) {
+void store_put_holder(Store *s, const Volume *v, const Holder *h) {
         sqlite3_stmt *st = s->statements[PUT_HOLDER];
 
+        assert(v);
+        assert(h);
+
+        if (!store_begin(s))
+                return;
         bind_text(st, HOLDER_VOLUME, v->id);
         bind_fields(st, holder_fields, ELEMENTSOF(holder_fields), h);
         bind_text(st, HOLDER_STATE, holder_state_to_string(h->state));
@@ -123,9 +128,13 @@ static void bind_mount(sqlite3_stmt *st, const Volume *v) {
         bind_u64(st, VOLUME_MOUNTED_HERE, v->mounted_here && options);
 }
 
-static void put_volume(Store *s, const Volume *v) {
+void store_put_volume(Store *s, const Volume *v) {
         sqlite3_stmt *st = s->statements[PUT_VOLUME];
 
+        assert(v);
+
+        if (!store_begin(s))
+                return;
         bind_text(st, VOLUME_ID, v->id);
         bind_fields(st, volume_fields, ELEMENTSOF(volume_fields), v);
         bind_text(st, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
@@ -135,19 +144,14 @@ static void put_volume(Store *s, const Volume *v) {
         store_change(s, PUT_VOLUME);
 }
 
-void store_put_volume(Store *s, const Volume *v) {
-        const Holder *h;
-
+void store_delete_holder(Store *s, const char *target) {
         assert(s);
-        assert(v);
+        assert(target);
 
         if (!store_begin(s))
                 return;
-        put_volume(s, v);
-        bind_key(s->statements[DELETE_HOLDERS], v->id);
-        store_change(s, DELETE_HOLDERS);
-        LL_FOREACH (v->holders, h)
-                put_holder(s, v, h);
+        bind_key(s->statements[DELETE_HOLDER], target);
+        store_change(s, DELETE_HOLDER);
 }
 
 void store_delete_volume(Store *s, const char *id) {

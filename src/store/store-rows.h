@@ -30,10 +30,12 @@ int store_load(Store *s, Volumes *ret);
 int store_get_boot_id(Store *s, char **ret);
 void store_set_boot_id(Store *s, const char *boot_id);
 
-/* Record the volume with its holders, drop it with its history, add to its history (the oldest entries go). Failures
- * are remembered for store_commit(). */
+/* Record a volume without its holders, or one of its holders; drop a volume with its holders and history, or the holder at a
+ * target; add to a volume's history (the oldest entries go). Failures are remembered for store_commit(). */
 void store_put_volume(Store *s, const Volume *v);
+void store_put_holder(Store *s, const Volume *v, const Holder *h);
 void store_delete_volume(Store *s, const char *id);
+void store_delete_holder(Store *s, const char *target);
 void store_add_history(Store *s, const char *id, const HistoryEntry *e);
 
 /* The history of a volume, oldest first. */

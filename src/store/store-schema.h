@@ -80,7 +80,7 @@ typedef enum Statement {
         DELETE_VOLUME,
         GET_HOLDERS,
         PUT_HOLDER,
-        DELETE_HOLDERS,
+        DELETE_HOLDER,
         GET_HISTORY,
         ADD_HISTORY,
         TRIM_HISTORY,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <utlist.h>
 
 #include "store/store-internal.h"
 #include "store/store.h"
@@ -85,6 +86,7 @@ static void copy_history(Store *from, Store *to, const char *id) {
 static int write_copy(Store *s, const char *path, const Volumes *all, const char *boot_id) {
         _cleanup_(store_closep) Store *copy = NULL;
         Volume *v, *next;
+        Holder *h;
         int r;
 
         (void) unlink(path);
@@ -95,6 +97,8 @@ static int write_copy(Store *s, const char *path, const Volumes *all, const char
         store_set_boot_id(copy, boot_id);
         HASH_ITER (hh, all->table, v, next) {
                 store_put_volume(copy, v);
+                LL_FOREACH (v->holders, h)
+                        store_put_holder(copy, v, h);
                 copy_history(s, copy, v->id);
         }
         r = store_commit(copy);

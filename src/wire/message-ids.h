@@ -18,7 +18,7 @@
 #define MESSAGE_FAILED "4168f665acb245a1bcba4ecae97cceb6"
 /* A label is not the one expected. */
 #define MESSAGE_VERIFY_MISMATCH "f44999408b17452ba2dd5124911b1ef4"
-/* A holder's mount is gone, and selvol did not unmount it. */
+/* A holder's mount is gone, and no UnmountVolume was answered. */
 #define MESSAGE_HOLDER_LOST "902caebf0cf3421aa9f1388cd7ef37e3"
 /* The last holder has gone: the volume can have another context. */
 #define MESSAGE_CONTEXT_RELEASED "26084ea48ac9441b8527edf1709d9aa7"

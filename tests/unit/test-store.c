@@ -7,6 +7,8 @@
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 
+#include <utlist.h>
+
 #include "store/store.h"
 
 typedef struct Fixture {
@@ -80,10 +82,18 @@ static Volume *sample(const char *id, const char *target) {
         return v;
 }
 
+static void put(Fixture *f, const Volume *v) {
+        const Holder *h;
+
+        store_put_volume(f->store, v);
+        LL_FOREACH (v->holders, h)
+                store_put_holder(f->store, v, h);
+}
+
 static void put_sample(Fixture *f) {
         _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
 
-        store_put_volume(f->store, v);
+        put(f, v);
         g_assert_true(store_is_dirty(f->store));
         g_assert_cmpint(store_commit(f->store), ==, 0);
 }
@@ -139,7 +149,7 @@ static void test_replace(Fixture *f, gconstpointer data) {
         v->holders->device = (free(v->holders->device), NULL);
         v->mount_options = strv_free(v->mount_options);
         v->mounted_here = false;
-        store_put_volume(f->store, v);
+        put(f, v);
         g_assert_cmpint(store_commit(f->store), ==, 0);
         reopen(f);
         g_assert_cmpint(store_load(f->store, &all), ==, 0);
@@ -167,7 +177,7 @@ static void test_leftovers(Fixture *f, gconstpointer data) {
                         v->mark.context = (free(v->mark.context), NULL); /* the state is left */
                 else
                         v->mark.ownership_state = FILES_UNKNOWN; /* the gid is left */
-                store_put_volume(f->store, v);
+                put(f, v);
                 g_assert_cmpint(store_commit(f->store), ==, 0);
                 reopen(f);
                 g_assert_cmpint(store_load(f->store, &all), ==, 0);
@@ -184,7 +194,7 @@ static void test_uncommitted(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         _cleanup_(volume_freep) Volume *v = sample("x", "/var/lib/kubelet/x");
 
-        store_put_volume(f->store, v);
+        put(f, v);
         reopen(f);
         g_assert_cmpint(store_load(f->store, &all), ==, 0);
         g_assert_cmpuint(volumes_count(&all), ==, 0);
@@ -524,7 +534,7 @@ static void test_failed(Fixture *f, gconstpointer data) {
         size_t n;
 
         put_sample(f);
-        store_put_volume(f->store, second);
+        store_put_holder(f->store, second, second->holders); /* of a volume that is not there */
         g_assert_true(store_is_failed(f->store));
         g_assert_cmpint(store_commit(f->store), <, 0);
         store_delete_volume(f->store, "a/b");
