@@ -3,6 +3,7 @@
 #include "job/operation.h"
 #include "job/plan-answer.h"
 #include "plan/files.h"
+#include "plan/plan.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"
 #include "wire/protocol.h"
@@ -52,12 +53,26 @@ static void drop_stale_holder(Job *job) {
                 reconcile_holder(job->jobs->state, v, h, NULL);
 }
 
+/* With *ret PLAN_LOOK there is no plan yet. */
+static int make_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+        int r;
+
+        r = job_make_plan(job, q);
+        if (r < 0 || !job->observed.mounts_unknown)
+                return r;
+        if (r == 0 && !plan_needs_mounts(&job->plan, &job->jobs->state->volumes, job->request.volume))
+                return 0;
+        failure_done(&job->failure);
+        ret->verdict = PLAN_LOOK;
+        return 0;
+}
+
 static int plan_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         drop_stale_holder(job);
-        r = job_make_plan(job, q);
-        if (r != 0)
+        r = make_plan(job, q, ret);
+        if (r != 0 || ret->verdict == PLAN_LOOK)
                 return r;
         r = job_fill_answer(job, ret);
         if (r < 0)
@@ -106,8 +121,8 @@ static int check_group(Job *job) {
 static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
-        r = job_make_plan(job, q);
-        if (r != 0)
+        r = make_plan(job, q, ret);
+        if (r != 0 || ret->verdict == PLAN_LOOK)
                 return r;
         predict_files(job);
         ret->verdict = PLAN_STOP;

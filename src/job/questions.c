@@ -27,7 +27,7 @@ static int send_answer(Job *job, const PlanAnswer *a) {
         return sd_bus_send(job->worker, reply, NULL);
 }
 
-/* Ends the child, which has published nothing. */
+/* All but PLAN_LOOK end the child, which has published nothing. */
 static void send_verdict(Job *job, PlanVerdict verdict) {
         PlanAnswer a = PLAN_ANSWER_INIT;
 
@@ -112,6 +112,8 @@ static void decide(Job *job, const PlanQuestion *q) {
                         return;
                 }
         }
+        plan_answer_done(&job->answer);
+        job->answer = PLAN_ANSWER_INIT;
         r = operation_type(job->operation)->plan(job, q, &job->answer);
         if (r > 0) {
                 job_refuse(job);
@@ -121,7 +123,9 @@ static void decide(Job *job, const PlanQuestion *q) {
                 }
         }
         job_fail(job, r);
-        if (r != 0 || job->answer.verdict != PLAN_GO)
+        if (r == 0 && job->answer.verdict == PLAN_LOOK)
+                send_verdict(job, PLAN_LOOK);
+        else if (r != 0 || job->answer.verdict != PLAN_GO)
                 stop_child(job);
         else
                 job_then(job, on_intent_durable);

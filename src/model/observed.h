@@ -39,6 +39,7 @@ typedef struct Observed {
         char *superblock;
         MountFact *mounts; /* of the source's superblock, wherever they are */
         size_t n_mounts;
+        bool mounts_unknown; /* the superblock is in use, and nobody has looked for its mounts yet */
 } Observed;
 
 /* What a mount turned out to be, read back from the kernel. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
 
+#include <utlist.h>
+
 #include "model/context.h"
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
@@ -283,6 +285,23 @@ static int set_text(const PlanInput *in, Plan *p) {
         free(p->text);
         p->text = strdup_printf("%s%s", plan_reason_text(p->reason), who);
         return p->text ? 0 : -ENOMEM;
+}
+
+static bool others_hold_device(const Volumes *volumes, const char *own, const char *device) {
+        Volume *v, *next;
+        Holder *h;
+
+        HASH_ITER (hh, volumes->table, v, next)
+                LL_FOREACH (v->holders, h)
+                        if (streq(h->device, device) && !streq(v->id, own))
+                                return true;
+        return false;
+}
+
+bool plan_needs_mounts(const Plan *p, const Volumes *volumes, const char *volume) {
+        return !p->share || isempty(p->share->device) || p->strategy == STRATEGY_RELABEL ||
+               (p->ownership != OWNERSHIP_NONE && p->ownership != OWNERSHIP_OPTION) ||
+               others_hold_device(volumes, volume, p->share->device);
 }
 
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) {

@@ -20,3 +20,7 @@ typedef struct PlanInput {
  * INVALID_OPTION, INCOMPATIBLE, for an adoption CONTEXT_DROPPED and LABEL_MISMATCH, CONTEXT_CONFLICT and GROUP_CONFLICT
  * (*ret then holds the conflicts, and must be released too). */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
+
+/* Whether a plan that was made with mounts_unknown may be another one once they are known. Not so where a holder's mount is
+ * shared and no file is changed: a superblock has one context, so what the holder has is what all mounts have. */
+bool plan_needs_mounts(const Plan *p, const Volumes *volumes, const char *volume) _pure_;

@@ -3,6 +3,7 @@
 
 static const char *const plan_verdict_table[PLAN_VERDICTS] = {
         [PLAN_GO] = "go",
+        [PLAN_LOOK] = "look",
         [PLAN_WAIT] = "wait",
         [PLAN_STOP] = "stop",
 };

@@ -30,7 +30,7 @@ int mount_facts_read(sd_bus_message *m, MountFact **ret, size_t *ret_n) _warn_un
 int mount_outcome_append(sd_bus_message *m, const MountOutcome *outcome) _warn_unused_;
 int mount_outcome_read(sd_bus_message *m, MountOutcome *ret) _warn_unused_;
 
-#define OBSERVED_TYPE "(sbssa" MOUNT_FACT_TYPE ")"
+#define OBSERVED_TYPE "(sbssba" MOUNT_FACT_TYPE ")"
 int observed_append(sd_bus_message *m, const Observed *observed) _warn_unused_;
 int observed_read(sd_bus_message *m, Observed *ret) _warn_unused_;
 
@@ -146,6 +146,7 @@ int plan_question_read(sd_bus_message *m, PlanQuestion *ret) _warn_unused_;
 
 typedef enum PlanVerdict {
         PLAN_GO,
+        PLAN_LOOK, /* for the mounts of the superblock, and ask again */
         PLAN_WAIT, /* for a place in line; a new child will look anew */
         PLAN_STOP, /* refused, or only asked; selvold knows why */
         PLAN_VERDICTS,

@@ -27,9 +27,9 @@ static int call(Child *c, sd_bus_message *question, const char *member, sd_bus_m
 }
 
 static void log_question(const PlanQuestion *q) {
-        log_debug("Asking %s: type %s, superblock %s, %zu mounts, seclabel %i%s.", DECISION_PLAN,
-                  strempty(q->observed.fs_type), strempty(q->observed.superblock), q->observed.n_mounts, q->seclabel,
-                  q->mounted ? ", mounted" : "");
+        log_debug("Asking %s: type %s, superblock %s, %zu mounts%s, seclabel %i%s.", DECISION_PLAN,
+                  strempty(q->observed.fs_type), strempty(q->observed.superblock), q->observed.n_mounts,
+                  q->observed.mounts_unknown ? " or more" : "", q->seclabel, q->mounted ? ", mounted" : "");
 }
 
 static void log_answer(const PlanAnswer *a) {
@@ -62,7 +62,7 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
         if (r < 0)
                 return r;
         log_answer(&answer);
-        if (answer.verdict != PLAN_GO)
+        if (answer.verdict != PLAN_GO && !(answer.verdict == PLAN_LOOK && question->observed.mounts_unknown))
                 return -ECANCELED;
 
         *ret = answer;

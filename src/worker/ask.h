@@ -8,7 +8,7 @@
  * What is told has left when a function returns. All return 0 or a negative errno; of it -ECANCELED ends the operation
  * without a reply: selvold wants none, or has hung up. */
 
-/* Also WORKER_FAILED if selvold has no answer. *ret is of PLAN_GO. */
+/* Also WORKER_FAILED if selvold has no answer. *ret is of PLAN_GO; or of PLAN_LOOK, if the question has mounts_unknown. */
 int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f) _warn_unused_;
 int ask_walk(Child *c, const FilesDecision *decision, Failure *f) _warn_unused_;
 int ask_ready(Child *c, const ReadyNote *note, Failure *f) _warn_unused_;

@@ -7,8 +7,9 @@
 
 /* What there is to see, read and not judged. All return 0 or a negative errno. */
 
-/* Of a source that may be mounted somewhere. */
+/* Of a source that may be mounted somewhere: then observe_source_mounts() looks where. */
 int observe_source(const Source *s, Observed *ret) _warn_unused_;
+int observe_source_mounts(const Source *s, Observed *o) _warn_unused_;
 
 /* Of the superblock of a mount at an open target, and of that mount itself. */
 int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) _warn_unused_;

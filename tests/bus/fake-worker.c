@@ -188,13 +188,33 @@ static sd_bus_message *new_question(const char *name) {
         return m;
 }
 
-static void ask_plan(Operation *o) {
+static void ask_plan_with(Operation *o, const PlanQuestion *question) {
         sd_bus_message *m = new_question(DECISION_PLAN);
 
-        check(plan_question_append(m, &o->question));
+        check(plan_question_append(m, question));
         check(plan_answer_read(ask(m), &o->answer));
+}
+
+static void ask_plan(Operation *o) {
+        ask_plan_with(o, &o->question);
         if (o->answer.verdict != PLAN_GO)
                 _exit(0);
+}
+
+/* Of a source that is in use the worker looks for the mounts only when that is wanted. */
+static void ask_plan_unlooked(Operation *o) {
+        PlanQuestion unlooked = o->question;
+
+        if (o->question.observed.n_mounts > 0) {
+                unlooked.observed.mounts_unknown = true;
+                unlooked.observed.n_mounts = 0;
+                ask_plan_with(o, &unlooked);
+                if (o->answer.verdict == PLAN_GO)
+                        return;
+                if (o->answer.verdict != PLAN_LOOK)
+                        _exit(0);
+        }
+        ask_plan(o);
 }
 
 static MountIdentity identity_of(const MountFact *m) {
@@ -445,7 +465,7 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         if (there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Something is mounted at %s.", call->target);
         observe(o, call->source, NULL);
-        ask_plan(o);
+        ask_plan_unlooked(o);
         step(call->source, "mount");
         r = stage(o, call->source, call->target, f);
         if (r != 0)

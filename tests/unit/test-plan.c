@@ -501,6 +501,46 @@ static void test_same_context_other_spelling(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
+static void set_device(Holder *h, const char *device) {
+        g_assert_cmpint(free_and_strdup(&h->device, device), ==, 0);
+}
+
+static bool needs_mounts(Fixture *x) {
+        assert_success(fixture_plan(x), &x->failure);
+        return plan_needs_mounts(&x->plan, &x->volumes, TEST_VOLUME);
+}
+
+/* Where a file system is mounted besides doesn't matter to one more mount of what a holder has. */
+static void test_needs_mounts(Fixture *x, gconstpointer data) {
+        Holder *h;
+
+        g_assert_true(needs_mounts(x));
+
+        h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        g_assert_true(needs_mounts(x));
+        set_device(h, "8:17");
+        g_assert_false(needs_mounts(x));
+
+        /* Files are going to be changed, or somebody else has a volume on the same disk. */
+        x->request.fs_group = 1000;
+        g_assert_true(needs_mounts(x));
+        x->request.fs_group = GID_NONE;
+        g_assert_false(needs_mounts(x));
+        h = fixture_hold(x, "other", "/var/lib/kubelet/pods/3/v", "pod-3", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        set_device(h, "8:18");
+        g_assert_false(needs_mounts(x));
+        set_device(h, "8:17");
+        g_assert_true(needs_mounts(x));
+}
+
+static void test_needs_mounts_relabel(Fixture *x, gconstpointer data) {
+        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_1);
+
+        set_device(h, "8:17");
+        x->request.policy = RELABEL_ALWAYS;
+        g_assert_true(needs_mounts(x));
+}
+
 static void test_conflict_names_all(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
         fixture_hold(x, TEST_VOLUME, "/var/lib/kubelet/pods/3/v", "pod-3", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
@@ -983,6 +1023,8 @@ int main(int argc, char **argv) {
         g_test_add_data_func("/plan/canonical/equal-levels", "s0:c0.c2-s0:c2,c0.c1",
                              test_same_context_other_spelling);
         ADD("conflict/names-all", test_conflict_names_all);
+        ADD("needs-mounts", test_needs_mounts);
+        ADD("needs-mounts/relabel", test_needs_mounts_relabel);
         ADD("conflict/other-volume", test_conflict_other_volume);
         ADD("conflict/other-volume-relabeled", test_conflict_other_volume_relabeled);
         ADD("conflict/strangers-mount", test_conflict_strangers_mount);

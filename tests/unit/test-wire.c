@@ -93,6 +93,7 @@ static const Observed observed = {
         .superblock = S("btrfs:1234-5678"),
         .mounts = facts,
         .n_mounts = G_N_ELEMENTS(facts),
+        .mounts_unknown = true,
 };
 
 static const Mark mark = {
@@ -266,6 +267,7 @@ static void same_observed(const Observed *a, const Observed *b) {
         SAME_STRING(device);
         SAME_STRING(superblock);
         SAME(n_mounts);
+        SAME(mounts_unknown);
         for (size_t i = 0; i < a->n_mounts; i++)
                 same_mount_fact(&a->mounts[i], &b->mounts[i]);
 }
