@@ -71,6 +71,18 @@ static int is_whole(uint64_t mount_id) {
         return streq(root, "/");
 }
 
+int clone_root_is_part(int fd, const char *root) {
+        int r;
+
+        assert(fd >= 0);
+        assert(root);
+
+        if (streq(root, "/"))
+                return 0;
+        r = is_subvolume(fd);
+        return r < 0 ? r : !r;
+}
+
 int clone_is_part(int fd) {
         uint64_t mount_id;
         bool is_mount;

@@ -31,3 +31,5 @@ int clone_open(int fd, CloneMode mode, Clone *ret) _warn_unused_;
 /* Whether an open directory is part of a larger file system, so that files beneath it may have other names elsewhere.
  * The root of a btrfs subvolume is not. Returns 1, 0 or a negative errno. */
 int clone_is_part(int fd) _warn_unused_;
+/* The same of the root of a mount, of which the directory of the file system is known, as in MountFact. */
+int clone_root_is_part(int fd, const char *root) _warn_unused_;

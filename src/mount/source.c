@@ -300,6 +300,21 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
         return host_find_siblings(s->device, ret, ret_n);
 }
 
+int source_is_used(const Source *s) {
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n;
+        int r;
+
+        assert(s && s->fs);
+
+        if (s->fs->source != SOURCE_BLOCK)
+                return 0;
+        if (!s->is_image)
+                return device_is_used(s);
+        r = find_devices(s, &devices, &n);
+        return r < 0 ? r : n > 0;
+}
+
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_free_ dev_t *devices = NULL;

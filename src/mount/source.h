@@ -33,6 +33,10 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
  * use, the mount table isn't read. *ret is to be released with mount_facts_free(). Returns 0 or a negative errno. */
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) _warn_unused_;
 
+/* Whether the source's superblock may be mounted, in any namespace; 0 if not, and for the kinds network and none. Returns
+ * 1, 0 or a negative errno. */
+int source_is_used(const Source *s) _warn_unused_;
+
 /* Whether a mount is one of the source's superblock. Returns 1, 0 or a negative errno. */
 int source_is_mounted_as(const Source *s, const MountFact *fact) _warn_unused_;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/vfs.h>
+#include <sys/stat.h>
 
 #include "mount/attach.h"
-#include "mount/mount-table.h"
+#include "mount/fs-context.h"
+#include "mount/read-back.h"
+#include "mount/stage-explain.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage.h"
 
@@ -52,121 +54,16 @@ static int detach(int fd, const char *path, int flags, int *ret) {
         return 0;
 }
 
-int stage_read_back(int fd, const char *target, MountOutcome *ret) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
+static int attach_tree(const StageSpec *spec, int tree) {
+        return move_mount(tree, "", AT_FDCWD, spec->staging->directory, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+/* In the staging namespace: mounts, or attaches a detached mount. From here on the mount is used by descriptor, as its
+ * directory goes with the namespace. */
+static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
+                             Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
-        struct statfs sfs;
-        uint64_t id;
-        int r;
-
-        assert(fd >= 0);
-        assert(target);
-        assert(ret);
-
-        r = mount_identify(fd, &id, NULL);
-        if (r < 0)
-                return r;
-        r = mount_table_read_mount(NULL, id, &table);
-        if (r < 0)
-                return r;
-        r = mount_table_find_id(table, id, &o.fact, &o.superblock_read_only);
-        if (r < 0)
-                return r;
-        r = mount_table_overrides_labels(table, id);
-        if (r < 0)
-                return r;
-        o.overrides_labels = r > 0;
-        r = mount_table_is_idmapped(table, id);
-        if (r < 0)
-                return r;
-        o.idmapped = r > 0;
-        r = free_and_strdup(&o.fact.target, target);
-        if (r < 0)
-                return r;
-        if (fstatfs(fd, &sfs) < 0)
-                return -errno;
-        o.inodes_used = sfs.f_files > sfs.f_ffree ? sfs.f_files - sfs.f_ffree : 0;
-
-        *ret = o;
-        o = (MountOutcome){ 0 };
-        return 0;
-}
-
-/* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't tell.
- * Returns CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */
-static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t n, Failure *f) {
-        _cleanup_free_ char *target = NULL, *context = NULL;
-        const MountFact *m = NULL;
-
-        for (size_t i = 0; i < n && !m; i++)
-                if (!streq(mounts[i].context, spec->context))
-                        m = &mounts[i];
-        if (!m)
-                return 0;
-
-        target = string_escape(m->target, 200);
-        context = string_escape(m->context, CONTEXT_MAX);
-        if (!target || !context)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_CONTEXT_CONFLICT,
-                "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount it there first.",
-                spec->source->name, target, isempty(context) ? "without a context" : "with context ", context);
-}
-
-/* The superblock existed already and kept its context: btrfs may ignore the one that is passed without an error. */
-static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure *f) {
-        _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
-        MountFact *mounts;
-        size_t n;
-        int r;
-
-        if (!context)
-                return -ENOMEM;
-        r = source_find_mounts(spec->source, &mounts, &n);
-        if (r < 0)
-                return r;
-        r = find_conflict(spec, mounts, n, f);
-        mount_facts_free(mounts, n);
-        if (r != 0)
-                return r;
-        return failure_set(
-                f, FAILURE_CONTEXT_CONFLICT,
-                "%s is in use with context %s, perhaps in another mount namespace, and a file system can have one context at a time.",
-                spec->source->name, context);
-}
-
-/* Compares what was requested with what the kernel did. libmount leaves the context out where libselinux considers
- * SELinux disabled. */
-static int check_context(const StageSpec *spec, const MountFact *fact, Failure *f) {
-        if (!isempty(fact->context) && !streq(fact->context, spec->context))
-                return shared_failure(spec, fact, f);
-        if (!isempty(spec->context) && (fact->seclabel || isempty(fact->context)))
-                return failure_set(f, FAILURE_CONTEXT_DROPPED,
-                                   "The kernel mounted %s without the context %s; nothing was published.",
-                                   spec->source->name, spec->context);
-        return 0;
-}
-
-static int check_outcome(const StageSpec *spec, const MountOutcome *o, Failure *f) {
-        int r;
-
-        r = check_context(spec, &o->fact, f);
-        if (r != 0)
-                return r;
-        if (!spec->read_only && o->fact.read_only)
-                return failure_set(
-                        f, FAILURE_MOUNT_FAILED,
-                        "%s could only be mounted read-only: ask for a read-only mount, or repair the file system or device.",
-                        spec->source->name);
-        return 0;
-}
-
-/* In the staging namespace. From here on the mount is used by descriptor, as its directory goes with the
- * namespace. */
-static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *ret, AttachError *error, Failure *f) {
-        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
-        _cleanup_close_ int tree = -EBADF, fd = -EBADF;
+        _cleanup_close_ int detached = -EBADF, fd = -EBADF;
         bool is_mount;
         uint64_t id;
         int r;
@@ -175,11 +72,11 @@ static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *
          * Otherwise this copy would keep the devices of other volumes busy while a mount is staged. */
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
-        r = attach_file_system(spec, error, f);
+        r = tree >= 0 ? attach_tree(spec, tree) : attach_file_system(spec, ret_errno, f);
         if (r != 0)
                 return r;
 
-        fd = open(spec->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd = open(spec->staging->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
         r = mount_identify(fd, &id, &is_mount);
@@ -188,44 +85,76 @@ static int mount_and_detach(const StageSpec *spec, int *ret_tree, MountOutcome *
         if (!is_mount)
                 return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s reported success, but nothing is mounted.",
                                    spec->source->name);
-        r = stage_read_back(fd, "", &o);
+        r = read_back_mount(fd, "", &o);
         if (r < 0)
                 return r;
-        r = detach(fd, "", AT_EMPTY_PATH, &tree);
+        r = detach(fd, "", AT_EMPTY_PATH, &detached);
         if (r < 0)
                 return r;
 
-        *ret_tree = TAKE_FD(tree);
+        *ret_tree = TAKE_FD(detached);
         *ret = o;
         o = (MountOutcome){ 0 };
         return 0;
 }
 
-/* The kernel returns only EINVAL or EBUSY. Another mount of the same superblock may be the reason. */
-static int explain_failure(const StageSpec *spec, const AttachError *error, Failure *f) {
-        _cleanup_free_ char *target = NULL;
-        MountFact *mounts;
-        size_t n;
-        int r;
+/* With tree -EBADF the source is mounted. */
+static int stage_in_namespace(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
+                              Failure *f) {
+        _cleanup_close_ int host = -EBADF;
+        int r, k;
 
-        if (error->number != EINVAL && error->number != EBUSY)
-                return 0;
-        r = source_find_mounts(spec->source, &mounts, &n);
+        /* mount.nfs(8) and its like may want anything of the host. */
+        r = stage_namespace_enter(
+                tree < 0 && attach_uses_helper(spec->source->fs->name) ? -EBADF : spec->staging->namespace, &host);
         if (r < 0)
                 return r;
-        r = find_conflict(spec, mounts, n, f);
-        if (n > 0)
-                target = string_escape(mounts[0].target, 200);
-        mount_facts_free(mounts, n);
-        if (r != 0 || n == 0)
+        r = attach_and_detach(spec, tree, ret_tree, ret, ret_errno, f);
+        k = stage_namespace_leave(host);
+        return k < 0 ? k : r;
+}
+
+/* The mount table of a namespace tells what the mount itself doesn't. */
+static int stage_by_fs_context(const StageSpec *spec, bool exclusive, int *ret_tree, MountOutcome *ret,
+                               int *ret_errno, Failure *f) {
+        _cleanup_free_ char *source = NULL;
+        _cleanup_close_ int tree = -EBADF;
+        int r;
+
+        r = fs_context_mount(spec, exclusive, &tree, &source, ret_errno, f);
+        if (r != 0)
                 return r;
-        if (!target)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_MOUNT_FAILED,
-                "%s is mounted at '%s' with other options and can't also be mounted %s (%s): unmount it there first.",
-                spec->source->name, target, spec->read_only ? "read-only" : "read-write",
-                strerrorname_np(error->number));
+        r = read_back_detached(spec, tree, source, ret);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return stage_in_namespace(spec, tree, ret_tree, ret, ret_errno, f);
+        *ret_tree = TAKE_FD(tree);
+        return 0;
+}
+
+static bool uses_fs_context(const StageSpec *spec) {
+        return spec->staging->fs_context && fs_context_takes(spec->source->fs->name, !isempty(spec->context)) &&
+               !attach_uses_helper(spec->source->fs->name);
+}
+
+/* EINVAL has many reasons, a kernel that doesn't know the way among them: only if the same request succeeds the other way it
+ * was that. Otherwise the kernel's own words count. */
+static int stage_superblock(const StageSpec *spec, bool exclusive, int *ret_tree, MountOutcome *ret, int *ret_errno,
+                            Failure *f) {
+        _cleanup_failure_ Failure other = { 0 };
+        int number = 0, r, k;
+
+        if (!uses_fs_context(spec))
+                return stage_in_namespace(spec, -EBADF, ret_tree, ret, ret_errno, f);
+        r = stage_by_fs_context(spec, exclusive, ret_tree, ret, ret_errno, f);
+        if (r != FAILURE_MOUNT_FAILED || *ret_errno != EINVAL)
+                return r;
+        k = stage_in_namespace(spec, -EBADF, ret_tree, ret, &number, &other);
+        if (k != 0)
+                return k < 0 ? k : r;
+        failure_done(f);
+        return 0;
 }
 
 /* A superblock that is mounted read-write can't be mounted read-only: only the new mount can be. */
@@ -244,12 +173,22 @@ static int is_mounted_writable(const StageSpec *spec) {
         return writable;
 }
 
+/* A superblock that is mounted already is shared, whoever has it: the kernel says what it was mounted with. */
+static int stage_any(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
+        int r;
+
+        r = stage_superblock(spec, true, ret_tree, ret, ret_errno, f);
+        if (r != FAILURE_MOUNT_FAILED || *ret_errno != EBUSY || !uses_fs_context(spec))
+                return r;
+        failure_done(f);
+        return stage_superblock(spec, false, ret_tree, ret, ret_errno, f);
+}
+
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         StageSpec superblock = *spec;
-        _cleanup_close_ int host = -EBADF, tree = -EBADF;
-        AttachError error = { 0 };
-        int r, k;
+        _cleanup_close_ int tree = -EBADF;
+        int number = 0, r, k;
 
         assert(spec && spec->source);
         assert(ret_tree && ret);
@@ -260,22 +199,15 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                         return r;
                 superblock.read_only = r == 0;
         }
-        /* mount.nfs(8) and its like may want anything of the host. */
-        r = stage_namespace_enter(attach_uses_helper(spec->source->fs->name) ? -EBADF : spec->namespace, &host);
-        if (r < 0)
-                return r;
-        r = mount_and_detach(&superblock, &tree, &o, &error, f);
-        k = stage_namespace_leave(host);
-        if (k < 0)
-                return k;
+        r = stage_any(&superblock, &tree, &o, &number, f);
         if (r < 0)
                 return r;
         if (r > 0) {
-                k = explain_failure(spec, &error, f);
+                k = stage_explain_failure(spec, number, f);
                 return k != 0 ? k : r;
         }
 
-        r = check_outcome(spec, &o, f);
+        r = stage_check_outcome(spec, &o, f);
         if (r != 0)
                 return r;
         r = set_attributes(tree, spec->options, spec->read_only);
@@ -339,7 +271,48 @@ static int open_for_writing(const StageSpec *spec, int tree, MountOutcome *o, Fa
         return 0;
 }
 
-int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
+static int is_same_directory(int a, int b) {
+        struct stat x, y;
+
+        if (fstat(a, &x) < 0 || fstat(b, &y) < 0)
+                return -errno;
+        return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* A mount of its own, which a group can be mapped on whatever the shared one maps. Returns 1; 0 if that can't be, or would
+ * not be the same directory: then the mount is cloned. */
+static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret) {
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        _cleanup_close_ int tree = -EBADF;
+        int number = 0, r;
+
+        if (spec->source->fs->source != SOURCE_BLOCK || spec->read_only || spec->swaps || !uses_fs_context(spec))
+                return 0;
+        r = stage_by_fs_context(spec, false, &tree, &o, &number, &f);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        r = is_same_directory(tree, share->fd);
+        if (r <= 0)
+                return r;
+        *ret_tree = TAKE_FD(tree);
+        *ret = o;
+        o = (MountOutcome){ 0 };
+        return 1;
+}
+
+static int clone_share(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret, Failure *f) {
+        _cleanup_close_ int clone = -EBADF;
+        int number = 0, r;
+
+        r = detach(share->fd, "", AT_EMPTY_PATH, &clone);
+        if (r < 0)
+                return r;
+        r = stage_in_namespace(spec, clone, ret_tree, ret, &number, f);
+        return r != 0 ? r : check_share(spec, share, &ret->fact, f);
+}
+
+int stage_share(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
                 Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_close_ int tree = -EBADF;
@@ -353,16 +326,14 @@ int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, i
                 return failure_set(
                         f, FAILURE_MOUNT_FAILED,
                         "The mount that was to be shared is gone or was replaced by another one: try again.");
-        r = stage_read_back(share->fd, "", &o);
+        r = mount_once_more(spec, share, &tree, &o);
         if (r < 0)
                 return r;
-        r = check_share(spec, share, &o.fact, f);
-        if (r != 0)
-                return r;
-
-        r = detach(share->fd, "", AT_EMPTY_PATH, &tree);
-        if (r < 0)
-                return r;
+        if (r == 0) {
+                r = clone_share(spec, share, &tree, &o, f);
+                if (r != 0)
+                        return r;
+        }
         r = open_for_writing(spec, tree, &o, f);
         if (r != 0)
                 return r;

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/attach.h"
+#include "mount/stage-spec.h"
 #include "mount/target.h"
 
-/* Mounts with libmount, nosuid and nodev, in a mount namespace of its own (stage-namespace.h), which is gone when this
- * returns, so that no one else sees the mount. *ret_tree is the mount, detached; closing it undoes everything. *ret is what the kernel
- * reports of it, without root_context. Must be called by a process of one thread with CAP_SYS_ADMIN and
- * CAP_SYS_CHROOT (setns(2)). Returns 0; a negative errno, after which the process may be left in the wrong namespace
- * and must end; MOUNT_FAILED; CONTEXT_CONFLICT, naming the other mount; CONTEXT_DROPPED if the mount does not have
- * the requested context. */
+/* Mounts, nosuid and nodev, so that no one else sees it: by a file system context (fs-context.h), or with libmount in a
+ * mount namespace of its own (stage-namespace.h), which is gone when this returns. *ret_tree is the mount, detached; closing
+ * it undoes everything. *ret is what the kernel makes of it, without root_context. Must be called by a process of one thread
+ * with CAP_SYS_ADMIN and CAP_SYS_CHROOT (setns(2)). Returns 0; a negative errno, after which the process may be left in the
+ * wrong namespace and must end; MOUNT_FAILED; CONTEXT_CONFLICT, naming the other mount; CONTEXT_DROPPED if the mount does
+ * not have the requested context. */
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) _warn_unused_;
 
-/* The same by cloning the mount at share, if it still is the one with the id and has spec's source and context.
- * Per-mount options are spec's; a read-only superblock is made writable, and stays so, unless spec is read-only. */
-int stage_clone(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
+/* The same, once more, for the directory that is mounted at share, if that still is the mount with the id and has spec's
+ * source and context: of the same superblock where that can be, or else a clone of the mount. Per-mount options are spec's; a read-only superblock is made writable, and stays so, unless spec is read-only. */
+int stage_share(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
                 Failure *f) _warn_unused_;
 
 /* Makes a detached mount read-only or writable; nothing else of it changes, nor does the file system. Returns 0 or a
  * negative errno. */
 int stage_set_read_only(int tree, bool read_only) _warn_unused_;
-
-/* What the kernel reports of the mount whose root fd is; root_context is left NULL. target is copied to the fact.
- * Returns 0 or a negative errno. */
-int stage_read_back(int fd, const char *target, MountOutcome *ret) _warn_unused_;

@@ -4,15 +4,14 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
-#include "model/settings.h"
+#include "mount/stage-spec.h"
 
 /* The process that runs one operation. It may block for as long as a volume's server likes: its parent ends it when the
  * peer hangs up. */
 typedef struct Child {
         const Settings *settings;
-        const char *stage_directory;
-        int stage_namespace; /* -EBADF: the host's is copied */
-        bool propagating;    /* mounts made here reach the host */
+        const Staging *staging;
+        bool propagating; /* mounts made here reach the host */
         sd_bus *bus;
         sd_event *event;
         struct Watch *watch; /* NULL until asked for */

@@ -6,7 +6,7 @@
 #include "label/mark-xattr.h"
 #include "label/selinux.h"
 #include "mount/mount-table.h"
-#include "mount/stage.h"
+#include "mount/read-back.h"
 #include "mount/superblock.h"
 #include "worker/observe.h"
 
@@ -25,13 +25,22 @@ int observe_source(const Source *s, Observed *ret) {
         r = superblock_name_source(s, &o.superblock);
         if (r < 0)
                 return r;
-        r = source_find_mounts(s, &o.mounts, &o.n_mounts);
+        r = source_is_used(s);
         if (r < 0)
                 return r;
+        o.mounts_unknown = r > 0;
 
         *ret = o;
         o = (Observed){ 0 };
         return 0;
+}
+
+int observe_source_mounts(const Source *s, Observed *o) {
+        mount_facts_free(o->mounts, o->n_mounts);
+        o->mounts = NULL;
+        o->n_mounts = 0;
+        o->mounts_unknown = false;
+        return source_find_mounts(s, &o->mounts, &o->n_mounts);
 }
 
 static int open_root(int fd) {
@@ -117,7 +126,7 @@ int observe_mount(const Target *t, MountOutcome *ret, Mark *ret_mark) {
 
         if (root < 0)
                 return root;
-        r = stage_read_back(t->fd, t->path, &o);
+        r = read_back_mount(t->fd, t->path, &o);
         if (r < 0)
                 return r;
         r = observe_root(root, &o, &mark);

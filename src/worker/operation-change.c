@@ -36,7 +36,10 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
 
         if (!is_mounted(call)) {
                 r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &p->source, f);
-                return r != 0 ? r : observe_source(&p->source, &q->observed);
+                if (r != 0)
+                        return r;
+                r = observe_source(&p->source, &q->observed);
+                return r < 0 ? r : observe_source_mounts(&p->source, &q->observed);
         }
         r = target_open_mount(call->target, c->settings, &p->target, f);
         if (r != 0)
@@ -105,7 +108,7 @@ static int open_staged(const Child *c, const Place *p, const PlanAnswer *a, Subj
 
         if (p->question.mounted)
                 return failure_set(f, FAILURE_WORKER_FAILED, "selvold names no mount to change the files through.");
-        r = staged_make(c, &p->source, a, s, &result->outcome, f);
+        r = staged_make(c, &p->source, p->question.node.selinux, a, s, &result->outcome, f);
         if (r != 0)
                 return r;
         return observe_root(s->root, &result->outcome, &result->mark);

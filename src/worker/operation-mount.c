@@ -36,11 +36,20 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
         return 0;
 }
 
-static int ask(Child *c, const PlanQuestion *question, const Source *source, PlanAnswer *ret, Failure *f) {
+/* Where else the file system is mounted is only looked up for a plan that depends on it: that reads the whole mount
+ * table. */
+static int ask(Child *c, PlanQuestion *question, const Source *source, PlanAnswer *ret, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         int r;
 
         r = ask_plan(c, question, &answer, f);
+        if (r == 0 && answer.verdict == PLAN_LOOK) {
+                r = observe_source_mounts(source, &question->observed);
+                if (r < 0)
+                        return r;
+                plan_answer_done(&answer);
+                r = ask_plan(c, question, &answer, f);
+        }
         if (r != 0)
                 return r;
         r = check_answer(c->settings, &question->node, source->fs, &answer, f);
@@ -192,7 +201,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = observe_and_ask(c, &source, &question, &answer, f);
         if (r != 0)
                 return r;
-        r = staged_make(c, &source, &answer, &staged, &result->outcome, f);
+        r = staged_make(c, &source, question.node.selinux, &answer, &staged, &result->outcome, f);
         if (r != 0)
                 return r;
         r = prepare(c, call, &source, &question, &answer, &staged, result, f);

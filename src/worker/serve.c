@@ -287,12 +287,8 @@ static int start(Child *c, int fd) {
         return sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
 }
 
-int serve_connection(int fd, const Settings *settings, const char *stage_directory, int stage_namespace,
-                     bool propagating) {
-        Child c = { .settings = settings,
-                    .stage_directory = stage_directory,
-                    .stage_namespace = stage_namespace,
-                    .propagating = propagating };
+int serve_connection(int fd, const Settings *settings, const Staging *staging, bool propagating) {
+        Child c = { .settings = settings, .staging = staging, .propagating = propagating };
         int r;
 
         r = start(&c, fd);

@@ -5,5 +5,4 @@
 
 /* Serves a connection, in a process of its own: one call, after whose reply it ends, or a watch until the peer hangs up.
  * Takes the descriptor over. Returns 0 or a negative errno. */
-int serve_connection(int fd, const Settings *settings, const char *stage_directory, int stage_namespace,
-                     bool propagating) _warn_unused_;
+int serve_connection(int fd, const Settings *settings, const Staging *staging, bool propagating) _warn_unused_;

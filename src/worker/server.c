@@ -11,6 +11,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "model/settings-load.h"
+#include "mount/fs-context.h"
 #include "mount/mount-table.h"
 #include "mount/stage-namespace.h"
 #include "mount/target.h"
@@ -116,12 +117,14 @@ static void close_inherited(Server *s) {
 
 static int serve(Server *s, int fd, int spare_fd) {
         if (spare_fd >= 0) {
+                (void) prctl(PR_SET_NAME, "selvol-spare");
                 fd = hand_over_receive(spare_fd);
                 fd_close(spare_fd);
                 if (fd < 0)
                         return fd == -ENOTCONN ? 0 : fd;
+                (void) prctl(PR_SET_NAME, "selvol-worker");
         }
-        return serve_connection(fd, &s->settings, s->config->stage_directory, s->stage_namespace, s->propagating);
+        return serve_connection(fd, &s->settings, &s->staging, s->propagating);
 }
 
 /* spare_fd is where it waits for a connection, or -EBADF. */
@@ -214,11 +217,11 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
                 if (s->connections[i]->gone && helpers_are_gone(s->connections[i])) {
                         connection_free(s->connections[i]);
                         s->connections[i] = s->connections[--s->n_connections];
+                        start_spare(s);
                 }
 
         if (s->stopping)
                 return s->n_connections == 0 ? sd_event_exit(s->event, 0) : 0;
-        start_spare(s);
         if (s->n_connections >= SERVER_CONNECTIONS_MAX)
                 return 0;
         return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
@@ -397,6 +400,21 @@ static int add_sources(Server *s) {
         return sd_event_set_watchdog(s->event, 1);
 }
 
+/* SELVOL_STAGE=namespace is for the tests: as on a kernel without fsopen(2). */
+static void prepare_staging(Server *s) {
+        const char *forced = getenv("SELVOL_STAGE");
+        int r;
+
+        s->staging.directory = s->config->stage_directory;
+        s->staging.fs_context = !(forced && streq(forced, "namespace")) && fs_context_is_supported();
+        if (!s->staging.fs_context)
+                log_info("Mounts are made without file system contexts, fsopen(2).");
+        r = stage_namespace_make(s->staging.directory, &s->staging.namespace);
+        if (r < 0)
+                log_info("No mount namespace of few mounts can be made (%s), so that of the host is copied.",
+                         strerrorname_np(-r));
+}
+
 int server_start(Server *s, int fd, const ServerConfig *config) {
         int r;
 
@@ -407,10 +425,7 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
         r = load_settings(s);
         if (r < 0)
                 return r;
-        r = stage_namespace_make(config->stage_directory, &s->stage_namespace);
-        if (r < 0)
-                log_info("No mount namespace of few mounts can be made (%s), so each mount copies that of the host.",
-                         strerrorname_np(-r));
+        prepare_staging(s);
 
         r = add_sources(s);
         return r < 0 ? log_error_errno(r, "Failed to set up the event loop: %m") : 0;
@@ -429,6 +444,6 @@ void server_done(Server *s) {
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);
         settings_done(&s->settings);
-        s->stage_namespace = fd_close(s->stage_namespace);
+        s->staging.namespace = fd_close(s->staging.namespace);
         s->fd = fd_close(s->fd);
 }

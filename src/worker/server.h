@@ -5,7 +5,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "model/settings.h"
+#include "mount/stage-spec.h"
 
 /* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the child when the peer hangs up. Touches no volume itself,
  * so that none can block it. */
@@ -23,17 +23,17 @@ typedef struct Server {
         Settings settings;
         bool propagating;
         bool stopping;
-        int fd;              /* listening */
-        int stage_namespace; /* -EBADF: none could be made */
-        pid_t spare_pid;     /* of a child that waits for the next connection; 0 if there is none */
-        int spare_fd;        /* where it waits */
+        int fd; /* listening */
+        Staging staging;
+        pid_t spare_pid; /* of a child that waits for the next connection; 0 if there is none */
+        int spare_fd;    /* where it waits */
         sd_event *event;
         sd_event_source *accept_source;
         struct Connection *connections[SERVER_CONNECTIONS_MAX];
         size_t n_connections;
 } Server;
 
-#define SERVER_INIT ((Server){ .fd = -EBADF, .stage_namespace = -EBADF, .spare_fd = -EBADF })
+#define SERVER_INIT ((Server){ .fd = -EBADF, .staging.namespace = -EBADF, .spare_fd = -EBADF })
 
 /* Takes the listening socket over, reads the configuration, and sets the event loop up, with SIGTERM and SIGINT to
  * stop and SIGHUP to read the configuration again. SIGTERM, SIGINT, SIGHUP and SIGCHLD must be blocked. Logs what is

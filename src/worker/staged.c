@@ -21,7 +21,7 @@ static int explain_failure(const Child *c, const Source *s, Failure *f) {
         return r;
 }
 
-static int stage_share(const Child *c, const StageSpec *spec, const PlanAnswer *a, Subject *s, MountOutcome *o,
+static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *a, Subject *s, MountOutcome *o,
                        Failure *f) {
         _cleanup_(target_done) Target share = TARGET_INIT;
         int r;
@@ -29,34 +29,36 @@ static int stage_share(const Child *c, const StageSpec *spec, const PlanAnswer *
         r = target_open(a->share_target, c->settings, &share, f);
         if (r != 0)
                 return r;
-        r = stage_clone(spec, &share, a->share_id, &s->tree, o, f);
+        r = stage_share(spec, &share, a->share_id, &s->tree, o, f);
         if (r != 0)
                 return r;
-        r = clone_is_part(share.fd);
+        r = clone_root_is_part(s->tree, o->fact.root);
         if (r < 0)
                 return r;
         s->part = r > 0;
         return 0;
 }
 
-static int stage(const Child *c, const Source *source, const PlanAnswer *a, Subject *s, MountOutcome *o, Failure *f) {
+static int stage(const Child *c, const Source *source, bool selinux, const PlanAnswer *a, Subject *s, MountOutcome *o,
+                 Failure *f) {
         const StageSpec spec = {
                 .source = source,
                 .options = a->mount_options,
                 .context = a->context,
                 .read_only = a->read_only,
-                .directory = c->stage_directory,
-                .namespace = c->stage_namespace,
+                .selinux = selinux,
+                .swaps = a->files.swapped_gid != GID_NONE,
+                .staging = c->staging,
         };
         int r;
 
         if (!isempty(a->share_target))
-                return stage_share(c, &spec, a, s, o, f);
+                return share_mount(c, &spec, a, s, o, f);
         r = stage_mount(&spec, &s->tree, o, f);
         return r == FAILURE_MOUNT_FAILED ? explain_failure(c, source, f) : r;
 }
 
-int staged_make(const Child *c, const Source *source, const PlanAnswer *answer, Subject *ret,
+int staged_make(const Child *c, const Source *source, bool selinux, const PlanAnswer *answer, Subject *ret,
                 MountOutcome *ret_outcome, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
@@ -64,7 +66,7 @@ int staged_make(const Child *c, const Source *source, const PlanAnswer *answer, 
 
         log_debug("Staging %s as %s%s%s.", source->name, source->fs->name,
                   isempty(answer->share_target) ? "" : " from ", strempty(answer->share_target));
-        r = stage(c, source, answer, &s, &o, f);
+        r = stage(c, source, selinux, answer, &s, &o, f);
         if (r != 0)
                 return r;
         s.root = openat(s.tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

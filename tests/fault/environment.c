@@ -328,32 +328,45 @@ void environment_stop(Environment *e) {
 
 /* ---- kills ---- */
 
-/* Their pids. */
-static GStrv list_children(const Environment *e) {
+static bool is_spare(const char *pid) {
+        g_autofree char *path = g_strdup_printf("/proc/%s/comm", pid), *name = NULL;
+
+        return g_file_get_contents(path, &name, NULL, NULL) && g_str_equal(name, "selvol-spare\n");
+}
+
+/* Their pids; without the one that waits for a connection, unless it is wanted too. */
+static GStrv list_children(const Environment *e, bool with_spare) {
         g_autofree char *path = g_strdup_printf("/proc/%i/task/%i/children", (int) e->worker, (int) e->worker),
                         *text = NULL;
+        g_auto(GStrv) all = NULL;
+        g_autoptr(GStrvBuilder) list = g_strv_builder_new();
 
         if (!g_file_get_contents(path, &text, NULL, NULL) || g_strchomp(text)[0] == '\0')
                 return g_new0(char *, 1);
-        return g_strsplit(text, " ", -1);
+        all = g_strsplit(text, " ", -1);
+        for (char **pid = all; *pid; pid++)
+                if (with_spare || !is_spare(*pid))
+                        g_strv_builder_add(list, *pid);
+        return g_strv_builder_end(list);
 }
 
 unsigned environment_count_children(const Environment *e) {
-        g_auto(GStrv) children = list_children(e);
+        g_auto(GStrv) children = list_children(e, false);
 
         return g_strv_length(children);
 }
 
 /* Its pid is looked up again once it is held: it may have become another process's. */
 int environment_pick_child(const Environment *e, GRand *rand) {
-        g_auto(GStrv) children = list_children(e), again = NULL;
+        bool with_spare = g_rand_int_range(rand, 0, 8) == 0;
+        g_auto(GStrv) children = list_children(e, with_spare), again = NULL;
         int n = (int) g_strv_length(children), i, fd;
 
         if (n == 0)
                 return -1;
         i = g_rand_int_range(rand, 0, 4) == 0 ? g_rand_int_range(rand, 0, n) : n - 1;
         fd = pidfd_open((pid_t) g_ascii_strtoll(children[i], NULL, 10), 0);
-        again = list_children(e);
+        again = list_children(e, true);
         if (fd < 0 || g_strv_contains((const char *const *) again, children[i]))
                 return fd;
         close(fd);

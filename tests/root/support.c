@@ -253,6 +253,10 @@ void worker_stop(Worker *w) {
         g_free(w);
 }
 
+bool stages_in_namespace(void) {
+        return g_strcmp0(g_getenv("SELVOL_STAGE"), "namespace") == 0;
+}
+
 Worker *worker_start_traced(const char *injection) {
         const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection, NULL };
         Worker *w;
@@ -268,17 +272,31 @@ Worker *worker_start_traced(const char *injection) {
         return w;
 }
 
+/* The one that waits for a connection has a name of its own. */
+static bool is_serving(const char *pid) {
+        g_autofree char *path = path_printf("/proc/%s/comm", pid), *name = NULL;
+
+        return g_file_get_contents(path, &name, NULL, NULL) && g_strcmp0(name, "selvol-spare\n") != 0;
+}
+
 pid_t worker_find_child(const Worker *w) {
         g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) w->pid, (int) w->pid);
 
         for (;;) {
                 g_autofree char *text = NULL;
                 g_auto(GStrv) pids = NULL;
+                const char *serving = NULL;
+                unsigned n = 0;
 
                 g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
                 pids = g_strsplit(g_strstrip(text), " ", -1);
-                if (g_strv_length(pids) == 1)
-                        return (pid_t) g_ascii_strtoll(pids[0], NULL, 10);
+                for (char **pid = pids; *pid; pid++)
+                        if (is_serving(*pid)) {
+                                serving = *pid;
+                                n++;
+                        }
+                if (n == 1)
+                        return (pid_t) g_ascii_strtoll(serving, NULL, 10);
                 g_usleep(1000);
         }
 }

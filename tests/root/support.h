@@ -59,6 +59,8 @@ Worker *worker_start(const char *dropin, const char *const *wrapper);
 Worker *worker_start_traced(const char *injection);
 /* Stops it and checks that it ends well. */
 void worker_stop(Worker *w);
+/* Whether workers are to do without file system contexts. */
+bool stages_in_namespace(void);
 /* The child of the only connection there is. */
 pid_t worker_find_child(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Worker, worker_stop)

@@ -26,7 +26,8 @@ static bool device_is_free(const char *device) {
 }
 
 static void test_killed(gconstpointer data) {
-        g_autoptr(Worker) w = worker_start_traced(data);
+        g_autofree char *injection = path_printf("inject=%s", (const char *) data);
+        g_autoptr(Worker) w = worker_start_traced(injection);
         g_autofree char *image = make_image("killed", "ext4"), *target = make_target("killed"), *device = NULL;
         int loop;
 
@@ -292,27 +293,31 @@ static void test_command_line(void) {
         g_assert_false(run("sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" 3</dev/null", program, NULL));
 }
 
+static void add_kills(const char *const *list) {
+        for (; *list; list++) {
+                g_autofree char *path = path_printf("/killed/%s", *list);
+
+                g_test_add_data_func(path, *list, test_killed);
+        }
+}
+
 int main(int argc, char **argv) {
-        static const char *const kills[][2] = {
-                { "unshare", "inject=unshare:signal=KILL:when=1" },
-                { "make-private", "inject=mount:signal=KILL:when=1" },
-                { "mount", "inject=mount:signal=KILL:when=2" },
-                { "open_tree", "inject=open_tree:signal=KILL:when=1" },
-                { "setns", "inject=setns:signal=KILL:when=1" },
-                { "mount_setattr", "inject=mount_setattr:signal=KILL:when=1" },
-                { "verify", "inject=fgetxattr:signal=KILL:when=1" },
-                { "move_mount", "inject=move_mount:signal=KILL:when=1" },
-        };
+        static const char *const in_namespace[] = { "unshare:signal=KILL:when=1", "mount:signal=KILL:when=1",
+                                                    "mount:signal=KILL:when=2",   "open_tree:signal=KILL:when=1",
+                                                    "setns:signal=KILL:when=1",   NULL },
+                                 /* The first ones are the worker's own, at its start. */
+                *const by_fs_context[] = { "fsconfig:signal=KILL:when=2", NULL },
+                                 *const always[] = { "mount_setattr:signal=KILL:when=1",
+                                                     "fgetxattr:signal=KILL:when=1", "move_mount:signal=KILL:when=1",
+                                                     NULL };
         static const char *const races[] = { "mounted", "symlink", "directory", "absent" };
 
         g_test_init(&argc, &argv, NULL);
         if (!test_enter())
                 return 77;
 
-        for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
-                g_autofree char *path = path_printf("/killed/%s", kills[i][0]);
-                g_test_add_data_func(path, kills[i][1], test_killed);
-        }
+        add_kills(stages_in_namespace() ? in_namespace : by_fs_context);
+        add_kills(always);
         g_test_add_data_func("/hang-up/helper", GINT_TO_POINTER(false), test_hang_up);
         g_test_add_data_func("/hang-up/stubborn-helper", GINT_TO_POINTER(true), test_hang_up);
         for (size_t i = 0; i < G_N_ELEMENTS(races); i++) {
