@@ -52,16 +52,21 @@ check_release() {
 
 # What of Debian's the host has in its sources, for another release: its updates and security too if the host has them.
 release_sources() {
-    local host sources
-    host=$(host_release)
-    # shellcheck disable=SC2016 # apt's variables
-    sources=$(apt-get indextargets --format '$(LABEL) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
-        awk -v host="$host" -v release="$1" '$1 ~ /^Debian(-Security)?$/ && $2 == "main" && index($3, host) == 1 {
-            line = "deb " $4 " " release substr($3, length(host) + 1) " main"
-            if (!seen[line]++) print line
-        }')
+    local sources
+    # their labels are in the package lists
+    sources=$(list_sources "$1")
+    [[ -n $sources ]] || { apt_update && sources=$(list_sources "$1"); } || return
     [[ -n $sources ]] || { say "apt has no source for Debian to take $1 from"; return 1; }
     printf '%s\n' "$sources"
+}
+
+list_sources() {
+    # shellcheck disable=SC2016 # apt's variables
+    apt-get indextargets --format '$(LABEL) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+        awk -v host="$(host_release)" -v release="$1" '$1 ~ /^Debian(-Security)?$/ && $2 == "main" && index($3, host) == 1 {
+            line = "deb " $4 " " release substr($3, length(host) + 1) " main"
+            if (!seen[line]++) print line
+        }'
 }
 
 # of_release RELEASE COMMAND...: with apt's configuration for it. Another release than the host's has one of its own, whose
@@ -83,8 +88,7 @@ update_release() {
         apt_update
         return
     fi
-    # the labels of the host's sources are in its lists
-    sources=$(release_sources "$release") || { apt_update && sources=$(release_sources "$release"); } || return
+    sources=$(release_sources "$release") || return
     mkdir -p "$lists"/{lists/partial,cache/archives/partial,parts}
     : >"$lists/status"
     printf '%s\n' "$sources" >"$lists/sources.list"
