@@ -83,19 +83,26 @@ of_release() {
 }
 
 update_release() {
-    local release=$1 lists=$selvol_cache/apt/$1 sources
+    local release=$1 lists=$selvol_cache/apt/$1 sources begun=$EPOCHSECONDS lock status=0
     if [[ $release == "$(host_release)" ]]; then
         apt_update
         return
     fi
     sources=$(release_sources "$release") || return
     mkdir -p "$lists"/{lists/partial,cache/archives/partial,parts}
-    : >"$lists/status"
-    printf '%s\n' "$sources" >"$lists/sources.list"
-    printf '%s "%s";\n' Dir::State "$lists" Dir::State::status "$lists/status" Dir::Cache "$lists/cache" \
-        Dir::Etc::sourcelist "$lists/sources.list" Dir::Etc::sourceparts "$lists/parts" \
-        Dir::Etc::preferences "$lists/preferences" Dir::Etc::preferencesparts "$lists/parts" >"$lists/apt.conf"
-    APT_CONFIG=$lists/apt.conf flock "$lists/lists" apt-get -qq update >&2 && touch "$lists/fetched"
+    exec {lock}>"$lists/lock"
+    flock "$lock"
+    # unless another process has done it while this one waited
+    if (($(stat -c %Y "$lists/fetched" 2>/dev/null || echo 0) < begun)); then
+        : >"$lists/status"
+        printf '%s\n' "$sources" >"$lists/sources.list"
+        printf '%s "%s";\n' Dir::State "$lists" Dir::State::status "$lists/status" Dir::Cache "$lists/cache" \
+            Dir::Etc::sourcelist "$lists/sources.list" Dir::Etc::sourceparts "$lists/parts" \
+            Dir::Etc::preferences "$lists/preferences" Dir::Etc::preferencesparts "$lists/parts" >"$lists/apt.conf"
+        APT_CONFIG=$lists/apt.conf apt-get -qq update >&2 && touch "$lists/fetched" || status=$?
+    fi
+    exec {lock}>&-
+    return "$status"
 }
 
 # Keep the newest COUNT directories of a cache, of those whose names begin with PREFIX. One that is in use is locked and
