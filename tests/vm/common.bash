@@ -28,3 +28,87 @@ apt_update() {
 apt_install() {
     DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@" </dev/null >/dev/null 2>&1
 }
+
+# ---- releases of Debian ------------------------------------------------------------------------------------
+
+# Those that selvol is made for. What is made of packages of one is cached, and can be made on another.
+declare -A debian_version=([bookworm]=12 [trixie]=13)
+selvol_cache=${SELVOL_CACHE:-${XDG_CACHE_HOME:-/var/cache}/selvol}
+
+# the release that runs here, whatever it is
+host_release() { (. /etc/os-release && echo "${VERSION_CODENAME:-}"); }
+
+# the one that is taken where none is named
+default_release() {
+    local release
+    release=$(host_release)
+    [[ -n ${debian_version[${release:-none}]:-} ]] || release=bookworm
+    echo "$release"
+}
+
+check_release() {
+    [[ -n ${debian_version[${1:-none}]:-} ]] || die 2 "there is no release '$1', only: ${!debian_version[*]}"
+}
+
+# What of Debian's the host has in its sources, for another release: its updates and security too if the host has them.
+release_sources() {
+    local sources
+    # their labels are in the package lists
+    sources=$(list_sources "$1")
+    [[ -n $sources ]] || { apt_update && sources=$(list_sources "$1"); } || return
+    [[ -n $sources ]] || { say "apt has no source for Debian to take $1 from"; return 1; }
+    printf '%s\n' "$sources"
+}
+
+list_sources() {
+    # shellcheck disable=SC2016 # apt's variables
+    apt-get indextargets --format '$(LABEL) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+        awk -v host="$(host_release)" -v release="$1" '$1 ~ /^Debian(-Security)?$/ && $2 == "main" && index($3, host) == 1 {
+            line = "deb " $4 " " release substr($3, length(host) + 1) " main"
+            if (!seen[line]++) print line
+        }'
+}
+
+# of_release RELEASE COMMAND...: with apt's configuration for it. Another release than the host's has one of its own, whose
+# package lists are fetched again after a day.
+of_release() {
+    local release=$1 lists=$selvol_cache/apt/$1
+    shift
+    if [[ $release == "$(host_release)" ]]; then
+        "$@"
+        return
+    fi
+    [[ -n $(find "$lists/fetched" -mtime -1 2>/dev/null) ]] || update_release "$release" || [[ -e $lists/fetched ]] || return
+    APT_CONFIG=$lists/apt.conf "$@"
+}
+
+update_release() {
+    local release=$1 lists=$selvol_cache/apt/$1 sources begun=$EPOCHSECONDS lock status=0
+    if [[ $release == "$(host_release)" ]]; then
+        apt_update
+        return
+    fi
+    sources=$(release_sources "$release") || return
+    mkdir -p "$lists"/{lists/partial,cache/archives/partial,parts}
+    exec {lock}>"$lists/lock"
+    flock "$lock"
+    # unless another process has done it while this one waited
+    if (($(stat -c %Y "$lists/fetched" 2>/dev/null || echo 0) < begun)); then
+        : >"$lists/status"
+        printf '%s\n' "$sources" >"$lists/sources.list"
+        printf '%s "%s";\n' Dir::State "$lists" Dir::State::status "$lists/status" Dir::Cache "$lists/cache" \
+            Dir::Etc::sourcelist "$lists/sources.list" Dir::Etc::sourceparts "$lists/parts" \
+            Dir::Etc::preferences "$lists/preferences" Dir::Etc::preferencesparts "$lists/parts" >"$lists/apt.conf"
+        APT_CONFIG=$lists/apt.conf apt-get -qq update >&2 && touch "$lists/fetched" || status=$?
+    fi
+    exec {lock}>&-
+    return "$status"
+}
+
+# Keep the newest COUNT directories of a cache, of those whose names begin with PREFIX. One that is in use is locked and
+# stays, whatever its age.
+keep_newest() { # CACHE PREFIX COUNT
+    local lock
+    find "$1" -mindepth 2 -maxdepth 2 -path "$1/$2*/lock" -printf '%T@ %p\n' | sort -rn | tail -n +$(($3 + 1)) | cut -d' ' -f2- |
+        while read -r lock; do flock -n "$lock" rm -rf "${lock%/lock}" || true; done
+}

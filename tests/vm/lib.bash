@@ -207,7 +207,7 @@ refused() {
         not_ok "$name" 'the mount table has changed:' "$(diff <(echo "$mounts") /proc/self/mountinfo)"
     elif [[ $(records) != "$records" ]]; then
         not_ok "$name" "the records have changed: $records" "now: $(records)"
-    elif [[ $(loops) != "$loops" ]]; then
+    elif ! wait_for 3 loops_are "$loops"; then
         not_ok "$name" "loop devices: $loops" "now: $(loops)"
     else
         ok "$name"
@@ -252,6 +252,7 @@ is_unknown() { ! call GetVolume s "$1" && [[ $error == NoSuchVolume ]]; }
 # clean NAME: all is unmounted by those who mounted it; then everything known is forgotten
 clean() {
     local name=$1 left ids
+    wait_for 3 loops_are ''
     left=$(left_mounts)$(loops)$(records | grep -o '"Holders" aa{sv} [1-9].*')
     if [[ -z $left ]]; then ok "$name: nothing is left"; else not_ok "$name: nothing is left" "$left"; fi
     left_mounts | tac | while read -r left; do umount -l "$left"; done
@@ -267,6 +268,9 @@ clean() {
 
 left_mounts() { sed -n "s,^[0-9]* [0-9]* [0-9:]* [^ ]* \(/var/lib/\(kubelet\|selvol-volumes\)/[^ ]*\) .*,\1,p" /proc/self/mountinfo; }
 loops() { cat /sys/block/loop*/loop/backing_file 2>/dev/null; }
+# A loop device is detached by its last user, and udev looks into it for a moment after each change.
+loops_are() { [[ $(loops) == "$1" ]]; }
+no_loop_is_left() { soon "$1: no loop device is left" 3 loops_are ''; }
 
 # mount_line TARGET: the last line of the mount table for it
 mount_line() {
@@ -304,6 +308,9 @@ is_labeled() {
         is "$1" "$(label_of "$2")" "$file_type:$3"
     fi
 }
+
+# kernel_has VERSION: what came with that one
+kernel_has() { printf '%s\n' "$1" "$(uname -r)" | sort -VC; }
 
 # ---- services ----------------------------------------------------------------------------------------------
 

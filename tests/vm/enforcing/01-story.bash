@@ -21,7 +21,7 @@ mount_with s0:c10,c0 pvc-1 /dev/scratch0 "$A" 'Holder s pod-A'
 answers 'pod A: mounted with the context, no flag' "$file_type:s0:c0,c10" '' context-mount context-mount
 is 'pod A: mode' "$(selinux_mode)" enforcing
 is_labeled 'pod A: the label' "$A" s0:c0,c10
-like 'pod A: ls -Z' "$(ls -Zd "$A")" "$file_type:s0:c0,c10"
+like 'pod A: what stat shows' "$(label_of "$A")" "$file_type:s0:c0,c10"
 like 'pod A: nosuid and nodev' "$(flags "$A")" ,nosuid, ,nodev,
 echo word >"$A/file"
 is 'pod A: a new file has the label' "$(label_of "$A/file")" "$file_type:s0:c0,c10"

@@ -31,7 +31,7 @@ round() {
     [[ $fs_type == vfat || $fs_type == nfs4 ]] || is "$name: tainted" "$(property "fs-$name" Tainted)" true
     unmount_volume "fs-$name" "$T"
     is "$name: the mount table is as before" "$(</proc/self/mountinfo)" "$mounts"
-    is "$name: no loop device is left" "$(loops)" ''
+    no_loop_is_left "$name"
     mount_with s0:c3,c4 "fs-$name" "$source" "$T" "$@"
     is_labeled "$name: another label then" "$T" s0:c3,c4
     unmount_volume "fs-$name" "$T"
@@ -55,7 +55,7 @@ answers 'image: shared' "$file_type:s0:c1,c2" '' context-mount context-shared
 is 'image: by one loop device' "$(loops | wc -l)" 1
 unmount_volume fs-image "$T"
 unmount_volume fs-image "$U"
-is 'image: the loop device goes with the last holder' "$(loops)" ''
+no_loop_is_left 'image: the last holder has gone'
 
 # NFS 4.2, served by this machine
 if start_nfs_server </dev/null >"$scratch/nfs-server" 2>&1; then

@@ -18,6 +18,9 @@ like 'ext3: another group: why' "$(field OwnershipDetail)" EINVAL ext3
 known 'ext3: another group: what is known' 2000 2000 complete
 unlike 'ext3: another group: not idmapped' "$(flags "$T")" ,idmapped,
 all_owned 'ext3: another group: all files have it' "$T" 2000
+mount_group 3000 ext3 /dev/scratch0 "$U"
+expect_error 'ext3: another group, while a pod relies on this one' GroupConflict "$T"
+no 'ext3: nothing is mounted' is_mounted "$U"
 unmount_volume ext3 "$T"
 mount_group 2000 ext3 /dev/scratch0 "$T"
 gives 'ext3: the same again' skipped complete
@@ -47,17 +50,32 @@ mount_volume memory none "$T" 'FSType s tmpfs' 'MountOptions as 1 size=1m' 'FSGr
 gives 'tmpfs: the first group' walked unknown
 yes 'tmpfs: a process with it writes' as_pod 1000 "$T" 'mkdir d0 && echo word >d0/file'
 mount_volume memory none "$U" 'FSType s tmpfs' 'FSGroup u 2000'
-expect_error 'tmpfs: another group, while a pod relies on the first' GroupConflict "$T"
-no 'tmpfs: nothing is mounted' is_mounted "$U"
+if kernel_has 6.3; then
+    gives 'tmpfs: another group, while a pod relies on the first' mapped other-group
+    known 'tmpfs: what is known' 2000 1000 complete
+    all_owned 'tmpfs: all files have it' "$U" 2000
+    all_owned 'tmpfs: the first pod keeps its files' "$T" 1000
+    yes 'tmpfs: a process with it writes' as_pod 2000 "$U" 'echo more >>d0/file'
+    unmount_volume memory "$U"
+else
+    expect_error 'tmpfs: another group, while a pod relies on the first' GroupConflict "$T"
+    no 'tmpfs: nothing is mounted' is_mounted "$U"
+fi
 unmount_volume memory "$T"
 mount_volume memory none "$T" 'FSType s tmpfs'
 apply memory 1000
 applied 'tmpfs: mounted for nobody, and given to a group' unknown
 as_pod 1000 "$T" 'mkdir d0 && echo word >d0/file'
 mount_volume memory none "$U" 'FSType s tmpfs' 'FSGroup u 2000'
-gives 'tmpfs: another group' walked no-idmap
-like 'tmpfs: another group: why' "$(field OwnershipDetail)" EINVAL tmpfs
-all_owned 'tmpfs: another group: all files have it' "$T" 2000
+if kernel_has 6.3; then
+    gives 'tmpfs: another group' mapped other-group
+    like 'tmpfs: another group: idmapped' "$(flags "$U")" ,idmapped,
+    all_owned 'tmpfs: another group: not on the volume' "$T" 1000
+else
+    gives 'tmpfs: another group' walked no-idmap
+    like 'tmpfs: another group: why' "$(field OwnershipDetail)" EINVAL tmpfs
+fi
+all_owned 'tmpfs: another group: all files have it' "$U" 2000
 unmount_volume memory "$U"
 unmount_volume memory "$T"
 

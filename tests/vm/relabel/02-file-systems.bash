@@ -112,7 +112,7 @@ mount_service s0:c1,c2 walk-image /var/lib/selvol-volumes/image "$T"
 is_walked 'image: all entries are looked at' unknown
 all_labeled 'image: all of them have the label' "$T" "$file_type:s0:c1,c2"
 unmount_volume walk-image "$T"
-is 'image: no loop device is left' "$(loops)" ''
+no_loop_is_left image
 mkfs.vfat /dev/scratch3 >/dev/null
 mount_service s0:c1,c2 walk-vfat /dev/scratch3 "$T"
 answers 'vfat: there is nothing to relabel' '' '' none no-seclabel
