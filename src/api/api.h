@@ -18,8 +18,7 @@ typedef struct Api {
         Call *calls;       /* that wait for a job */
         /* authorize.c */
         AuthQuery *queries;
-        char *last_sender; /* whose uid the bus was asked for last */
-        uid_t last_uid;
+        struct Sender *senders; /* whose uids the bus was asked for */
         /* signals.c */
         char **changed; /* paths of objects whose properties changed */
         sd_event_source *changed_source;

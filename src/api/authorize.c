@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <uthash.h>
 #include <utlist.h>
 
 #include "basic/log.h"
@@ -6,7 +7,7 @@
 #include "wire/message-ids.h"
 #include "api/authorize.h"
 
-enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64 };
+enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, SENDERS_MAX = 256 };
 enum { ALLOW_USER_INTERACTION = 1 };
 
 static const struct {
@@ -57,6 +58,13 @@ struct AuthQuery {
         bool dispatched; /* for the second time */
 };
 
+/* A connection to the bus, whose name no other one ever gets. */
+typedef struct Sender {
+        UT_hash_handle hh;
+        char *name;
+        uid_t uid;
+} Sender;
+
 const char *authorize_action(const char *method) {
         for (size_t i = 0; i < ELEMENTSOF(actions); i++)
                 if (streq(actions[i].method, method))
@@ -72,12 +80,6 @@ static void query_free(AuthQuery *q) {
         free(q->source);
         free(q->target);
         free(q);
-}
-
-void authorize_teardown(Api *api) {
-        while (api->queries)
-                query_free(api->queries);
-        api->last_sender = (free(api->last_sender), NULL);
 }
 
 static int deny(Api *api, sd_bus_message *call, const char *result, sd_bus_error *error) {
@@ -179,24 +181,69 @@ static int ask(Api *api, AuthQuery *q) {
 }
 
 /* The bus is asked once for each connection that calls several times: it never gives a unique name to another. */
+static void sender_free(Api *api, Sender *s) {
+        HASH_DEL(api->senders, s);
+        free(s->name);
+        free(s);
+}
+
+void authorize_forget(Api *api, const char *sender) {
+        Sender *s;
+
+        HASH_FIND_STR(api->senders, sender, s);
+        if (s)
+                sender_free(api, s);
+}
+
+static void forget_all(Api *api) {
+        Sender *s, *next;
+
+        HASH_ITER (hh, api->senders, s, next)
+                sender_free(api, s);
+}
+
+void authorize_teardown(Api *api) {
+        while (api->queries)
+                query_free(api->queries);
+        forget_all(api);
+}
+
+static int remember_sender(Api *api, const char *name, uid_t uid) {
+        Sender *s = calloc(1, sizeof(*s));
+
+        if (!s)
+                return -ENOMEM;
+        *s = (Sender){ .name = strdup(name), .uid = uid };
+        if (!s->name) {
+                free(s);
+                return -ENOMEM;
+        }
+        if (HASH_COUNT(api->senders) >= SENDERS_MAX)
+                forget_all(api);
+        HASH_ADD_KEYPTR(hh, api->senders, s->name, strlen(s->name), s);
+        return 0;
+}
+
 int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         const char *sender = strempty(sd_bus_message_get_sender(call));
+        Sender *known;
+        uid_t uid;
         int r;
 
-        if (!streq_ptr(api->last_sender, sender)) {
-                uid_t uid;
-
-                r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
-                if (r >= 0)
-                        r = sd_bus_creds_get_euid(creds, &uid);
-                if (r >= 0)
-                        r = free_and_strdup(&api->last_sender, sender);
-                if (r < 0)
-                        return r;
-                api->last_uid = uid;
+        HASH_FIND_STR(api->senders, sender, known);
+        if (known) {
+                *ret = known->uid;
+                return 0;
         }
-        *ret = api->last_uid;
+        r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
+        if (r >= 0)
+                r = sd_bus_creds_get_euid(creds, &uid);
+        if (r >= 0)
+                r = remember_sender(api, sender, uid);
+        if (r < 0)
+                return r;
+        *ret = uid;
         return 0;
 }
 

@@ -70,6 +70,7 @@ static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *er
         if (r < 0)
                 return r;
         forget_caller(userdata, name);
+        authorize_forget(userdata, name);
         return 0;
 }
 

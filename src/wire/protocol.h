@@ -28,9 +28,9 @@
  *   alone and counts as absent. BUSY if it is in use.
  * Inspect(s target) -> Node, MountOutcome, Mark: what is mounted there. INVALID_TARGET if nothing is.
  * Watch() -> Node, MountFact[]: every mount beneath the target roots; then the signal Changed with what came and what went,
- *   at most ten times a second, until the connection ends. An event between two looks is seen as its sum.
+ *   at most twice a second, until the connection ends. An event between two looks is seen as its sum.
  * Expect(MountFact): on a connection that watches, names a mount that must be there, because it may have come and gone
- *   between two looks. It is looked for within a tenth of a second, and is among those that went if it isn't there. */
+ *   between two looks. It is looked for within half a second, and is among those that went if it isn't there. */
 #define WORKER_MOUNT   "Mount"
 #define WORKER_ADOPT   "Adopt"
 #define WORKER_CHANGE  "Change"

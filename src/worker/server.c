@@ -143,8 +143,11 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
         r = serve(s, fd, spare_fd);
         if (r < 0)
                 log_error_errno(r, "Failed to serve a connection: %m");
-        /* Not _exit(): sanitizers report at exit. */
-        exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+#ifdef __SANITIZE_ADDRESS__
+        exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS); /* leaks are reported then */
+#else
+        _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS); /* to take everything down would take its time */
+#endif
 }
 
 /* Either of fd and spare_fd is a descriptor. Returns the pid or a negative errno. */

@@ -3,16 +3,19 @@
 #include <sys/epoll.h>
 
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "wire/protocol.h"
 #include "mount/mount-table.h"
 #include "worker/watch.h"
 
-enum { LOOK_INTERVAL_USEC = 100 * 1000 };
+/* A look reads the whole table: one for a burst of changes. */
+enum { LOOK_DELAY_USEC = 100 * 1000, LOOK_INTERVAL_USEC = 500 * 1000 };
 
 typedef struct Watch {
         Child *child;
         sd_event_source *source;
-        sd_event_source *soon; /* a look that was asked for */
+        sd_event_source *soon; /* the next look */
+        uint64_t looked_usec;  /* when the last one was, CLOCK_MONOTONIC */
         int fd;                /* /proc/self/mountinfo, polled */
         MountFact *mounts;     /* by id; as last told */
         size_t n_mounts;
@@ -153,11 +156,8 @@ static int look_again(Watch *w) {
         mount_facts_free(w->mounts, w->n_mounts);
         w->mounts = mounts;
         w->n_mounts = n;
+        w->looked_usec = now_monotonic_usec();
         return 0;
-}
-
-static int on_change(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        return look_again(userdata);
 }
 
 static int on_soon(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -165,6 +165,20 @@ static int on_soon(sd_event_source *source, uint64_t usec, void *userdata) {
 
         w->soon = sd_event_source_disable_unref(w->soon);
         return look_again(w);
+}
+
+static int look_soon(Watch *w) {
+        uint64_t at = now_monotonic_usec() + LOOK_DELAY_USEC;
+
+        if (w->soon)
+                return 0;
+        if (at < w->looked_usec + LOOK_INTERVAL_USEC)
+                at = w->looked_usec + LOOK_INTERVAL_USEC;
+        return sd_event_add_time(w->child->event, &w->soon, CLOCK_MONOTONIC, at, 1, on_soon, w);
+}
+
+static int on_change(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        return look_soon(userdata);
 }
 
 /* Polls before the first look, so that nothing is missed in between. */
@@ -179,9 +193,6 @@ static int start(Child *c, Watch **ret) {
         if (w->fd < 0)
                 return -errno;
         r = sd_event_add_io(c->event, &w->source, w->fd, EPOLLPRI, on_change, w);
-        if (r < 0)
-                return r;
-        r = sd_event_source_set_ratelimit(w->source, LOOK_INTERVAL_USEC, 1);
         if (r < 0)
                 return r;
         r = look(c->settings, &w->mounts, &w->n_mounts);
@@ -204,27 +215,41 @@ int watch_begin(Child *c, const MountFact **ret_mounts, size_t *ret_n) {
         return 0;
 }
 
+/* Where a mount with the id is, or would be. */
+static size_t find_position(const Watch *w, uint64_t id) {
+        size_t low = 0, high = w->n_mounts;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (w->mounts[middle].mount_id < id)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
 /* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't
  * matter any more: it is gone. */
 static int add_expected(Watch *w, MountFact *fact) {
-        MountFact *grown, *known;
+        size_t i = find_position(w, fact->mount_id);
+        MountFact *grown;
 
-        known = w->n_mounts > 0 ? bsearch(fact, w->mounts, w->n_mounts, sizeof(MountFact), compare_ids) : NULL;
-        if (known && is_same_mount(known, fact))
-                return 0;
-        if (known) {
-                mount_fact_done(known);
-                *known = *fact;
-                *fact = (MountFact){ 0 };
-                return 0;
+        if (i < w->n_mounts && w->mounts[i].mount_id == fact->mount_id) {
+                if (is_same_mount(&w->mounts[i], fact))
+                        return 0;
+                mount_fact_done(&w->mounts[i]);
+        } else {
+                grown = reallocarray(w->mounts, w->n_mounts + 1, sizeof(MountFact));
+                if (!grown)
+                        return -ENOMEM;
+                w->mounts = grown;
+                memmove(w->mounts + i + 1, w->mounts + i, (w->n_mounts - i) * sizeof(MountFact));
+                w->n_mounts++;
         }
-        grown = reallocarray(w->mounts, w->n_mounts + 1, sizeof(MountFact));
-        if (!grown)
-                return -ENOMEM;
-        w->mounts = grown;
-        w->mounts[w->n_mounts++] = *fact;
+        w->mounts[i] = *fact;
         *fact = (MountFact){ 0 };
-        qsort(w->mounts, w->n_mounts, sizeof(MountFact), compare_ids);
         return 0;
 }
 
@@ -235,8 +260,8 @@ int watch_expect(Child *c, MountFact *fact, Failure *f) {
         if (!w)
                 return failure_set(f, FAILURE_NOT_SUPPORTED, "Nothing is watched on this connection.");
         r = add_expected(w, fact);
-        if (r < 0 || w->soon)
+        if (r < 0)
                 return r;
-        r = sd_event_add_time_relative(c->event, &w->soon, CLOCK_MONOTONIC, LOOK_INTERVAL_USEC, 0, on_soon, w);
+        r = look_soon(w);
         return r < 0 ? r : 0;
 }

@@ -11,6 +11,6 @@ struct Watch *watch_free(struct Watch *w);
 /* Begins; *ret_mounts, which belong to the watch, are what is there now. Returns 0 or a negative errno. */
 int watch_begin(Child *c, const MountFact **ret_mounts, size_t *ret_n) _warn_unused_;
 
-/* Has a mount looked for within a tenth of a second, unless a look has seen it already. Takes the fact over. Returns 0, a
+/* Has a mount looked for within half a second, unless a look has seen it already. Takes the fact over. Returns 0, a
  * negative errno, or NOT_SUPPORTED if nothing is watched. */
 int watch_expect(Child *c, MountFact *fact, Failure *f) _warn_unused_;

@@ -117,7 +117,7 @@ static void unmount_volumes(Bench *b) {
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
 /* One round for warming up. The order turns from round to round, so that no row always follows the same one. What the
- * service does after its reply (it looks at the mount table within a tenth of a second) must not be in the next row's
+ * service does after its reply (it looks at the mount table a tenth of a second later, or half a second after the last look) must not be in the next row's
  * time. */
 static void run_rounds(const Bench *b, Series *results) {
         double *values[ROWS];
