@@ -76,7 +76,7 @@ static Change next_change(sd_bus *bus, uint64_t timeout_usec) {
         }
 }
 
-enum { LONG = 5 * G_USEC_PER_SEC, SHORT = 300 * 1000 };
+enum { LONG = 5 * G_USEC_PER_SEC, SHORT = 1000 * 1000 };
 
 static void test_watch(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
@@ -196,8 +196,7 @@ static void test_storm(void) {
         }
         g_test_message("%u messages in %i ms", messages, (int) (took / 1000));
         g_assert_cmpint(there, ==, mount_id_of(target));
-        g_assert_cmpint(messages, <=, (took + LONG) / (100 * 1000));
-        g_assert_cmpint(messages, <=, took / (100 * 1000) + 3);
+        g_assert_cmpint(messages, <=, took / (500 * 1000) + 3);
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
