@@ -170,6 +170,7 @@ int job_record_outcome(Job *job) {
         r = fill_volume(job, v);
         if (r < 0)
                 return r;
+        v->mounted_this_boot = v->mounted_this_boot || job->operation == OPERATION_MOUNT;
         v->inodes_used = job->result.walked ? job->result.walk.counts.done : job->result.outcome.inodes_used;
         if (h->strategy == STRATEGY_CONTEXT_MOUNT || h->relabeled_here)
                 v->last_verified_usec = now_realtime_usec();

@@ -40,6 +40,7 @@ typedef struct Observed {
         MountFact *mounts; /* of the source's superblock, wherever they are */
         size_t n_mounts;
         bool mounts_unknown; /* the superblock is in use, and nobody has looked for its mounts yet */
+        bool hidden;         /* it is in use, and no mount of it can be seen from here */
 } Observed;
 
 /* What a mount turned out to be, read back from the kernel. */

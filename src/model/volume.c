@@ -67,12 +67,8 @@ Volume *volume_free(Volume *v) {
         if (!v)
                 return NULL;
 
-        while (v->holders) {
-                Holder *h = v->holders;
-
-                LL_DELETE(v->holders, h);
-                holder_free(h);
-        }
+        while (v->holders)
+                volume_remove_holder(v, v->holders);
         free(v->id);
         free(v->source);
         free(v->fs_type);
@@ -103,13 +99,27 @@ size_t volume_count_holders(const Volume *v) {
         return n;
 }
 
+static void add_target(Volumes *all, Holder *h) {
+        if (all)
+                HASH_ADD_KEYPTR(hh, all->targets, h->target, strlen(h->target), h);
+}
+
+static void remove_target(Volumes *all, Holder *h) {
+        if (all)
+                HASH_DEL(all->targets, h);
+}
+
 void volume_add_holder(Volume *v, Holder *h) {
+        h->volume = v;
         LL_APPEND(v->holders, h);
+        add_target(v->all, h);
 }
 
 Holder *volume_take_holder(Volume *v, Holder *h) {
+        remove_target(v->all, h);
         LL_DELETE(v->holders, h);
         h->next = NULL;
+        h->volume = NULL;
         return h;
 }
 
@@ -136,18 +146,12 @@ size_t volumes_count(const Volumes *all) {
 }
 
 Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret_volume) {
-        Volume *v, *next;
+        Holder *h;
 
-        HASH_ITER (hh, all->table, v, next) {
-                Holder *h = volume_find_holder(v, target);
-
-                if (h) {
-                        if (ret_volume)
-                                *ret_volume = v;
-                        return h;
-                }
-        }
-        return NULL;
+        HASH_FIND_STR(all->targets, target, h);
+        if (h && ret_volume)
+                *ret_volume = h->volume;
+        return h;
 }
 
 Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_volume) {
@@ -165,7 +169,12 @@ Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_vo
 }
 
 void volumes_add(Volumes *all, Volume *v) {
+        Holder *h;
+
+        v->all = all;
         HASH_ADD_KEYPTR(hh, all->table, v->id, strlen(v->id), v);
+        LL_FOREACH (v->holders, h)
+                add_target(all, h);
 }
 
 void volumes_remove(Volumes *all, Volume *v) {

@@ -43,6 +43,8 @@ DECLARE_STRING_TABLE(holder_state, HolderState);
 
 typedef struct Holder {
         struct Holder *next;
+        struct Volume *volume; /* that it belongs to; NULL: none yet */
+        UT_hash_handle hh;     /* in the table of all targets */
         char *name;
         char *target; /* unique among all holders */
         HolderState state;
@@ -63,12 +65,14 @@ typedef struct Holder {
 
 typedef struct Volume {
         UT_hash_handle hh;
+        struct Volumes *all; /* that it belongs to; NULL: none yet */
         char *id;
         char *source;
         char *fs_type;
         char **mount_options; /* of the caller, when selvol mounted it last, and no clone */
-        bool mounted_here;    /* source and options say what the last mount was of; not so if others have made it */
-        char *driver;         /* may be NULL */
+        bool mounted_this_boot; /* by selvol, perhaps not any more: then a mount namespace that can't be seen may have kept it */
+        bool mounted_here; /* source and options say what the last mount was of; not so if others have made it */
+        char *driver;      /* may be NULL */
         char *volume_type;
         AccessMode access_mode;
         Strategy strategy;           /* of the present holders, the strongest; or of the last one */
@@ -102,9 +106,10 @@ static inline const char *runtime_flag(Strategy strategy, bool relabeled_here) {
         return strategy == STRATEGY_RELABEL && !relabeled_here ? "Z" : "";
 }
 
-/* All volumes, a uthash table keyed by id. */
+/* All volumes, a uthash table keyed by id, and their holders, one keyed by target. Not to be moved in memory. */
 typedef struct Volumes {
         Volume *table;
+        Holder *targets;
 } Volumes;
 
 void volumes_done(Volumes *all);

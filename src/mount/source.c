@@ -300,6 +300,37 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
         return host_find_siblings(s->device, ret, ret_n);
 }
 
+static int loop_is_used(dev_t device) {
+        _cleanup_close_ int fd = -EBADF, again = -EBADF;
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = loop_open(device, &fd, &path);
+        if (r < 0)
+                return r == -ENOENT || r == -ENXIO || r == -ENODEV ? 0 : r;
+        again = reopen(fd, O_RDONLY | O_EXCL);
+        if (again == -EBUSY)
+                return 1;
+        return again < 0 ? again : 0;
+}
+
+int source_is_claimed(const Source *s) {
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n = 0;
+        int r;
+
+        assert(s && s->fs);
+
+        if (s->fs->source != SOURCE_BLOCK)
+                return 0;
+        if (!s->is_image)
+                return device_is_used(s);
+        r = loop_find(s->image_device, s->image_inode, &devices, NULL, &n);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = loop_is_used(devices[i]);
+        return r;
+}
+
 int source_is_used(const Source *s) {
         _cleanup_free_ dev_t *devices = NULL;
         size_t n;

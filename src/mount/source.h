@@ -28,6 +28,10 @@ void source_done(Source *s);
 int source_open(const char *source, const char *fs_type, bool probe, const Settings *settings, Source *ret,
                 Failure *f) _warn_unused_;
 
+/* Whether somebody claims the device, or a loop device over the image: a mount in any namespace, RAID, the device mapper,
+ * swap. Returns likewise. */
+int source_is_claimed(const Source *s) _warn_unused_;
+
 /* Mounts of the superblock that mounting the source would share. None for the kinds network and none: each mount has
  * a superblock of its own (NFS because context mounts are made with nosharecache). For a block device that is not in
  * use, the mount table isn't read. *ret is to be released with mount_facts_free(). Returns 0 or a negative errno. */

@@ -17,6 +17,7 @@ typedef struct StageSpec {
         const char *context;  /* checked with the loaded policy, canonical; "" to mount without */
         bool read_only;
         bool selinux; /* SELinux is on */
+        bool alone;   /* nobody was seen to have it mounted: then nobody's superblock is shared */
         bool swaps;   /* what is shared swaps two groups, and so is the mount to do */
         const Staging *staging;
 } StageSpec;

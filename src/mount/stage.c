@@ -173,17 +173,6 @@ static int is_mounted_writable(const StageSpec *spec) {
         return writable;
 }
 
-/* A superblock that is mounted already is shared, whoever has it: the kernel says what it was mounted with. */
-static int stage_any(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
-        int r;
-
-        r = stage_superblock(spec, true, ret_tree, ret, ret_errno, f);
-        if (r != FAILURE_MOUNT_FAILED || *ret_errno != EBUSY || !uses_fs_context(spec))
-                return r;
-        failure_done(f);
-        return stage_superblock(spec, false, ret_tree, ret, ret_errno, f);
-}
-
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         StageSpec superblock = *spec;
@@ -199,7 +188,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                         return r;
                 superblock.read_only = r == 0;
         }
-        r = stage_any(&superblock, &tree, &o, &number, f);
+        r = stage_superblock(&superblock, superblock.alone, &tree, &o, &number, f);
         if (r < 0)
                 return r;
         if (r > 0) {

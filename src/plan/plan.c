@@ -254,6 +254,26 @@ static MarkChange find_change(const PlanInput *in, const Others *others, const P
         return mark_change_max(change, plan_change_of_others(others));
 }
 
+/* What can't be seen is not shared, unless it is what was mounted for the same use before: a container that has its own copy
+ * of the host's mounts keeps it mounted. */
+static int check_hidden(const PlanInput *in, const Others *others, const Plan *p, Failure *f) {
+        const Volume *own = others->own;
+
+        if (!in->observed->hidden)
+                return 0;
+        if (!own || !own->mounted_this_boot)
+                return failure_set(
+                        f, FAILURE_BUSY,
+                        "Volume %s: its device is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (grep -l '%s' /proc/[0-9]*/mountinfo). End that first.",
+                        in->request->volume, strempty(in->observed->device));
+        if (own->strategy != p->strategy || !streq(own->context, p->context))
+                return failure_set(
+                        f, FAILURE_CONTEXT_CONFLICT,
+                        "Volume %s was unmounted, but a mount namespace that can't be seen keeps it mounted with context '%s': end the containers that have it (grep -l '%s' /proc/[0-9]*/mountinfo), or ask for the same context and policy.",
+                        in->request->volume, own->context, strempty(in->observed->device));
+        return 0;
+}
+
 /* What depends on who else has the volume. */
 static int decide_among_others(const PlanInput *in, const Others *others, Plan *p, Failure *f) {
         int r;
@@ -263,6 +283,9 @@ static int decide_among_others(const PlanInput *in, const Others *others, Plan *
                 return r;
         if (p->n_conflicts > 0)
                 return plan_conflict_failure(in->request->volume, p, f);
+        r = check_hidden(in, others, p, f);
+        if (r != 0)
+                return r;
 
         r = plan_find_share(others, file_system(in), in->request->user_namespace, in->mounted, p, f);
         if (r != 0)

@@ -50,6 +50,7 @@ static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
         h->state = HOLDER_MOUNTED;
         h->mount_id = fact->mount_id;
         v->mounted_here = false;
+        v->mounted_this_boot = true;
         r = free_and_strdup(&h->device, fact->device);
         if (r >= 0 && v->holders == h && !h->next) {
                 v->strategy = h->strategy;
@@ -115,9 +116,14 @@ void reconcile_reboot(State *s) {
         Volume *v, *next;
         size_t n = 0;
 
-        HASH_ITER (hh, s->volumes.table, v, next)
+        HASH_ITER (hh, s->volumes.table, v, next) {
                 for (; v->holders; n++)
                         holder_free(commit_release(s, v, v->holders));
+                if (!v->mounted_this_boot)
+                        continue;
+                v->mounted_this_boot = false;
+                commit_volume(s, v);
+        }
         if (n > 0)
                 log_notice("Released %zu holders from before the reboot.", n);
 }

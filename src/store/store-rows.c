@@ -23,6 +23,7 @@ static const Field volume_fields[] = {
         { VOLUME_CONTEXT, TEXT, offsetof(Volume, context) },
         { VOLUME_LAST_VERIFIED, U64, offsetof(Volume, last_verified_usec) },
         { VOLUME_INODES_USED, U64, offsetof(Volume, inodes_used) },
+        { VOLUME_MOUNTED_THIS_BOOT, FLAG, offsetof(Volume, mounted_this_boot) },
 };
 
 static const Field holder_fields[] = {
@@ -517,21 +518,16 @@ static int load_holders(Store *s, const Volumes *all) {
         return r;
 }
 
-int store_load(Store *s, Volumes *ret) {
-        _cleanup_(volumes_done) Volumes all = { 0 };
+int store_load(Store *s, Volumes *all) {
         int r;
 
         assert(s);
-        assert(ret);
+        assert(all);
 
-        r = load_volumes(s, &all);
+        r = load_volumes(s, all);
+        if (r >= 0)
+                r = load_holders(s, all);
         if (r < 0)
-                return r;
-        r = load_holders(s, &all);
-        if (r < 0)
-                return r;
-
-        *ret = all;
-        all = (Volumes){ 0 };
-        return 0;
+                volumes_done(all);
+        return r;
 }

@@ -23,8 +23,9 @@ typedef struct HistoryEntry {
 
 void history_entry_done(HistoryEntry *e);
 
-/* Reads all volumes and holders. Contents are checked like any input: -EUCLEAN if something can't be. */
-int store_load(Store *s, Volumes *ret);
+/* Reads all volumes and holders into what is empty, and stays so if it fails. Contents are checked like any input:
+ * -EUCLEAN if something can't be. */
+int store_load(Store *s, Volumes *all);
 
 /* The boot that the holders belong to; "" if none was recorded. */
 int store_get_boot_id(Store *s, char **ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/store-schema.h"
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 #define COLUMN_NAME(position, name, type)       "," name
 #define COLUMN_PARAMETER(position, name, type)  ",?"
@@ -68,11 +68,15 @@ static const char schema[] =
         "UPDATE holder SET context=(SELECT context FROM volume WHERE id=holder.volume)" \
         " WHERE strategy<>'none';"
 
+#define SET_MOUNTED_THIS_BOOT \
+        "UPDATE volume SET mounted_this_boot=1 WHERE id IN (SELECT volume FROM holder WHERE adopted=0);"
+
 /* From the version that is the index to the next one. */
 static const char *const migrations[SCHEMA_VERSION] = {
         [1] = VOLUME_COLUMNS_2(COLUMN_ADD_VOLUME) ADD_GENERATION ADD_RELABELED_HERE SET_VERSION(2),
         [2] = HOLDER_COLUMNS_3(COLUMN_ADD_HOLDER) SET_VERSION(3),
         [3] = HOLDER_COLUMNS_4(COLUMN_ADD_HOLDER) SET_CONTEXTS DROP_GENERATION RENAME_RELABELED_HERE SET_VERSION(4),
+        [4] = VOLUME_COLUMNS_5(COLUMN_ADD_VOLUME) SET_MOUNTED_THIS_BOOT SET_VERSION(5),
 };
 
 int schema_errno(int rc) {

@@ -28,7 +28,8 @@
         X(VOLUME_GID, "gid", "INTEGER NOT NULL DEFAULT 0")                              \
         X(VOLUME_MOUNT_OPTIONS, "mount_options", "TEXT NOT NULL DEFAULT ''")            \
         X(VOLUME_MOUNTED_HERE, "mounted_here", "INTEGER NOT NULL DEFAULT 0")
-#define VOLUME_COLUMNS(X) VOLUME_COLUMNS_1(X) VOLUME_COLUMNS_2(X)
+#define VOLUME_COLUMNS_5(X) X(VOLUME_MOUNTED_THIS_BOOT, "mounted_this_boot", "INTEGER NOT NULL DEFAULT 0")
+#define VOLUME_COLUMNS(X)   VOLUME_COLUMNS_1(X) VOLUME_COLUMNS_2(X) VOLUME_COLUMNS_5(X)
 
 #define HOLDER_COLUMNS_1(X)                                  \
         X(HOLDER_NAME, "name", "TEXT NOT NULL")              \

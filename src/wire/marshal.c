@@ -115,8 +115,8 @@ int observed_append(sd_bus_message *m, const Observed *o) {
         r = open_struct(m, OBSERVED_TYPE);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(m, "sbssb", strempty(o->fs_type), (int) o->device_read_only, strempty(o->device),
-                                  strempty(o->superblock), (int) o->mounts_unknown);
+        r = sd_bus_message_append(m, "sbssbb", strempty(o->fs_type), (int) o->device_read_only, strempty(o->device),
+                                  strempty(o->superblock), (int) o->mounts_unknown, (int) o->hidden);
         if (r < 0)
                 return r;
         r = mount_facts_append(m, o->mounts, o->n_mounts);

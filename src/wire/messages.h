@@ -30,7 +30,7 @@ int mount_facts_read(sd_bus_message *m, MountFact **ret, size_t *ret_n) _warn_un
 int mount_outcome_append(sd_bus_message *m, const MountOutcome *outcome) _warn_unused_;
 int mount_outcome_read(sd_bus_message *m, MountOutcome *ret) _warn_unused_;
 
-#define OBSERVED_TYPE "(sbssba" MOUNT_FACT_TYPE ")"
+#define OBSERVED_TYPE "(sbssbba" MOUNT_FACT_TYPE ")"
 int observed_append(sd_bus_message *m, const Observed *observed) _warn_unused_;
 int observed_read(sd_bus_message *m, Observed *ret) _warn_unused_;
 

@@ -157,12 +157,13 @@ int mount_outcome_read(sd_bus_message *m, MountOutcome *ret) {
 int observed_read(sd_bus_message *m, Observed *ret) {
         _cleanup_(observed_done) Observed o = { 0 };
         const char *fs_type, *device, *superblock;
-        int read_only, mounts_unknown, r;
+        int read_only, mounts_unknown, hidden, r;
 
         r = enter_struct(m, OBSERVED_TYPE);
         if (r < 0)
                 return r;
-        r = expect(sd_bus_message_read(m, "sbssb", &fs_type, &read_only, &device, &superblock, &mounts_unknown));
+        r = expect(sd_bus_message_read(m, "sbssbb", &fs_type, &read_only, &device, &superblock, &mounts_unknown,
+                                       &hidden));
         if (r < 0)
                 return r;
         if (!line_is_good(fs_type) || !line_is_good(device) || !line_is_good(superblock))
@@ -176,6 +177,7 @@ int observed_read(sd_bus_message *m, Observed *ret) {
 
         o.device_read_only = read_only;
         o.mounts_unknown = mounts_unknown;
+        o.hidden = hidden;
         r = free_and_strdup(&o.fs_type, isempty(fs_type) ? NULL : fs_type);
         if (r < 0)
                 return r;

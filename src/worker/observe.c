@@ -36,11 +36,20 @@ int observe_source(const Source *s, Observed *ret) {
 }
 
 int observe_source_mounts(const Source *s, Observed *o) {
+        int r;
+
         mount_facts_free(o->mounts, o->n_mounts);
         o->mounts = NULL;
         o->n_mounts = 0;
         o->mounts_unknown = false;
-        return source_find_mounts(s, &o->mounts, &o->n_mounts);
+        r = source_find_mounts(s, &o->mounts, &o->n_mounts);
+        if (r < 0 || o->n_mounts > 0)
+                return r;
+        r = source_is_claimed(s);
+        if (r < 0)
+                return r;
+        o->hidden = r > 0;
+        return 0;
 }
 
 static int open_root(int fd) {

@@ -108,7 +108,7 @@ static int open_staged(const Child *c, const Place *p, const PlanAnswer *a, Subj
 
         if (p->question.mounted)
                 return failure_set(f, FAILURE_WORKER_FAILED, "selvold names no mount to change the files through.");
-        r = staged_make(c, &p->source, p->question.node.selinux, a, s, &result->outcome, f);
+        r = staged_make(c, &p->source, &p->question, a, s, &result->outcome, f);
         if (r != 0)
                 return r;
         return observe_root(s->root, &result->outcome, &result->mark);

@@ -201,7 +201,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = observe_and_ask(c, &source, &question, &answer, f);
         if (r != 0)
                 return r;
-        r = staged_make(c, &source, question.node.selinux, &answer, &staged, &result->outcome, f);
+        r = staged_make(c, &source, &question, &answer, &staged, &result->outcome, f);
         if (r != 0)
                 return r;
         r = prepare(c, call, &source, &question, &answer, &staged, result, f);

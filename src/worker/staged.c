@@ -39,14 +39,16 @@ static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *
         return 0;
 }
 
-static int stage(const Child *c, const Source *source, bool selinux, const PlanAnswer *a, Subject *s, MountOutcome *o,
-                 Failure *f) {
+static int stage(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *a, Subject *s,
+                 MountOutcome *o, Failure *f) {
         const StageSpec spec = {
                 .source = source,
                 .options = a->mount_options,
                 .context = a->context,
                 .read_only = a->read_only,
-                .selinux = selinux,
+                .selinux = question->node.selinux,
+                .alone = question->observed.n_mounts == 0 && !question->observed.mounts_unknown &&
+                         !question->observed.hidden,
                 .swaps = a->files.swapped_gid != GID_NONE,
                 .staging = c->staging,
         };
@@ -58,15 +60,15 @@ static int stage(const Child *c, const Source *source, bool selinux, const PlanA
         return r == FAILURE_MOUNT_FAILED ? explain_failure(c, source, f) : r;
 }
 
-int staged_make(const Child *c, const Source *source, bool selinux, const PlanAnswer *answer, Subject *ret,
-                MountOutcome *ret_outcome, Failure *f) {
+int staged_make(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
+                Subject *ret, MountOutcome *ret_outcome, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
         int r;
 
         log_debug("Staging %s as %s%s%s.", source->name, source->fs->name,
                   isempty(answer->share_target) ? "" : " from ", strempty(answer->share_target));
-        r = stage(c, source, selinux, answer, &s, &o, f);
+        r = stage(c, source, question, answer, &s, &o, f);
         if (r != 0)
                 return r;
         s.root = openat(s.tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

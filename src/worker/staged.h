@@ -5,8 +5,8 @@
 #include "wire/messages.h"
 #include "worker/subject.h"
 
-/* Mounts the source as selvold's answer wants it, where nobody sees it, once more if a mount is to be shared. selinux: whether
- * SELinux is on. The outcome is what the kernel makes of it, without what the root shows. Returns 0, a negative errno, after which the process
+/* Mounts the source as selvold's answer wants it, where nobody sees it, once more if a mount is to be shared. question
+ * is what the answer answers. The outcome is what the kernel makes of it, without what the root shows. Returns 0, a negative errno, after which the process
  * may be in the wrong namespace and must end, or a failure kind. */
-int staged_make(const Child *c, const Source *source, bool selinux, const PlanAnswer *answer, Subject *ret,
-                MountOutcome *ret_outcome, Failure *f) _warn_unused_;
+int staged_make(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
+                Subject *ret, MountOutcome *ret_outcome, Failure *f) _warn_unused_;

@@ -241,6 +241,61 @@ static void test_mounted_elsewhere(void) {
         close(loop);
 }
 
+/* Mounts in a namespace of its own until it is killed. */
+static pid_t mount_hidden(const char *device, const char *directory) {
+        int pair[2];
+        char byte;
+        pid_t pid;
+
+        must(pipe2(pair, O_CLOEXEC));
+        pid = fork();
+        if (pid == 0) {
+                if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+                    mount(device, directory, "ext4", 0, NULL) < 0 || write(pair[1], "", 1) != 1)
+                        _exit(1);
+                pause();
+                _exit(1);
+        }
+        g_assert_cmpint(pid, >, 0);
+        close(pair[1]);
+        g_assert_cmpint(read(pair[0], &byte, 1), ==, 1);
+        close(pair[0]);
+        return pid;
+}
+
+/* Only the kernel knows; selvold decides whether it is to be shared. */
+static void test_hidden(void) {
+        g_autofree char *image = make_image("hidden", "ext4"), *target = make_target("hidden"),
+                        *directory = path_printf(TEST_DIR "/hidden"), *device = NULL;
+        pid_t pid;
+        int loop;
+
+        device = attach_loop(image, &loop);
+        must(mkdir(directory, 0755));
+        const char *const sources[] = { device, image };
+        for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+                g_auto(Answer) before = call_observe(worker, sources[i], "ext4", target);
+                assert_answer(before, "ok");
+                g_assert_false(before.question.observed.hidden);
+        }
+
+        pid = mount_hidden(device, directory);
+        for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+                g_auto(Answer) observed = call_observe(worker, sources[i], "ext4", target);
+                assert_answer(observed, "ok");
+                g_assert_true(observed.question.observed.hidden);
+                g_assert_cmpint(observed.question.observed.n_mounts, ==, 0);
+        }
+        g_auto(Answer) shared =
+                call_mount(worker, &(Arguments){ .source = device, .fs_type = "ext4", .target = target });
+        assert_answer(shared, "ok");
+        must(umount2(target, 0));
+
+        must(kill(pid, SIGKILL));
+        g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+        close(loop);
+}
+
 static void test_btrfs_mounted_elsewhere(void) {
         g_autofree char *image = make_image("btrfs-2", "btrfs"), *one = make_target("btrfs-1"),
                         *two = make_target("btrfs-2"), *device = NULL, *link = path_printf(TEST_IMAGES "/scratch");
@@ -456,6 +511,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount/tmpfs", test_tmpfs);
         g_test_add_func("/share/refused", test_share_refused);
         g_test_add_func("/observe/mounted-elsewhere", test_mounted_elsewhere);
+        g_test_add_func("/observe/hidden", test_hidden);
         g_test_add_func("/observe/btrfs-mounted-elsewhere", test_btrfs_mounted_elsewhere);
         g_test_add_func("/mount/loop-of-others", test_loop_of_others);
         g_test_add_func("/unmount", test_unmount);

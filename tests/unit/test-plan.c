@@ -533,6 +533,30 @@ static void test_needs_mounts(Fixture *x, gconstpointer data) {
         g_assert_true(needs_mounts(x));
 }
 
+/* A copy of selvol's own mount that a container has kept is shared for the same use; what others hide is not. */
+static void test_hidden(Fixture *x, gconstpointer data) {
+        Holder *h;
+        Volume *v;
+
+        x->observed.hidden = true;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_BUSY, TEST_VOLUME, "lsblk", "mountinfo");
+
+        h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        v = h->volume;
+        volume_remove_holder(v, h);
+        v->strategy = STRATEGY_CONTEXT_MOUNT;
+        g_assert_cmpint(free_and_strdup(&v->context, CONTEXT_0_1), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_BUSY, TEST_VOLUME);
+        v->mounted_this_boot = true;
+        assert_success(fixture_plan(x), &x->failure);
+
+        g_assert_cmpint(free_and_strdup(&v->context, CONTEXT_0_2), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, CONTEXT_0_2, "mountinfo");
+        v->strategy = STRATEGY_NONE;
+        g_assert_cmpint(free_and_strdup(&v->context, ""), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME);
+}
+
 static void test_needs_mounts_relabel(Fixture *x, gconstpointer data) {
         Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_1);
 
@@ -1024,6 +1048,7 @@ int main(int argc, char **argv) {
                              test_same_context_other_spelling);
         ADD("conflict/names-all", test_conflict_names_all);
         ADD("needs-mounts", test_needs_mounts);
+        ADD("hidden", test_hidden);
         ADD("needs-mounts/relabel", test_needs_mounts_relabel);
         ADD("conflict/other-volume", test_conflict_other_volume);
         ADD("conflict/other-volume-relabeled", test_conflict_other_volume_relabeled);

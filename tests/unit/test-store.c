@@ -56,6 +56,7 @@ static Volume *sample(const char *id, const char *target) {
         g_assert_cmpint(strv_extend(&v->mount_options, "noatime"), ==, 0);
         g_assert_cmpint(strv_extend(&v->mount_options, "subvol=/a/b"), ==, 0);
         v->mounted_here = true;
+        v->mounted_this_boot = true;
         v->access_mode = ACCESS_READ_WRITE_ONCE_POD;
         v->strategy = STRATEGY_CONTEXT_MOUNT;
         v->mark = (Mark){ .label_state = FILES_COMPLETE,
@@ -114,6 +115,7 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(strv_length(v->mount_options), ==, 2);
         g_assert_cmpstr(v->mount_options[1], ==, "subvol=/a/b");
         g_assert_true(v->mounted_here);
+        g_assert_true(v->mounted_this_boot);
         g_assert_cmpint(v->access_mode, ==, ACCESS_READ_WRITE_ONCE_POD);
         g_assert_cmpint(v->strategy, ==, STRATEGY_CONTEXT_MOUNT);
         g_assert_cmpint(v->mark.label_state, ==, FILES_COMPLETE);
@@ -257,7 +259,7 @@ static void execute(Fixture *f, const char *sql) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=5");
+        execute(f, "PRAGMA user_version=6");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
 }
 
@@ -315,12 +317,20 @@ static const char version_3[] = "ALTER TABLE holder ADD COLUMN fs_group INTEGER 
                                 "PRAGMA user_version=3;"
                                 "UPDATE holder SET fs_group=2000,disk_gid=0 WHERE name='pod a';";
 
-enum { VERSIONS = 3 };
+static const char version_4[] =
+        "ALTER TABLE holder ADD COLUMN context TEXT NOT NULL DEFAULT '';"
+        "ALTER TABLE holder ADD COLUMN device TEXT NOT NULL DEFAULT '';"
+        "UPDATE holder SET context=(SELECT context FROM volume WHERE id=holder.volume) WHERE strategy<>'none';"
+        "ALTER TABLE volume DROP COLUMN generation;"
+        "ALTER TABLE holder RENAME COLUMN relabelled_here TO relabeled_here;"
+        "PRAGMA user_version=4;";
+
+enum { VERSIONS = 4 };
 
 /* A file as that version left it, and then more. */
 static void make_version(Fixture *f, int version, const char *more) {
         g_autofree char *sql = g_strconcat(version_1, version >= 2 ? version_2 : "", version >= 3 ? version_3 : "",
-                                           more, NULL),
+                                           version >= 4 ? version_4 : "", more, NULL),
                         *wal = g_strconcat(f->path, "-wal", NULL);
 
         f->store = store_close(f->store);
@@ -368,6 +378,7 @@ static void assert_volume_of_version(const Volume *v, int version) {
         g_assert_cmpuint(v->mark.gid, ==, version >= 2 ? 1000 : 0);
         g_assert_cmpuint(strv_length(v->mount_options), ==, version >= 2 ? 2 : 0);
         g_assert_cmpint(v->mounted_here, ==, version >= 2);
+        g_assert_false(v->mounted_this_boot); /* its holder has adopted it */
 }
 
 static void assert_holders_of_version(const Volumes *all, int version) {
@@ -376,6 +387,7 @@ static void assert_holders_of_version(const Volumes *all, int version) {
                      *c = volumes_find_target(all, "/var/lib/kubelet/c", NULL);
 
         g_assert_true(a && b && c);
+        g_assert_true(b->volume->mounted_this_boot);
         g_assert_true(a->adopted);
         g_assert_cmpuint(a->mount_id, ==, 99);
         g_assert_cmpstr(a->spec, ==, "spec");
@@ -446,11 +458,13 @@ static void test_version_columns(Fixture *f, gconstpointer data) {
 
 /* The step fails at its last column: nothing of it stays, so that it can be looked at, or set aside, as it was. */
 static void test_version_whole(Fixture *f, gconstpointer data) {
-        static const char *const last_columns[VERSIONS] = { "relabelled_here", "disk_gid", "relabeled_here" };
+        static const char *const last_columns[VERSIONS] = { "holder ADD COLUMN relabelled_here",
+                                                            "holder ADD COLUMN disk_gid",
+                                                            "holder ADD COLUMN relabeled_here",
+                                                            "volume ADD COLUMN mounted_this_boot" };
         int version = GPOINTER_TO_INT(data);
         g_autofree char *before = NULL, *after = NULL,
-                        *more = g_strdup_printf("ALTER TABLE holder ADD COLUMN %s INTEGER;",
-                                                last_columns[version - 1]);
+                        *more = g_strdup_printf("ALTER TABLE %s INTEGER;", last_columns[version - 1]);
 
         make_version(f, version, more);
         before = describe_columns(f);
@@ -572,6 +586,7 @@ int main(int argc, char *argv[]) {
                 { "mount-options-dev", "UPDATE volume SET mount_options='dev'" },
                 { "mount-options-quotes", "UPDATE volume SET mount_options='subvol=\"a\"'" },
                 { "mounted-here", "UPDATE volume SET mounted_here=2" },
+                { "mounted-this-boot", "UPDATE volume SET mounted_this_boot=2" },
                 { "relabeled-here", "UPDATE holder SET relabeled_here=256" },
                 { "fs-group-alone", "UPDATE holder SET disk_gid=4294967295" },
                 { "disk-gid-alone", "UPDATE holder SET fs_group=4294967295" },

@@ -94,6 +94,7 @@ static const Observed observed = {
         .mounts = facts,
         .n_mounts = G_N_ELEMENTS(facts),
         .mounts_unknown = true,
+        .hidden = true,
 };
 
 static const Mark mark = {
@@ -268,6 +269,7 @@ static void same_observed(const Observed *a, const Observed *b) {
         SAME_STRING(superblock);
         SAME(n_mounts);
         SAME(mounts_unknown);
+        SAME(hidden);
         for (size_t i = 0; i < a->n_mounts; i++)
                 same_mount_fact(&a->mounts[i], &b->mounts[i]);
 }
