@@ -567,7 +567,7 @@ int main(int argc, char *argv[]) {
                 { "volume-id",
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
-                  "mount_options,mounted_here FROM volume" },
+                  "mount_options,mounted_here,mounted_this_boot FROM volume" },
                 { "strategy", "UPDATE volume SET strategy='trust-me'" },
                 { "label-state", "UPDATE volume SET label_state='Complete'" },
                 { "label-context", "UPDATE volume SET label_context='a:b:c:s0:c2,c1'" },
