@@ -57,12 +57,12 @@ static int is_subvolume(int fd) {
 }
 
 /* Whether all of a file system is mounted there. */
-static int is_whole(uint64_t mount_id) {
+static int is_whole(int fd, uint64_t mount_id) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_free_ char *root = NULL;
         int r;
 
-        r = mount_table_read_mount(NULL, mount_id, &table);
+        r = mount_table_read_own(fd, false, &table);
         if (r < 0)
                 return r;
         r = mount_table_find_root(table, mount_id, &root);
@@ -94,7 +94,7 @@ int clone_is_part(int fd) {
         if (r < 0)
                 return r;
         if (is_mount) {
-                r = is_whole(mount_id);
+                r = is_whole(fd, mount_id);
                 if (r < 0)
                         return r;
                 if (r > 0)

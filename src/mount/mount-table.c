@@ -7,7 +7,9 @@
 
 #include "model/context.h"
 #include "model/settings.h"
+#include "mount/mount-id.h"
 #include "mount/mount-table.h"
+#include "mount/statmount.h"
 
 /* The context that the kernel uses for one that it can't understand. No volume is ever mounted with it. */
 #define CONTEXT_MALFORMED "system_u:object_r:unlabeled_t"
@@ -59,8 +61,14 @@ int mount_table_read(const char *path, MountTable **ret) {
         return parse_stream(file, path ?: MOUNTINFO, ret);
 }
 
+static int parse_line(char *line, size_t n, MountTable **ret) {
+        _cleanup_fclose_ FILE *stream = fmemopen(line, n, "r");
+
+        return stream ? parse_stream(stream, MOUNTINFO, ret) : -errno;
+}
+
 int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) {
-        _cleanup_fclose_ FILE *file = NULL, *stream = NULL;
+        _cleanup_fclose_ FILE *file = NULL;
         _cleanup_free_ char *line = NULL;
         size_t allocated = 0;
         ssize_t n;
@@ -74,12 +82,23 @@ int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) {
 
                 if (strtoull(line, &end, 10) != id || end == line || *end != ' ')
                         continue;
-                stream = fmemopen(line, (size_t) n, "r");
-                if (!stream)
-                        return -errno;
-                return parse_stream(stream, path ?: MOUNTINFO, ret);
+                return parse_line(line, (size_t) n, ret);
         }
         return ferror(file) ? -EIO : -ENOENT;
+}
+
+int mount_table_read_own(int fd, bool with_source, MountTable **ret) {
+        _cleanup_free_ char *line = NULL;
+        uint64_t id, unique_id;
+        int r;
+
+        r = mount_identify_unique(fd, &id, &unique_id);
+        if (r < 0)
+                return r;
+        r = statmount_read_line(unique_id, with_source, &line);
+        if (r == -EOPNOTSUPP)
+                return mount_table_read_mount(NULL, id, ret);
+        return r < 0 ? r : parse_line(line, strlen(line), ret);
 }
 
 MountTable *mount_table_free(MountTable *table) {

@@ -13,6 +13,9 @@ typedef struct MountTable MountTable;
 int mount_table_read(const char *path, MountTable **ret) _warn_unused_;
 /* The same with only the mount with the id in it: much quicker when there are many. -ENOENT if there is none. */
 int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) _warn_unused_;
+/* That of the mount that fd is on, by statmount(2) where the kernel has it: quicker still. The source is only what it is
+ * if with_source is set. */
+int mount_table_read_own(int fd, bool with_source, MountTable **ret) _warn_unused_;
 MountTable *mount_table_free(MountTable *table);
 DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
 

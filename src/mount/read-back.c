@@ -34,7 +34,7 @@ int read_back_mount(int fd, const char *target, MountOutcome *ret) {
         r = mount_identify(fd, &id, NULL);
         if (r < 0)
                 return r;
-        r = mount_table_read_mount(NULL, id, &table);
+        r = mount_table_read_own(fd, true, &table);
         if (r < 0)
                 return r;
         r = mount_table_find_id(table, id, &o.fact, &o.superblock_read_only);

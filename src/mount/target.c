@@ -42,22 +42,6 @@ static int get_statx(int fd, struct statx *ret) {
         return 0;
 }
 
-int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) {
-        struct statx sx = { 0 };
-        int r;
-
-        assert(fd >= 0);
-        assert(ret_mount_id);
-
-        r = get_statx(fd, &sx);
-        if (r < 0)
-                return r;
-        *ret_mount_id = sx.stx_mnt_id;
-        if (ret_is_mount)
-                *ret_is_mount = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
-        return 0;
-}
-
 /* The innermost one, if roots are nested. */
 static const char *find_root(const Settings *settings, const char *path) {
         const char *best = NULL;
@@ -172,7 +156,7 @@ static int find_mount(const Target *t, MountFact *ret) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         int r;
 
-        r = mount_table_read_mount(NULL, t->mount_id, &table);
+        r = mount_table_read_own(t->fd, true, &table);
         if (r < 0)
                 return r;
         return mount_table_find_id(table, t->mount_id, ret, NULL);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "model/settings.h"
+#include "mount/mount-id.h"
 
 /* A path beneath an allowed root, opened with openat2(2) from the root with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
  * RESOLVE_NO_MAGICLINKS, so that a later change of the path has no effect (class of CVE-2021-25741). */
@@ -48,6 +49,3 @@ int target_is_unchanged(const Target *t) _warn_unused_;
  * Returns as target_open(), and -ENOENT if it doesn't exist. */
 int target_open_parent(const char *path, const Settings *settings, int *ret_fd, const char **ret_name,
                        Failure *f) _warn_unused_;
-
-/* The mount that fd is on, by statx(2). STATX_MNT_ID: Linux 5.8. Causes no network request. */
-int mount_identify(int fd, uint64_t *ret_mount_id, bool *ret_is_mount) _warn_unused_;

@@ -34,11 +34,25 @@ static int find_mount(int parent, const char *name, uint64_t *ret_id, dev_t *ret
         return 0;
 }
 
-/* Returns 1 or 0, also 0 if it was unmounted meanwhile. The table of all mounts is only read for what is not as with most:
- * the files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. */
-static int is_of_device(uint64_t mount_id, dev_t files, const char *device) {
+/* Of what is not as with most: the files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. The
+ * descriptor is closed again before the unmount. */
+static int read_device(int parent, const char *name, uint64_t mount_id, const char *device) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        _cleanup_close_ int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        int r;
+
+        if (fd < 0)
+                return -errno;
+        r = mount_table_read_own(fd, false, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_id(table, mount_id, &fact, NULL);
+        return r < 0 ? r : streq(fact.device, device);
+}
+
+/* Returns 1 or 0, also 0 if it was unmounted meanwhile. */
+static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t files, const char *device) {
         dev_t expected;
         int r;
 
@@ -47,13 +61,8 @@ static int is_of_device(uint64_t mount_id, dev_t files, const char *device) {
                 return r;
         if (files == expected)
                 return 1;
-        r = mount_table_read_mount(NULL, mount_id, &table);
-        if (r == -ENOENT)
-                return 0;
-        if (r < 0)
-                return r;
-        r = mount_table_find_id(table, mount_id, &fact, NULL);
-        return r < 0 ? r : streq(fact.device, device);
+        r = read_device(parent, name, mount_id, device);
+        return r == -ENOENT ? 0 : r;
 }
 
 /* Returns 1 if the mount is there, 0 if not. *mount_id becomes the id of the one that is there. */
@@ -70,7 +79,7 @@ static int mount_is_there(int parent, const char *name, uint64_t *mount_id, cons
         if (found == 0 || (*mount_id != 0 && *mount_id != found))
                 return 0;
         *mount_id = found;
-        return isempty(device) ? 1 : is_of_device(found, files, device);
+        return isempty(device) ? 1 : is_of_device(parent, name, found, files, device);
 }
 
 static int busy_failure(Failure *f, const char *path) {

@@ -70,7 +70,7 @@ static int check_mount(const Target *target, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         int r;
 
-        r = mount_table_read_mount(NULL, target->mount_id, &table);
+        r = mount_table_read_own(target->fd, false, &table);
         if (r < 0)
                 return r;
         r = mount_table_overrides_labels(table, target->mount_id);

@@ -14,6 +14,7 @@
 #include "mount/fs-context.h"
 #include "mount/mount-table.h"
 #include "mount/stage-namespace.h"
+#include "mount/statmount.h"
 #include "mount/target.h"
 #include "worker/hand-over.h"
 #include "worker/serve.h"
@@ -335,7 +336,7 @@ static int read_propagation(const Settings *settings) {
         r = mount_identify(fd, &id, NULL);
         if (r < 0)
                 return r;
-        r = mount_table_read(NULL, &table);
+        r = mount_table_read_own(fd, false, &table);
         if (r < 0)
                 return r;
         r = mount_table_is_slave(table, id);
@@ -403,13 +404,16 @@ static int add_sources(Server *s) {
         return sd_event_set_watchdog(s->event, 1);
 }
 
-/* SELVOL_STAGE=namespace is for the tests: as on a kernel without fsopen(2). */
+/* SELVOL_STAGE=namespace is for the tests: as on a kernel without fsopen(2) and statmount(2). */
 static void prepare_staging(Server *s) {
         const char *forced = getenv("SELVOL_STAGE");
         int r;
 
         s->staging.directory = s->config->stage_directory;
-        s->staging.fs_context = !(forced && streq(forced, "namespace")) && fs_context_is_supported();
+        if (forced && streq(forced, "namespace"))
+                statmount_disable();
+        else
+                s->staging.fs_context = fs_context_is_supported();
         if (!s->staging.fs_context)
                 log_info("Mounts are made without file system contexts, fsopen(2).");
         r = stage_namespace_make(s->staging.directory, &s->staging.namespace);

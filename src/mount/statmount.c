@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <linux/limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mount/statmount.h"
+
+/* linux/mount.h of Linux 6.13, which that of 6.1 lacks. The number is the same on all architectures. */
+#ifndef SYS_statmount
+#define SYS_statmount 457
+#endif
+
+enum {
+        SB_BASIC = 0x1,
+        MNT_BASIC = 0x2,
+        MNT_ROOT = 0x8,
+        MNT_POINT = 0x10,
+        FS_TYPE = 0x20,
+        MNT_OPTS = 0x80,
+        SB_SOURCE = 0x200,
+        FLAG_READ_ONLY = 0x1, /* SB_RDONLY, MOUNT_ATTR_RDONLY */
+};
+
+typedef struct Request {
+        uint32_t size, spare;
+        uint64_t id, mask;
+} Request;
+
+typedef struct Reply {
+        uint32_t size, options;
+        uint64_t mask;
+        uint32_t device_major, device_minor;
+        uint64_t magic;
+        uint32_t sb_flags, fs_type;
+        uint64_t id, parent_id;
+        uint32_t old_id, old_parent_id;
+        uint64_t attributes, propagation, peer_group, master, propagate_from;
+        uint32_t root, point;
+        uint64_t namespace_id;
+        uint32_t fs_subtype, source;
+        uint64_t spare[48];
+        char text[4 * PATH_MAX]; /* what the members that are strings are offsets into */
+} Reply;
+
+_Static_assert(offsetof(Reply, text) == 512, "statmount(2) has its strings after 512 bytes");
+
+static bool disabled;
+
+void statmount_disable(void) {
+        disabled = true;
+}
+
+/* Options that are empty are not among what was filled in. */
+static int call(uint64_t id, uint64_t mask, Reply *ret) {
+        const Request request = { .size = sizeof(request), .id = id, .mask = mask | MNT_OPTS };
+
+        if (syscall(SYS_statmount, &request, ret, sizeof(*ret), 0) >= 0)
+                return (ret->mask & mask) == mask ? 0 : -EOPNOTSUPP;
+        return errno == ENOSYS || errno == EOVERFLOW ? -EOPNOTSUPP : -errno;
+}
+
+/* As the kernel does it in the table. */
+static char *escape(const char *s) {
+        char *escaped = malloc(4 * strlen(s) + 1), *p = escaped;
+
+        for (; escaped && *s; s++)
+                if (strchr(" \t\n\\", *s)) {
+                        *p++ = '\\';
+                        *p++ = (char) ('0' + (*s >> 6));
+                        *p++ = (char) ('0' + ((*s >> 3) & 7));
+                        *p++ = (char) ('0' + (*s & 7));
+                } else
+                        *p++ = *s;
+        if (escaped)
+                *p = '\0';
+        return escaped;
+}
+
+/* Kernels before 6.12 leave the options of security modules out; where one is shown, all are. */
+static bool shows_labels(const char *options) {
+        return strstr(options, "seclabel") || strstr(options, "context=") ||
+               access("/sys/fs/selinux/enforce", F_OK) < 0;
+}
+
+int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) {
+        const uint64_t mask = SB_BASIC | MNT_BASIC | MNT_ROOT | MNT_POINT | FS_TYPE | (with_source ? SB_SOURCE : 0);
+        _cleanup_free_ char *root = NULL, *point = NULL, *source = NULL;
+        _cleanup_free_ Reply *m = NULL;
+        const char *options;
+        int r;
+
+        if (disabled || unique_id == 0)
+                return -EOPNOTSUPP;
+        m = calloc(1, sizeof(*m));
+        if (!m)
+                return -ENOMEM;
+        r = call(unique_id, mask, m);
+        if (r < 0)
+                return r;
+        options = m->mask & MNT_OPTS ? m->text + m->options : "";
+        if (!shows_labels(options))
+                return -EOPNOTSUPP;
+
+        root = escape(m->text + m->root);
+        point = escape(m->text + m->point);
+        source = escape(with_source ? m->text + m->source : "none");
+        if (!root || !point || !source)
+                return -ENOMEM;
+        *ret = strdup_printf(
+                "%u %u %u:%u %s %s %s%s%s%s - %s %s %s%s%s\n", m->old_id, m->old_parent_id, m->device_major,
+                m->device_minor, root, point, m->attributes & FLAG_READ_ONLY ? "ro" : "rw",
+                m->attributes & MOUNT_ATTR_IDMAP ? ",idmapped" : "", m->propagation & MS_SHARED ? " shared:1" : "",
+                m->propagation & MS_SLAVE ? " master:1" : "", m->text + m->fs_type, isempty(source) ? "none" : source,
+                m->sb_flags & FLAG_READ_ONLY ? "ro" : "rw", isempty(options) ? "" : ",", options);
+        return *ret ? 0 : -ENOMEM;
+}

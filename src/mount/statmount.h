@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "basic/string-util.h"
+
+/* One mount, by statmount(2), Linux 6.8, instead of the whole mount table. */
+
+/* The mount with the unique id (statx(2), STATX_MNT_ID_UNIQUE) as a line of proc_pid_mountinfo(5), with its id in id. Says
+ * "none" for the source unless with_source is set (STATMOUNT_SB_SOURCE, Linux 6.13). Of the options of the mount it has ro and
+ * idmapped. *ret is the caller's. Returns 0; -EOPNOTSUPP if this kernel doesn't tell all that is in a line, or if SELinux is
+ * on and it is not sure that the options of security modules are among those that it tells; or another negative errno:
+ * -ENOENT if there is no such mount in the caller's namespace. */
+int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) _warn_unused_;
+
+/* For the tests: as if the kernel had no statmount(2). */
+void statmount_disable(void);

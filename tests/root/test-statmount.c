@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What statmount(2) says of a mount is what the mount table says. */
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <glib.h>
+
+#include "mount/mount-table.h"
+#include "mount/statmount.h"
+#include "mount/target.h"
+#include "support.h"
+
+static void assert_same(const MountTable *own, const MountTable *table, uint64_t id) {
+        _cleanup_(mount_fact_done) MountFact a = { 0 }, b = { 0 };
+
+        g_assert_cmpint(mount_table_find_id(own, id, &a, NULL), ==, 0);
+        g_assert_cmpint(mount_table_find_id(table, id, &b, NULL), ==, 0);
+        g_assert_cmpstr(a.target, ==, b.target);
+        g_assert_cmpstr(a.source, ==, b.source);
+        g_assert_cmpstr(a.fs_type, ==, b.fs_type);
+        g_assert_cmpstr(a.device, ==, b.device);
+        g_assert_cmpstr(a.root, ==, b.root);
+        g_assert_cmpstr(a.context, ==, b.context);
+        g_assert_cmpint(a.seclabel, ==, b.seclabel);
+        g_assert_cmpint(a.read_only, ==, b.read_only);
+        g_assert_cmpint(a.superblock_read_only, ==, b.superblock_read_only);
+        g_assert_cmpint(mount_table_is_slave(own, id), ==, mount_table_is_slave(table, id));
+        g_assert_cmpint(mount_table_is_idmapped(own, id), ==, mount_table_is_idmapped(table, id));
+        g_assert_cmpint(mount_table_overrides_labels(own, id), ==, mount_table_overrides_labels(table, id));
+}
+
+static void check(const char *path) {
+        _cleanup_(mount_table_freep) MountTable *own = NULL, *table = NULL;
+        int fd = open(path, O_PATH | O_CLOEXEC);
+        uint64_t id, unique_id;
+
+        g_assert_cmpint(fd, >=, 0);
+        g_assert_cmpint(mount_identify_unique(fd, &id, &unique_id), ==, 0);
+        g_assert_cmpint(mount_table_read_own(fd, true, &own), ==, 0);
+        g_assert_cmpint(mount_table_read_mount(NULL, id, &table), ==, 0);
+        assert_same(own, table, id);
+        close(fd);
+}
+
+static void check_all(void) {
+        g_autofree char *plain = make_target("plain"), *odd = make_target("od d\\\t#"), *bound = make_target("bound"),
+                        *slave = make_target("slave"), *sub = path_printf("%s/su b", plain);
+
+        must(mount("sou rce", plain, "tmpfs", MS_NOSUID, "size=1m"));
+        must(mkdir(sub, 0755));
+        must(mount("none", odd, "tmpfs", MS_RDONLY, NULL));
+        must(mount(sub, bound, NULL, MS_BIND, NULL));
+        must(mount(NULL, bound, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
+        must(mount("none", slave, "tmpfs", 0, NULL));
+        must(mount(NULL, slave, NULL, MS_SHARED, NULL));
+        must(mount(NULL, slave, NULL, MS_SLAVE, NULL));
+
+        const char *const paths[] = { plain, odd, bound, slave, "/", "/proc", sub };
+        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
+                check(paths[i]);
+
+        must(umount2(slave, 0));
+        must(umount2(bound, 0));
+        must(umount2(odd, 0));
+        must(umount2(plain, 0));
+}
+
+/* Where the kernel is new enough it is really used; and a mount that has gone is not another one. */
+static void test_used(void) {
+        g_autofree char *target = make_target("used");
+        _cleanup_free_ char *line = NULL;
+        uint64_t id, unique_id;
+        int fd;
+
+        must(mount("none", target, "tmpfs", 0, NULL));
+        fd = open(target, O_PATH | O_CLOEXEC);
+        g_assert_cmpint(mount_identify_unique(fd, &id, &unique_id), ==, 0);
+        close(fd);
+        if (unique_id == 0) {
+                g_assert_cmpint(statmount_read_line(unique_id, false, &line), ==, -EOPNOTSUPP);
+                must(umount2(target, 0));
+                return;
+        }
+        g_assert_cmpuint(unique_id, !=, id);
+        g_assert_cmpint(statmount_read_line(unique_id, false, &line), ==, 0);
+        g_assert_nonnull(strstr(line, target));
+        must(umount2(target, 0));
+        line = (free(line), NULL);
+        g_assert_cmpint(statmount_read_line(unique_id, false, &line), ==, -ENOENT);
+}
+
+static void test_disabled(void) {
+        _cleanup_free_ char *line = NULL;
+
+        statmount_disable();
+        g_assert_cmpint(statmount_read_line(1, false, &line), ==, -EOPNOTSUPP);
+        check_all();
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+
+        g_test_add_func("/statmount/same", check_all);
+        g_test_add_func("/statmount/used", test_used);
+        g_test_add_func("/statmount/disabled", test_disabled);
+        return g_test_run();
+}
