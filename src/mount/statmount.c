@@ -60,7 +60,8 @@ static int call(uint64_t id, uint64_t mask, Reply *ret) {
 
         if (syscall(SYS_statmount, &request, ret, sizeof(*ret), 0) >= 0)
                 return (ret->mask & mask) == mask ? 0 : -EOPNOTSUPP;
-        return errno == ENOSYS || errno == EOVERFLOW ? -EOPNOTSUPP : -errno;
+        /* EPERM: a filter of system calls that doesn't know it. */
+        return errno == ENOSYS || errno == EPERM || errno == EOVERFLOW ? -EOPNOTSUPP : -errno;
 }
 
 /* As the kernel does it in the table. */

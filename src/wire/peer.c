@@ -100,11 +100,11 @@ static int make_server(sd_bus *bus) {
         return sd_bus_negotiate_fds(bus, 0);
 }
 
-int peer_accept(int fd, sd_bus **ret) {
-        _cleanup_(sd_bus_close_unrefp) sd_bus *peer = NULL;
+int peer_prepare(sd_bus **ret) {
+        _cleanup_(sd_bus_unrefp) sd_bus *peer = NULL;
         int r;
 
-        r = bus_new(fd, &peer);
+        r = sd_bus_new(&peer);
         if (r < 0)
                 return r;
         r = make_server(peer);
@@ -112,6 +112,18 @@ int peer_accept(int fd, sd_bus **ret) {
                 return r;
         *ret = TAKE_PTR(peer);
         return 0;
+}
+
+int peer_accept(sd_bus *peer, int fd) {
+        int r;
+
+        r = sd_bus_set_fd(peer, fd, fd);
+        if (r < 0) {
+                fd_close(fd);
+                return r;
+        }
+        r = sd_bus_start(peer);
+        return r < 0 ? r : 0;
 }
 
 void peer_hang_up(sd_bus *peer) {

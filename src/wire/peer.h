@@ -13,9 +13,10 @@ int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) _warn_u
 /* Waits until the other end has answered for the first time, which sd_bus_call() does for 90 seconds whatever its own
  * time-out is. Returns 0, -ETIMEDOUT or another negative errno. */
 int peer_wait(sd_bus *peer, uint64_t timeout_usec) _warn_unused_;
-/* The worker's end, of an accepted connection, whose peer has been checked. Takes fd over, also on failure. The caller
- * adds its objects and calls sd_bus_start(). Returns 0 or a negative errno. */
-int peer_accept(int fd, sd_bus **ret) _warn_unused_;
+/* The worker's end, to which objects are added; and its start on an accepted connection, whose peer has been checked. Takes
+ * fd over, also on failure. Return 0 or a negative errno. */
+int peer_prepare(sd_bus **ret) _warn_unused_;
+int peer_accept(sd_bus *peer, int fd) _warn_unused_;
 
 /* Half-closes: the worker's parent ends the child, and the connection's end says that it is gone. */
 void peer_hang_up(sd_bus *peer);

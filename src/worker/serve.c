@@ -266,37 +266,39 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-static int start(Child *c, int fd) {
+int serve_prepare(Child *c) {
         int r;
 
-        r = peer_accept(fd, &c->bus);
+        r = sd_event_new(&c->event);
         if (r < 0)
                 return r;
-        r = sd_event_new(&c->event);
+        r = peer_prepare(&c->bus);
         if (r < 0)
                 return r;
         r = sd_bus_add_object_vtable(c->bus, NULL, WORKER_PATH, WORKER_INTERFACE, vtable, c);
         if (r < 0)
                 return r;
-        r = sd_bus_set_exit_on_disconnect(c->bus, 1);
-        if (r < 0)
-                return r;
-        r = sd_bus_start(c->bus);
-        if (r < 0)
-                return r;
-        return sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
+        return sd_bus_set_exit_on_disconnect(c->bus, 1);
 }
 
-int serve_connection(int fd, const Settings *settings, const Staging *staging, bool propagating) {
-        Child c = { .settings = settings, .staging = staging, .propagating = propagating };
+static int serve(Child *c, int fd) {
         int r;
 
-        r = start(&c, fd);
-        if (r >= 0)
-                r = sd_event_loop(c.event);
-        watch_free(c.watch);
-        sd_bus_flush_close_unref(c.bus);
-        sd_event_unref(c.event);
+        r = peer_accept(c->bus, fd);
+        if (r < 0)
+                return r;
+        r = sd_bus_attach_event(c->bus, c->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+        return sd_event_loop(c->event);
+}
+
+int serve_connection(Child *c, int fd) {
+        int r = serve(c, fd);
+
+        watch_free(c->watch);
+        sd_bus_flush_close_unref(c->bus);
+        sd_event_unref(c->event);
         /* Hanging up is how a peer ends, at whatever moment. */
         return r < 0 && r != -ECONNRESET && r != -EPIPE && r != -ENOTCONN ? r : 0;
 }

@@ -3,6 +3,9 @@
 
 #include "worker/child.h"
 
+/* Fills in what a child needs to serve, before it has a connection. Returns 0 or a negative errno. */
+int serve_prepare(Child *c) _warn_unused_;
+
 /* Serves a connection, in a process of its own: one call, after whose reply it ends, or a watch until the peer hangs up.
- * Takes the descriptor over. Returns 0 or a negative errno. */
-int serve_connection(int fd, const Settings *settings, const Staging *staging, bool propagating) _warn_unused_;
+ * Takes the descriptor over, and takes down what was prepared. Returns 0 or a negative errno. */
+int serve_connection(Child *c, int fd) _warn_unused_;

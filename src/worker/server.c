@@ -116,16 +116,29 @@ static void close_inherited(Server *s) {
         s->spare_fd = fd_close(s->spare_fd);
 }
 
+/* Waits for a connection. */
+static int receive_connection(int spare_fd) {
+        int fd;
+
+        (void) prctl(PR_SET_NAME, "selvol-spare");
+        fd = hand_over_receive(spare_fd);
+        fd_close(spare_fd);
+        (void) prctl(PR_SET_NAME, "selvol-worker");
+        return fd;
+}
+
 static int serve(Server *s, int fd, int spare_fd) {
-        if (spare_fd >= 0) {
-                (void) prctl(PR_SET_NAME, "selvol-spare");
-                fd = hand_over_receive(spare_fd);
-                fd_close(spare_fd);
-                if (fd < 0)
-                        return fd == -ENOTCONN ? 0 : fd;
-                (void) prctl(PR_SET_NAME, "selvol-worker");
-        }
-        return serve_connection(fd, &s->settings, &s->staging, s->propagating);
+        Child c = { .settings = &s->settings, .staging = &s->staging, .propagating = s->propagating };
+        int r;
+
+        r = serve_prepare(&c);
+        if (r < 0)
+                return r;
+        if (spare_fd >= 0)
+                fd = receive_connection(spare_fd);
+        if (fd < 0)
+                return fd == -ENOTCONN ? 0 : fd;
+        return serve_connection(&c, fd);
 }
 
 /* spare_fd is where it waits for a connection, or -EBADF. */

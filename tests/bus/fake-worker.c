@@ -734,9 +734,9 @@ static _Noreturn void serve(int fd) {
         uint64_t next_look = 0;
         int r;
 
-        check(peer_accept(fd, &peer));
+        check(peer_prepare(&peer));
         check(sd_bus_add_object_vtable(peer, NULL, WORKER_PATH, WORKER_INTERFACE, vtable, NULL));
-        check(sd_bus_start(peer));
+        check(peer_accept(peer, fd));
         for (;;) {
                 r = sd_bus_process(peer, NULL);
                 if (r < 0 || (served && !watching)) {

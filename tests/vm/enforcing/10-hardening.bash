@@ -33,7 +33,7 @@ cgroup=/sys/fs/cgroup/system.slice/selvol-worker.service
 is 'worker: others come first' "$(cat $cgroup/cpu.weight)$(sed -n 's/^default/ io/p' $cgroup/io.weight)" '50 io 50'
 is 'worker: the socket' "$(stat -c '%U:%G %a' /run/selvol/worker)" 'root:selvol 660'
 unmount_volume hardening "$T"
-soon 'worker: no child is left but the one that watches' 5 eval '(($(worker_pids | wc -l) <= 2))'
+soon 'worker: no child is left but the one that watches and the one that waits' 5 eval '(($(worker_pids | wc -l) <= 3))'
 is 'worker: no staging directory is a mount' "$(grep -c /run/selvol /proc/self/mountinfo)" 0
 is 'no crash' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep -ciE 'dumped core|segfault|status=6/ABRT|status=11/SEGV|assertion')" 0
 is 'no system call was refused' "$(journalctl -q -b -o cat _TRANSPORT=audit | grep -c 'type=1326\|SECCOMP')" 0

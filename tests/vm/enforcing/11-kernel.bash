@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# What the kernel has is used, and what it lacks is done without.
+
+T=$pods/kernel/v
+mkdir -p "$T"
+mkfs.ext4 -q -F /dev/scratch0
+mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
+mount /dev/scratch0 /mnt
+install -m 600 /dev/null /mnt/file
+umount /mnt
+
+worker=$(main_pid selvol-worker)
+strace -f -qq -A -o "$scratch/calls" -p "$worker" \
+    -e trace=fsopen,fsconfig,fsmount,mount,umount2,unshare,457,452 </dev/null >"$scratch/strace" 2>&1 &
+tracer=$!
+wait_for 10 eval '! grep -q "^TracerPid:[[:space:]]*0" "/proc/$worker/status"'
+# The child that waits was there before the tracer: the next one is traced.
+mount_with s0:c1,c2 kernel none "$T" 'FSType s tmpfs'
+unmount_volume kernel "$T"
+forget_volume kernel
+# traced COMMAND...: sets calls, the system calls that were made meanwhile
+traced() {
+    : >"$scratch/calls"
+    "$@"
+    calls=$(<"$scratch/calls")
+}
+mount_and_unmount() {
+    mount_with s0:c1,c2 kernel "$1" "$T"
+    answers "mounted: $1" "$file_type:s0:c1,c2" '' context-mount context-mount
+    unmount_volume kernel "$T"
+    forget_volume kernel
+}
+
+traced mount_and_unmount /dev/scratch0
+like 'ext4: by a file system context' "$calls" fsopen fsmount
+no 'ext4: in no namespace' grep -q unshare <<<"$calls"
+if kernel_has 6.6; then
+    like 'ext4: exclusively' "$calls" FSCONFIG_CMD_CREATE_EXCL
+else
+    like 'ext4: that is tried' "$calls" '0x8 '
+    like 'ext4: and done without' "$calls" FSCONFIG_CMD_CREATE
+fi
+
+traced mount_and_unmount /dev/scratch2
+if kernel_has 6.12; then
+    like 'btrfs: by a file system context' "$calls" fsmount
+    like 'btrfs: statmount(2) names its device' "$calls" statmount
+else
+    like 'btrfs: by mount(2)' "$calls" unshare '"btrfs"'
+    no 'btrfs: there is no statmount(2)' grep -qE 'statmount|syscall_0x1c9' <<<"$calls"
+fi
+
+walk() {
+    mount_volume kernel /dev/scratch0 "$T" "$always" 'FSGroup u 1000' 'FSGroupChangePolicy s Always'
+    unmount_volume kernel "$T"
+    forget_volume kernel
+}
+traced walk
+if kernel_has 6.6; then
+    like 'modes: by fchmodat2(2)' "$calls" fchmodat2
+    no 'modes: which the kernel has' grep -q 'fchmodat2.*ENOSYS' <<<"$calls"
+else
+    like 'modes: fchmodat2(2) is tried' "$calls" ENOSYS
+fi
+
+kill "$tracer"
+wait "$tracer" 2>/dev/null
+yes 'the worker goes on' answers_calls
