@@ -90,6 +90,9 @@ int stage_explain_failure(const StageSpec *spec, int number, Failure *f) {
                 return r;
         if (!target)
                 return -ENOMEM;
+        if (spec->alone)
+                return failure_set(f, FAILURE_BUSY, "%s was mounted at '%s' by somebody else meanwhile: try again.",
+                                   spec->source->name, target);
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
                 "%s is mounted at '%s' with other options and can't also be mounted %s (%s): unmount it there first.",

@@ -10,5 +10,5 @@
 int stage_check_outcome(const StageSpec *spec, const MountOutcome *o, Failure *f) _warn_unused_;
 
 /* The kernel says only EINVAL or EBUSY. Replaces f if another mount is the reason. Returns 0 if none is, a negative errno,
- * CONTEXT_CONFLICT or MOUNT_FAILED. */
+ * CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
 int stage_explain_failure(const StageSpec *spec, int number, Failure *f) _warn_unused_;

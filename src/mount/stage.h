@@ -8,7 +8,7 @@
  * mount namespace of its own (stage-namespace.h), which is gone when this returns. *ret_tree is the mount, detached; closing
  * it undoes everything. *ret is what the kernel makes of it, without root_context. Must be called by a process of one thread
  * with CAP_SYS_ADMIN and CAP_SYS_CHROOT (setns(2)). Returns 0; a negative errno, after which the process may be left in the
- * wrong namespace and must end; MOUNT_FAILED; CONTEXT_CONFLICT, naming the other mount; CONTEXT_DROPPED if the mount does
+ * wrong namespace and must end; MOUNT_FAILED; BUSY; CONTEXT_CONFLICT, naming the other mount; CONTEXT_DROPPED if the mount does
  * not have the requested context. */
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) _warn_unused_;
 

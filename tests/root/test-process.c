@@ -210,13 +210,15 @@ static void test_limit(void) {
         }
 }
 
-/* However many mount an image at the same time, it gets one loop device, and so one superblock. */
+/* However many mount an image at the same time, it gets one loop device, and so one superblock; who saw nobody else when it
+ * looked doesn't share it, if the kernel can tell. */
 static void test_same_image(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("same", "ext4");
         enum { MANY = 16 };
         Operation *o[MANY];
         char *targets[MANY];
+        size_t n = 0;
 
         for (size_t i = 0; i < MANY; i++) {
                 g_autofree char *name = g_strdup_printf("same-%zu", i);
@@ -227,12 +229,14 @@ static void test_same_image(void) {
         }
         for (size_t i = 0; i < MANY; i++) {
                 g_auto(Answer) mounted = operation_finish(o[i]);
-                assert_answer(mounted, "ok");
+                assert_answer(mounted, stages_in_namespace() || is_mounted(targets[i]) ? "ok" : "Busy");
+                n += is_mounted(targets[i]);
                 g_assert_cmpint(count_loops(image), ==, 1);
-                g_assert_true(is_mounted(targets[i]));
         }
+        g_assert_cmpuint(n, >, 0);
         for (size_t i = 0; i < MANY; i++) {
-                must(umount2(targets[i], 0));
+                if (is_mounted(targets[i]))
+                        must(umount2(targets[i], 0));
                 g_free(targets[i]);
         }
         g_assert_cmpint(count_loops(image), ==, 0);
