@@ -6,6 +6,7 @@
 T=$pods/foreign/v U=$pods/foreign/u W=$pods/foreign/w
 mkdir -p "$T" "$U" "$W" /mnt/other /mnt/bind
 mkfs.ext4 -q -F /dev/scratch0
+mkfs.ext4 -q -F /dev/scratch1
 mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
 
 mount -o "context=\"$file_type:s0:c1,c2\"" /dev/scratch0 /mnt/other
