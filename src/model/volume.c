@@ -106,7 +106,7 @@ static void add_target(Volumes *all, Holder *h) {
 
 static void remove_target(Volumes *all, Holder *h) {
         if (all)
-                HASH_DEL(all->targets, h);
+                HASH_DEL(all->targets, h); /* NOLINT(clang-analyzer-core.NullDereference) */
 }
 
 void volume_add_holder(Volume *v, Holder *h) {
