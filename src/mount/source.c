@@ -10,6 +10,7 @@
 #include "basic/path-util.h"
 #include "mount/host-device.h"
 #include "mount/loop.h"
+#include "mount/magic.h"
 #include "mount/mount-table.h"
 #include "mount/source.h"
 
@@ -213,7 +214,7 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
         _cleanup_free_ char *found = NULL;
         int r;
 
-        if (probe || isempty(fs_type)) {
+        if (probe || isempty(fs_type) || magic_is_missing(s->fd, fs_type)) {
                 r = probe_type(s, source, &found, f);
                 if (r != 0)
                         return r;

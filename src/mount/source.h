@@ -21,8 +21,8 @@ typedef struct Source {
 
 void source_done(Source *s);
 
-/* Opens a source. fs_type is "" to detect it, which only works for devices and images. probe: whether to read the
- * device and compare its file system with fs_type, as opposed to trusting fs_type.
+/* Opens a source. fs_type is "" to detect it, which only works for devices and images. probe: whether to look for
+ * all types of file systems and compare what is found with fs_type; otherwise only if the superblock is not of fs_type.
  * Returns 0, a negative errno, INVALID_VOLUME, PATH_NOT_ALLOWED (outside SourceRoots=, or the host's own device),
  * TYPE_NOT_ALLOWED. */
 int source_open(const char *source, const char *fs_type, bool probe, const Settings *settings, Source *ret,

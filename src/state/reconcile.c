@@ -8,12 +8,27 @@
 
 typedef enum Verdict { KEEP, FINISH, ROLL_BACK, RELEASE, LOST } Verdict;
 
+/* By target, and in their order where several are at the same one. */
+static int compare_targets(const void *a, const void *b) {
+        const MountFact *x = *(const MountFact *const *) a, *y = *(const MountFact *const *) b;
+        int r = strcmp(x->target, y->target);
+
+        return r != 0 ? r : x < y ? -1 : x > y;
+}
+
 /* The last mount on a target is the one that is seen. */
-static const MountFact *find_fact(const MountFact *facts, size_t n, const char *target) {
-        for (size_t i = n; i-- > 0;)
-                if (streq(facts[i].target, target))
-                        return &facts[i];
-        return NULL;
+static const MountFact *find_fact(const MountFact *const *sorted, size_t n, const char *target) {
+        size_t low = 0, high = n;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (strcmp(sorted[middle]->target, target) <= 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low > 0 && streq(sorted[low - 1]->target, target) ? sorted[low - 1] : NULL;
 }
 
 /* A mount is published only when it is verified, so one that is there as intended is finished; but not another device
@@ -102,14 +117,22 @@ static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact 
                 s->recheck_needed = true;
 }
 
-void reconcile(State *s, const MountFact *facts, size_t n_facts) {
+int reconcile(State *s, const MountFact *facts, size_t n_facts) {
+        _cleanup_free_ const MountFact **sorted = calloc(n_facts + 1, sizeof(MountFact *));
         Volume *v, *next;
         Holder *h, *next_holder;
+
+        if (!sorted)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_facts; i++)
+                sorted[i] = &facts[i];
+        qsort(sorted, n_facts, sizeof(MountFact *), compare_targets);
 
         s->recheck_needed = false;
         HASH_ITER (hh, s->volumes.table, v, next)
                 LL_FOREACH_SAFE (v->holders, h, next_holder)
-                        reconcile_unclaimed(s, v, h, find_fact(facts, n_facts, h->target));
+                        reconcile_unclaimed(s, v, h, find_fact(sorted, n_facts, h->target));
+        return 0;
 }
 
 void reconcile_reboot(State *s) {

@@ -38,9 +38,9 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         state_take_node(s, &node);
-        reconcile(s, facts, n);
+        r = reconcile(s, facts, n);
         mount_facts_free(facts, n);
-        return 0;
+        return r;
 }
 
 /* The kernel gives an id anew once it is free, so the same id may have gone from one target and come to another. */

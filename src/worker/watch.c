@@ -178,7 +178,11 @@ static int look_soon(Watch *w) {
 }
 
 static int on_change(sd_event_source *source, int fd, uint32_t events, void *userdata) {
-        return look_soon(userdata);
+        Watch *w = userdata;
+        int r;
+
+        r = look_soon(w);
+        return r < 0 ? sd_event_exit(w->child->event, r) : 0;
 }
 
 /* Polls before the first look, so that nothing is missed in between. */
