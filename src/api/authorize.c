@@ -180,7 +180,6 @@ static int ask(Api *api, AuthQuery *q) {
         return r;
 }
 
-/* The bus is asked once for each connection that calls several times: it never gives a unique name to another. */
 static void sender_free(Api *api, Sender *s) {
         HASH_DEL(api->senders, s);
         free(s->name);
@@ -224,6 +223,7 @@ static int remember_sender(Api *api, const char *name, uid_t uid) {
         return 0;
 }
 
+/* The bus is asked once for each connection that calls several times: it never gives a unique name to another. */
 int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         const char *sender = strempty(sd_bus_message_get_sender(call));

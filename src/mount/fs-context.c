@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <libmount.h>
@@ -71,12 +70,15 @@ static int fail(const StageSpec *spec, int fs, int number, int *ret_errno, Failu
         return stage_spec_failure(spec, isempty(words) ? strerror(number) : words, number, f);
 }
 
-/* What mount(2) takes as flags: those of the file system; those of the mount are set later. */
-static bool is_file_system_flag(const char *name, size_t n) {
-        static const char *const flags[] = { "sync", "async", "dirsync", "lazytime", "nolazytime" };
+/* What mount(2) takes as flags of the file system. */
+static const char *const file_system_flags[] = { "sync", "async", "dirsync", "lazytime", "nolazytime" };
+/* And of the mount: those are set later (stage.c), or are what a mount has without them. */
+static const char *const mount_flags[] = { "noexec",      "exec",       "noatime",  "atime",       "relatime",
+                                           "strictatime", "nodiratime", "diratime", "nosymfollow", "symfollow" };
 
-        for (size_t i = 0; i < ELEMENTSOF(flags); i++)
-                if (strlen(flags[i]) == n && memcmp(flags[i], name, n) == 0)
+static bool is_among(const char *const *list, size_t n_list, const char *name, size_t n) {
+        for (size_t i = 0; i < n_list; i++)
+                if (strlen(list[i]) == n && memcmp(list[i], name, n) == 0)
                         return true;
         return false;
 }
@@ -89,15 +91,13 @@ static int set_option(int fs, const char *name, size_t n_name, const char *value
         return fsconfig(fs, text ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, text, 0) < 0 ? -errno : 0;
 }
 
-static int set_each(int fs, char *options, bool (*is_wanted)(const char *name, size_t n)) {
+static int set_each(int fs, char *options) {
         char *name, *value;
         size_t n_name, n_value;
 
         while (options && mnt_optstr_next_option(&options, &name, &n_name, &value, &n_value) == 0) {
                 int r;
 
-                if (is_wanted && !is_wanted(name, n_name))
-                        continue;
                 r = set_option(fs, name, n_name, value, n_value);
                 if (r < 0)
                         return r;
@@ -105,8 +105,26 @@ static int set_each(int fs, char *options, bool (*is_wanted)(const char *name, s
         return 0;
 }
 
+static int set_flags(int fs, char *options) {
+        char *name, *value;
+        size_t n_name, n_value;
+
+        while (options && mnt_optstr_next_option(&options, &name, &n_name, &value, &n_value) == 0) {
+                int r;
+
+                if (is_among(mount_flags, ELEMENTSOF(mount_flags), name, n_name))
+                        continue;
+                if (!is_among(file_system_flags, ELEMENTSOF(file_system_flags), name, n_name))
+                        return -EINVAL;
+                r = set_option(fs, name, n_name, NULL, 0);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int set_options(int fs, const StageSpec *spec) {
-        _cleanup_free_ char *all = NULL, *of_mount = NULL, *of_fs = NULL;
+        _cleanup_free_ char *all = NULL, *of_user = NULL, *of_mount = NULL, *of_fs = NULL;
         _cleanup_strv_ char **options = NULL;
         int r;
 
@@ -116,13 +134,15 @@ static int set_options(int fs, const StageSpec *spec) {
         all = strv_join(options, ",");
         if (!all)
                 return -ENOMEM;
-        r = mnt_split_optstr(all, NULL, &of_mount, &of_fs, 0, 0);
+        r = mnt_split_optstr(all, &of_user, &of_mount, &of_fs, 0, 0);
         if (r < 0)
                 return r;
-        r = set_each(fs, of_mount, is_file_system_flag);
+        if (!isempty(of_user))
+                return -EINVAL; /* for libmount alone */
+        r = set_flags(fs, of_mount);
         if (r < 0)
                 return r;
-        return set_each(fs, of_fs, NULL);
+        return set_each(fs, of_fs);
 }
 
 static int configure(int fs, const StageSpec *spec, const char *source) {
@@ -165,34 +185,10 @@ static int mount_source(const StageSpec *spec, const char *source, bool exclusiv
         return 0;
 }
 
-/* The path may lead elsewhere by now. The files of btrfs have a device number of their own. */
-static int check_device(const StageSpec *spec, int tree, dev_t device, int *ret_errno, Failure *f) {
-        struct stat st;
-
-        if (device == 0 || streq(spec->source->fs->name, "btrfs"))
-                return 0;
-        if (fstat(tree, &st) < 0)
-                return -errno;
-        if (st.st_dev == device)
-                return 0;
-        *ret_errno = 0;
-        return stage_spec_failure(spec, "another device was mounted than the one that was checked", 0, f);
-}
-
-static int get_device(int fd, dev_t *ret) {
-        struct stat st;
-
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        *ret = st.st_rdev;
-        return 0;
-}
-
 int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char **ret_source, int *ret_errno,
                      Failure *f) {
         _cleanup_close_ int loop_fd = -EBADF, tree = -EBADF;
         _cleanup_free_ char *source = NULL;
-        dev_t device = spec->source->device;
         int r;
 
         assert(spec && spec->source);
@@ -202,18 +198,12 @@ int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char 
                 r = image_open_loop(spec->source, spec->read_only, &loop_fd, &source, f);
                 if (r != 0)
                         return r;
-                r = get_device(loop_fd, &device);
-                if (r < 0)
-                        return r;
         } else {
                 source = strdup(spec->source->path);
                 if (!source)
                         return -ENOMEM;
         }
         r = mount_source(spec, source, exclusive, &tree, ret_errno, f);
-        if (r != 0)
-                return r;
-        r = check_device(spec, tree, device, ret_errno, f);
         if (r != 0)
                 return r;
 

@@ -14,7 +14,7 @@ bool fs_context_is_supported(void);
 
 /* Mounts spec, without attributes but nosuid and nodev. exclusive: fail with EBUSY where that would share a superblock that
  * is mounted already, which kernels before 6.6 can't tell. *ret_tree is the mount, detached; *ret_source what the mount
- * table will name as its source; the caller's both. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno filled; it
- * is also MOUNT_FAILED, with 0, if what came out is not on the device that was checked. */
+ * table will name as its source; the caller's both. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno filled:
+ * EINVAL also for options that only libmount knows. */
 int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char **ret_source, int *ret_errno,
                      Failure *f) _warn_unused_;

@@ -9,6 +9,7 @@
 #include "mount/stage-explain.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage.h"
+#include "mount/superblock.h"
 
 /* nosuid and nodev always, the rest as requested; a clone comes with the flags of what it was made from. */
 static int set_attributes(int tree, char *const *options, bool read_only) {
@@ -150,6 +151,9 @@ static int stage_superblock(const StageSpec *spec, bool exclusive, int *ret_tree
         r = stage_by_fs_context(spec, exclusive, ret_tree, ret, ret_errno, f);
         if (r != FAILURE_MOUNT_FAILED || *ret_errno != EINVAL)
                 return r;
+        /* mount(2) would share what is mounted. */
+        if (exclusive && source_is_claimed(spec->source) != 0)
+                return r;
         k = stage_in_namespace(spec, -EBADF, ret_tree, ret, &number, &other);
         if (k != 0)
                 return k < 0 ? k : r;
@@ -173,6 +177,40 @@ static int is_mounted_writable(const StageSpec *spec) {
         return writable;
 }
 
+/* The path may lead to another device by now. Returns 1 if it is the one that was checked, 0 if not. */
+static int is_of_source(const StageSpec *spec, int tree) {
+        _cleanup_free_ char *expected = NULL, *found = NULL;
+        _cleanup_close_ int root = -EBADF;
+        struct stat st;
+        int r;
+
+        if (spec->source->fs->source != SOURCE_BLOCK)
+                return 1;
+        root = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (root < 0 || fstat(root, &st) < 0)
+                return -errno;
+        r = superblock_name_source(spec->source, &expected);
+        if (r < 0)
+                return r;
+        /* The numbers of the devices that btrfs has its files on are not those of a disk. */
+        r = superblock_name_mounted(root, streq(spec->source->fs->name, "btrfs") ? 0 : st.st_dev, &found);
+        return r < 0 ? r : streq_ptr(expected, found);
+}
+
+enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
+
+/* A superblock that is just going, or a device that somebody opens for a moment, is nobody's use of it. */
+static int stage_patiently(const StageSpec *spec, int *ret_tree, MountOutcome *ret, int *ret_errno, Failure *f) {
+        for (unsigned i = 1;; i++) {
+                int r = stage_superblock(spec, spec->alone, ret_tree, ret, ret_errno, f);
+
+                if (r != FAILURE_MOUNT_FAILED || *ret_errno != EBUSY || !spec->alone || i == ATTEMPTS)
+                        return r;
+                failure_done(f);
+                usleep(ATTEMPT_USEC);
+        }
+}
+
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         StageSpec superblock = *spec;
@@ -188,7 +226,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                         return r;
                 superblock.read_only = r == 0;
         }
-        r = stage_superblock(&superblock, superblock.alone, &tree, &o, &number, f);
+        r = stage_patiently(&superblock, &tree, &o, &number, f);
         if (r < 0)
                 return r;
         if (r > 0) {
@@ -196,6 +234,13 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                 return k != 0 ? k : r;
         }
 
+        r = is_of_source(spec, tree);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return failure_set(f, FAILURE_MOUNT_FAILED,
+                                   "%s: another device was mounted than the one that was checked: try again.",
+                                   spec->source->name);
         r = stage_check_outcome(spec, &o, f);
         if (r != 0)
                 return r;
@@ -282,6 +327,11 @@ static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_
         if (r != 0)
                 return r < 0 ? r : 0;
         r = is_same_directory(tree, share->fd);
+        if (r <= 0)
+                return r;
+        if (!streq(o.fact.context, spec->context))
+                return 0;
+        r = is_of_source(spec, tree);
         if (r <= 0)
                 return r;
         *ret_tree = TAKE_FD(tree);

@@ -83,8 +83,11 @@ static char *escape(const char *s) {
 
 /* Kernels before 6.12 leave the options of security modules out; where one is shown, all are. */
 static bool shows_labels(const char *options) {
-        return strstr(options, "seclabel") || strstr(options, "context=") ||
-               access("/sys/fs/selinux/enforce", F_OK) < 0;
+        static int selinux = -1; /* looked up once, as /sys/fs/selinux is not in every namespace */
+
+        if (selinux < 0)
+                selinux = access("/sys/fs/selinux/enforce", F_OK) >= 0;
+        return selinux == 0 || strstr(options, "seclabel") || strstr(options, "context=");
 }
 
 int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) {

@@ -162,6 +162,13 @@ MarkChange plan_change_of_others(const Others *others) {
         return change;
 }
 
+int plan_hidden_failure(const char *volume, const Observed *observed, Failure *f) {
+        return failure_set(
+                f, FAILURE_BUSY,
+                "Volume %s: its device is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (grep -l '%s' /proc/[0-9]*/mountinfo). End that first.",
+                volume, strempty(observed->device));
+}
+
 void plan_estimate(const Volume *own, Plan *p) {
         if (!own || (p->strategy != STRATEGY_RELABEL && p->ownership != OWNERSHIP_WALK))
                 return;

@@ -251,7 +251,15 @@ static MarkChange find_change(const PlanInput *in, const Others *others, const P
                 change = MARK_TAINT; /* without SELinux a new file has no label */
         else
                 change = MARK_RESET_LABELS;
+        /* Whom nobody sees may do to labels what a runtime may. */
+        if (in->observed->hidden && p->strategy != STRATEGY_CONTEXT_MOUNT)
+                change = mark_change_max(change, MARK_RESET_LABELS);
         return mark_change_max(change, plan_change_of_others(others));
+}
+
+static bool changes_group(const Volume *own, const Plan *p) {
+        return (p->ownership == OWNERSHIP_WALK || p->ownership == OWNERSHIP_MAP) &&
+               (own->mark.ownership_state == FILES_UNKNOWN || own->mark.gid != p->fs_group);
 }
 
 /* What can't be seen is not shared, unless it is what was mounted for the same use before: a container that has its own copy
@@ -261,11 +269,8 @@ static int check_hidden(const PlanInput *in, const Others *others, const Plan *p
 
         if (!in->observed->hidden)
                 return 0;
-        if (!own || !own->mounted_this_boot)
-                return failure_set(
-                        f, FAILURE_BUSY,
-                        "Volume %s: its device is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (grep -l '%s' /proc/[0-9]*/mountinfo). End that first.",
-                        in->request->volume, strempty(in->observed->device));
+        if (!own || !own->mounted_this_boot || changes_group(own, p))
+                return plan_hidden_failure(in->request->volume, in->observed, f);
         if (own->strategy != p->strategy || !streq(own->context, p->context))
                 return failure_set(
                         f, FAILURE_CONTEXT_CONFLICT,

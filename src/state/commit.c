@@ -6,7 +6,7 @@
 #include "wire/message-ids.h"
 #include "state/commit.h"
 
-enum { REWRITE_INTERVAL_USEC = 1000000 };
+enum { REWRITE_INTERVAL_USEC = 1000000, COMMIT_DELAY_MAX_USEC = 10000 };
 
 struct Deferred {
         Deferred *next;
@@ -44,7 +44,7 @@ static bool has_something_to_do(const State *s) {
         return s->deferred || store_is_dirty(s->store) || (store_is_failed(s->store) && !s->store_failure_told);
 }
 
-/* Runs when no other source is ready. What is called back may change something and wait in its turn, and no
+/* Runs when no other source is ready, or it has waited long enough. What is called back may change something and wait in its turn, and no
  * other source may run for long, so it goes on until nothing is left. */
 static int on_post(sd_event_source *source, void *userdata) {
         State *s = userdata;
@@ -66,14 +66,34 @@ static int on_post(sd_event_source *source, void *userdata) {
         return 0;
 }
 
+/* It gives way to all that is ready, so that what several calls have changed is one commit; but not for long: somebody may
+ * always have something to say. */
+static int on_prepare(sd_event_source *source, void *userdata) {
+        State *s = userdata;
+        uint64_t now;
+
+        if (!has_something_to_do(s)) {
+                s->uncommitted_since_usec = 0;
+                return sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IDLE);
+        }
+        now = now_monotonic_usec();
+        if (s->uncommitted_since_usec == 0)
+                s->uncommitted_since_usec = now;
+        if (now - s->uncommitted_since_usec < COMMIT_DELAY_MAX_USEC)
+                return 0;
+        return sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT);
+}
+
 int commit_setup(State *s) {
         int r;
 
         r = sd_event_add_post(s->event, &s->commit_source, on_post, s);
         if (r < 0)
                 return r;
-        /* After all that is ready: what several calls have changed is one commit. */
-        return sd_event_source_set_priority(s->commit_source, SD_EVENT_PRIORITY_IDLE);
+        r = sd_event_source_set_priority(s->commit_source, SD_EVENT_PRIORITY_IDLE);
+        if (r < 0)
+                return r;
+        return sd_event_source_set_prepare(s->commit_source, on_prepare);
 }
 
 void commit_teardown(State *s) {

@@ -3,7 +3,7 @@
 
 #include "state/state.h"
 
-/* Durability: changes of one iteration of the event loop are one transaction, and what must wait for it waits here. */
+/* Durability: changes that are made until nothing else is ready are one transaction, and what must wait for it waits here. */
 
 /* Called once the changes recorded before are durable (0), or can't be made so (negative errno; -ECANCELED at the
  * end of the service). */

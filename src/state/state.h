@@ -36,6 +36,7 @@ typedef struct State {
         /* commit.c */
         Deferred *deferred;
         sd_event_source *commit_source;
+        uint64_t uncommitted_since_usec; /* 0: since no iteration of the event loop; CLOCK_MONOTONIC */
         uint64_t next_rewrite_usec;
         bool store_failure_told;
 } State;

@@ -35,6 +35,19 @@ int observe_source(const Source *s, Observed *ret) {
         return 0;
 }
 
+/* Others look at the device as we do, or have just unmounted it. */
+static int is_claimed_for_long(const Source *s) {
+        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
+
+        for (unsigned i = 1;; i++) {
+                int r = source_is_claimed(s);
+
+                if (r <= 0 || i == ATTEMPTS)
+                        return r;
+                usleep(ATTEMPT_USEC);
+        }
+}
+
 int observe_source_mounts(const Source *s, Observed *o) {
         int r;
 
@@ -45,7 +58,7 @@ int observe_source_mounts(const Source *s, Observed *o) {
         r = source_find_mounts(s, &o->mounts, &o->n_mounts);
         if (r < 0 || o->n_mounts > 0)
                 return r;
-        r = source_is_claimed(s);
+        r = is_claimed_for_long(s);
         if (r < 0)
                 return r;
         o->hidden = r > 0;

@@ -199,12 +199,19 @@ static void start_spare(Server *s) {
                 drop_spare(s);
 }
 
+/* When there is nothing else to do. */
+static int on_spare(sd_event_source *source, void *userdata) {
+        start_spare(userdata);
+        return 0;
+}
+
 /* The child that waits gets the connection, or one that is forked for it. */
 static pid_t give_to_child(Server *s, int fd) {
         pid_t pid = s->spare_pid;
         int r = s->spare_fd >= 0 ? hand_over(s->spare_fd, fd) : -EPIPE;
 
         drop_spare(s);
+        (void) sd_event_source_set_enabled(s->spare_source, SD_EVENT_ONESHOT);
         return r < 0 ? start_child(s, fd, -EBADF) : pid;
 }
 
@@ -234,7 +241,6 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
                 if (s->connections[i]->gone && helpers_are_gone(s->connections[i])) {
                         connection_free(s->connections[i]);
                         s->connections[i] = s->connections[--s->n_connections];
-                        start_spare(s);
                 }
 
         if (s->stopping)
@@ -414,6 +420,12 @@ static int add_sources(Server *s) {
         r = sd_event_add_io(s->event, &s->accept_source, s->fd, EPOLLIN, on_connection, s);
         if (r < 0)
                 return r;
+        r = sd_event_add_defer(s->event, &s->spare_source, on_spare, s);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_priority(s->spare_source, SD_EVENT_PRIORITY_IDLE);
+        if (r < 0)
+                return r;
         return sd_event_set_watchdog(s->event, 1);
 }
 
@@ -452,7 +464,6 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
 }
 
 int server_run(Server *s) {
-        start_spare(s);
         (void) sd_notify(0, "READY=1");
         return sd_event_loop(s->event);
 }
@@ -461,6 +472,7 @@ void server_done(Server *s) {
         while (s->n_connections > 0)
                 connection_free(s->connections[--s->n_connections]);
         drop_spare(s);
+        sd_event_source_unref(s->spare_source);
         sd_event_source_unref(s->accept_source);
         sd_event_unref(s->event);
         settings_done(&s->settings);

@@ -28,7 +28,7 @@ typedef struct Server {
         pid_t spare_pid; /* of a child that waits for the next connection; 0 if there is none */
         int spare_fd;    /* where it waits */
         sd_event *event;
-        sd_event_source *accept_source;
+        sd_event_source *accept_source, *spare_source;
         struct Connection *connections[SERVER_CONNECTIONS_MAX];
         size_t n_connections;
 } Server;

@@ -71,6 +71,7 @@ int staged_make(const Child *c, const Source *source, const PlanQuestion *questi
         r = stage(c, source, question, answer, &s, &o, f);
         if (r != 0)
                 return r;
+        s.contended = question->observed.hidden || question->observed.mounts_unknown;
         s.root = openat(s.tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (s.root < 0)
                 return -errno;

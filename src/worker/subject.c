@@ -135,7 +135,7 @@ static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failur
         r = mount_table_find_outside(table, device, NULL, &anywhere);
         if (r < 0)
                 return r;
-        s->contended = s->live || anywhere;
+        s->contended = s->contended || s->live || anywhere;
         return s->live ? find_submounts(table, o->fact.mount_id, &s->submounts) : 0;
 }
 

@@ -265,6 +265,13 @@ static void test_other_volume(Fixture *x, gconstpointer data) {
         assert_failure(relabel(x, CONTEXT_0_2), &x->failure, FAILURE_NOT_SUPPORTED, "held as volume pvc-other");
 }
 
+static void test_hidden_mount(Fixture *x, gconstpointer data) {
+        x->observed.hidden = true;
+        assert_failure(relabel(x, CONTEXT_0_1), &x->failure, FAILURE_BUSY, TEST_VOLUME, "mountinfo");
+        x->observed.hidden = false;
+        assert_success(relabel(x, CONTEXT_0_1), &x->failure);
+}
+
 static void test_strangers_mount(Fixture *x, gconstpointer data) {
         observe(&x->observed, "/mnt/backup", "ext4", "");
         assert_success(relabel(x, CONTEXT_0_1), &x->failure);
@@ -483,6 +490,7 @@ int main(int argc, char **argv) {
         ADD("relabel/held/on-its-way", test_on_its_way);
         ADD("relabel/held/unmanaged-writer", test_unmanaged_writer);
         ADD("relabel/other-volume", test_other_volume);
+        ADD("relabel/hidden-mount", test_hidden_mount);
         ADD("relabel/strangers-mount", test_strangers_mount);
         ADD("ownership/free", test_ownership_free);
         ADD("ownership/not-mountable", test_ownership_not_mountable);

@@ -550,8 +550,26 @@ static void test_hidden(Fixture *x, gconstpointer data) {
         v->mounted_this_boot = true;
         assert_success(fixture_plan(x), &x->failure);
 
+        /* Its files have one group. */
+        x->request.fs_group = 1000;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_BUSY, TEST_VOLUME);
+        v->mark.ownership_state = FILES_COMPLETE;
+        v->mark.gid = 1000;
+        assert_success(fixture_plan(x), &x->failure);
+        x->request.fs_group = GID_NONE;
+
         g_assert_cmpint(free_and_strdup(&v->context, CONTEXT_0_2), ==, 0);
         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, CONTEXT_0_2, "mountinfo");
+
+        /* Whom nobody sees may relabel files. */
+        v->strategy = STRATEGY_RELABEL;
+        g_assert_cmpint(free_and_strdup(&v->context, CONTEXT_0_1), ==, 0);
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.relabel_here);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
+        x->request.policy = RELABEL_ON_VOLUME_MOUNT;
         v->strategy = STRATEGY_NONE;
         g_assert_cmpint(free_and_strdup(&v->context, ""), ==, 0);
         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME);
