@@ -6,7 +6,7 @@
 
 #include "basic/cleanup.h"
 
-/* What the programs that measure mounts share. An error ends them: a figure that is not complete is none. */
+/* What the programs that measure share. An error ends them: a figure that is not complete is none. */
 
 _printf_(1, 2) _Noreturn void fail(const char *format, ...);
 

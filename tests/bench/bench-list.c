@@ -18,33 +18,6 @@
 
 enum { SHARE = 512 }; /* entries that a thread takes at a time */
 
-void fail(const char *format, ...) {
-        va_list ap;
-
-        fflush(stdout);
-        fprintf(stderr, "%s: ", program_invocation_short_name);
-        va_start(ap, format);
-        vfprintf(stderr, format, ap);
-        va_end(ap);
-        fputc('\n', stderr);
-        exit(EXIT_FAILURE);
-}
-
-double now_usec(void) {
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (double) ts.tv_sec * 1e6 + (double) ts.tv_nsec / 1e3;
-}
-
-unsigned parse_number(const char *s, unsigned max) {
-        unsigned long long n;
-
-        if (parse_u64(s, &n) < 0 || n > max)
-                fail("'%s' is not a number from 0 to %u", s, max);
-        return (unsigned) n;
-}
-
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 /* Makes room for one more; the size doubles at powers of two. */

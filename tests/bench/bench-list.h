@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "basic/cleanup.h"
+#include "bench-common.h"
 
 /* What the helpers of the benchmarks share: every entry of a tree, by descriptor of its directory and name, in the
  * order of the inode numbers, and work on that by several threads. Deliberately another walk than the engine's: what
@@ -31,10 +31,6 @@ typedef struct List {
         char *names;
         size_t names_size;
 } List;
-
-_printf_(1, 2) _Noreturn void fail(const char *format, ...);
-double now_usec(void);
-unsigned parse_number(const char *s, unsigned max);
 
 /* Reads the tree beneath path, which must not have mount points inside. */
 void list_read(List *l, const char *path);
