@@ -31,7 +31,7 @@ static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure
         int r;
 
         if (in->observed && in->observed->hidden)
-                return plan_hidden_failure(v->id, in->observed, f);
+                return plan_hidden_failure(v->id, v->source, in->observed, f);
         r = plan_check_mountable(in->settings, v, f);
         if (r != 0)
                 return r;

@@ -162,11 +162,26 @@ MarkChange plan_change_of_others(const Others *others) {
         return change;
 }
 
-int plan_hidden_failure(const char *volume, const Observed *observed, Failure *f) {
+char *plan_describe_search(const char *source, const Observed *observed) {
+        _cleanup_free_ char *escaped = NULL;
+
+        if (observed->device)
+                return strdup_printf("grep -l '%s' /proc/[0-9]*/mountinfo", observed->device);
+        escaped = string_escape(source, 200);
+        return escaped ? strdup_printf("grep -l LOOP-DEVICE /proc/[0-9]*/mountinfo, with that of losetup -j '%s'",
+                                       escaped)
+                       : NULL;
+}
+
+int plan_hidden_failure(const char *volume, const char *source, const Observed *observed, Failure *f) {
+        _cleanup_free_ char *search = plan_describe_search(source, observed);
+
+        if (!search)
+                return -ENOMEM;
         return failure_set(
                 f, FAILURE_BUSY,
-                "Volume %s: its device is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (grep -l '%s' /proc/[0-9]*/mountinfo). End that first.",
-                volume, strempty(observed->device));
+                "Volume %s: its device is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (%s). End that first.",
+                volume, search);
 }
 
 void plan_estimate(const Volume *own, Plan *p) {

@@ -82,8 +82,11 @@ static inline MarkChange mark_change_max(MarkChange a, MarkChange b) {
 /* What other users may do to labels once all files have got one. */
 MarkChange plan_change_of_others(const Others *others);
 
+/* What finds who keeps a device mounted where it can't be seen: a command. NULL on lack of memory. */
+char *plan_describe_search(const char *source, const Observed *observed) _warn_unused_;
+
 /* Fails with BUSY: the device is in use where nobody can see it. Returns BUSY or -ENOMEM. */
-int plan_hidden_failure(const char *volume, const Observed *observed, Failure *f);
+int plan_hidden_failure(const char *volume, const char *source, const Observed *observed, Failure *f);
 
 /* How much there is to visit and how long it takes, where it is known; own may be NULL. */
 void plan_estimate(const Volume *own, Plan *p);

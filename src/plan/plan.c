@@ -265,18 +265,22 @@ static bool changes_group(const Volume *own, const Plan *p) {
 /* What can't be seen is not shared, unless it is what was mounted for the same use before: a container that has its own copy
  * of the host's mounts keeps it mounted. */
 static int check_hidden(const PlanInput *in, const Others *others, const Plan *p, Failure *f) {
+        _cleanup_free_ char *search = NULL;
         const Volume *own = others->own;
 
         if (!in->observed->hidden)
                 return 0;
         if (!own || !own->mounted_this_boot || changes_group(own, p))
-                return plan_hidden_failure(in->request->volume, in->observed, f);
-        if (own->strategy != p->strategy || !streq(own->context, p->context))
-                return failure_set(
-                        f, FAILURE_CONTEXT_CONFLICT,
-                        "Volume %s was unmounted, but a mount namespace that can't be seen keeps it mounted with context '%s': end the containers that have it (grep -l '%s' /proc/[0-9]*/mountinfo), or ask for the same context and policy.",
-                        in->request->volume, own->context, strempty(in->observed->device));
-        return 0;
+                return plan_hidden_failure(in->request->volume, in->request->source, in->observed, f);
+        if (own->strategy == p->strategy && streq(own->context, p->context))
+                return 0;
+        search = plan_describe_search(in->request->source, in->observed);
+        if (!search)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_CONTEXT_CONFLICT,
+                "Volume %s was unmounted, but a mount namespace that can't be seen keeps it mounted with context '%s': end the containers that have it (%s), or ask for the same context and policy.",
+                in->request->volume, own->context, search);
 }
 
 /* What depends on who else has the volume. */
