@@ -4,6 +4,7 @@
 
 #include <libmount.h>
 
+#include "mount/attributes.h"
 #include "mount/fs-context.h"
 #include "mount/image.h"
 
@@ -71,14 +72,11 @@ static int fail(const StageSpec *spec, int fs, int number, int *ret_errno, Failu
 }
 
 /* What mount(2) takes as flags of the file system. */
-static const char *const file_system_flags[] = { "sync", "async", "dirsync", "lazytime", "nolazytime" };
-/* And of the mount: those are set later (stage.c), or are what a mount has without them. */
-static const char *const mount_flags[] = { "noexec",      "exec",       "noatime",  "atime",       "relatime",
-                                           "strictatime", "nodiratime", "diratime", "nosymfollow", "symfollow" };
+static bool is_file_system_flag(const char *name, size_t n) {
+        static const char *const flags[] = { "sync", "async", "dirsync", "lazytime", "nolazytime" };
 
-static bool is_among(const char *const *list, size_t n_list, const char *name, size_t n) {
-        for (size_t i = 0; i < n_list; i++)
-                if (strlen(list[i]) == n && memcmp(list[i], name, n) == 0)
+        for (size_t i = 0; i < ELEMENTSOF(flags); i++)
+                if (strlen(flags[i]) == n && memcmp(flags[i], name, n) == 0)
                         return true;
         return false;
 }
@@ -91,32 +89,19 @@ static int set_option(int fs, const char *name, size_t n_name, const char *value
         return fsconfig(fs, text ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, text, 0) < 0 ? -errno : 0;
 }
 
-static int set_each(int fs, char *options) {
+/* flags: what mount(2) takes as flags, of which those of the mount are set when it is there. Others are for libmount. */
+static int set_each(int fs, char *options, bool flags) {
         char *name, *value;
         size_t n_name, n_value;
 
         while (options && mnt_optstr_next_option(&options, &name, &n_name, &value, &n_value) == 0) {
                 int r;
 
-                r = set_option(fs, name, n_name, value, n_value);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int set_flags(int fs, char *options) {
-        char *name, *value;
-        size_t n_name, n_value;
-
-        while (options && mnt_optstr_next_option(&options, &name, &n_name, &value, &n_value) == 0) {
-                int r;
-
-                if (is_among(mount_flags, ELEMENTSOF(mount_flags), name, n_name))
+                if (flags && attributes_have(name, n_name))
                         continue;
-                if (!is_among(file_system_flags, ELEMENTSOF(file_system_flags), name, n_name))
+                if (flags && !is_file_system_flag(name, n_name))
                         return -EINVAL;
-                r = set_option(fs, name, n_name, NULL, 0);
+                r = set_option(fs, name, n_name, value, n_value);
                 if (r < 0)
                         return r;
         }
@@ -139,10 +124,10 @@ static int set_options(int fs, const StageSpec *spec) {
                 return r;
         if (!isempty(of_user))
                 return -EINVAL; /* for libmount alone */
-        r = set_flags(fs, of_mount);
+        r = set_each(fs, of_mount, true);
         if (r < 0)
                 return r;
-        return set_each(fs, of_fs);
+        return set_each(fs, of_fs, false);
 }
 
 static int configure(int fs, const StageSpec *spec, const char *source) {

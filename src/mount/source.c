@@ -276,13 +276,13 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
 }
 
 /* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace (open(2),
- * O_EXCL). Returns 1 if it is in use, 0 if not. */
-static int device_is_used(const Source *s) {
-        _cleanup_close_ int fd = reopen(s->fd, O_RDONLY | O_EXCL);
+ * O_EXCL). Returns 1 if it is claimed, 0 if not. */
+static int is_claimed(int fd) {
+        _cleanup_close_ int again = reopen(fd, O_RDONLY | O_EXCL);
 
-        if (fd == -EBUSY)
+        if (again == -EBUSY)
                 return 1;
-        return fd < 0 ? fd : 0;
+        return again < 0 ? again : 0;
 }
 
 static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
@@ -290,7 +290,7 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
 
         if (s->is_image)
                 return loop_find(s->image_device, s->image_inode, ret, NULL, ret_n);
-        r = device_is_used(s);
+        r = is_claimed(s->fd);
         if (r < 0)
                 return r;
         if (r == 0) {
@@ -301,18 +301,15 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
         return host_find_siblings(s->device, ret, ret_n);
 }
 
-static int loop_is_used(dev_t device) {
-        _cleanup_close_ int fd = -EBADF, again = -EBADF;
+static int loop_is_claimed(dev_t device) {
+        _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
         int r;
 
         r = loop_open(device, &fd, &path);
         if (r < 0)
                 return r == -ENOENT || r == -ENXIO || r == -ENODEV ? 0 : r;
-        again = reopen(fd, O_RDONLY | O_EXCL);
-        if (again == -EBUSY)
-                return 1;
-        return again < 0 ? again : 0;
+        return is_claimed(fd);
 }
 
 int source_is_claimed(const Source *s) {
@@ -325,26 +322,11 @@ int source_is_claimed(const Source *s) {
         if (s->fs->source != SOURCE_BLOCK)
                 return 0;
         if (!s->is_image)
-                return device_is_used(s);
+                return is_claimed(s->fd);
         r = loop_find(s->image_device, s->image_inode, &devices, NULL, &n);
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = loop_is_used(devices[i]);
+                r = loop_is_claimed(devices[i]);
         return r;
-}
-
-int source_is_used(const Source *s) {
-        _cleanup_free_ dev_t *devices = NULL;
-        size_t n;
-        int r;
-
-        assert(s && s->fs);
-
-        if (s->fs->source != SOURCE_BLOCK)
-                return 0;
-        if (!s->is_image)
-                return device_is_used(s);
-        r = find_devices(s, &devices, &n);
-        return r < 0 ? r : n > 0;
 }
 
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {

@@ -29,17 +29,13 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
                 Failure *f) _warn_unused_;
 
 /* Whether somebody claims the device, or a loop device over the image: a mount in any namespace, RAID, the device mapper,
- * swap. Returns likewise. */
+ * swap. 0 for the kinds network and none. Returns 1, 0 or a negative errno. */
 int source_is_claimed(const Source *s) _warn_unused_;
 
 /* Mounts of the superblock that mounting the source would share. None for the kinds network and none: each mount has
  * a superblock of its own (NFS because context mounts are made with nosharecache). For a block device that is not in
  * use, the mount table isn't read. *ret is to be released with mount_facts_free(). Returns 0 or a negative errno. */
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) _warn_unused_;
-
-/* Whether the source's superblock may be mounted, in any namespace; 0 if not, and for the kinds network and none. Returns
- * 1, 0 or a negative errno. */
-int source_is_used(const Source *s) _warn_unused_;
 
 /* Whether a mount is one of the source's superblock. Returns 1, 0 or a negative errno. */
 int source_is_mounted_as(const Source *s, const MountFact *fact) _warn_unused_;

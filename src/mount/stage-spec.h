@@ -13,8 +13,9 @@ typedef struct Staging {
 /* How a volume is to be mounted. */
 typedef struct StageSpec {
         const Source *source;
-        char *const *options; /* checked with mount_options_check() */
-        const char *context;  /* checked with the loaded policy, canonical; "" to mount without */
+        char *const *options;   /* checked with mount_options_check() */
+        const char *context;    /* checked with the loaded policy, canonical; "" to mount without */
+        const char *superblock; /* what has to come out: superblock_name_source(); NULL: a new one */
         bool read_only;
         bool selinux; /* SELinux is on */
         bool alone;   /* nobody was seen to have it mounted: then nobody's superblock is shared */

@@ -4,47 +4,13 @@
 #include <sys/stat.h>
 
 #include "mount/attach.h"
+#include "mount/attributes.h"
 #include "mount/fs-context.h"
 #include "mount/read-back.h"
 #include "mount/stage-explain.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage.h"
 #include "mount/superblock.h"
-
-/* nosuid and nodev always, the rest as requested; a clone comes with the flags of what it was made from. */
-static int set_attributes(int tree, char *const *options, bool read_only) {
-        static const struct {
-                const char *option;
-                uint64_t attribute;
-        } map[] = {
-                { "noexec", MOUNT_ATTR_NOEXEC },           { "noatime", MOUNT_ATTR_NOATIME },
-                { "strictatime", MOUNT_ATTR_STRICTATIME }, { "nodiratime", MOUNT_ATTR_NODIRATIME },
-                { "nosymfollow", MOUNT_ATTR_NOSYMFOLLOW },
-        };
-        struct mount_attr attr = {
-                .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0),
-                .attr_clr = MOUNT_ATTR_NOEXEC | MOUNT_ATTR__ATIME | MOUNT_ATTR_NODIRATIME | MOUNT_ATTR_NOSYMFOLLOW |
-                            MOUNT_ATTR_RDONLY,
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(map); i++)
-                if (strv_contains(options, map[i].option))
-                        attr.attr_set |= map[i].attribute;
-        if ((attr.attr_set & MOUNT_ATTR__ATIME) == MOUNT_ATTR__ATIME)
-                attr.attr_set &= ~(uint64_t) MOUNT_ATTR_NOATIME;
-        return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
-}
-
-int stage_set_read_only(int tree, bool read_only) {
-        struct mount_attr attr = {
-                .attr_set = read_only ? MOUNT_ATTR_RDONLY : 0,
-                .attr_clr = read_only ? 0 : MOUNT_ATTR_RDONLY,
-        };
-
-        assert(tree >= 0);
-
-        return mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ? -errno : 0;
-}
 
 static int detach(int fd, const char *path, int flags, int *ret) {
         int tree = open_tree(fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (unsigned) flags);
@@ -179,22 +145,19 @@ static int is_mounted_writable(const StageSpec *spec) {
 
 /* The path may lead to another device by now. Returns 1 if it is the one that was checked, 0 if not. */
 static int is_of_source(const StageSpec *spec, int tree) {
-        _cleanup_free_ char *expected = NULL, *found = NULL;
+        _cleanup_free_ char *found = NULL;
         _cleanup_close_ int root = -EBADF;
         struct stat st;
         int r;
 
-        if (spec->source->fs->source != SOURCE_BLOCK)
+        if (!spec->superblock)
                 return 1;
         root = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (root < 0 || fstat(root, &st) < 0)
                 return -errno;
-        r = superblock_name_source(spec->source, &expected);
-        if (r < 0)
-                return r;
         /* The numbers of the devices that btrfs has its files on are not those of a disk. */
         r = superblock_name_mounted(root, streq(spec->source->fs->name, "btrfs") ? 0 : st.st_dev, &found);
-        return r < 0 ? r : streq_ptr(expected, found);
+        return r < 0 ? r : streq_ptr(spec->superblock, found);
 }
 
 enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
@@ -244,7 +207,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         r = stage_check_outcome(spec, &o, f);
         if (r != 0)
                 return r;
-        r = set_attributes(tree, spec->options, spec->read_only);
+        r = attributes_set(tree, spec->options, spec->read_only);
         if (r < 0)
                 return r;
         o.fact.read_only = o.fact.read_only || spec->read_only;
@@ -376,7 +339,7 @@ int stage_share(const StageSpec *spec, const Target *share, uint64_t share_id, i
         r = open_for_writing(spec, tree, &o, f);
         if (r != 0)
                 return r;
-        r = set_attributes(tree, spec->options, spec->read_only);
+        r = attributes_set(tree, spec->options, spec->read_only);
         if (r < 0)
                 return r;
         o.fact.read_only = spec->read_only || o.superblock_read_only;

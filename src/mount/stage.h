@@ -16,7 +16,3 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
  * source and context: of the same superblock where that can be, or else a clone of the mount. Per-mount options are spec's; a read-only superblock is made writable, and stays so, unless spec is read-only. */
 int stage_share(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
                 Failure *f) _warn_unused_;
-
-/* Makes a detached mount read-only or writable; nothing else of it changes, nor does the file system. Returns 0 or a
- * negative errno. */
-int stage_set_read_only(int tree, bool read_only) _warn_unused_;

@@ -2,7 +2,7 @@
 #include "basic/log.h"
 #include "label/mark-xattr.h"
 #include "mount/idmap.h"
-#include "mount/stage.h"
+#include "mount/attributes.h"
 #include "plan/files.h"
 #include "wire/message-ids.h"
 #include "worker/ask.h"
@@ -57,11 +57,11 @@ static int check_marked(const MountOutcome *o, MarkChange change, const Mark *ma
 static int mark_through_read_only(Child *c, const Subject *s, MarkChange change, Mark *mark, Failure *f) {
         int r;
 
-        r = stage_set_read_only(s->tree, false);
+        r = attributes_set_read_only(s->tree, false);
         if (r < 0)
                 return r;
         r = files_mark(c, s->root, change, mark, f);
-        return r != 0 ? r : stage_set_read_only(s->tree, true);
+        return r != 0 ? r : attributes_set_read_only(s->tree, true);
 }
 
 int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {

@@ -25,7 +25,7 @@ int observe_source(const Source *s, Observed *ret) {
         r = superblock_name_source(s, &o.superblock);
         if (r < 0)
                 return r;
-        r = source_is_used(s);
+        r = source_is_claimed(s);
         if (r < 0)
                 return r;
         o.mounts_unknown = r > 0;

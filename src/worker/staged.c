@@ -45,6 +45,7 @@ static int stage(const Child *c, const Source *source, const PlanQuestion *quest
                 .source = source,
                 .options = a->mount_options,
                 .context = a->context,
+                .superblock = question->observed.superblock,
                 .read_only = a->read_only,
                 .selinux = question->node.selinux,
                 .alone = question->observed.n_mounts == 0 && !question->observed.mounts_unknown &&
