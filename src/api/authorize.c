@@ -7,7 +7,7 @@
 #include "wire/message-ids.h"
 #include "api/authorize.h"
 
-enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, SENDERS_MAX = 256 };
+enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, SENDERS_MAX = 64 };
 enum { ALLOW_USER_INTERACTION = 1 };
 
 static const struct {

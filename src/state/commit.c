@@ -44,8 +44,8 @@ static bool has_something_to_do(const State *s) {
         return s->deferred || store_is_dirty(s->store) || (store_is_failed(s->store) && !s->store_failure_told);
 }
 
-/* Runs when no other source is ready, or it has waited long enough. What is called back may change something and wait in its turn, and no
- * other source may run for long, so it goes on until nothing is left. */
+/* Runs when no other source is ready, or it has waited long enough. What is called back may change something and wait in
+ * its turn, and no other source may run for long, so it goes on until nothing is left. */
 static int on_post(sd_event_source *source, void *userdata) {
         State *s = userdata;
 

@@ -513,6 +513,35 @@ static void test_unmount_busy(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "InvalidTarget", "volume v");
 }
 
+/* More callers than selvold remembers the uid of, each of which it asks the bus for. */
+static void test_many_callers(Fixture *f, gconstpointer data) {
+        const char *address = g_getenv("DBUS_SESSION_BUS_ADDRESS");
+        enum { MANY = 100 };
+        GDBusConnection *callers[MANY];
+
+        for (size_t i = 0; i < MANY; i++) {
+                GError *error = NULL;
+
+                callers[i] =
+                        g_dbus_connection_new_for_address_sync(address,
+                                                               G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
+                                                                       G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
+                                                               NULL, NULL, &error);
+                g_assert_no_error(error);
+        }
+        for (size_t i = 0; i < 2 * MANY; i++) {
+                g_autoptr(GVariant) metrics = NULL;
+                GError *error = NULL;
+
+                metrics = g_dbus_connection_call_sync(callers[i % MANY], "org.selvol1", "/org/selvol1",
+                                                      "org.selvol1.Manager", "GetMetrics", NULL, NULL,
+                                                      G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
+                g_assert_no_error(error);
+        }
+        for (size_t i = 0; i < MANY; i++)
+                g_object_unref(callers[i]);
+}
+
 typedef struct Seen {
         GPtrArray *names;
         GVariant *conflict;
@@ -1083,6 +1112,7 @@ int main(int argc, char *argv[]) {
         ADD("verify", NULL, test_verify);
         ADD("by-target", NULL, test_by_target);
         ADD("forget", NULL, test_forget);
+        ADD("many-callers", NULL, test_many_callers);
         ADD("unmount-busy", NULL, test_unmount_busy);
         ADD("released-behind-our-back", NULL, test_released_behind_our_back);
         ADD("released-meanwhile", NULL, test_released_meanwhile);

@@ -273,32 +273,41 @@ Worker *worker_start_traced(const char *injection) {
 }
 
 /* The one that waits for a connection has a name of its own. */
-static bool is_serving(const char *pid) {
+static bool is_spare(const char *pid) {
         g_autofree char *path = path_printf("/proc/%s/comm", pid), *name = NULL;
 
-        return g_file_get_contents(path, &name, NULL, NULL) && g_strcmp0(name, "selvol-spare\n") != 0;
+        return g_file_get_contents(path, &name, NULL, NULL) && g_strcmp0(name, "selvol-spare\n") == 0;
 }
 
-pid_t worker_find_child(const Worker *w) {
+/* Waits until there is exactly one child that is spare or not. */
+static pid_t find_child(const Worker *w, bool spare) {
         g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) w->pid, (int) w->pid);
 
         for (;;) {
                 g_autofree char *text = NULL;
                 g_auto(GStrv) pids = NULL;
-                const char *serving = NULL;
+                const char *found = NULL;
                 unsigned n = 0;
 
                 g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
                 pids = g_strsplit(g_strstrip(text), " ", -1);
                 for (char **pid = pids; *pid; pid++)
-                        if (is_serving(*pid)) {
-                                serving = *pid;
+                        if (is_spare(*pid) == spare) {
+                                found = *pid;
                                 n++;
                         }
                 if (n == 1)
-                        return (pid_t) g_ascii_strtoll(serving, NULL, 10);
+                        return (pid_t) g_ascii_strtoll(found, NULL, 10);
                 g_usleep(1000);
         }
+}
+
+pid_t worker_find_child(const Worker *w) {
+        return find_child(w, false);
+}
+
+pid_t worker_find_spare(const Worker *w) {
+        return find_child(w, true);
 }
 
 sd_bus *worker_dial(const Worker *w) {

@@ -63,6 +63,8 @@ void worker_stop(Worker *w);
 bool stages_in_namespace(void);
 /* The child of the only connection there is. */
 pid_t worker_find_child(const Worker *w);
+/* The child that waits for the next connection. */
+pid_t worker_find_spare(const Worker *w);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Worker, worker_stop)
 
 sd_bus *worker_dial(const Worker *w);

@@ -101,6 +101,19 @@ static void test_block_device(void) {
         g_assert_cmpint(unlink(link), ==, 0);
 }
 
+/* A flag that only mount(2) takes. */
+static void test_other_way(void) {
+        g_autofree char *image = make_image("flag", "ext4"), *target = make_target("flag");
+        g_autoptr(Worker) w = worker_start("[FileSystem ext4]\nMountOptions=iversion\n", NULL);
+
+        g_auto(Answer) mounted = call_mount(
+                w, &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .options = "iversion" });
+        assert_answer(mounted, "ok");
+        g_assert_true(is_mounted(target));
+        must(umount2(target, 0));
+        g_assert_cmpint(count_loops(image), ==, 0);
+}
+
 static void test_tmpfs(void) {
         g_autofree char *target = make_target("tmpfs");
 
@@ -508,6 +521,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(path, shares[i], test_share);
         }
         g_test_add_func("/mount/block-device", test_block_device);
+        g_test_add_func("/mount/other-way", test_other_way);
         g_test_add_func("/mount/tmpfs", test_tmpfs);
         g_test_add_func("/share/refused", test_share_refused);
         g_test_add_func("/observe/mounted-elsewhere", test_mounted_elsewhere);

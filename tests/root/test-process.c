@@ -242,6 +242,22 @@ static void test_same_image(void) {
         g_assert_cmpint(count_loops(image), ==, 0);
 }
 
+/* The child that waits for a connection is not needed to serve one. */
+static void test_spare_killed(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+
+        for (size_t i = 0; i < 10; i++) {
+                pid_t spare = worker_find_spare(w);
+
+                must(kill(w->pid, i % 2 == 0 ? SIGSTOP : 0));
+                must(kill(spare, SIGKILL));
+                g_autoptr(sd_bus) bus = worker_dial(w);
+                must(kill(w->pid, SIGCONT));
+                g_auto(Answer) inspected = call_inspect(w, TEST_TARGETS "/missing");
+                assert_answer(inspected, "InvalidTarget");
+        }
+}
+
 /* Whoever waits for an answer, too. */
 static void test_stop_with_children(void) {
         Worker *w = worker_start(NULL, NULL);
@@ -330,6 +346,7 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/peers", test_peers);
         g_test_add_func("/limit", test_limit);
+        g_test_add_func("/spare-killed", test_spare_killed);
         g_test_add_func("/stop-with-children", test_stop_with_children);
         g_test_add_func("/same-image", test_same_image);
         g_test_add_func("/reload", test_reload);

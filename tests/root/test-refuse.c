@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "operation.h"
+#include "wire/protocol.h"
 
 /* What the worker refuses, whatever selvold has checked; and that nothing is mounted then. */
 
@@ -171,6 +172,50 @@ static void test_host_device(void) {
         close(loop);
 }
 
+/* What the path led to when it was checked counts, not what it leads to when it is mounted. */
+static void test_device_replaced(void) {
+        g_autofree char *checked = make_image("checked", "ext4"), *other = make_image("other", "ext4");
+        int loops[2];
+        char *devices[] = { attach_loop(checked, &loops[0]), attach_loop(other, &loops[1]) };
+        struct stat st[2];
+        Operation *o;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(st); i++)
+                must(stat(devices[i], &st[i]));
+        (void) unlink("/dev/selvol-test-a");
+        must(mknod("/dev/selvol-test-a", S_IFBLK | 0600, st[0].st_rdev));
+        o = operation_start(
+                worker, WORKER_MOUNT,
+                &(Arguments){
+                        .source = "/dev/selvol-test-a", .fs_type = "ext4", .target = T "free", .hold_plan = true });
+        operation_wait(o, o->held);
+        g_assert_nonnull(o->held);
+        must(mknod("/dev/selvol-test-b", S_IFBLK | 0600, st[1].st_rdev));
+        must(rename("/dev/selvol-test-b", "/dev/selvol-test-a"));
+        operation_answer(o);
+        g_auto(Answer) refused = operation_finish(o);
+        assert_answer(refused, "MountFailed");
+        assert_message(refused, "another device was mounted");
+        g_assert_false(is_mounted(T "free"));
+        must(unlink("/dev/selvol-test-a"));
+        for (size_t i = 0; i < G_N_ELEMENTS(loops); i++) {
+                close(loops[i]);
+                g_free(devices[i]);
+        }
+}
+
+/* A file system context has the kernel's own words; mount(2) has a number only. */
+static void test_bad_value(void) {
+        g_auto(Answer) refused = call_mount(
+                worker,
+                &(Arguments){ .source = I "good", .fs_type = "ext4", .target = T "free", .options = "commit=never" });
+
+        assert_answer(refused, "MountFailed");
+        assert_message(refused, stages_in_namespace() ? "journalctl -k" : "commit");
+        g_assert_false(is_mounted(T "free"));
+        g_assert_cmpint(count_loops(I "good"), ==, 0);
+}
+
 static void test_read_only_image(void) {
         g_autofree char *image = make_image("read-only", "ext4");
         int read_only = 1;
@@ -272,6 +317,8 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/refuse/contents", test_contents);
         g_test_add_func("/refuse/host-device", test_host_device);
+        g_test_add_func("/refuse/device-replaced", test_device_replaced);
+        g_test_add_func("/refuse/bad-value", test_bad_value);
         g_test_add_func("/refuse/inspect", test_inspect);
         g_test_add_func("/read-only-image", test_read_only_image);
         g_test_add_func("/root-directory", test_root_directory);

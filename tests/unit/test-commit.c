@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* When the event loop commits: after all that is ready, but also if there is always something ready. */
+
+#include <glib.h>
+#include <glib/gstdio.h>
+
+#include "basic/time-util.h"
+#include "state/commit.h"
+
+typedef struct Fixture {
+        State state;
+        unsigned n_others, n_committed;
+        unsigned n_others_before; /* that had their turn before the commit */
+} Fixture;
+
+static void set_up(Fixture *f, gconstpointer data) {
+        g_assert_cmpint(sd_event_new(&f->state.event), >=, 0);
+        f->state.path = g_strdup_printf("%s/selvol-commit-%i", g_get_tmp_dir(), (int) getpid());
+        g_assert_cmpint(store_open(f->state.path, &f->state.store), ==, 0);
+        g_assert_cmpint(commit_setup(&f->state), >=, 0);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        commit_teardown(&f->state);
+        store_close(f->state.store);
+        sd_event_unref(f->state.event);
+        (void) g_remove(f->state.path);
+        g_free(f->state.path);
+}
+
+static void on_committed(State *s, int error, void *userdata) {
+        Fixture *f = userdata;
+
+        g_assert_cmpint(error, ==, 0);
+        f->n_committed++;
+        f->n_others_before = f->n_others;
+}
+
+static int on_other(sd_event_source *source, void *userdata) {
+        Fixture *f = userdata;
+
+        f->n_others++;
+        return 0;
+}
+
+/* Two sources that are ready, which stay so or not; a commit is waited for; returns when it was made. */
+static void commit_beside(Fixture *f, int enabled) {
+        uint64_t end = now_monotonic_usec() + 2 * G_USEC_PER_SEC;
+        sd_event_source *others[2];
+
+        for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+                g_assert_cmpint(sd_event_add_defer(f->state.event, &others[i], on_other, f), >=, 0);
+                g_assert_cmpint(sd_event_source_set_enabled(others[i], enabled), >=, 0);
+        }
+        g_assert_cmpint(commit_then(&f->state, on_committed, f), ==, 0);
+        while (f->n_committed == 0 && now_monotonic_usec() < end)
+                g_assert_cmpint(sd_event_run(f->state.event, 0), >=, 0);
+        g_assert_cmpuint(f->n_committed, ==, 1);
+        for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+                sd_event_source_disable_unref(others[i]);
+}
+
+static void test_after_others(Fixture *f, gconstpointer data) {
+        commit_beside(f, SD_EVENT_ONESHOT);
+        g_assert_cmpuint(f->n_others_before, ==, 2);
+}
+
+static void test_never_idle(Fixture *f, gconstpointer data) {
+        commit_beside(f, SD_EVENT_ON);
+        g_assert_cmpuint(f->n_others_before, >, 2);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add("/commit/after-others", Fixture, NULL, set_up, test_after_others, tear_down);
+        g_test_add("/commit/never-idle", Fixture, NULL, set_up, test_never_idle, tear_down);
+        return g_test_run();
+}
