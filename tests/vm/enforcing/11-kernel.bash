@@ -33,18 +33,23 @@ mount_and_unmount() {
     forget_volume kernel
 }
 
+forced_into_namespace() { tr '\0' '\n' <"/proc/$worker/environ" | grep -qx SELVOL_STAGE=namespace; }
 traced mount_and_unmount /dev/scratch0
-like 'ext4: by a file system context' "$calls" fsopen fsmount
-no 'ext4: in no namespace' grep -q unshare <<<"$calls"
-if kernel_has 6.6; then
-    like 'ext4: exclusively' "$calls" FSCONFIG_CMD_CREATE_EXCL
+if forced_into_namespace; then
+    like 'ext4: by mount(2), in a namespace' "$calls" unshare '"ext4"'
 else
-    like 'ext4: that is tried' "$calls" '0x8 '
-    like 'ext4: and done without' "$calls" FSCONFIG_CMD_CREATE
+    like 'ext4: by a file system context' "$calls" fsopen fsmount
+    no 'ext4: in no namespace' grep -q unshare <<<"$calls"
+    if kernel_has 6.6; then
+        like 'ext4: exclusively' "$calls" FSCONFIG_CMD_CREATE_EXCL
+    else
+        like 'ext4: that is tried' "$calls" '0x8 '
+        like 'ext4: and done without' "$calls" FSCONFIG_CMD_CREATE
+    fi
 fi
 
 traced mount_and_unmount /dev/scratch2
-if kernel_has 6.12; then
+if kernel_has 6.12 && ! forced_into_namespace; then
     like 'btrfs: by a file system context' "$calls" fsmount
     like 'btrfs: statmount(2) names its device' "$calls" statmount
 else
