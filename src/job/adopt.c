@@ -10,7 +10,7 @@
 
 /* AdoptVolume: somebody else has mounted it. */
 
-static int check(Job *job, bool *ret_done) {
+static int check(Job *job) {
         Holder *h;
 
         return job_check_target(job, &h);

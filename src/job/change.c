@@ -49,7 +49,7 @@ static int fill_request(Job *job, const Volume *v) {
 }
 
 /* What can't be is refused before a child is started. */
-static int check(Job *job, bool *ret_done) {
+static int check(Job *job) {
         const Volume *v = job_volume(job);
         int r;
 

@@ -10,7 +10,7 @@
 
 /* MountVolume and PlanVolume, which is a mount that ends after the plan. */
 
-static int check(Job *job, bool *ret_done) {
+static int check(Job *job) {
         const Request *q = &job->request;
         _cleanup_free_ char *spec = request_spec(q);
         Holder *h;

@@ -6,9 +6,8 @@
 /* What the operations differ in, one file for each. All return 0, a negative errno, or a failure kind with job->failure
  * set. */
 typedef struct OperationType {
-        /* Before a child is started: whether it makes sense, by the record, and the intent of what needs no plan.
-         * *ret_done: there is nothing to do, and job->result says so. */
-        int (*check)(Job *job, bool *ret_done);
+        /* Before a child is started: whether it makes sense, by the record, and the intent of what needs no plan. */
+        int (*check)(Job *job);
         /* The worker's method, and its argument. */
         const char *method;
         int (*append)(const Job *job, sd_bus_message *call);

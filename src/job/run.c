@@ -115,13 +115,12 @@ static void start_child(Job *job) {
 }
 
 void job_run(Job *job) {
-        bool done = false;
         int r;
 
         failure_done(&job->failure);
         job_set_state(job, JOB_RUNNING);
-        r = operation_type(job->operation)->check(job, &done);
-        if (r == 0 && !done) {
+        r = operation_type(job->operation)->check(job);
+        if (r == 0) {
                 job_then(job, start_child);
                 return;
         }

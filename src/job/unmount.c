@@ -18,7 +18,7 @@ static void set_state(Job *job, HolderState state) {
         event_emit(job->jobs->state, volume_changed, job_volume(job));
 }
 
-static int check(Job *job, bool *ret_done) {
+static int check(Job *job) {
         const State *s = job->jobs->state;
         Holder *h = job_find_holder(job);
         Volume *other = NULL;
@@ -34,11 +34,10 @@ static int check(Job *job, bool *ret_done) {
                 set_state(job, HOLDER_UNMOUNTING);
                 return free_and_strdup(&job->plan.context, strempty(h->context));
         }
-        /* Absent is success, but another volume's mount is not absent. */
+        /* Without a record the worker is asked whether there is no mount: absent is success, another volume's mount is not. */
         if (volumes_find_target(&s->volumes, job->request.target, &other))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
                                    "The target is held as volume %s, not as %s.", other->id, job->request.volume);
-        *ret_done = true;
         return 0;
 }
 

@@ -53,7 +53,7 @@ static gid_t recorded_group(const Volume *v, const Holder *h) {
         return h && h->fs_group != GID_NONE ? h->fs_group : v->mark.gid;
 }
 
-static int check(Job *job, bool *ret_done) {
+static int check(Job *job) {
         const Request *q = &job->request;
         VerifyCall *c = &job->verify;
         const Holder *h = NULL;

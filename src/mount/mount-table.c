@@ -5,6 +5,7 @@
 
 #include <libmount.h>
 
+#include "basic/path-util.h"
 #include "model/context.h"
 #include "model/settings.h"
 #include "mount/mount-id.h"
@@ -323,20 +324,20 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
         return 0;
 }
 
-int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
+typedef bool (*MatchTarget)(const char *target, const void *userdata);
+
+static int find_targets(const MountTable *table, MatchTarget matches, const void *userdata, MountFact **ret,
+                        size_t *ret_n) {
         _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
         MountFact *facts = NULL;
         struct libmnt_fs *fs;
         size_t n = 0;
         int r;
 
-        assert(table);
-        assert(ret && ret_n);
-
         if (!iter)
                 return -ENOMEM;
         while ((fs = next_mount(table, iter))) {
-                if (!roots_contain(roots, strempty(mnt_fs_get_target(fs))))
+                if (!matches(strempty(mnt_fs_get_target(fs)), userdata))
                         continue;
                 r = append_fact(&facts, &n, fs);
                 if (r < 0) {
@@ -348,6 +349,29 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, MountF
         *ret = facts;
         *ret_n = n;
         return 0;
+}
+
+static bool is_beneath_roots(const char *target, const void *roots) {
+        return roots_contain((char *const *) roots, target);
+}
+
+int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
+        assert(table);
+        assert(ret && ret_n);
+
+        return find_targets(table, is_beneath_roots, roots, ret, ret_n);
+}
+
+static bool is_at(const char *target, const void *path) {
+        return streq(target, path) || path_is_beneath(path, target);
+}
+
+int mount_table_find_at(const MountTable *table, const char *path, MountFact **ret, size_t *ret_n) {
+        assert(table);
+        assert(path);
+        assert(ret && ret_n);
+
+        return find_targets(table, is_at, path, ret, ret_n);
 }
 
 /* Whether the mount is on the one with the id, or on one that is, and so on. */

@@ -32,6 +32,10 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
+/* All mounts at path or at a directory above it, as the table has them, what was mounted later behind. Symbolic links in path
+ * are not looked at. *ret is to be released with mount_facts_free(). Returns 0 or -ENOMEM. */
+int mount_table_find_at(const MountTable *table, const char *path, MountFact **ret, size_t *ret_n) _warn_unused_;
+
 /* Paths, relative to the root of the mount with an id, of all mounts inside it, however deep. Returns 0, -ENOMEM or
  * -ENOENT. */
 int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) _warn_unused_;

@@ -65,8 +65,8 @@ static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t f
         return r == -ENOENT ? 0 : r;
 }
 
-/* Returns 1 if the mount is there, 0 if not. *mount_id becomes the id of the one that is there. */
-static int mount_is_there(int parent, const char *name, uint64_t *mount_id, const char *device) {
+/* Returns 1 if the mount is there and nothing on top of it, 0 if not. */
+static int mount_is_there(int parent, const char *name, uint64_t mount_id, const char *device) {
         uint64_t found = 0;
         dev_t files = 0;
         int r;
@@ -76,9 +76,8 @@ static int mount_is_there(int parent, const char *name, uint64_t *mount_id, cons
                 return 0;
         if (r < 0)
                 return r;
-        if (found == 0 || (*mount_id != 0 && *mount_id != found))
+        if (found == 0 || found != mount_id)
                 return 0;
-        *mount_id = found;
         return isempty(device) ? 1 : is_of_device(parent, name, found, files, device);
 }
 
@@ -107,45 +106,119 @@ static int covered_failure(Failure *f, const char *path) {
                 escaped);
 }
 
-int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
-                   bool *ret_unmounted, Failure *f) {
+/* What is said of a mount that was found where it isn't expected. */
+static char *describe(const MountFact *fact) {
+        _cleanup_free_ char *source = string_escape(fact->source, 200), *target = string_escape(fact->target, 200);
+
+        return source && target ? strdup_printf("%s, type %s, at '%s'", source, fact->fs_type, target) : NULL;
+}
+
+static int hidden_failure(Failure *f, const char *path, const MountFact *on_top) {
+        _cleanup_free_ char *escaped = string_escape(path, 200), *other = on_top ? describe(on_top) : NULL;
+
+        if (!escaped || (on_top && !other))
+                return -ENOMEM;
+        if (!on_top)
+                return failure_set(f, FAILURE_BUSY, "The mounts at '%s' are changing: try again.", escaped);
+        return failure_set(
+                f, FAILURE_BUSY,
+                "The volume is still mounted at '%s', but hidden beneath another mount (%s): unmount that first, with umount(8).",
+                escaped, other);
+}
+
+static int unknown_failure(Failure *f, const char *path, const MountFact *fact) {
+        _cleanup_free_ char *escaped = string_escape(path, 200), *other = describe(fact);
+
+        if (!escaped || !other)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_INVALID_TARGET,
+                "There is a mount at '%s' (%s) that selvol has no record of: adopt it, or unmount it with umount(8).",
+                escaped, other);
+}
+
+static bool is_meant(const MountFact *fact, const char *path, uint64_t mount_id, const char *device) {
+        return streq(fact->target, path) &&
+               (mount_id == 0 || (fact->mount_id == mount_id && (isempty(device) || streq(fact->device, device))));
+}
+
+static int explain(const MountFact *facts, size_t n, const char *path, uint64_t mount_id, const char *device,
+                   Failure *f) {
+        const MountFact *meant = NULL;
+
+        for (size_t i = n; i-- > 0 && !meant;)
+                if (is_meant(&facts[i], path, mount_id, device))
+                        meant = &facts[i];
+        if (!meant)
+                return 0;
+        if (mount_id == 0)
+                return unknown_failure(f, path, meant);
+        return hidden_failure(f, path, meant + 1 < facts + n ? meant + 1 : NULL);
+}
+
+/* Not what the path leads to: then the mount table tells whether it is there at all, beneath another mount. Returns 0 if it
+ * is not. */
+static int check_absent(const char *path, uint64_t mount_id, const char *device, Failure *f) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        MountFact *facts;
+        size_t n;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_at(table, path, &facts, &n);
+        if (r < 0)
+                return r;
+        r = explain(facts, n, path, mount_id, device, f);
+        mount_facts_free(facts, n);
+        return r;
+}
+
+/* What the path leads to, if that is the mount. */
+static int try_unmount(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
+                       bool *ret_unmounted, Failure *f) {
         _cleanup_close_ int parent = -EBADF;
         const char *name;
         int r;
 
-        assert(ret_unmounted);
-
+        *ret_unmounted = false;
         r = target_open_parent(path, settings, &parent, &name, f);
-        if (r == -ENOENT) {
-                *ret_unmounted = false;
+        if (r == -ENOENT)
                 return 0;
-        }
         if (r != 0)
                 return r;
-        r = mount_is_there(parent, name, &mount_id, device);
-        if (r < 0)
+        r = mount_is_there(parent, name, mount_id, device);
+        if (r <= 0)
                 return r;
-        if (r == 0) {
-                *ret_unmounted = false;
-                return 0;
-        }
 
         r = unmount_in(parent, name);
         if (r == -EBUSY)
                 return busy_failure(f, path);
         /* Someone else was faster. */
-        if (r == -EINVAL || r == -ENOENT) {
-                *ret_unmounted = false;
+        if (r == -EINVAL || r == -ENOENT)
                 return 0;
-        }
         if (r < 0)
                 return r;
         /* umount2(2) takes what is on top by then. */
-        r = mount_is_there(parent, name, &mount_id, device);
+        r = mount_is_there(parent, name, mount_id, device);
         if (r < 0)
                 return r;
         if (r > 0)
                 return covered_failure(f, path);
         *ret_unmounted = true;
         return 0;
+}
+
+int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
+                   bool *ret_unmounted, Failure *f) {
+        int r;
+
+        assert(path);
+        assert(ret_unmounted);
+
+        r = try_unmount(path, settings, mount_id, device, ret_unmounted, f);
+        if (r != 0 || *ret_unmounted)
+                return r;
+        return check_absent(path, mount_id, device, f);
 }

@@ -616,6 +616,14 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return send_reply(reply);
 }
 
+/* The last one at a target is on top. */
+static bool is_hidden(const Observed *table, const UnmountCall *call) {
+        for (size_t i = 0; i < table->n_mounts; i++)
+                if (streq(table->mounts[i].target, call->target) && has_identity(&table->mounts[i], &call->identity))
+                        return true;
+        return false;
+}
+
 static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         Observed table = read_table();
@@ -634,7 +642,7 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         lock = lock_table();
         table = read_table();
         there = find_mount(&table, call.target);
-        found = there && has_identity(there, &call.identity);
+        found = there && call.identity.id != 0 && has_identity(there, &call.identity);
         if (found) {
                 size_t i = (size_t) (there - table.mounts);
 
@@ -642,6 +650,10 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 write_table(&table);
         }
         (void) close(lock);
+        if (there && call.identity.id == 0)
+                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "There is a mount without a record.");
+        if (!found && is_hidden(&table, &call))
+                return sd_bus_error_set(error, ERROR_PREFIX "Busy", "Another mount is on top.");
         check(sd_bus_message_append(reply, "b", (int) found));
         return send_reply(reply);
 }

@@ -477,10 +477,12 @@ static void test_by_target(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "NoSuchVolume", T2);
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
         g_assert_cmpuint(count_holders(f, "w"), ==, 0);
-        /* What nobody holds is nobody's to unmount. */
+        /* What nobody holds is nobody's to unmount, but it is there. */
         write_file(f, "mounts", "7 " T3 " /dev/vdd ext4 - 0\n1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n");
         g_assert_false(call_unmount(f, "", T3, &error));
-        g_clear_error(&error);
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "without a record");
+        g_assert_false(call_unmount(f, "w", T3, &error));
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "without a record");
         table = mount_table(f);
         g_assert_nonnull(strstr(table, T3));
 }
@@ -511,6 +513,24 @@ static void test_unmount_busy(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
         g_assert_false(call_unmount(f, "w", T1, &error));
         assert_error(g_steal_pointer(&error), "InvalidTarget", "volume v");
+}
+
+static void test_unmount_hidden(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL;
+        g_autofree char *table = NULL, *covered = NULL;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        table = mount_table(f);
+        covered = g_strconcat(table, "7 " T1 " in-the-way tmpfs - 0\n", NULL);
+        write_file(f, "mounts", covered);
+        g_assert_false(call_unmount(f, "v", T1, &error));
+        assert_error(g_steal_pointer(&error), "Busy", "on top");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        write_file(f, "mounts", table);
+        g_assert_true(call_unmount(f, "v", T1, &error));
+        g_assert_no_error(error);
 }
 
 /* More callers than selvold remembers the uid of, each of which it asks the bus for. */
@@ -1114,6 +1134,7 @@ int main(int argc, char *argv[]) {
         ADD("forget", NULL, test_forget);
         ADD("many-callers", NULL, test_many_callers);
         ADD("unmount-busy", NULL, test_unmount_busy);
+        ADD("unmount-hidden", NULL, test_unmount_hidden);
         ADD("released-behind-our-back", NULL, test_released_behind_our_back);
         ADD("released-meanwhile", NULL, test_released_meanwhile);
         ADD("mount-id-again", NULL, test_mount_id_again);

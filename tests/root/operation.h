@@ -115,7 +115,7 @@ Answer call_change(const Worker *w, const Arguments *a);
 Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target);
 Answer call_inspect(const Worker *w, const char *target);
 Answer call_verify(const Worker *w, const VerifyCall *call);
-/* id 0: whichever is there. */
+/* id 0: none is expected there. */
 Answer call_unmount(const Worker *w, const char *target, uint64_t id);
 
 static inline VerifyCall verify_labels(const char *path, const char *context, VerifyDepth depth) {

@@ -388,13 +388,16 @@ static void test_unmount(void) {
         g_auto(Answer) through_link = call_unmount(worker, link, 0);
         assert_answer(through_link, "ok");
         g_assert_false(through_link.unmounted);
+        g_auto(Answer) without_record = call_unmount(worker, target, 0);
+        assert_answer(without_record, "InvalidTarget");
+        assert_message(without_record, "(tmpfs, type tmpfs, at ");
         g_auto(Answer) other = call_unmount(worker, target, mount_id_of(target) + 100000);
         assert_answer(other, "ok");
         g_assert_false(other.unmounted);
         g_assert_true(is_mounted(target));
 
         fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        g_auto(Answer) busy = call_unmount(worker, target, 0);
+        g_auto(Answer) busy = call_unmount(worker, target, mount_id_of(target));
         assert_answer(busy, "Busy");
         close(fd);
         g_auto(Answer) done = call_unmount(worker, target, mount_id_of(target));
@@ -436,13 +439,35 @@ static void test_unmount_covered(void) {
         assert_message(covered, "mounted over");
         g_assert_cmpuint(mount_id_of(target), ==, id);
 
-        /* What lies beneath, if any is meant, is another one. */
-        must(mount("on-top", target, "tmpfs", 0, NULL));
-        g_auto(Answer) top = call_unmount(worker, target, 0);
-        assert_answer(top, "ok");
-        g_assert_true(top.unmounted);
-        g_assert_cmpuint(mount_id_of(target), ==, id);
         must(umount2(target, 0));
+}
+
+/* However it is hidden, it is there, and what hides it is named. */
+static void test_unmount_hidden(gconstpointer data) {
+        const char *over = data;
+        g_autofree char *parent = make_target("hidden"), *target = make_target("hidden/sub"),
+                        *covered = path_printf("%s%s", parent, over), *name = path_printf("at '%s'", covered);
+        size_t before = count_mounts();
+        uint64_t id;
+
+        must(mount("volume", target, "tmpfs", 0, NULL));
+        id = mount_id_of(target);
+        must(mount("on-top", covered, "tmpfs", 0, NULL));
+        g_auto(Answer) hidden = call_unmount(worker, target, id);
+        assert_answer(hidden, "Busy");
+        assert_message(hidden, "on-top, type tmpfs");
+        assert_message(hidden, name);
+        g_auto(Answer) without_record = call_unmount(worker, target, 0);
+        assert_answer(without_record, "InvalidTarget");
+        g_assert_cmpuint(count_mounts(), ==, before + 2);
+
+        must(umount2(covered, 0));
+        g_auto(Answer) unmounted = call_unmount(worker, target, id);
+        assert_answer(unmounted, "ok");
+        g_assert_true(unmounted.unmounted);
+        g_auto(Answer) again = call_unmount(worker, target, id);
+        assert_answer(again, "ok");
+        g_assert_false(again.unmounted);
 }
 
 static Answer call_verify_root(const char *path, const char *context) {
@@ -530,6 +555,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount/loop-of-others", test_loop_of_others);
         g_test_add_func("/unmount", test_unmount);
         g_test_add_func("/unmount-covered", test_unmount_covered);
+        g_test_add_data_func("/unmount-hidden/target", "/sub", test_unmount_hidden);
+        g_test_add_data_func("/unmount-hidden/parent", "", test_unmount_hidden);
         g_test_add_func("/labels", test_labels);
         r = g_test_run();
         worker_stop(worker);
