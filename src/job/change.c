@@ -91,8 +91,6 @@ static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         if (r < 0)
                 return r;
         ret->seclabel = -1;
-        /* That the state can't be written is found out before files are changed. */
-        commit_volume(job->jobs->state, v);
         return 0;
 }
 

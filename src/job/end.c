@@ -41,39 +41,17 @@ static void finish(Job *job) {
                 release(job);
 }
 
-/* What was mounted but can't be recorded is not kept. */
-static bool must_withdraw(const Job *job) {
-        return job->failure.kind == FAILURE_STORE_FAILED && job->operation == OPERATION_MOUNT &&
-               job->identity.id != 0;
-}
-
-static void withdraw(Job *job) {
-        Holder *h = job_find_holder(job);
-
-        if (h)
-                h->state = HOLDER_MOUNTING;
-        job->ended_usec = 0;
-        job_fail(job, job_set_deadline(job, job->jobs->state->settings.job_timeout_usec));
-        if (job->worker)
-                job_stop(job);
-        else
-                settle(job);
-}
-
-static void on_outcome_durable(Job *job) {
-        if (must_withdraw(job))
-                withdraw(job);
-        else
-                finish(job);
-}
-
 void job_conclude(Job *job) {
         job->deadline = sd_event_source_disable_unref(job->deadline);
         job->ended_usec = now_monotonic_usec();
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
         job_add_history(job);
-        job_then(job, on_outcome_durable);
+        /* Which mount it would be is durable: that it was made, the mount table tells a later selvold as well. */
+        if (job->identity.id != 0 && !job_has_failed(job))
+                finish(job);
+        else
+                job_then(job, finish);
 }
 
 void job_revert(Job *job) {

@@ -116,47 +116,43 @@ int job_record_intent(Job *job, bool adopted) {
         if (old)
                 volume_remove_holder(v, old);
         job->intent_recorded = true;
-        volume_add_holder(v, h);
-        commit_holder(job->jobs->state, v, TAKE_PTR(h));
+        volume_add_holder(v, TAKE_PTR(h));
+        event_emit(job->jobs->state, volume_changed, v);
         return 0;
+}
+
+static int fill_holder(const Job *job, Holder *h, const char *device, uint64_t mount_id, gid_t gid, gid_t disk_gid) {
+        const Plan *p = &job->plan;
+        int r;
+
+        h->strategy = p->strategy;
+        h->reason = p->reason;
+        h->read_only = p->read_only;
+        h->relabeled_here = p->relabel_here;
+        h->fs_group = gid;
+        h->disk_gid = disk_gid;
+        h->mount_id = mount_id;
+        r = free_and_strdup(&h->context, strempty(p->context));
+        return r < 0 ? r : free_and_strdup(&h->device, device);
 }
 
 int job_record_ready(Job *job, const ReadyNote *note) {
         Holder *h = job_find_holder(job);
         int r;
 
-        if (!h || note->gid == GID_NONE || note->disk_gid == GID_NONE || note->gid != job->plan.fs_group)
+        if (!h || note->identity.id == 0 || isempty(note->identity.device) ||
+            (note->gid == GID_NONE) != (note->disk_gid == GID_NONE) ||
+            (note->gid != GID_NONE && note->gid != job->plan.fs_group))
                 return -EBADMSG;
-        r = free_and_strdup(&h->device, note->identity.device);
+        r = fill_holder(job, h, note->identity.device, note->identity.id, note->gid, note->disk_gid);
         if (r < 0)
                 return r;
-        h->mount_id = note->identity.id;
-        h->fs_group = note->gid;
-        h->disk_gid = note->disk_gid;
         commit_holder(job->jobs->state, job_volume(job), h);
         return 0;
 }
 
-static int fill_holder(const Job *job, Holder *h) {
-        const OperationResult *result = &job->result;
-        const Plan *p = &job->plan;
-        int r;
-
-        h->state = HOLDER_MOUNTED;
-        h->strategy = p->strategy;
-        h->reason = p->reason;
-        h->read_only = p->read_only;
-        h->relabeled_here = p->relabel_here;
-        h->fs_group = result->files.gid;
-        h->disk_gid = result->files.disk_gid;
-        h->mount_id = result->outcome.fact.mount_id;
-        r = free_and_strdup(&h->context, strempty(p->context));
-        if (r < 0)
-                return r;
-        return free_and_strdup(&h->device, result->outcome.fact.device);
-}
-
 int job_record_outcome(Job *job) {
+        const OperationResult *result = &job->result;
         State *s = job->jobs->state;
         Volume *v = job_volume(job);
         Holder *h = job_find_holder(job);
@@ -164,18 +160,20 @@ int job_record_outcome(Job *job) {
 
         if (!h)
                 return -EBADMSG;
-        r = fill_holder(job, h);
+        h->state = HOLDER_MOUNTED;
+        r = fill_holder(job, h, result->outcome.fact.device, result->outcome.fact.mount_id, result->files.gid,
+                        result->files.disk_gid);
         if (r < 0)
                 return r;
         r = fill_volume(job, v);
         if (r < 0)
                 return r;
         v->mounted_this_boot = v->mounted_this_boot || job->operation == OPERATION_MOUNT;
-        v->inodes_used = job->result.walked ? job->result.walk.counts.done : job->result.outcome.inodes_used;
+        v->inodes_used = result->walked ? result->walk.counts.done : result->outcome.inodes_used;
         if (h->strategy == STRATEGY_CONTEXT_MOUNT || h->relabeled_here)
                 v->last_verified_usec = now_realtime_usec();
         commit_holder(s, v, h);
-        watch_expect(s, &job->result.outcome.fact);
+        watch_expect(s, &result->outcome.fact);
         return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include "job/job.h"
 
-/* What mount and adopt write into the record: the intent before the worker acts, and the outcome. */
+/* What mount and adopt write into the record: which mount it will be, before anybody can see it, and the outcome. */
 
 /* Whether the volume can have a holder at the target. Returns 0 with the holder that is there, of this volume, or NULL;
  * -ENOMEM; INVALID_TARGET if another volume is held there; LIMIT_REACHED. */
@@ -11,10 +11,11 @@ int job_check_target(Job *job, Holder **ret) _warn_unused_;
 /* The holder of the job's volume at its target; NULL if there is none. */
 Holder *job_find_holder(const Job *job);
 
-/* Records the volume, if it is new, and a holder that is being mounted, as the plan has it. The record of a volume that
- * is known stays as it is until there is an outcome. Also if the same job has planned anew. Returns 0 or -ENOMEM. */
+/* Adds the volume, if it is new, and a holder that is being mounted, as the plan has it; both are in memory only. The record
+ * of a volume that is known stays as it is until there is an outcome. Also if the same job has planned anew. Returns 0 or
+ * -ENOMEM. */
 int job_record_intent(Job *job, bool adopted) _warn_unused_;
-/* Records which groups a mount swaps, before it is seen: it would be taken for one that swaps none. Returns 0, -EBADMSG,
+/* Records the intent: the holder, with the identity of its mount and the groups that it swaps. Returns 0, -EBADMSG or
  * -ENOMEM. */
 int job_record_ready(Job *job, const ReadyNote *note) _warn_unused_;
 /* Records the outcome: the holder has the volume mounted. Returns 0; -EBADMSG if the holder has gone; -ENOMEM. */

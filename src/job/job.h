@@ -78,12 +78,11 @@ struct Job {
         /* While there is a child: */
         sd_bus *worker;
         sd_bus_slot *call;
-        sd_bus_message *question; /* answered when the intent is durable */
+        sd_bus_message *question; /* of the child, that has no answer yet */
         sd_event_source *deadline;
         sd_event_source *conflict_deadline; /* of WaitUSec */
 
         Plan plan;
-        PlanAnswer answer;  /* until the intent is durable */
         char *share_target; /* of plan.share, which may go */
         uint64_t share_id;
         Observed observed;

@@ -32,7 +32,6 @@ static Job *job_free(Job *job) {
         free(job->waiters);
         free(job->followers);
         plan_done(&job->plan);
-        plan_answer_done(&job->answer);
         free(job->share_target);
         observed_done(&job->observed);
         mount_identity_done(&job->identity);
@@ -450,7 +449,6 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
                 .started_usec = now_monotonic_usec(),
                 .started_realtime_usec = now_realtime_usec(),
                 .plan = { .fs_group = GID_NONE },
-                .answer = PLAN_ANSWER_INIT,
                 .result = { .files = { .gid = GID_NONE, .disk_gid = GID_NONE } },
                 .verify = { .gid = GID_NONE },
         };

@@ -24,7 +24,8 @@ static int send_answer(Job *job, const PlanAnswer *a) {
         r = plan_answer_append(reply, a);
         if (r < 0)
                 return r;
-        return sd_bus_send(job->worker, reply, NULL);
+        r = sd_bus_send(job->worker, reply, NULL);
+        return r < 0 ? r : 0;
 }
 
 /* All but PLAN_LOOK end the child, which has published nothing. */
@@ -40,20 +41,6 @@ static void send_verdict(Job *job, PlanVerdict verdict) {
 static void stop_child(Job *job) {
         send_verdict(job, PLAN_STOP);
         job_conclude_failed(job);
-}
-
-static void on_intent_durable(Job *job) {
-        _cleanup_(plan_answer_done) PlanAnswer a = job->answer;
-
-        job->answer = PLAN_ANSWER_INIT;
-        if (!job->question || !job->worker)
-                return;
-        if (!job_has_failed(job)) {
-                job_fail(job, send_answer(job, &a));
-                if (!job_has_failed(job))
-                        return;
-        }
-        stop_child(job);
 }
 
 static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
@@ -96,8 +83,8 @@ void job_refuse(Job *job) {
                 event_emit(job->jobs->state, conflict, job->request.volume, job->failure.kind, &job->plan);
 }
 
-/* Decides, and has the intent made durable before it is told. */
 static void decide(Job *job, const PlanQuestion *q) {
+        _cleanup_(plan_answer_done) PlanAnswer a = PLAN_ANSWER_INIT;
         int r;
 
         if (operation_changes(job->operation)) {
@@ -112,9 +99,7 @@ static void decide(Job *job, const PlanQuestion *q) {
                         return;
                 }
         }
-        plan_answer_done(&job->answer);
-        job->answer = PLAN_ANSWER_INIT;
-        r = operation_type(job->operation)->plan(job, q, &job->answer);
+        r = operation_type(job->operation)->plan(job, q, &a);
         if (r > 0) {
                 job_refuse(job);
                 if (line_wait_for_conflict(job)) {
@@ -122,13 +107,11 @@ static void decide(Job *job, const PlanQuestion *q) {
                         return;
                 }
         }
+        if (r == 0 && a.verdict != PLAN_STOP)
+                r = send_answer(job, &a);
         job_fail(job, r);
-        if (r == 0 && job->answer.verdict == PLAN_LOOK)
-                send_verdict(job, PLAN_LOOK);
-        else if (r != 0 || job->answer.verdict != PLAN_GO)
+        if (r != 0 || a.verdict == PLAN_STOP)
                 stop_child(job);
-        else
-                job_then(job, on_intent_durable);
 }
 
 static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -146,14 +129,6 @@ static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         }
         decide(job, &q);
         return 1;
-}
-
-static void take_identity(Job *job, MountIdentity *identity) {
-        mount_identity_done(&job->identity);
-        job->identity = *identity;
-        *identity = (MountIdentity){ 0 };
-        if (job->state == JOB_RUNNING)
-                job_set_state(job, JOB_ACTING);
 }
 
 static void on_told_durable(Job *job) {
@@ -183,6 +158,15 @@ static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 1;
 }
 
+/* Nothing is published before the answer. */
+static void on_ready_durable(Job *job) {
+        if (job_has_failed(job))
+                mount_identity_done(&job->identity);
+        else if (job->state == JOB_RUNNING)
+                job_set_state(job, JOB_ACTING);
+        on_told_durable(job);
+}
+
 static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(ready_note_done) ReadyNote n = { 0 };
         Job *job = userdata;
@@ -198,11 +182,13 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 job_stop(job);
                 return r;
         }
-        log_debug("%s: job %llu: Ready: group %u on disk is shown as %u.", job->request.volume,
-                  (unsigned long long) job->id, n.disk_gid, n.gid);
+        log_debug("%s: job %llu: Ready: mount %llu of device %s.", job->request.volume, (unsigned long long) job->id,
+                  (unsigned long long) n.identity.id, n.identity.device);
         job->question = sd_bus_message_ref(m);
-        take_identity(job, &n.identity);
-        job_then(job, on_told_durable);
+        mount_identity_done(&job->identity);
+        job->identity = n.identity;
+        n.identity = (MountIdentity){ 0 };
+        job_then(job, on_ready_durable);
         return 1;
 }
 
@@ -258,25 +244,11 @@ static int take_marked(Job *job, sd_bus_message *signal) {
         return 0;
 }
 
-static int take_publishing(Job *job, sd_bus_message *signal) {
-        MountIdentity identity;
-        int r;
-
-        r = mount_identity_read(signal, &identity);
-        if (r < 0)
-                return r;
-        take_identity(job, &identity);
-        mount_identity_done(&identity);
-        return 0;
-}
-
 static int take_signal(Job *job, sd_bus_message *m) {
         if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS))
                 return take_progress(job, m);
         if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED))
                 return take_marked(job, m);
-        if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PUBLISHING))
-                return take_publishing(job, m);
         return 0;
 }
 

@@ -180,7 +180,7 @@ int plan_answer_read(sd_bus_message *m, PlanAnswer *ret) _warn_unused_;
 
 typedef struct ReadyNote {
         MountIdentity identity;
-        gid_t gid, disk_gid; /* that files show, and have */
+        gid_t gid, disk_gid; /* that files show, and have; GID_NONE: no group was asked for */
 } ReadyNote;
 
 void ready_note_done(ReadyNote *n);

@@ -45,22 +45,19 @@
  * Progress(WalkCounts, t total): at most four times a second while files are visited, and once, with counts of 0, before
  *   the first of them. total is how many entries there are, 0: unknown. A walk that sends nothing is stuck.
  * Marked(Mark): the mark on the volume was written, and is this now.
- * Publishing(MountIdentity): right before the mount is attached to the target, unless Ready said so.
  * Changed(MountFact[], at): of Watch. */
 #define WORKER_PROGRESS   "Progress"
 #define WORKER_MARKED     "Marked"
-#define WORKER_PUBLISHING "Publishing"
 #define WORKER_CHANGED    "Changed"
 
 /* What the child asks selvold.
  *
- * Plan(PlanQuestion) -> PlanAnswer: what to do with what was seen. Answered when the intent is durable, and never after a
- *   wait in line: PLAN_WAIT and PLAN_STOP end the child. It asks again after PLAN_LOOK, once it has looked for the mounts of
+ * Plan(PlanQuestion) -> PlanAnswer: what to do with what was seen. Never answered after a wait in line: PLAN_WAIT and PLAN_STOP end the child. It asks again after PLAN_LOOK, once it has looked for the mounts of
  *   the superblock, and if the mount shows labels where the answer supposed none, or the other way round.
  * Walk(FilesDecision) -> (): what a walk is going to do to the files. The mark says already that it has begun, and has been
  *   told. Answered when that is durable, so that the record never claims more than the mark.
- * Ready(ReadyNote) -> (): what was made, where others must know before the mount is seen: the groups that an idmapped
- *   mount swaps. Answered when that is durable. */
+ * Ready(ReadyNote) -> (): which mount was made, before anybody can see it. Answered when that is durable, so that it is known
+ *   as the volume's by its identity, whatever is lost meanwhile. */
 #define DECISION_PATH      "/org/selvol1/decision"
 #define DECISION_INTERFACE "org.selvol1.Decision"
 #define DECISION_PLAN      "Plan"

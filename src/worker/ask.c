@@ -87,8 +87,8 @@ int ask_ready(Child *c, const ReadyNote *note, Failure *f) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
         int r;
 
-        log_debug("Asking %s: mount %llu shows group %u in the place of %u.", DECISION_READY,
-                  (unsigned long long) note->identity.id, note->gid, note->disk_gid);
+        log_debug("Asking %s: mount %llu of device %s.", DECISION_READY, (unsigned long long) note->identity.id,
+                  note->identity.device);
         r = new_question(c, DECISION_READY, &m);
         if (r < 0)
                 return r;
@@ -112,21 +112,6 @@ static int send_signal(Child *c, sd_bus_message *m) {
         if (r < 0)
                 return child_peer_is_gone(c) ? -ECANCELED : r;
         return 0;
-}
-
-int tell_publishing(Child *c, const MountIdentity *identity) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        int r;
-
-        log_debug("Telling %s: mount %llu of device %s.", WORKER_PUBLISHING, (unsigned long long) identity->id,
-                  identity->device);
-        r = new_signal(c, WORKER_PUBLISHING, &m);
-        if (r < 0)
-                return r;
-        r = mount_identity_append(m, identity);
-        if (r < 0)
-                return r;
-        return send_signal(c, m);
 }
 
 int tell_marked(Child *c, const Mark *mark) {

@@ -126,20 +126,17 @@ static int prepare(Child *c, const MountCall *call, const Source *source, PlanQu
         return files_change(c, call->volume, answer, staged, result, f);
 }
 
-/* selvold has to know which mount it is before others can see it, and where that swaps groups it has to be durable. */
-static int tell_identity(Child *c, const PlanAnswer *answer, const Subject *staged, const OperationResult *result,
-                         Failure *f) {
-        MountIdentity identity = { .device = result->outcome.fact.device };
+/* Which mount it is has to be on record before others can see it, whatever becomes of selvold. */
+static int tell_ready(Child *c, const Subject *staged, const OperationResult *result, Failure *f) {
+        ReadyNote note = {
+                .identity = { .device = result->outcome.fact.device },
+                .gid = result->files.gid,
+                .disk_gid = result->files.disk_gid,
+        };
         int r;
 
-        r = mount_identify(staged->tree, &identity.id, NULL);
-        if (r < 0)
-                return r;
-        if (!files_need_map(&answer->files, &result->files))
-                return tell_publishing(c, &identity);
-        return ask_ready(
-                c, &(ReadyNote){ .identity = identity, .gid = result->files.gid, .disk_gid = result->files.disk_gid },
-                f);
+        r = mount_identify(staged->tree, &note.identity.id, NULL);
+        return r < 0 ? r : ask_ready(c, &note, f);
 }
 
 /* The mark says no more than will be true once somebody can write. */
@@ -147,7 +144,7 @@ static int publish(Child *c, const PlanAnswer *answer, const Subject *staged, co
                    OperationResult *result, Failure *f) {
         int r;
 
-        r = tell_identity(c, answer, staged, result, f);
+        r = tell_ready(c, staged, result, f);
         if (r != 0)
                 return r;
         r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);

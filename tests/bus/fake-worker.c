@@ -5,8 +5,8 @@
  * DIRECTORY/node says otherwise. What goes wrong is asked for by the last part of the source's name:
  *
  *   hang-STEP, die-STEP, slow-STEP         stops for ever, ends, or takes half a second at a step: observe (before the
- *                                          question Plan), mount (after its answer), map, publishing (after the mount's
- *                                          identity was told), published (after mounting), unmount
+ *                                          question Plan), mount (after its answer), map, publishing (after the answer to
+ *                                          Ready), published (after mounting), unmount
  *   drop-context, publish-fails            fails so
  *   busy                                   can't be unmounted
  *   xfs, vfat, btrfs                       holds such a file system
@@ -222,7 +222,9 @@ static MountIdentity identity_of(const MountFact *m) {
 }
 
 static void ask_ready(const Operation *o) {
-        ReadyNote note = { .identity = identity_of(&o->mount), .gid = o->swap.shown, .disk_gid = o->swap.disk };
+        ReadyNote note = { .identity = identity_of(&o->mount),
+                           .gid = o->result.files.gid,
+                           .disk_gid = o->result.files.disk_gid };
         sd_bus_message *m = new_question(DECISION_READY);
 
         check(ready_note_append(m, &note));
@@ -410,28 +412,15 @@ static int change_files(Operation *o, Failure *f) {
         return 0;
 }
 
-static void tell_identity(const Operation *o) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
-        MountIdentity identity = identity_of(&o->mount);
-
-        check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_PUBLISHING));
-        check(mount_identity_append(signal, &identity));
-        check(sd_bus_send(peer, signal, NULL));
-        check(sd_bus_flush(peer));
-}
-
 static int publish(Operation *o, Failure *f) {
         const char *source = o->mount.source;
         Observed table;
         int lock, r;
 
-        if (o->swap.disk != o->swap.shown)
-                ask_ready(o);
+        ask_ready(o);
         r = change_mark(source, &o->result.mark, o->answer.change, f);
         if (r != 0)
                 return r;
-        if (o->swap.disk == o->swap.shown)
-                tell_identity(o);
         step(source, "publishing");
         if (behaves(source, "publish-fails"))
                 return failure_set(f, FAILURE_MOUNT_FAILED, "It can't be attached.");

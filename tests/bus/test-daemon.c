@@ -643,10 +643,10 @@ static const struct {
         gsize n_holders;
         gboolean tainted;
 } interruptions[] = {
-        { "rolled-back", "/dev/hang-mount", NULL, 0, FALSE },
-        { "finished", "/dev/hang-mount", "7 " T1 " /dev/hang-mount ext4 " CONTEXT_A " 0\n", 1, FALSE },
-        { "other-device", "/dev/hang-mount", "7 " T1 " /dev/vdz ext4 " CONTEXT_A " 0\n", 0, FALSE },
-        { "other-context", "/dev/hang-mount", "7 " T1 " /dev/hang-mount ext4 - 0\n", 0, FALSE },
+        { "finished", "/dev/hang-publishing", "1000 " T1 " /dev/hang-publishing ext4 " CONTEXT_A " 0\n", 1, TRUE },
+        { "stranger", "/dev/hang-publishing", "7 " T1 " /dev/hang-publishing ext4 " CONTEXT_A " 0\n", 0, TRUE },
+        { "other-device", "/dev/hang-publishing", "1000 " T1 " /dev/vdz ext4 " CONTEXT_A " 0\n", 0, TRUE },
+        { "other-context", "/dev/hang-publishing", "1000 " T1 " /dev/hang-publishing ext4 - 0\n", 0, TRUE },
         { "not-published", "/dev/hang-publishing", NULL, 0, TRUE },
         { "published", "/dev/hang-published", NULL, 1, TRUE },
 };
@@ -675,6 +675,20 @@ static void test_interrupted(Fixture *f, gconstpointer data) {
 }
 
 /* The worker is restarted: what is mounted stays, what happened meanwhile is noticed. */
+/* Before it was known which mount it will be there is nothing to remember. */
+static void test_interrupted_early(Fixture *f, gconstpointer data) {
+        GAsyncResult *hung = call_start(f, "MountVolume", mount_arguments("v", "/dev/hang-mount", T1, POD_A));
+        GError *error = NULL;
+
+        run_for(500);
+        daemon_stop(f, SIGKILL);
+        g_assert_null(call_end(f, hung, &error));
+        g_clear_error(&error);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_null(call(f, "GetVolume", g_variant_new("(s)", "v"), &error));
+        assert_error(error, "NoSuchVolume", "v");
+}
+
 static void test_worker_restart(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) first = NULL, second = NULL, third = NULL;
         GError *error = NULL;
@@ -1145,6 +1159,7 @@ int main(int argc, char *argv[]) {
 
                 g_test_add(path, Fixture, GSIZE_TO_POINTER(i), set_up, test_interrupted, tear_down);
         }
+        ADD("interrupted-early", NULL, test_interrupted_early);
         ADD("worker-restart", NULL, test_worker_restart);
         ADD("damaged-state", NULL, test_damaged_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);

@@ -14,7 +14,6 @@
 static void heard_done(Heard *h) {
         plan_question_done(&h->question);
         ready_note_done(&h->ready);
-        mount_identity_done(&h->publishing);
         mark_done(&h->marked);
 }
 
@@ -113,15 +112,11 @@ static void hear_signal(Operation *o, sd_bus_message *m) {
                 g_assert_cmpint(sd_bus_message_read(m, "t", &h->total), >, 0);
                 g_assert_cmpuint(h->progress.done, >=, done);
                 h->n_progress++;
-        } else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED)) {
+        } else {
+                g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED));
                 mark_done(&h->marked);
                 g_assert_cmpint(mark_read(m, &h->marked), ==, 0);
                 h->n_marked++;
-        } else {
-                g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PUBLISHING));
-                mount_identity_done(&h->publishing);
-                g_assert_cmpint(mount_identity_read(m, &h->publishing), ==, 0);
-                h->n_publishing++;
         }
 }
 
@@ -240,15 +235,12 @@ static void check_result(const Operation *o, const OperationResult *result) {
                 g_assert_cmpint(h->marked.found, ==, result->mark.found);
                 g_assert_true(mark_equal(&h->marked, &result->mark));
         }
-        if (h->n_publishing + h->n_ready > 0) {
-                const MountIdentity *told = h->n_ready > 0 ? &h->ready.identity : &h->publishing;
-
-                g_assert_cmpstr(o->method, ==, WORKER_MOUNT);
-                g_assert_cmpuint(h->n_publishing + h->n_ready, ==, 1);
-                if (result->walk.counts.failed == 0) {
-                        g_assert_cmpuint(told->id, ==, result->outcome.fact.mount_id);
-                        g_assert_cmpstr(told->device, ==, result->outcome.fact.device);
-                }
+        g_assert_cmpuint(h->n_ready, ==,
+                         g_str_equal(o->method, WORKER_MOUNT) && !result->repeated &&
+                                 result->walk.counts.failed == 0);
+        if (h->n_ready > 0) {
+                g_assert_cmpuint(h->ready.identity.id, ==, result->outcome.fact.mount_id);
+                g_assert_cmpstr(h->ready.identity.device, ==, result->outcome.fact.device);
         }
         g_assert_cmpuint(h->n_walks, ==, result->walked);
         if (result->walked) {
@@ -258,7 +250,7 @@ static void check_result(const Operation *o, const OperationResult *result) {
                 g_assert_cmpuint(h->decided.disk_gid, ==, result->files.disk_gid);
         }
         if (result->repeated)
-                g_assert_cmpuint(h->n_plans + h->n_publishing + h->n_ready, ==, 0);
+                g_assert_cmpuint(h->n_plans, ==, 0);
         else
                 g_assert_cmpuint(h->n_plans, >=, 1);
 }

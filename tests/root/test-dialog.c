@@ -38,7 +38,7 @@ static void test_held(gconstpointer data) {
         g_assert_false(is_mounted(target));
         g_assert_cmpint(sd_bus_process(o->bus, NULL), ==, 0);
         g_assert_cmpuint(o->heard.n_plans, ==, 1);
-        g_assert_cmpuint(o->heard.n_marked + o->heard.n_publishing, ==, 0);
+        g_assert_cmpuint(o->heard.n_marked + o->heard.n_ready, ==, 0);
 
         if (end == END_ANSWER)
                 operation_answer(o);
@@ -66,7 +66,7 @@ static char *make_owned_image(const char *name) {
         return g_steal_pointer(&image);
 }
 
-/* The groups that a mount swaps have to be known before it is seen. */
+/* Which mount it is, and the groups that it swaps, have to be known before it is seen. */
 static void test_held_ready(gconstpointer data) {
         End end = GPOINTER_TO_INT(data);
         g_autofree char *image = make_owned_image("ready"), *target = make_target("ready-here");
@@ -97,7 +97,6 @@ static void test_held_ready(gconstpointer data) {
         g_assert_cmpint(is_mounted(target), ==, end == END_ANSWER);
         if (end == END_ANSWER) {
                 g_assert_cmpuint(answer.heard.ready.identity.id, ==, mount_id_of(target));
-                g_assert_cmpuint(answer.heard.n_publishing, ==, 0);
                 g_assert_cmpint(answer.files.ownership, ==, OWNERSHIP_MAP);
                 must(umount2(target, 0));
         }
@@ -134,7 +133,7 @@ static void test_verdict(gconstpointer data) {
                 g_auto(Answer) ended = operation_finish(o);
                 assert_answer(ended, "gone");
                 g_assert_cmpuint(ended.heard.n_plans, ==, 1);
-                g_assert_cmpuint(ended.heard.n_marked + ended.heard.n_progress + ended.heard.n_publishing, ==, 0);
+                g_assert_cmpuint(ended.heard.n_marked + ended.heard.n_progress + ended.heard.n_ready, ==, 0);
                 assert_gone(child);
         }
         g_assert_false(is_mounted(target));
@@ -143,24 +142,23 @@ static void test_verdict(gconstpointer data) {
         g_assert_cmpuint(count_labeled(v->target, LABEL_1), ==, 0);
 }
 
-/* What Publishing says is that of the mount that is seen then. */
-static void test_publishing(void) {
-        g_autofree char *image = make_image("publishing", "ext4"), *one = make_target("publishing-1"),
-                        *two = make_target("publishing-2");
+/* What Ready says is that of the mount that is seen then. */
+static void test_ready(void) {
+        g_autofree char *image = make_image("identity", "ext4"), *one = make_target("identity-1"),
+                        *two = make_target("identity-2");
 
         g_auto(Answer) first = call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = one });
         assert_answer(first, "ok");
-        g_assert_cmpuint(first.heard.n_publishing, ==, 1);
-        g_assert_cmpuint(first.heard.publishing.id, ==, mount_id_of(one));
+        g_assert_cmpuint(first.heard.ready.identity.id, ==, mount_id_of(one));
         g_auto(Answer) second = call_mount(worker, &(Arguments){ .source = image,
                                                                  .fs_type = "ext4",
                                                                  .target = two,
                                                                  .share = one,
-                                                                 .share_id = first.heard.publishing.id });
+                                                                 .share_id = first.heard.ready.identity.id });
         assert_answer(second, "ok");
-        g_assert_cmpuint(second.heard.publishing.id, ==, mount_id_of(two));
-        g_assert_cmpuint(second.heard.publishing.id, !=, first.heard.publishing.id);
-        g_assert_cmpstr(second.heard.publishing.device, ==, first.heard.publishing.device);
+        g_assert_cmpuint(second.heard.ready.identity.id, ==, mount_id_of(two));
+        g_assert_cmpuint(second.heard.ready.identity.id, !=, first.heard.ready.identity.id);
+        g_assert_cmpstr(second.heard.ready.identity.device, ==, first.heard.ready.identity.device);
         must(umount2(one, 0));
         must(umount2(two, 0));
 }
@@ -174,7 +172,7 @@ static void test_expected(void) {
         assert_answer(first, "ok");
         g_assert_false(first.repeated);
 
-        a.expected = first.heard.publishing;
+        a.expected = first.heard.ready.identity;
         a.change = MARK_TAINT;
         g_auto(Answer) again = call_mount(worker, &a);
         assert_answer(again, "ok");
@@ -183,8 +181,8 @@ static void test_expected(void) {
         assert_mark(target, NULL);
 
         const MountIdentity others[] = {
-                { .id = first.heard.publishing.id + 100000, .device = first.heard.publishing.device },
-                { .id = first.heard.publishing.id, .device = (char *) "7:99999" },
+                { .id = first.heard.ready.identity.id + 100000, .device = first.heard.ready.identity.device },
+                { .id = first.heard.ready.identity.id, .device = (char *) "7:99999" },
                 { .id = 0 },
         };
         for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
@@ -196,7 +194,7 @@ static void test_expected(void) {
         must(umount2(target, 0));
 
         /* It went meanwhile: it is mounted as if for the first time. */
-        a.expected = first.heard.publishing;
+        a.expected = first.heard.ready.identity;
         g_auto(Answer) anew = call_mount(worker, &a);
         assert_answer(anew, "ok");
         g_assert_false(anew.repeated);
@@ -328,7 +326,7 @@ int main(int argc, char **argv) {
         g_test_add_data_func("/dialog/plan/stop", GINT_TO_POINTER(PLAN_STOP), test_verdict);
         g_test_add_func("/dialog/plan/seclabel", test_seclabel);
         g_test_add_func("/dialog/plan/mounted", test_mounted);
-        g_test_add_func("/dialog/publishing", test_publishing);
+        g_test_add_func("/dialog/ready", test_ready);
         g_test_add_func("/dialog/expected", test_expected);
         g_test_add_func("/dialog/superblock", test_superblock);
         g_test_add_func("/dialog/superblock/btrfs", test_superblock_btrfs);
