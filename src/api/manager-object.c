@@ -425,6 +425,7 @@ static const sd_bus_vtable manager_vtable[] = {
                                 SD_BUS_ARGS("t", id, "o", job, "s", volume, "s", operation, "s", result), 0),
         SD_BUS_SIGNAL_WITH_ARGS("GroupConflict", SD_BUS_ARGS("s", volume, "u", wanted, "aa{sv}", holders), 0),
         SD_BUS_SIGNAL_WITH_ARGS("GroupReleased", SD_BUS_ARGS("s", volume, "u", gid), 0),
+        SD_BUS_SIGNAL_WITH_ARGS("MountChanged", SD_BUS_ARGS("s", volume, "s", target, "s", text), 0),
         SD_BUS_SIGNAL_WITH_ARGS("ContextReleased", SD_BUS_ARGS("s", volume, "s", context), 0),
         SD_BUS_VTABLE_END,
 };

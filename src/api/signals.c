@@ -77,6 +77,13 @@ static void on_volume_released(void *userdata, const Volume *v, const Holder *la
                                           last->fs_group);
 }
 
+static void on_mount_changed(void *userdata, const Volume *v, const Holder *h, const char *text) {
+        Api *api = userdata;
+
+        (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "MountChanged", "sss", v->id, h->target,
+                                  text);
+}
+
 static int append_conflict(sd_bus_message *m, const char *volume, FailureKind kind, const Plan *plan) {
         Dict d = { .m = m };
         int r;
@@ -157,6 +164,7 @@ void signals_setup(Api *api) {
                 .volume_changed = on_volume_changed,
                 .volume_removed = on_volume_removed,
                 .volume_released = on_volume_released,
+                .mount_changed = on_mount_changed,
                 .conflict = on_conflict,
                 .job_added = on_job_added,
                 .job_changed = on_job_changed,

@@ -13,6 +13,7 @@ void mount_fact_done(MountFact *m) {
         free(m->device);
         free(m->root);
         free(m->context);
+        free(m->covered_by);
         *m = (MountFact){ 0 };
 }
 

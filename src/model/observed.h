@@ -27,6 +27,7 @@ typedef struct MountFact {
         bool seclabel;
         bool read_only;
         bool superblock_read_only; /* for the worker, not on the wire */
+        char *covered_by; /* of what is watched: the mount that hides it, described; NULL or "" if none does */
         uint64_t mount_id;
 } MountFact;
 

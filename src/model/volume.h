@@ -60,7 +60,8 @@ typedef struct Holder {
         char *context;     /* of the strategy, canonical; "" if it plays no part or is unknown */
         uint64_t mount_id; /* of the mount at target; 0 until it is known */
         char *device;      /* of its superblock, "major:minor"; "" until it is known */
-        char *spec;        /* the request in one string, to tell a repeated request from another one */
+        char *covered_by; /* the mount that hides it, described; NULL: none. Not in the store: each start looks anew */
+        char *spec;       /* the request in one string, to tell a repeated request from another one */
 } Holder;
 
 typedef struct Volume {

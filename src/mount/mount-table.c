@@ -8,6 +8,7 @@
 #include "basic/path-util.h"
 #include "model/context.h"
 #include "model/settings.h"
+#include "mount/cover.h"
 #include "mount/mount-id.h"
 #include "mount/mount-table.h"
 #include "mount/statmount.h"
@@ -355,11 +356,83 @@ static bool is_beneath_roots(const char *target, const void *roots) {
         return roots_contain((char *const *) roots, target);
 }
 
+char *mount_fact_describe(const MountFact *fact) {
+        _cleanup_free_ char *source = string_escape(fact->source, 200), *target = string_escape(fact->target, 200);
+
+        return source && target ? strdup_printf("%s, type %s, at '%s'", source, fact->fs_type, target) : NULL;
+}
+
+static int describe_cover(struct libmnt_fs *fs, char **ret) {
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        int r;
+
+        r = copy_fact(fs, &fact);
+        if (r < 0)
+                return r;
+        *ret = mount_fact_describe(&fact);
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* Both in the order of the table: a fact is of the next mount with its id. */
+static int set_covers(struct libmnt_fs *const *list, const size_t *covers, size_t n_list, MountFact *facts,
+                      size_t n) {
+        size_t k = 0;
+
+        for (size_t i = 0; i < n_list && k < n; i++) {
+                int r;
+
+                if ((uint64_t) mnt_fs_get_id(list[i]) != facts[k].mount_id)
+                        continue;
+                if (covers[i] != SIZE_MAX) {
+                        r = describe_cover(list[covers[i]], &facts[k].covered_by);
+                        if (r < 0)
+                                return r;
+                }
+                k++;
+        }
+        return 0;
+}
+
+static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
+        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        size_t n_list = (size_t) mnt_table_get_nents(table->table), i = 0;
+        _cleanup_free_ struct libmnt_fs **list = calloc(n_list + 1, sizeof(*list));
+        _cleanup_free_ CoverMount *mounts = calloc(n_list + 1, sizeof(*mounts));
+        _cleanup_free_ size_t *covers = NULL;
+        struct libmnt_fs *fs;
+        int r;
+
+        if (!iter || !list || !mounts)
+                return -ENOMEM;
+        for (; i < n_list && (fs = next_mount(table, iter)); i++) {
+                list[i] = fs;
+                mounts[i] = (CoverMount){ .id = (uint64_t) mnt_fs_get_id(fs),
+                                          .parent = (uint64_t) mnt_fs_get_parent_id(fs),
+                                          .target = strempty(mnt_fs_get_target(fs)) };
+        }
+        r = cover_find(mounts, i, &covers);
+        return r < 0 ? r : set_covers(list, covers, i, facts, n);
+}
+
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
+        MountFact *facts;
+        size_t n;
+        int r;
+
         assert(table);
         assert(ret && ret_n);
 
-        return find_targets(table, is_beneath_roots, roots, ret, ret_n);
+        r = find_targets(table, is_beneath_roots, roots, &facts, &n);
+        if (r < 0)
+                return r;
+        r = find_covers(table, facts, n);
+        if (r < 0) {
+                mount_facts_free(facts, n);
+                return r;
+        }
+        *ret = facts;
+        *ret_n = n;
+        return 0;
 }
 
 static bool is_at(const char *target, const void *path) {

@@ -28,7 +28,7 @@ int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret,
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* All mounts strictly beneath one of the roots, by comparison of strings. */
+/* All mounts strictly beneath one of the roots, by comparison of strings; with what covers them. */
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
@@ -58,6 +58,9 @@ int mount_table_is_idmapped(const MountTable *table, uint64_t id) _warn_unused_;
 /* Whether the mount with an id only receives mounts from its master and passes none on (mount_namespaces(7)). Returns
  * 1, 0 or -ENOENT. */
 int mount_table_is_slave(const MountTable *table, uint64_t id) _warn_unused_;
+
+/* "SOURCE, type TYPE, at 'TARGET'", escaped, for messages. NULL on lack of memory. */
+char *mount_fact_describe(const MountFact *fact) _warn_unused_;
 
 /* Whether a fact is of a mount that mount_table_find_devices() would find. */
 bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_t n_devices);

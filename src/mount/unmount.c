@@ -106,15 +106,8 @@ static int covered_failure(Failure *f, const char *path) {
                 escaped);
 }
 
-/* What is said of a mount that was found where it isn't expected. */
-static char *describe(const MountFact *fact) {
-        _cleanup_free_ char *source = string_escape(fact->source, 200), *target = string_escape(fact->target, 200);
-
-        return source && target ? strdup_printf("%s, type %s, at '%s'", source, fact->fs_type, target) : NULL;
-}
-
 static int hidden_failure(Failure *f, const char *path, const MountFact *on_top) {
-        _cleanup_free_ char *escaped = string_escape(path, 200), *other = on_top ? describe(on_top) : NULL;
+        _cleanup_free_ char *escaped = string_escape(path, 200), *other = on_top ? mount_fact_describe(on_top) : NULL;
 
         if (!escaped || (on_top && !other))
                 return -ENOMEM;
@@ -127,7 +120,7 @@ static int hidden_failure(Failure *f, const char *path, const MountFact *on_top)
 }
 
 static int unknown_failure(Failure *f, const char *path, const MountFact *fact) {
-        _cleanup_free_ char *escaped = string_escape(path, 200), *other = describe(fact);
+        _cleanup_free_ char *escaped = string_escape(path, 200), *other = mount_fact_describe(fact);
 
         if (!escaped || !other)
                 return -ENOMEM;

@@ -13,6 +13,8 @@ typedef struct Events {
         void (*volume_removed)(void *userdata, const Volume *v);
         /* The last holder has gone. */
         void (*volume_released)(void *userdata, const Volume *v, const Holder *last);
+        /* Others have done something to a holder's mount, which the text tells. */
+        void (*mount_changed)(void *userdata, const Volume *v, const Holder *h, const char *text);
         /* Refused because of holders, which the plan names: a CONTEXT_CONFLICT or GROUP_CONFLICT. */
         void (*conflict)(void *userdata, const char *volume, FailureKind kind, const Plan *plan);
         /* Of jobs that walk or wait in line: it is shown from now on; it changed; it has ended, and its result is kept;

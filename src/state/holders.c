@@ -35,11 +35,43 @@ void holder_drop(State *s, Volume *v, Holder *h) {
                 s->mount_gone(s->mount_gone_userdata, gone->target);
 }
 
-void holder_lose(State *s, Volume *v, Holder *h) {
+void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
+        _cleanup_free_ char *target = NULL, *text = NULL;
+
+        if (moved_to) {
+                target = string_escape(moved_to, 200);
+                text = strdup_printf("The mount was moved to %s by somebody else: the holder is released.",
+                                     strempty(target));
+        }
         metrics_count(s->metrics, METRIC_HOLDERS_LOST);
         note(s, v, h, MESSAGE_HOLDER_LOST, "release",
-             "The mount is gone, and no UnmountVolume was answered: the holder is released.");
+             text ?: "The mount is gone, and no UnmountVolume was answered: the holder is released.");
         holder_drop(s, v, h);
+}
+
+static void note_change(State *s, Volume *v, Holder *h, const char *text) {
+        note(s, v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
+        event_emit(s, mount_changed, v, h, strempty(text));
+}
+
+void holder_note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        _cleanup_free_ char *text = NULL;
+
+        if (h->read_only != fact->read_only) {
+                h->read_only = fact->read_only;
+                commit_holder(s, v, h);
+                note_change(s, v, h,
+                            h->read_only ? "Somebody else has made the mount read-only."
+                                         : "Somebody else has made the mount writable.");
+        }
+        if (streq(strempty(h->covered_by), strempty(fact->covered_by)))
+                return;
+        if (free_and_strdup(&h->covered_by, isempty(fact->covered_by) ? NULL : fact->covered_by) < 0)
+                return;
+        if (h->covered_by)
+                text = strdup_printf("The mount is hidden by another one: %s.", h->covered_by);
+        note_change(s, v, h, h->covered_by ? text : "The mount is not hidden any more.");
+        event_emit(s, volume_changed, v);
 }
 
 void holder_note_reconciled(State *s, Volume *v, const Holder *h, const char *outcome) {

@@ -8,33 +8,30 @@
 
 typedef enum Verdict { KEEP, FINISH, ROLL_BACK, RELEASE, LOST } Verdict;
 
-/* By target, and in their order where several are at the same one. */
-static int compare_targets(const void *a, const void *b) {
+static int compare_ids(const void *a, const void *b) {
         const MountFact *x = *(const MountFact *const *) a, *y = *(const MountFact *const *) b;
-        int r = strcmp(x->target, y->target);
 
-        return r != 0 ? r : x < y ? -1 : x > y;
+        return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-/* The last mount on a target is the one that is seen. */
-static const MountFact *find_fact(const MountFact *const *sorted, size_t n, const char *target) {
+static const MountFact *find_fact(const MountFact *const *sorted, size_t n, uint64_t id) {
         size_t low = 0, high = n;
 
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
 
-                if (strcmp(sorted[middle]->target, target) <= 0)
+                if (sorted[middle]->mount_id < id)
                         low = middle + 1;
                 else
                         high = middle;
         }
-        return low > 0 && streq(sorted[low - 1]->target, target) ? sorted[low - 1] : NULL;
+        return low < n && sorted[low]->mount_id == id ? sorted[low] : NULL;
 }
 
-/* A mount is published only when it is verified, so one that is there as intended is finished; but not another device
- * of the same type, nor what was to be adopted: that was there before. */
-static bool is_as_intended(const Volume *v, const Holder *h, const MountFact *fact) {
-        return streq(fact->fs_type, v->fs_type) && (isempty(h->device) || streq(h->device, fact->device)) &&
+/* The kernel gives ids of mounts that are gone to others, so the id alone says nothing. */
+static bool is_same_mount(const Volume *v, const Holder *h, const MountFact *fact) {
+        return fact && fact->mount_id == h->mount_id && (isempty(h->device) || streq(h->device, fact->device)) &&
+               streq(fact->fs_type, v->fs_type) &&
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
 }
 
@@ -44,17 +41,16 @@ static bool is_whole(const MountFact *fact) {
 }
 
 static Verdict decide(const Volume *v, const Holder *h, const MountFact *fact) {
+        bool there = is_same_mount(v, h, fact) && streq(h->target, fact->target);
+
         switch (h->state) {
         case HOLDER_MOUNTING:
-                if (!fact || h->adopted || !is_as_intended(v, h, fact) || !is_whole(fact))
-                        return RELEASE;
-                return h->mount_id == 0 || h->mount_id == fact->mount_id ? FINISH : RELEASE;
+                return there && is_whole(fact) ? FINISH : RELEASE;
         case HOLDER_UNMOUNTING:
-                return fact && fact->mount_id == h->mount_id ? ROLL_BACK : RELEASE;
+                return there ? ROLL_BACK : RELEASE;
         case HOLDER_MOUNTED:
         default:
-                /* The kernel gives ids of mounts that are gone to others. */
-                return fact && fact->mount_id == h->mount_id && is_as_intended(v, h, fact) ? KEEP : LOST;
+                return there ? KEEP : LOST;
         }
 }
 
@@ -63,7 +59,6 @@ static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
         int r;
 
         h->state = HOLDER_MOUNTED;
-        h->mount_id = fact->mount_id;
         v->mounted_here = false;
         v->mounted_this_boot = true;
         r = free_and_strdup(&h->device, fact->device);
@@ -79,6 +74,7 @@ static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
         switch (decide(v, h, fact)) {
         case KEEP:
+                holder_note_mount(s, v, h, fact);
                 break;
         case FINISH:
                 if (finish(s, v, h, fact) < 0)
@@ -94,7 +90,7 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 holder_drop(s, v, h);
                 break;
         case LOST:
-                holder_lose(s, v, h);
+                holder_lose(s, v, h, is_same_mount(v, h, fact) ? fact->target : NULL);
                 break;
         }
 }
@@ -109,8 +105,10 @@ bool target_is_claimed(const State *s, const char *target) {
         return key && claims_is_owned(&s->claims, key);
 }
 
-/* While a job is at work there, it knows better. */
+/* While a job is at work there, it knows better. What is beneath a root that is one no more, the worker doesn't look at. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        if (!roots_contain(s->settings.target_roots, h->target))
+                return;
         if (!target_is_claimed(s, h->target))
                 reconcile_holder(s, v, h, fact);
         else if (decide(v, h, fact) == LOST)
@@ -126,12 +124,12 @@ int reconcile(State *s, const MountFact *facts, size_t n_facts) {
                 return -ENOMEM;
         for (size_t i = 0; i < n_facts; i++)
                 sorted[i] = &facts[i];
-        qsort(sorted, n_facts, sizeof(MountFact *), compare_targets);
+        qsort(sorted, n_facts, sizeof(MountFact *), compare_ids);
 
         s->recheck_needed = false;
         HASH_ITER (hh, s->volumes.table, v, next)
                 LL_FOREACH_SAFE (v->holders, h, next_holder)
-                        reconcile_unclaimed(s, v, h, find_fact(sorted, n_facts, h->target));
+                        reconcile_unclaimed(s, v, h, find_fact(sorted, n_facts, h->mount_id));
         return 0;
 }
 

@@ -7,7 +7,7 @@
  * unmount is finished or rolled back, a holder whose mount is gone is released. Targets that a job has claimed are
  * left to it. Returns 0 or -ENOMEM. */
 int reconcile(State *s, const MountFact *facts, size_t n_facts) _warn_unused_;
-/* The same for one holder and what is mounted at its target (NULL: nothing). May free the holder. */
+/* The same for one holder and the mount with its id (NULL: there is none). May free the holder. */
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact);
 
 /* After a reboot nobody holds anything; labels and taints stay. */

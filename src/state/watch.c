@@ -43,14 +43,6 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         return r;
 }
 
-/* The kernel gives an id anew once it is free, so the same id may have gone from one target and come to another. */
-static bool has_come(const MountFact *came, size_t n, const Holder *h) {
-        for (size_t i = 0; i < n; i++)
-                if (came[i].mount_id == h->mount_id && streq(came[i].target, h->target))
-                        return true;
-        return false;
-}
-
 /* What the worker says of an id before it has heard that it was recorded is of an earlier mount. */
 static bool is_asked(const Watch *w, uint64_t mount_id) {
         for (size_t i = 0; i < w->n_asked; i++)
@@ -59,16 +51,25 @@ static bool is_asked(const Watch *w, uint64_t mount_id) {
         return false;
 }
 
-static void release_holder(State *s, Volume *v, Holder *h) {
+static const MountFact *find_came(const Observed *came, uint64_t mount_id) {
+        for (size_t i = 0; i < came->n_mounts; i++)
+                if (came->mounts[i].mount_id == mount_id)
+                        return &came->mounts[i];
+        return NULL;
+}
+
+static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        if (h->state != HOLDER_MOUNTED || is_asked(s->watch, h->mount_id))
+                return;
         if (target_is_claimed(s, h->target))
                 s->recheck_needed = true;
         else
-                holder_lose(s, v, h);
+                reconcile_holder(s, v, h, fact);
 }
 
-/* Only what went matters: what came, came through us, or is nobody's until it is adopted. Returns whether it was a
+/* The kernel gives an id anew once it is free, so what has come may have the id of what went. Returns whether it was a
  * holder's. */
-static bool take_removed(State *s, uint64_t mount_id, const MountFact *came, size_t n_came) {
+static bool take_removed(State *s, uint64_t mount_id, const Observed *came) {
         Holder *h, *next_holder;
         Volume *v, *next;
         bool held = false;
@@ -78,10 +79,19 @@ static bool take_removed(State *s, uint64_t mount_id, const MountFact *came, siz
                         if (h->mount_id != mount_id)
                                 continue;
                         held = true;
-                        if (h->state == HOLDER_MOUNTED && !has_come(came, n_came, h) && !is_asked(s->watch, mount_id))
-                                release_holder(s, v, h);
+                        compare_holder(s, v, h, find_came(came, mount_id));
                 }
         return held;
+}
+
+/* What came through us is expected; what else comes is nobody's until it is adopted; but the mount of a holder may be
+ * another one now than it was. */
+static void take_came(State *s, const MountFact *fact) {
+        Volume *v;
+        Holder *h = volumes_find_target(&s->volumes, fact->target, &v);
+
+        if (h && h->mount_id == fact->mount_id)
+                compare_holder(s, v, h, fact);
 }
 
 static int take_changed(State *s, sd_bus_message *signal) {
@@ -96,8 +106,10 @@ static int take_changed(State *s, sd_bus_message *signal) {
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_read(signal, "t", &id)) > 0)
-                if (!take_removed(s, id, came.mounts, came.n_mounts) && s->mount_gone)
+                if (!take_removed(s, id, &came) && s->mount_gone)
                         s->mount_gone(s->mount_gone_userdata, NULL);
+        for (size_t i = 0; r >= 0 && i < came.n_mounts; i++)
+                take_came(s, &came.mounts[i]);
         return r;
 }
 

@@ -22,6 +22,8 @@
 #define MESSAGE_HOLDER_LOST "902caebf0cf3421aa9f1388cd7ef37e3"
 /* The last holder has gone: the volume can have another context. */
 #define MESSAGE_CONTEXT_RELEASED "26084ea48ac9441b8527edf1709d9aa7"
+/* Somebody else covered or remounted the mount of a holder. */
+#define MESSAGE_MOUNT_CHANGED "5c0ef9f9a4134d29af86ae6b4f62af08"
 /* A record was brought in line with the mount table: finished or rolled back. */
 #define MESSAGE_RECONCILED "03c47e5ba3064248941cb753b9e7f9a0"
 /* The state can no longer be written. */

@@ -46,9 +46,9 @@
  *   the first of them. total is how many entries there are, 0: unknown. A walk that sends nothing is stuck.
  * Marked(Mark): the mark on the volume was written, and is this now.
  * Changed(MountFact[], at): of Watch. */
-#define WORKER_PROGRESS   "Progress"
-#define WORKER_MARKED     "Marked"
-#define WORKER_CHANGED    "Changed"
+#define WORKER_PROGRESS "Progress"
+#define WORKER_MARKED   "Marked"
+#define WORKER_CHANGED  "Changed"
 
 /* What the child asks selvold.
  *

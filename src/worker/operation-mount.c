@@ -144,10 +144,10 @@ static int publish(Child *c, const PlanAnswer *answer, const Subject *staged, co
                    OperationResult *result, Failure *f) {
         int r;
 
-        r = tell_ready(c, staged, result, f);
+        r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
         if (r != 0)
                 return r;
-        r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
+        r = tell_ready(c, staged, result, f);
         if (r != 0)
                 return r;
         return publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);

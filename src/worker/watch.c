@@ -63,7 +63,7 @@ static bool is_same_mount(const MountFact *a, const MountFact *b) {
 
 static bool is_unchanged(const MountFact *a, const MountFact *b) {
         return is_same_mount(a, b) && streq(a->context, b->context) && a->seclabel == b->seclabel &&
-               a->read_only == b->read_only;
+               a->read_only == b->read_only && streq(strempty(a->covered_by), strempty(b->covered_by));
 }
 
 /* Walks over both lists, which are sorted by id, and appends to came what is new or changed; to went, if not NULL,
@@ -138,12 +138,54 @@ static int tell(Watch *w, const MountFact *new, size_t n_new) {
         return r < 0 ? r : 0;
 }
 
+static size_t count_gone(const Watch *w, const MountFact *new, size_t n_new) {
+        size_t n = 0;
+
+        for (size_t i = 0, k = 0; i < w->n_mounts; i++) {
+                while (k < n_new && compare_ids(&new[k], &w->mounts[i]) < 0)
+                        k++;
+                n += k >= n_new || new[k].mount_id != w->mounts[i].mount_id;
+        }
+        return n;
+}
+
+/* The table changes while it is read, so what one look does not see is looked for again before it is told to have gone.
+ * With *ret_n SIZE_MAX the two don't agree. */
+static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
+        const Settings *settings = w->child->settings;
+        MountFact *mounts;
+        size_t n, gone;
+        int r;
+
+        r = look(settings, &mounts, &n);
+        if (r < 0)
+                return r;
+        gone = count_gone(w, mounts, n);
+        if (gone > 0) {
+                mount_facts_free(mounts, n);
+                r = look(settings, &mounts, &n);
+                if (r < 0)
+                        return r;
+        }
+        if (count_gone(w, mounts, n) > gone) {
+                mounts = mount_facts_free(mounts, n);
+                n = SIZE_MAX;
+        }
+        *ret = mounts;
+        *ret_n = n;
+        return 0;
+}
+
+static int look_soon(Watch *w);
+
 static int look_again(Watch *w) {
         MountFact *mounts = NULL;
         size_t n = 0;
         int r;
 
-        r = look(w->child->settings, &mounts, &n);
+        r = look_surely(w, &mounts, &n);
+        if (r >= 0 && n == SIZE_MAX)
+                return look_soon(w);
         if (r >= 0)
                 r = tell(w, mounts, n);
         if (r < 0) {

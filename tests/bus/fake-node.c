@@ -106,6 +106,10 @@ Observed read_table(void) {
         }
         if (f)
                 (void) fclose(f);
+        for (size_t i = 0; i < table.n_mounts; i++)
+                for (size_t k = i + 1; k < table.n_mounts; k++)
+                        if (streq(table.mounts[i].target, table.mounts[k].target))
+                                table.mounts[i].covered_by = table.mounts[k].source;
         return table;
 }
 
@@ -247,6 +251,7 @@ const char *type_of(const char *source) {
 bool is_listed(const MountFact *m, const Observed *table) {
         for (size_t i = 0; i < table->n_mounts; i++)
                 if (table->mounts[i].mount_id == m->mount_id && streq(table->mounts[i].target, m->target))
-                        return true;
+                        return table->mounts[i].read_only == m->read_only &&
+                               streq(strempty(table->mounts[i].covered_by), strempty(m->covered_by));
         return false;
 }

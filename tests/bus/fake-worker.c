@@ -417,10 +417,10 @@ static int publish(Operation *o, Failure *f) {
         Observed table;
         int lock, r;
 
-        ask_ready(o);
         r = change_mark(source, &o->result.mark, o->answer.change, f);
         if (r != 0)
                 return r;
+        ask_ready(o);
         step(source, "publishing");
         if (behaves(source, "publish-fails"))
                 return failure_set(f, FAILURE_MOUNT_FAILED, "It can't be attached.");

@@ -609,6 +609,56 @@ static void test_released_behind_our_back(Fixture *f, gconstpointer data) {
         g_variant_unref(seen.conflict);
 }
 
+static void on_mount_changed(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
+                             const char *name, GVariant *parameters, gpointer userdata) {
+        const char *volume, *target, *text;
+
+        g_variant_get(parameters, "(&s&s&s)", &volume, &target, &text);
+        g_assert_cmpstr(volume, ==, "v");
+        g_assert_cmpstr(target, ==, T1);
+        g_ptr_array_add(userdata, g_strdup(text));
+}
+
+/* What strangers do to the mount of a holder: the words of the signal, and what the record says of it then. */
+static void test_mount_changed(Fixture *f, gconstpointer data) {
+        const struct {
+                const char *table, *text;
+                gboolean read_only, covered;
+        } rows[] = {
+                { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n7 " T1 " on-top tmpfs - 0\n",
+                  "hidden by another one: on-top", FALSE, TRUE },
+                { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n", "not hidden any more", FALSE, FALSE },
+                { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 1\n", "read-only", TRUE, FALSE },
+                { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n", "writable", FALSE, FALSE },
+        };
+        g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+        g_autoptr(GVariant) mounted = NULL;
+        GError *error = NULL;
+        guint subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.selvol1.Manager",
+                                                                "MountChanged", NULL, NULL, G_DBUS_SIGNAL_FLAGS_NONE,
+                                                                on_mount_changed, texts, NULL);
+
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autoptr(GVariant) holders = NULL, holder = NULL;
+                gboolean read_only;
+
+                write_file(f, "mounts", rows[i].table);
+                WAIT_FOR(f, texts->len == i + 1);
+                g_assert_nonnull(strstr(texts->pdata[i], rows[i].text));
+                holders = get_holders(f, "v");
+                holder = g_variant_get_child_value(holders, 0);
+                g_assert_true(g_variant_lookup(holder, "ReadOnly", "b", &read_only));
+                g_assert_cmpint(read_only, ==, rows[i].read_only);
+                g_assert_cmpint(g_variant_lookup(holder, "CoveredBy", "&s", NULL), ==, rows[i].covered);
+        }
+        /* Moved, it is not the holder's any more. */
+        write_file(f, "mounts", "1000 " T2 " /dev/vdb ext4 " CONTEXT_A " 0\n");
+        WAIT_FOR(f, count_holders(f, "v") == 0);
+        g_dbus_connection_signal_unsubscribe(f->client, subscription);
+}
+
 static void test_restart(Fixture *f, gconstpointer data) {
         int signal_number = GPOINTER_TO_INT(data);
         g_autoptr(GVariant) mounted = NULL, again = NULL, tainted = NULL;
@@ -1149,6 +1199,7 @@ int main(int argc, char *argv[]) {
         ADD("many-callers", NULL, test_many_callers);
         ADD("unmount-busy", NULL, test_unmount_busy);
         ADD("unmount-hidden", NULL, test_unmount_hidden);
+        ADD("mount-changed", NULL, test_mount_changed);
         ADD("released-behind-our-back", NULL, test_released_behind_our_back);
         ADD("released-meanwhile", NULL, test_released_meanwhile);
         ADD("mount-id-again", NULL, test_mount_id_again);

@@ -107,11 +107,9 @@ static void test_watch(void) {
         /* A remount changes the fact, not the mount. */
         g_assert_cmpint(mount(NULL, late, NULL, MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
         g_auto(Change) changed = next_change(bus, SHORT);
-        if (changed.message) {
-                g_assert_cmpint(changed.n_came, ==, 1);
-                g_assert_true(changed.came[0].read_only);
-                g_assert_cmpint(changed.n_went, ==, 0);
-        }
+        g_assert_cmpint(changed.n_came, ==, 1);
+        g_assert_true(changed.came[0].read_only);
+        g_assert_cmpint(changed.n_went, ==, 0);
 
         g_assert_cmpint(umount2(late, 0), ==, 0);
         g_auto(Change) went = next_change(bus, LONG);
@@ -134,6 +132,37 @@ static void test_watch(void) {
 
         g_assert_cmpint(umount2(late, 0), ==, 0);
         g_assert_cmpint(umount2(early, 0), ==, 0);
+}
+
+/* The mount that hides another one is told with the one that it hides. */
+static void test_covered(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *parent = make_target("parent"), *target = make_target("parent/covered");
+        const char *const over[] = { target, parent };
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
+        size_t n;
+
+        must(mount("volume", target, "tmpfs", 0, NULL));
+        facts = start_watch(bus, &n);
+        g_assert_cmpint(n, ==, 1);
+        mount_facts_free(facts, n);
+        for (size_t i = 0; i < G_N_ELEMENTS(over); i++) {
+                g_autofree char *expected = path_printf("on-top, type tmpfs, at '%s'", over[i]);
+
+                must(mount("on-top", over[i], "tmpfs", 0, NULL));
+                g_auto(Change) covered = next_change(bus, LONG);
+                g_assert_cmpint(covered.n_came, ==, 2);
+                for (size_t k = 0; k < covered.n_came; k++)
+                        g_assert_cmpstr(covered.came[k].covered_by, ==,
+                                        g_str_equal(covered.came[k].source, "volume") ? expected : "");
+                must(umount2(over[i], 0));
+                g_auto(Change) uncovered = next_change(bus, LONG);
+                g_assert_cmpint(uncovered.n_came, ==, 1);
+                g_assert_cmpstr(uncovered.came[0].covered_by, ==, "");
+                g_assert_cmpint(uncovered.n_went, ==, 1);
+        }
+        must(umount2(target, 0));
 }
 
 /* What came and went between two looks is missed unless it was expected. */
@@ -206,6 +235,7 @@ int main(int argc, char **argv) {
                 return 77;
 
         g_test_add_func("/watch", test_watch);
+        g_test_add_func("/watch/covered", test_covered);
         g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/storm", test_storm);
         return g_test_run();

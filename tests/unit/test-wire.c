@@ -67,6 +67,7 @@ static MountFact facts[] = {
           .root = S("/sub"),
           .context = S(""),
           .read_only = true,
+          .covered_by = S("tmpfs, type tmpfs, at '/target'"),
           .mount_id = UINT64_MAX },
 };
 
@@ -247,6 +248,7 @@ static void same_mount_fact(const MountFact *a, const MountFact *b) {
         SAME_STRING(device);
         SAME_STRING(root);
         SAME_STRING(context);
+        SAME_STRING(covered_by);
         SAME(seclabel);
         SAME(read_only);
         SAME(mount_id);
