@@ -225,13 +225,15 @@ static void on_forgotten(State *s, int error, void *userdata) {
 
         if (error < 0)
                 (void) sd_bus_reply_method_errorf(m, ERROR_PREFIX "StoreFailed",
-                                                  "The state could not be written: %s.", strerror(-error));
+                                                  "The state could not be written to %s (%s): %s.", s->directory,
+                                                  strerror(-error), commit_remedy(error));
         else
                 (void) sd_bus_reply_method_return(m, NULL);
 }
 
 static int check_forget(Api *api, const Volume *v, Failure *f) {
         _cleanup_free_ char *target = NULL;
+        int error;
 
         if (v->holders) {
                 target = string_escape(v->holders->target, 200);
@@ -242,10 +244,12 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
         if (job_is_on_volume(api->jobs, v->id))
                 return failure_set(f, FAILURE_BUSY, "A job runs or waits on volume %s; call again when it has ended.",
                                    v->id);
-        if (!commit_is_possible(api->state))
+        error = commit_get_error(api->state);
+        if (error < 0)
                 return failure_set(
                         f, FAILURE_STORE_FAILED,
-                        "The state can't be written, so nothing can be changed: see the journal of selvold.");
+                        "The state could not be written to %s (%s), so nothing was changed: %s, and call again.",
+                        api->state->directory, strerror(-error), commit_remedy(error));
         return 0;
 }
 

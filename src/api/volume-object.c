@@ -3,6 +3,7 @@
 #include "api/dict.h"
 #include "api/objects.h"
 #include "api/paths.h"
+#include "state/history.h"
 
 static int find_volume(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
                        sd_bus_error *error) {
@@ -96,28 +97,33 @@ static void append_history_entry(Dict *d, const HistoryEntry *e) {
         dict_close(d);
 }
 
-static int append_history(sd_bus_message *reply, Store *store, const char *id) {
-        Dict d = { .m = reply };
-        HistoryEntry *entries;
-        size_t n;
+static int reply_history(sd_bus_message *call, const History *h) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Dict d = { 0 };
         int r;
 
-        r = store_get_history(store, id, &entries, &n);
+        r = sd_bus_message_new_method_return(call, &reply);
         if (r < 0)
                 return r;
+        d.m = reply;
         dict_open(&d, 'a', "a{sv}");
-        for (size_t i = 0; i < n; i++) {
-                append_history_entry(&d, &entries[i]);
-                history_entry_done(&entries[i]);
-        }
+        for (size_t i = 0; i < h->n; i++)
+                append_history_entry(&d, &h->entries[i]);
         dict_close(&d);
-        free(entries);
-        return d.error;
+        return d.error < 0 ? d.error : sd_bus_send(NULL, reply, NULL);
+}
+
+static void on_history(void *userdata, int error, const History *h) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = userdata;
+
+        if (error >= 0)
+                error = reply_history(call, h);
+        if (error < 0)
+                (void) sd_bus_reply_method_errno(call, error, NULL);
 }
 
 /* The vtable hands out the volume; the api comes from the prefix' slot. */
 static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Api *api = sd_bus_slot_get_userdata(sd_bus_get_current_slot(sd_bus_message_get_bus(call)));
         const Volume *v = userdata;
         int r;
@@ -125,13 +131,10 @@ static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error
         r = authorize(api, call, v->id, "", "", error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        r = sd_bus_message_new_method_return(call, &reply);
+        r = history_read(api->state, v->id, on_history, sd_bus_message_ref(call));
         if (r < 0)
-                return r;
-        r = append_history(reply, api->state->store, v->id);
-        if (r < 0)
-                return r;
-        return sd_bus_send(NULL, reply, NULL);
+                sd_bus_message_unref(call);
+        return r < 0 ? r : 1;
 }
 
 static const sd_bus_vtable volume_vtable[] = {

@@ -50,9 +50,14 @@ static void set_commit_failure(Job *job, int error) {
                                 job->request.volume);
         else
                 r = failure_set(&job->failure, FAILURE_STORE_FAILED,
-                                "%s: The state could not be written (%s), so %s: make room in %s and call again.",
-                                job->request.volume, strerror(-error), outcome, s->directory);
+                                "%s: The state could not be written to %s (%s), so %s: %s, and call again.",
+                                job->request.volume, s->directory, strerror(-error), outcome, commit_remedy(error));
         job_fail(job, r);
+}
+
+/* Who only asks needs none, and what is unmounted the mount table tells a later selvold as well. */
+static bool needs_record(const Job *job) {
+        return operation_changes(job->operation) && job->operation != OPERATION_UNMOUNT;
 }
 
 static void on_committed(State *s, int error, void *userdata) {
@@ -61,15 +66,19 @@ static void on_committed(State *s, int error, void *userdata) {
         void (*callback)(Job * job) = c->callback;
 
         free(c);
-        /* Who only asks needs no record. */
-        if (error < 0 && !job_has_failed(job) && operation_changes(job->operation))
+        if (error < 0 && !job_has_failed(job) && needs_record(job))
                 set_commit_failure(job, error);
         callback(job);
 }
 
 void job_then(Job *job, void (*callback)(Job *job)) {
-        Commit *c = malloc(sizeof(*c));
+        Commit *c;
 
+        if (!operation_changes(job->operation)) {
+                callback(job);
+                return;
+        }
+        c = malloc(sizeof(*c));
         if (c)
                 *c = (Commit){ job, callback };
         if (c && commit_then(job->jobs->state, on_committed, c) >= 0)

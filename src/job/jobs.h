@@ -14,7 +14,7 @@ DEFINE_CLEANUP_FUNC(Jobs *, jobs_free);
 /* Starts a job for a call that has been authorized, or lets it join the one that does just this; reply is called once
  * with userdata, perhaps before this returns. The request and the caller are taken over. Of a verify and a Relabel the
  * request's context is the one expected or wanted, "" for the recorded one; of an unmount the volume may be "", for
- * whichever is at the target. Returns 0; -ENOMEM; LIMIT_REACHED or STORE_FAILED. */
+ * whichever is at the target. Returns 0, -ENOMEM, or LIMIT_REACHED. */
 int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,
               void *userdata, Failure *f) _warn_unused_;
 /* The caller has gone. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/epoll.h>
+
 #include <utlist.h>
 
 #include "basic/log.h"
@@ -14,55 +16,115 @@ struct Deferred {
         void *userdata;
 };
 
-static int commit_transaction(State *s) {
-        uint64_t start = now_monotonic_usec();
-        int r;
-
-        if (!store_is_dirty(s->store) && !store_is_failed(s->store))
-                return 0;
-
-        r = store_commit(s->store);
-        if (r >= 0) {
-                metrics_observe(s->metrics, METRIC_COMMIT_DURATION, now_monotonic_usec() - start);
-                return 0;
-        }
-
+static void tell_failure(State *s, int error) {
         /* Said once: until it has been written anew, every further commit fails for the same reason. */
         if (s->store_failure_told)
-                return r;
+                return;
         s->store_failure_told = true;
         metrics_count(s->metrics, METRIC_STORE_ERRORS);
-        errno = -r;
+        errno = -error;
         log_fields(
                 LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_FAILED } }, 1,
-                "The state can't be written to %s: %m. Calls that change anything are refused until a new file could be written.",
-                s->path);
-        return r;
+                "The state can't be written to %s: %m. Until it can be, calls that must record something are refused: %s.",
+                s->path, commit_remedy(error));
+}
+
+const char *commit_remedy(int error) {
+        switch (-error) {
+        case ENOSPC:
+        case EDQUOT:
+                return "make room on the file system of the state directory";
+        case EROFS:
+                return "make the file system of the state directory writable";
+        case EIO:
+                return "see 'journalctl -k' for errors of the disk that the state directory is on";
+        case EACCES:
+        case EPERM:
+                return "give the state directory and what is in it to the user of selvold";
+        case ENOMEM:
+                return "free memory on the node";
+        default:
+                return "see the journal of selvold";
+        }
+}
+
+static void call_back(State *s, Deferred **waiting, int error) {
+        while (*waiting) {
+                Deferred *d = *waiting;
+
+                LL_DELETE(*waiting, d);
+                d->callback(s, error, d->userdata);
+                free(d);
+        }
+}
+
+static void on_stored(void *userdata, int error) {
+        State *s = userdata;
+        uint64_t now = now_monotonic_usec();
+
+        s->committing = false;
+        if (error < 0) {
+                s->next_rewrite_usec = now + (s->rewriting ? REWRITE_INTERVAL_USEC : 0);
+                tell_failure(s, error);
+        } else {
+                metrics_observe(s->metrics, METRIC_COMMIT_DURATION, now - s->commit_started_usec);
+                if (s->rewriting)
+                        log_notice("The state has been written anew to %s.", s->path);
+                s->store_failure_told = false;
+        }
+        call_back(s, &s->waiting, error);
+}
+
+static bool is_failed(const State *s) {
+        return store_get_error(s->store) < 0;
 }
 
 static bool has_something_to_do(const State *s) {
-        return s->deferred || store_is_dirty(s->store) || (store_is_failed(s->store) && !s->store_failure_told);
+        if (s->committing)
+                return false;
+        return s->deferred || store_is_dirty(s->store) ||
+               (is_failed(s) && now_monotonic_usec() >= s->next_rewrite_usec);
 }
 
-/* Runs when no other source is ready, or it has waited long enough. What is called back may change something and wait in
- * its turn, and no other source may run for long, so it goes on until nothing is left. */
+/* Whoever waits while nothing is recorded, or nothing can be, need not wait for the disk. */
+static bool answer_at_once(State *s) {
+        Deferred *waiting = s->deferred;
+
+        if (is_failed(s) ? now_monotonic_usec() >= s->next_rewrite_usec : store_is_dirty(s->store))
+                return false;
+        store_drop_changes(s->store);
+        s->deferred = NULL;
+        call_back(s, &waiting, store_get_error(s->store));
+        return true;
+}
+
+/* What one commit has called back may have changed something, and waits in its turn: that is the next one. While the
+ * state can't be written each is an attempt to write all of it anew, but not more than one a second. */
+static void start(State *s) {
+        while (has_something_to_do(s)) {
+                if (answer_at_once(s))
+                        continue;
+                s->committing = true;
+                s->rewriting = is_failed(s);
+                s->commit_started_usec = now_monotonic_usec();
+                s->waiting = TAKE_PTR(s->deferred);
+                if (s->rewriting)
+                        store_hand_over_anew(s->store, &s->volumes, s->boot_id, on_stored, s);
+                else
+                        store_hand_over(s->store, on_stored, s);
+        }
+}
+
+/* Runs when no other source is ready, or it has waited long enough. */
 static int on_post(sd_event_source *source, void *userdata) {
+        start(userdata);
+        return 0;
+}
+
+static int on_store(sd_event_source *source, int fd, uint32_t events, void *userdata) {
         State *s = userdata;
 
-        while (has_something_to_do(s)) {
-                Deferred *waiting = s->deferred;
-                int r;
-
-                s->deferred = NULL;
-                r = commit_transaction(s);
-                while (waiting) {
-                        Deferred *d = waiting;
-
-                        LL_DELETE(waiting, d);
-                        d->callback(s, r, d->userdata);
-                        free(d);
-                }
-        }
+        store_dispatch(s->store);
         return 0;
 }
 
@@ -93,18 +155,19 @@ int commit_setup(State *s) {
         r = sd_event_source_set_priority(s->commit_source, SD_EVENT_PRIORITY_IDLE);
         if (r < 0)
                 return r;
-        return sd_event_source_set_prepare(s->commit_source, on_prepare);
+        r = sd_event_source_set_prepare(s->commit_source, on_prepare);
+        if (r < 0)
+                return r;
+        return sd_event_add_io(s->event, &s->store_source, store_get_fd(s->store), EPOLLIN, on_store, s);
 }
 
 void commit_teardown(State *s) {
-        while (s->deferred) {
-                Deferred *d = s->deferred;
-
-                LL_DELETE(s->deferred, d);
-                d->callback(s, -ECANCELED, d->userdata);
-                free(d);
+        while (s->waiting || s->deferred) {
+                call_back(s, &s->waiting, -ECANCELED);
+                call_back(s, &s->deferred, -ECANCELED);
         }
-        s->commit_source = sd_event_source_unref(s->commit_source);
+        s->commit_source = sd_event_source_disable_unref(s->commit_source);
+        s->store_source = sd_event_source_disable_unref(s->store_source);
 }
 
 void commit_volume(State *s, Volume *v) {
@@ -142,25 +205,13 @@ int commit_then(State *s, CommitCallback callback, void *userdata) {
 }
 
 int commit_now(State *s) {
-        return commit_transaction(s);
+        do {
+                start(s);
+                store_wait(s->store);
+        } while (has_something_to_do(s));
+        return store_get_error(s->store);
 }
 
-bool commit_is_possible(State *s) {
-        uint64_t now = now_monotonic_usec();
-        int r;
-
-        if (!store_is_failed(s->store))
-                return true;
-        if (now < s->next_rewrite_usec)
-                return false;
-
-        s->next_rewrite_usec = now + REWRITE_INTERVAL_USEC;
-        r = store_rewrite(s->store, &s->volumes, s->boot_id);
-        if (r < 0) {
-                log_error_errno(r, "Failed to write the state anew to %s: %m", s->path);
-                return false;
-        }
-        s->store_failure_told = false;
-        log_notice("The state has been written anew to %s.", s->path);
-        return true;
+int commit_get_error(const State *s) {
+        return store_get_error(s->store);
 }

@@ -28,24 +28,61 @@ int state_reload_settings(State *s, const char *usr_config, const char *etc_conf
         return 0;
 }
 
-static int open_store(State *s) {
+static void on_skipped(void *userdata, const char *volume, const char *target) {
+        _cleanup_free_ char *id = string_escape(volume, 200), *path = string_escape(target, 200);
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_STORE_SET_ASIDE },
+                { "SELVOL_VOLUME", id },
+                { "SELVOL_TARGET", path },
+        };
+        size_t *n = userdata;
+
+        ++*n;
+        if (isempty(path))
+                log_fields(LOG_ERR, fields, ELEMENTSOF(fields),
+                           "%s: The record of the volume can't be read: the volume is unknown now.", strempty(id));
+        else
+                log_fields(LOG_ERR, fields, ELEMENTSOF(fields),
+                           "%s: The record of the holder at %s can't be read: it is unknown now.", strempty(id),
+                           path);
+}
+
+/* Nothing is lost by it: the file is kept for whoever wants to look, and a new one has what could be read. */
+static int set_aside(State *s, size_t n_skipped) {
         _cleanup_free_ char *name = NULL;
         int r;
 
-        r = store_open(s->path, &s->store);
-        if (r >= 0)
-                r = store_load(s->store, &s->volumes);
-        if (r != -EUCLEAN)
-                return r;
-
-        /* Damaged: keep it for whoever wants to look, and start with everything unknown, which is safe. */
-        s->store = store_close(s->store);
-        r = store_set_aside(s->path, now_realtime_usec(), &name);
+        r = store_set_aside(s->store, now_realtime_usec(), &name);
         if (r < 0)
                 return r;
-        log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_SET_ASIDE } }, 1,
-                   "The state %s is damaged and was set aside as %s; all volumes are unknown now.", s->path, name);
-        return store_open(s->path, &s->store);
+        if (n_skipped > 0)
+                log_fields(
+                        LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_SET_ASIDE } }, 1,
+                        "%zu records in %s can't be read. The file is kept as %s, and a new one is written without them.",
+                        n_skipped, s->path, name);
+        else
+                log_fields(
+                        LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_SET_ASIDE } }, 1,
+                        "The state %s is damaged: all volumes are unknown now. The file is kept as %s, and a new one is written.",
+                        s->path, name);
+        return 0;
+}
+
+static int open_store(State *s) {
+        size_t n_skipped = 0;
+        int r;
+
+        r = store_open(s->path, &s->store);
+        if (r < 0)
+                return r;
+        r = store_load(s->store, &s->volumes, on_skipped, &n_skipped);
+        if (r < 0 && r != -EUCLEAN)
+                return r;
+        if (r == -EUCLEAN || store_get_error(s->store) == -EUCLEAN)
+                n_skipped = 0;
+        else if (n_skipped == 0)
+                return 0;
+        return set_aside(s, n_skipped);
 }
 
 static int load_store(State *s) {
@@ -69,7 +106,7 @@ static int load_store(State *s) {
                 return 0;
         if (!isempty(recorded))
                 reconcile_reboot(s);
-        store_set_boot_id(s->store, s->boot_id);
+        store_put_boot_id(s->store, s->boot_id);
         return 0;
 }
 
@@ -110,12 +147,12 @@ int state_load(const StateOptions *options, State **ret) {
         r = read_boot_id(s);
         if (r < 0)
                 return r;
-        r = commit_setup(s);
-        if (r < 0)
-                return log_error_errno(r, "Failed to set up the event loop: %m");
         r = load_store(s);
         if (r < 0)
                 return r;
+        r = commit_setup(s);
+        if (r < 0)
+                return log_error_errno(r, "Failed to set up the event loop: %m");
 
         *ret = TAKE_PTR(s);
         return 0;
@@ -129,7 +166,7 @@ State *state_free(State *s) {
         s->mount_gone = NULL;
         commit_teardown(s);
         watch_stop(s);
-        if (s->store && store_is_dirty(s->store))
+        if (s->store)
                 (void) commit_now(s);
         store_close(s->store);
         volumes_done(&s->volumes);

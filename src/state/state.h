@@ -34,10 +34,15 @@ typedef struct State {
         Watch *watch;
         bool recheck_needed; /* the mount table changed where a job was at work */
         /* commit.c */
-        Deferred *deferred;
+        Deferred *deferred;           /* who waits for what is collecting */
+        Deferred *waiting;            /* for the transaction under way */
+        bool committing;              /* there is one */
+        bool rewriting;               /* it writes everything anew */
+        uint64_t commit_started_usec; /* CLOCK_MONOTONIC */
         sd_event_source *commit_source;
+        sd_event_source *store_source;
         uint64_t uncommitted_since_usec; /* 0: since no iteration of the event loop; CLOCK_MONOTONIC */
-        uint64_t next_rewrite_usec;
+        uint64_t next_rewrite_usec;      /* not before, if the store is failed; CLOCK_MONOTONIC */
         bool store_failure_told;
 } State;
 

@@ -3,7 +3,6 @@
 
 #include "basic/path-util.h"
 #include "model/context.h"
-#include "store/store-internal.h"
 #include "store/store-rows.h"
 
 /* A column that is a member of a struct as it is. */
@@ -54,153 +53,124 @@ static const Field history_fields[] = {
         { HISTORY_DURATION, U64, offsetof(HistoryEntry, duration_usec) },
 };
 
-/* A parameter of a statement that puts a row has the number of its column, but SQLite counts from 1. */
-static void bind_text(sqlite3_stmt *st, int column, const char *s) {
-        (void) sqlite3_bind_text(st, column + 1, s, -1, SQLITE_STATIC);
-}
-
-static void bind_u64(sqlite3_stmt *st, int column, uint64_t v) {
-        (void) sqlite3_bind_int64(st, column + 1, (sqlite3_int64) v);
-}
-
-static void bind_field(sqlite3_stmt *st, const Field *f, const void *member) {
+static void set_field(Change *c, const Field *f, const void *member) {
         switch (f->type) {
         case TEXT:
-                bind_text(st, f->column, strempty(*(char *const *) member));
+                change_set_text(c, f->column, strempty(*(char *const *) member));
                 break;
         case TEXT_OR_NULL:
-                bind_text(st, f->column, *(char *const *) member);
+                change_set_text(c, f->column, *(char *const *) member);
                 break;
         case FLAG:
-                bind_u64(st, f->column, *(const bool *) member);
+                change_set_number(c, f->column, *(const bool *) member);
                 break;
         case U64:
-                bind_u64(st, f->column, *(const uint64_t *) member);
+                change_set_number(c, f->column, *(const uint64_t *) member);
                 break;
         case GID:
-                bind_u64(st, f->column, *(const gid_t *) member);
+                change_set_number(c, f->column, *(const gid_t *) member);
                 break;
         }
 }
 
-static void bind_fields(sqlite3_stmt *st, const Field *fields, size_t n, const void *object) {
+static void set_fields(Change *c, const Field *fields, size_t n, const void *object) {
         for (size_t i = 0; i < n; i++)
-                bind_field(st, &fields[i], (const char *) object + fields[i].offset);
+                set_field(c, &fields[i], (const char *) object + fields[i].offset);
 }
 
 /* The key of the rows that a statement is about. */
-static void bind_key(sqlite3_stmt *st, const char *key) {
-        bind_text(st, 0, key);
+static Change *append_with_key(Changes *all, Statement statement, const char *key) {
+        Change *c = changes_append(all, statement);
+
+        if (c)
+                change_set_text(c, 0, key);
+        return c;
 }
 
-void store_put_holder(Store *s, const Volume *v, const Holder *h) {
-        sqlite3_stmt *st = s->statements[PUT_HOLDER];
+void rows_put_holder(Changes *all, const Volume *v, const Holder *h) {
+        Change *c = append_with_key(all, PUT_HOLDER, v->id);
 
-        assert(v);
-        assert(h);
-
-        if (!store_begin(s))
+        if (!c)
                 return;
-        bind_text(st, HOLDER_VOLUME, v->id);
-        bind_fields(st, holder_fields, ELEMENTSOF(holder_fields), h);
-        bind_text(st, HOLDER_STATE, holder_state_to_string(h->state));
-        bind_text(st, HOLDER_STRATEGY, strategy_to_string(h->strategy));
-        bind_text(st, HOLDER_REASON, reason_to_string(h->reason));
-        store_change(s, PUT_HOLDER);
+        set_fields(c, holder_fields, ELEMENTSOF(holder_fields), h);
+        change_set_text(c, HOLDER_STATE, holder_state_to_string(h->state));
+        change_set_text(c, HOLDER_STRATEGY, strategy_to_string(h->strategy));
+        change_set_text(c, HOLDER_REASON, reason_to_string(h->reason));
 }
 
-/* What store_load() would refuse is not written: a known state needs a context. */
-static void bind_mark(sqlite3_stmt *st, const Mark *m) {
+/* What rows_load() would refuse is not written: a known state needs a context. */
+static void set_mark(Change *c, const Mark *m) {
         bool labels_known = m->label_state != FILES_UNKNOWN && !isempty(m->context),
              group_known = m->ownership_state != FILES_UNKNOWN;
 
-        bind_text(st, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
-        bind_text(st, VOLUME_LABEL_CONTEXT, labels_known ? m->context : "");
-        bind_u64(st, VOLUME_TAINTED, m->tainted);
-        bind_text(st, VOLUME_OWNERSHIP_STATE, files_state_to_string(m->ownership_state));
-        bind_u64(st, VOLUME_GID, group_known ? m->gid : 0);
+        change_set_text(c, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
+        change_set_text(c, VOLUME_LABEL_CONTEXT, labels_known ? m->context : "");
+        change_set_number(c, VOLUME_TAINTED, m->tainted);
+        change_set_text(c, VOLUME_OWNERSHIP_STATE, files_state_to_string(m->ownership_state));
+        change_set_number(c, VOLUME_GID, group_known ? m->gid : 0);
 }
 
 /* Without memory for the options it is not known how the volume was mounted last. */
-static void bind_mount(sqlite3_stmt *st, const Volume *v) {
+static void set_mount(Change *c, const Volume *v) {
         _cleanup_free_ char *options = strv_join(v->mount_options, ",");
 
-        (void) sqlite3_bind_text(st, VOLUME_MOUNT_OPTIONS + 1, strempty(options), -1, SQLITE_TRANSIENT);
-        bind_u64(st, VOLUME_MOUNTED_HERE, v->mounted_here && options);
+        change_set_text(c, VOLUME_MOUNT_OPTIONS, strempty(options));
+        change_set_number(c, VOLUME_MOUNTED_HERE, v->mounted_here && options);
 }
 
-void store_put_volume(Store *s, const Volume *v) {
-        sqlite3_stmt *st = s->statements[PUT_VOLUME];
+void rows_put_volume(Changes *all, const Volume *v) {
+        Change *c = append_with_key(all, PUT_VOLUME, v->id);
 
-        assert(v);
-
-        if (!store_begin(s))
+        if (!c)
                 return;
-        bind_text(st, VOLUME_ID, v->id);
-        bind_fields(st, volume_fields, ELEMENTSOF(volume_fields), v);
-        bind_text(st, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
-        bind_text(st, VOLUME_STRATEGY, strategy_to_string(v->strategy));
-        bind_mark(st, &v->mark);
-        bind_mount(st, v);
-        store_change(s, PUT_VOLUME);
+        set_fields(c, volume_fields, ELEMENTSOF(volume_fields), v);
+        change_set_text(c, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
+        change_set_text(c, VOLUME_STRATEGY, strategy_to_string(v->strategy));
+        set_mark(c, &v->mark);
+        set_mount(c, v);
 }
 
-void store_delete_holder(Store *s, const char *target) {
-        assert(s);
-        assert(target);
+void rows_delete_holder(Changes *all, const char *target) {
+        (void) append_with_key(all, DELETE_HOLDER, target);
+}
 
-        if (!store_begin(s))
+void rows_delete_volume(Changes *all, const char *id) {
+        (void) append_with_key(all, DELETE_VOLUME, id);
+}
+
+void rows_add_history(Changes *all, const char *id, const HistoryEntry *e) {
+        Change *c = append_with_key(all, ADD_HISTORY, id);
+
+        if (!c)
                 return;
-        bind_key(s->statements[DELETE_HOLDER], target);
-        store_change(s, DELETE_HOLDER);
+        set_fields(c, history_fields, ELEMENTSOF(history_fields), e);
+        c = append_with_key(all, TRIM_HISTORY, id);
+        if (c)
+                change_set_number(c, 1, HISTORY_MAX);
 }
 
-void store_delete_volume(Store *s, const char *id) {
-        assert(s);
-        assert(id);
+void rows_put_boot_id(Changes *all, const char *boot_id) {
+        Change *c = append_with_key(all, PUT_META, "boot_id");
 
-        if (!store_begin(s))
-                return;
-        bind_key(s->statements[DELETE_VOLUME], id);
-        store_change(s, DELETE_VOLUME);
+        if (c)
+                change_set_text(c, META_VALUE, boot_id);
 }
 
-static void add_history(Store *s, const char *id, const HistoryEntry *e) {
-        sqlite3_stmt *st = s->statements[ADD_HISTORY];
+void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_id) {
+        Volume *v, *next;
+        Holder *h;
 
-        bind_text(st, HISTORY_VOLUME, id);
-        bind_fields(st, history_fields, ELEMENTSOF(history_fields), e);
-        store_change(s, ADD_HISTORY);
+        rows_put_boot_id(all, boot_id);
+        HASH_ITER (hh, volumes->table, v, next) {
+                rows_put_volume(all, v);
+                /* Of what is only planned it is not known which mount it will be. */
+                LL_FOREACH (v->holders, h)
+                        if (h->state != HOLDER_MOUNTING || h->mount_id != 0)
+                                rows_put_holder(all, v, h);
+        }
 }
 
-void store_add_history(Store *s, const char *id, const HistoryEntry *e) {
-        assert(s);
-        assert(id);
-        assert(e);
-
-        if (!store_begin(s))
-                return;
-        add_history(s, id, e);
-        bind_key(s->statements[TRIM_HISTORY], id);
-        bind_u64(s->statements[TRIM_HISTORY], 1, HISTORY_MAX);
-        store_change(s, TRIM_HISTORY);
-}
-
-void store_set_boot_id(Store *s, const char *boot_id) {
-        sqlite3_stmt *st;
-
-        assert(s);
-        assert(boot_id);
-
-        if (!store_begin(s))
-                return;
-        st = s->statements[PUT_META];
-        bind_text(st, META_KEY, "boot_id");
-        bind_text(st, META_VALUE, boot_id);
-        store_change(s, PUT_META);
-}
-
-void history_entry_done(HistoryEntry *e) {
+static void history_entry_done(HistoryEntry *e) {
         free(e->operation);
         free(e->result);
         free(e->reason);
@@ -311,62 +281,51 @@ static int check_volume_id(const char *id) {
         return r;
 }
 
-typedef struct History {
-        HistoryEntry *entries;
-        size_t n;
-} History;
+static int append_entry(History *h, sqlite3_stmt *st) {
+        HistoryEntry *grown = reallocarray(h->entries, h->n + 1, sizeof(HistoryEntry));
 
-static void history_done(History *h) {
+        if (!grown)
+                return -ENOMEM;
+        h->entries = grown;
+        grown[h->n++] = (HistoryEntry){ 0 };
+        return read_fields(st, history_fields, ELEMENTSOF(history_fields), &grown[h->n - 1]);
+}
+
+void history_done(History *h) {
         for (size_t i = 0; i < h->n; i++)
                 history_entry_done(&h->entries[i]);
         free(h->entries);
+        *h = (History){ 0 };
 }
 
-int store_get_history(Store *s, const char *id, HistoryEntry **ret, size_t *ret_n) {
-        _cleanup_statement_ sqlite3_stmt *st = NULL;
+int rows_get_history(const StoreFile *f, const char *id, History *ret) {
+        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_HISTORY];
         _cleanup_(history_done) History h = { 0 };
         int r;
 
-        assert(s);
-        assert(id);
-        assert(ret && ret_n);
-
-        if (s->error < 0)
-                return s->error;
-
-        st = s->statements[GET_HISTORY];
-        bind_key(st, id);
-        while ((r = store_step(st)) > 0) {
-                HistoryEntry *grown = reallocarray(h.entries, h.n + 1, sizeof(HistoryEntry));
-
-                if (!grown)
-                        return -ENOMEM;
-                h.entries = grown;
-                h.entries[h.n++] = (HistoryEntry){ 0 };
-                r = read_fields(st, history_fields, ELEMENTSOF(history_fields), &h.entries[h.n - 1]);
+        if (!st)
+                return -EIO;
+        (void) sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
+        while ((r = statement_step(st)) > 0) {
+                r = append_entry(&h, st);
                 if (r < 0)
                         return r;
         }
         if (r < 0)
                 return r;
 
-        *ret = TAKE_PTR(h.entries);
-        *ret_n = h.n;
-        h.n = 0;
+        *ret = h;
+        h = (History){ 0 };
         return 0;
 }
 
-int store_get_boot_id(Store *s, char **ret) {
-        _cleanup_statement_ sqlite3_stmt *st = NULL;
+int rows_get_boot_id(const StoreFile *f, char **ret) {
+        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_META];
         _cleanup_free_ char *id = NULL;
         int r;
 
-        assert(s);
-        assert(ret);
-
-        st = s->statements[GET_META];
-        bind_key(st, "boot_id");
-        r = store_step(st);
+        (void) sqlite3_bind_text(st, 1, "boot_id", -1, SQLITE_STATIC);
+        r = statement_step(st);
         if (r < 0)
                 return r;
         r = r > 0 ? dup_column(st, META_VALUE, &id) : free_and_strdup(&id, "");
@@ -462,6 +421,7 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
         return 0;
 }
 
+/* One whose volume was not read is skipped with it. */
 static int read_holder(sqlite3_stmt *st, const Volumes *all) {
         _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(*h));
         Volume *v = volumes_find(all, text_column(st, HOLDER_VOLUME));
@@ -491,42 +451,56 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
         return 0;
 }
 
-static int load_volumes(Store *s, Volumes *all) {
-        _cleanup_statement_ sqlite3_stmt *st = s->statements[GET_VOLUMES];
+static int load_volume(sqlite3_stmt *st, Volumes *all) {
+        Volume *v;
         int r;
 
-        while ((r = store_step(st)) > 0) {
-                Volume *v;
+        r = read_volume(st, &v);
+        if (r < 0)
+                return r;
+        volumes_add(all, v);
+        return 0;
+}
 
-                r = read_volume(st, &v);
-                if (r < 0)
+/* Any bytes: the callback has them escaped. */
+static void report(sqlite3_stmt *st, int volume, int target, const Skipped *skipped) {
+        skipped->callback(skipped->userdata, text_column(st, volume), target < 0 ? "" : text_column(st, target));
+}
+
+static int load_volumes(const StoreFile *f, Volumes *all, const Skipped *skipped) {
+        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_VOLUMES];
+        int r;
+
+        while ((r = statement_step(st)) > 0) {
+                r = load_volume(st, all);
+                if (r == -EUCLEAN)
+                        report(st, VOLUME_ID, -1, skipped);
+                else if (r < 0)
                         return r;
-                volumes_add(all, v);
         }
         return r;
 }
 
-static int load_holders(Store *s, const Volumes *all) {
-        _cleanup_statement_ sqlite3_stmt *st = s->statements[GET_HOLDERS];
+static int load_holders(const StoreFile *f, const Volumes *all, const Skipped *skipped) {
+        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_HOLDERS];
         int r;
 
-        while ((r = store_step(st)) > 0) {
+        while ((r = statement_step(st)) > 0) {
                 r = read_holder(st, all);
-                if (r < 0)
+                if (r == -EUCLEAN)
+                        report(st, HOLDER_VOLUME, HOLDER_TARGET, skipped);
+                else if (r < 0)
                         return r;
         }
         return r;
 }
 
-int store_load(Store *s, Volumes *all) {
+int rows_load(const StoreFile *f, Volumes *all, const Skipped *skipped) {
         int r;
 
-        assert(s);
-        assert(all);
-
-        r = load_volumes(s, all);
+        r = load_volumes(f, all, skipped);
         if (r >= 0)
-                r = load_holders(s, all);
+                r = load_holders(f, all, skipped);
         if (r < 0)
                 volumes_done(all);
         return r;

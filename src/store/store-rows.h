@@ -2,42 +2,29 @@
 #pragma once
 
 #include "model/volume.h"
-#include "store/store-transaction.h"
+#include "store/store-file.h"
+#include "store/store-types.h"
 
 /* What the store keeps, as rows. */
 
-enum { HISTORY_MAX = 64 };
+/* Changes that record a volume without its holders, or one of its holders; drop a volume with its holders and history, or the
+ * holder at a target; add to a volume's history (the oldest entries go); record the boot that the holders belong to. */
+void rows_put_volume(Changes *all, const Volume *v);
+void rows_put_holder(Changes *all, const Volume *v, const Holder *h);
+void rows_delete_volume(Changes *all, const char *id);
+void rows_delete_holder(Changes *all, const char *target);
+void rows_add_history(Changes *all, const char *id, const HistoryEntry *e);
+void rows_put_boot_id(Changes *all, const char *boot_id);
+/* What an empty file needs to have all but the history. */
+void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_id);
 
-typedef struct HistoryEntry {
-        uint64_t time_usec;
-        char *operation;
-        char *result; /* "done", or the error's name */
-        char *reason;
-        char *target;
-        char *holder;
-        char *context;
-        char *caller;
-        char *text;
-        uint64_t duration_usec;
-} HistoryEntry;
+/* Who hears of rows that can't be read. */
+typedef struct Skipped {
+        StoreSkipped callback;
+        void *userdata;
+} Skipped;
 
-void history_entry_done(HistoryEntry *e);
-
-/* Reads all volumes and holders into what is empty, and stays so if it fails. Contents are checked like any input:
- * -EUCLEAN if something can't be. */
-int store_load(Store *s, Volumes *all);
-
-/* The boot that the holders belong to; "" if none was recorded. */
-int store_get_boot_id(Store *s, char **ret);
-void store_set_boot_id(Store *s, const char *boot_id);
-
-/* Record a volume without its holders, or one of its holders; drop a volume with its holders and history, or the holder at a
- * target; add to a volume's history (the oldest entries go). Failures are remembered for store_commit(). */
-void store_put_volume(Store *s, const Volume *v);
-void store_put_holder(Store *s, const Volume *v, const Holder *h);
-void store_delete_volume(Store *s, const char *id);
-void store_delete_holder(Store *s, const char *target);
-void store_add_history(Store *s, const char *id, const HistoryEntry *e);
-
-/* The history of a volume, oldest first. */
-int store_get_history(Store *s, const char *id, HistoryEntry **ret, size_t *ret_n);
+/* See store_load(), store_get_boot_id(), store_get_history(). */
+int rows_load(const StoreFile *f, Volumes *all, const Skipped *skipped) _warn_unused_;
+int rows_get_boot_id(const StoreFile *f, char **ret) _warn_unused_;
+int rows_get_history(const StoreFile *f, const char *id, History *ret) _warn_unused_;

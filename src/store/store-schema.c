@@ -45,6 +45,9 @@ static const char *const statement_sql[STATEMENTS] = {
         [ADD_HISTORY] = "INSERT INTO history (volume" HISTORY_NAMES ") VALUES (?" HISTORY_PARAMETERS ")",
         [TRIM_HISTORY] =
                 "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 ORDER BY seq DESC LIMIT ?2)",
+        [GET_ALL_HISTORY] = "SELECT volume" HISTORY_NAMES " FROM history ORDER BY seq",
+        [COPY_HISTORY] = "INSERT INTO history (volume" HISTORY_NAMES ") SELECT ?1" HISTORY_PARAMETERS
+                         " WHERE EXISTS (SELECT 1 FROM volume WHERE id=?1)",
         [GET_META] = "SELECT key,value FROM meta WHERE key=?",
         [PUT_META] = "INSERT INTO meta (key,value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value=excluded.value",
 };
@@ -79,7 +82,13 @@ static const char *const migrations[SCHEMA_VERSION] = {
         [4] = VOLUME_COLUMNS_5(COLUMN_ADD_VOLUME) SET_MOUNTED_THIS_BOOT SET_VERSION(5),
 };
 
-int schema_errno(int rc) {
+static int errno_of(sqlite3 *db, int missing) {
+        int e = sqlite3_system_errno(db);
+
+        return e > 0 ? -e : missing;
+}
+
+int schema_errno(sqlite3 *db, int rc) {
         switch (rc & 0xff) {
         case SQLITE_OK:
         case SQLITE_DONE:
@@ -100,21 +109,32 @@ int schema_errno(int rc) {
         case SQLITE_SCHEMA:
         case SQLITE_CONSTRAINT:
         case SQLITE_MISMATCH:
+        case SQLITE_ERROR:
                 return -EUCLEAN;
         case SQLITE_CANTOPEN:
         case SQLITE_PERM:
-                return -EACCES;
-        case SQLITE_ERROR:
-                return -EUCLEAN;
+                return errno_of(db, -EACCES);
         default:
-                return -EIO;
+                return errno_of(db, -EIO);
         }
 }
 
 int schema_execute(sqlite3 *db, const char *sql) {
         assert(db && sql);
 
-        return schema_errno(sqlite3_exec(db, sql, NULL, NULL, NULL));
+        return schema_errno(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
+}
+
+int statement_step(sqlite3_stmt *st) {
+        int rc = sqlite3_step(st);
+
+        return rc == SQLITE_ROW ? 1 : schema_errno(sqlite3_db_handle(st), rc);
+}
+
+int statement_execute(sqlite3_stmt *st) {
+        int r = statement_step(st);
+
+        return r < 0 ? r : 0;
 }
 
 static int query_int(sqlite3 *db, const char *sql, int *ret) {
@@ -123,12 +143,13 @@ static int query_int(sqlite3 *db, const char *sql, int *ret) {
 
         rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
         if (rc != SQLITE_OK)
-                return schema_errno(rc);
+                return schema_errno(db, rc);
         rc = sqlite3_step(st);
         if (rc == SQLITE_ROW)
                 *ret = sqlite3_column_int(st, 0);
+        rc = rc == SQLITE_DONE ? -EUCLEAN : schema_errno(db, rc);
         sqlite3_finalize(st);
-        return rc == SQLITE_DONE ? -EUCLEAN : schema_errno(rc);
+        return rc;
 }
 
 /* Closing the file without COMMIT rolls back. */
@@ -144,10 +165,10 @@ static int execute_in_transaction(sqlite3 *db, const char *sql) {
         return schema_execute(db, "COMMIT");
 }
 
-int schema_prepare(sqlite3 *db) {
+int schema_get_version(sqlite3 *db, int *ret) {
         int version = 0, tables = 0, r;
 
-        assert(db);
+        assert(db && ret);
 
         r = query_int(db, "PRAGMA user_version", &version);
         if (r < 0)
@@ -155,13 +176,25 @@ int schema_prepare(sqlite3 *db) {
         r = query_int(db, "SELECT count(*) FROM sqlite_schema", &tables);
         if (r < 0)
                 return r;
-
         if (version > SCHEMA_VERSION)
                 return -EPROTONOSUPPORT;
-        if (version == 0 && tables == 0)
-                return execute_in_transaction(db, schema);
-        if (version < 1)
+        if (version < 0 || (version == 0) != (tables == 0))
                 return -EUCLEAN;
+        *ret = version;
+        return 0;
+}
+
+bool schema_is_older(int version) {
+        return version > 0 && version < SCHEMA_VERSION;
+}
+
+int schema_update(sqlite3 *db, int version) {
+        int r;
+
+        assert(db && version >= 0);
+
+        if (version == 0)
+                return execute_in_transaction(db, schema);
         for (; version < SCHEMA_VERSION; version++) {
                 r = execute_in_transaction(db, migrations[version]);
                 if (r < 0)
@@ -175,5 +208,5 @@ int schema_prepare_statement(sqlite3 *db, Statement id, sqlite3_stmt **ret) {
         assert(id < STATEMENTS);
         assert(ret);
 
-        return schema_errno(sqlite3_prepare_v3(db, statement_sql[id], -1, SQLITE_PREPARE_PERSISTENT, ret, NULL));
+        return schema_errno(db, sqlite3_prepare_v3(db, statement_sql[id], -1, SQLITE_PREPARE_PERSISTENT, ret, NULL));
 }

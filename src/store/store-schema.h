@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
+
 #include <sqlite3.h>
 
 #include "basic/cleanup.h"
@@ -70,6 +72,12 @@ enum { HOLDER_VOLUME, HOLDER_COLUMNS(COLUMN_POSITION) };
 enum { HISTORY_VOLUME, HISTORY_COLUMNS(COLUMN_POSITION) };
 enum { META_KEY, META_VALUE };
 
+/* At least as many as any statement has parameters. */
+enum { COLUMNS_MAX = 32 };
+#define COLUMN_COUNT(position, name, type) +1
+static_assert(1 VOLUME_COLUMNS(COLUMN_COUNT) <= COLUMNS_MAX && 1 HOLDER_COLUMNS(COLUMN_COUNT) <= COLUMNS_MAX,
+              "too many columns");
+
 /* A statement that puts or adds a row has its columns as parameters; all others have the key of the rows they are
  * about. */
 typedef enum Statement {
@@ -85,16 +93,34 @@ typedef enum Statement {
         GET_HISTORY,
         ADD_HISTORY,
         TRIM_HISTORY,
+        GET_ALL_HISTORY,
+        COPY_HISTORY, /* adds to the history of a volume, if that is there */
         GET_META,
         PUT_META,
         STATEMENTS,
 } Statement;
 
-/* A result code of SQLite as 0 or a negative errno. */
-int schema_errno(int rc);
+/* Returns 1 if there is another row, 0 if not, or a negative errno. _cleanup_statement_ ends it. */
+int statement_step(sqlite3_stmt *st) _warn_unused_;
+/* Runs a statement to its end; a row is of no interest. Returns 0 or a negative errno. */
+int statement_execute(sqlite3_stmt *st) _warn_unused_;
+
+static inline void statement_resetp(sqlite3_stmt **st) {
+        if (!*st)
+                return;
+        (void) sqlite3_reset(*st);
+        (void) sqlite3_clear_bindings(*st);
+}
+#define _cleanup_statement_ _cleanup_(statement_resetp)
+
+/* A result code of SQLite as 0 or a negative errno: the one that the kernel gave, if it was that. */
+int schema_errno(sqlite3 *db, int rc);
 int schema_execute(sqlite3 *db, const char *sql) _warn_unused_;
 
-/* Makes the tables of a new file, migrates those of an older one. Returns 0; -EPROTONOSUPPORT for a newer version;
+/* The version of the tables, 0 for a file that is empty. Returns 0; -EPROTONOSUPPORT for a newer version than this code's;
  * -EUCLEAN if it is not a store; or another negative errno. */
-int schema_prepare(sqlite3 *db) _warn_unused_;
+int schema_get_version(sqlite3 *db, int *ret) _warn_unused_;
+bool schema_is_older(int version);
+/* Makes the tables of an empty file, or migrates those of an older version. */
+int schema_update(sqlite3 *db, int version) _warn_unused_;
 int schema_prepare_statement(sqlite3 *db, Statement id, sqlite3_stmt **ret) _warn_unused_;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <fcntl.h>
-#include <utlist.h>
-
-#include "store/store-internal.h"
+#include "store/store-rows.h"
+#include "store/store-thread.h"
 #include "store/store.h"
+
+struct Store {
+        StoreFile file; /* once it is open, of the thread alone while that has something to do */
+        Thread *thread;
+        Changes changes;
+        bool handed_over; /* a transaction is under way */
+        int error;        /* negative once failed */
+};
 
 int store_open(const char *path, Store **ret) {
         _cleanup_(store_closep) Store *s = NULL;
@@ -15,10 +21,13 @@ int store_open(const char *path, Store **ret) {
         s = calloc(1, sizeof(*s));
         if (!s)
                 return -ENOMEM;
-        s->path = strdup(path);
-        if (!s->path)
+        s->file.path = strdup(path);
+        if (!s->file.path)
                 return -ENOMEM;
-        r = store_open_database(s);
+        r = store_file_open(&s->file, &s->error);
+        if (r < 0)
+                return r;
+        r = thread_start(&s->thread);
         if (r < 0)
                 return r;
 
@@ -29,126 +38,243 @@ int store_open(const char *path, Store **ret) {
 Store *store_close(Store *s) {
         if (!s)
                 return NULL;
-        store_close_database(s);
-        free(s->path);
+        thread_stop(s->thread);
+        store_file_done(&s->file);
+        changes_done(&s->changes);
         free(s);
         return NULL;
 }
 
-static int sync_directory_of(const char *path) {
-        _cleanup_free_ char *directory = strndup(path, (size_t) (strrchr(path, '/') - path));
-        _cleanup_close_ int fd = -EBADF;
+int store_get_error(const Store *s) {
+        return s->error;
+}
 
-        if (!directory)
+int store_set_aside(Store *s, uint64_t now_usec, char **ret_name) {
+        char *kept = strdup_printf("%s.damaged-%llu", s->file.path, (unsigned long long) now_usec), *name;
+
+        name = kept ? strdup(kept) : NULL;
+        if (!name) {
+                free(kept);
                 return -ENOMEM;
-        fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0 || fsync(fd) < 0)
-                return -errno;
+        }
+        free(s->file.kept);
+        s->file.kept = kept;
+        if (s->error == 0)
+                s->error = -EUCLEAN;
+        *ret_name = name;
         return 0;
 }
 
-int store_set_aside(const char *path, uint64_t now_usec, char **ret_name) {
-        _cleanup_free_ char *name = strdup_printf("%s.damaged-%llu", path, (unsigned long long) now_usec);
-        static const char *const suffixes[] = { "-wal", "-shm" };
+int store_load(Store *s, Volumes *all, StoreSkipped skipped, void *userdata) {
+        assert(s && all && skipped);
 
-        if (!name)
-                return -ENOMEM;
-        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++) {
-                _cleanup_free_ char *from = strdup_printf("%s%s", path, suffixes[i]),
-                                    *to = strdup_printf("%s%s", name, suffixes[i]);
-
-                if (!from || !to)
-                        return -ENOMEM;
-                if (rename(from, to) < 0 && errno != ENOENT)
-                        return -errno;
-        }
-        if (rename(path, name) < 0)
-                return -errno;
-
-        *ret_name = TAKE_PTR(name);
-        return sync_directory_of(path);
+        return rows_load(&s->file, all, &(Skipped){ skipped, userdata });
 }
 
-static void copy_history(Store *from, Store *to, const char *id) {
-        HistoryEntry *entries;
-        size_t n;
+int store_get_boot_id(Store *s, char **ret) {
+        assert(s && ret);
 
-        if (!from->db || store_get_history(from, id, &entries, &n) < 0)
+        return rows_get_boot_id(&s->file, ret);
+}
+
+/* --- changes --- */
+
+void store_put_boot_id(Store *s, const char *boot_id) {
+        rows_put_boot_id(&s->changes, boot_id);
+}
+
+void store_put_volume(Store *s, const Volume *v) {
+        rows_put_volume(&s->changes, v);
+}
+
+void store_put_holder(Store *s, const Volume *v, const Holder *h) {
+        rows_put_holder(&s->changes, v, h);
+}
+
+void store_delete_volume(Store *s, const char *id) {
+        rows_delete_volume(&s->changes, id);
+}
+
+void store_delete_holder(Store *s, const char *target) {
+        rows_delete_holder(&s->changes, target);
+}
+
+void store_add_history(Store *s, const char *id, const HistoryEntry *e) {
+        rows_add_history(&s->changes, id, e);
+}
+
+bool store_is_dirty(const Store *s) {
+        return s->changes.first || s->changes.incomplete;
+}
+
+void store_drop_changes(Store *s) {
+        changes_done(&s->changes);
+}
+
+/* --- transactions --- */
+
+typedef struct Transaction {
+        Task task;
+        Store *store;
+        bool anew;
+        Changes everything, changes;
+        int error;
+        StoreCommitted callback;
+        void *userdata;
+} Transaction;
+
+static void run_transaction(Task *task) {
+        Transaction *t = (Transaction *) task;
+        StoreFile *f = &t->store->file;
+
+        t->error =
+                t->anew ? store_file_write_anew(f, &t->everything, &t->changes) : store_file_commit(f, &t->changes);
+}
+
+static void transaction_done(Task *task) {
+        Transaction *t = (Transaction *) task;
+        StoreCommitted callback = t->callback;
+        void *userdata = t->userdata;
+        int error = t->error;
+
+        t->store->handed_over = false;
+        t->store->error = error;
+        changes_done(&t->everything);
+        changes_done(&t->changes);
+        free(t);
+        callback(userdata, error);
+}
+
+static Transaction *transaction_new(Store *s, StoreCommitted callback, void *userdata) {
+        Transaction *t = calloc(1, sizeof(*t));
+
+        if (!t)
+                return NULL;
+        *t = (Transaction){
+                .task = { .run = run_transaction, .done = transaction_done },
+                .store = s,
+                .changes = s->changes,
+                .callback = callback,
+                .userdata = userdata,
+        };
+        s->changes = (Changes){ 0 };
+        return t;
+}
+
+static void refuse(Store *s, int error, StoreCommitted callback, void *userdata) {
+        changes_done(&s->changes);
+        s->error = error;
+        callback(userdata, error);
+}
+
+static void queue(Transaction *t) {
+        t->store->handed_over = true;
+        thread_queue(t->store->thread, &t->task);
+}
+
+void store_hand_over(Store *s, StoreCommitted callback, void *userdata) {
+        Transaction *t;
+
+        assert(s && !s->handed_over);
+        assert(callback);
+
+        if (s->error < 0) {
+                refuse(s, s->error, callback, userdata);
                 return;
-        for (size_t i = 0; i < n; i++) {
-                store_add_history(to, id, &entries[i]);
-                history_entry_done(&entries[i]);
         }
-        free(entries);
+        t = transaction_new(s, callback, userdata);
+        if (t)
+                queue(t);
+        else
+                refuse(s, -ENOMEM, callback, userdata);
 }
 
-/* Writes all that is known to a new file at path. */
-static int write_copy(Store *s, const char *path, const Volumes *all, const char *boot_id) {
-        _cleanup_(store_closep) Store *copy = NULL;
-        Volume *v, *next;
-        Holder *h;
-        int r;
+void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, StoreCommitted callback,
+                          void *userdata) {
+        Transaction *t;
 
-        (void) unlink(path);
-        r = store_open(path, &copy);
-        if (r < 0)
-                return r;
+        assert(s && !s->handed_over);
+        assert(all && boot_id && callback);
 
-        store_set_boot_id(copy, boot_id);
-        HASH_ITER (hh, all->table, v, next) {
-                store_put_volume(copy, v);
-                LL_FOREACH (v->holders, h)
-                        store_put_holder(copy, v, h);
-                copy_history(s, copy, v->id);
+        t = transaction_new(s, callback, userdata);
+        if (!t) {
+                refuse(s, -ENOMEM, callback, userdata);
+                return;
         }
-        r = store_commit(copy);
-        if (r < 0)
-                return r;
-        return schema_execute(copy->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+        t->anew = true;
+        rows_put_everything(&t->everything, all, boot_id);
+        queue(t);
 }
 
-/* The old file is removed before its log, and both before the new one takes its place: after a crash the file is
- * either whole or absent, and an absent one means that nothing is known, which is safe. */
-static int replace_file(Store *s, const char *path) {
-        _cleanup_free_ char *wal = strdup_printf("%s-wal", s->path);
-
-        if (!wal)
-                return -ENOMEM;
-        if (unlink(s->path) < 0 && errno != ENOENT)
-                return -errno;
-        if (unlink(wal) < 0 && errno != ENOENT)
-                return -errno;
-        if (rename(path, s->path) < 0)
-                return -errno;
-        return sync_directory_of(s->path);
+static void on_committed(void *userdata, int error) {
+        *(int *) userdata = error;
 }
 
-static int rewrite(Store *s, const Volumes *all, const char *boot_id) {
-        _cleanup_free_ char *path = strdup_printf("%s.new", s->path);
-        int r;
+int store_commit(Store *s) {
+        int r = 0;
 
-        if (!path)
-                return -ENOMEM;
-        r = write_copy(s, path, all, boot_id);
-        if (r < 0)
-                return r;
-        store_close_database(s);
-        r = replace_file(s, path);
-        if (r < 0)
-                return r;
-        return store_open_database(s);
-}
-
-int store_rewrite(Store *s, const Volumes *all, const char *boot_id) {
-        int r;
-
-        assert(s);
-        assert(all);
-        assert(boot_id);
-
-        s->error = 0; /* so that history can be read */
-        r = rewrite(s, all, boot_id);
-        s->error = r < 0 ? r : 0;
-        s->dirty = false;
+        store_hand_over(s, on_committed, &r);
+        store_wait(s);
         return r;
+}
+
+/* --- history --- */
+
+typedef struct HistoryTask {
+        Task task;
+        Store *store;
+        char *id;
+        History history;
+        int error;
+        StoreHistory callback;
+        void *userdata;
+} HistoryTask;
+
+static void run_history(Task *task) {
+        HistoryTask *t = (HistoryTask *) task;
+
+        t->error = rows_get_history(&t->store->file, t->id, &t->history);
+}
+
+static void history_task_done(Task *task) {
+        HistoryTask *t = (HistoryTask *) task;
+
+        t->callback(t->userdata, t->error, &t->history);
+        history_done(&t->history);
+        free(t->id);
+        free(t);
+}
+
+int store_get_history(Store *s, const char *id, StoreHistory callback, void *userdata) {
+        HistoryTask *t = calloc(1, sizeof(*t));
+
+        assert(s && id && callback);
+
+        if (!t)
+                return -ENOMEM;
+        *t = (HistoryTask){
+                .task = { .run = run_history, .done = history_task_done },
+                .store = s,
+                .id = strdup(id),
+                .callback = callback,
+                .userdata = userdata,
+        };
+        if (!t->id) {
+                free(t);
+                return -ENOMEM;
+        }
+        thread_queue(s->thread, &t->task);
+        return 0;
+}
+
+int store_get_fd(const Store *s) {
+        return thread_get_fd(s->thread);
+}
+
+void store_dispatch(Store *s) {
+        thread_dispatch(s->thread);
+}
+
+void store_wait(Store *s) {
+        thread_wait(s->thread);
 }

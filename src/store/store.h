@@ -1,19 +1,70 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "store/store-rows.h"
-#include "store/store-transaction.h"
+#include "model/volume.h"
+#include "store/store-types.h"
 
-/* What survives: volumes, holders and history in one SQLite file. */
+/* What survives: volumes, holders and history in one SQLite file, and beside it what a rewrite or a migration keeps.
+ *
+ * Changes collect until they are handed to a thread of the store's own as one transaction: no function waits for the disk but
+ * store_open(), store_load(), store_commit(), store_wait() and store_close(). After an error the store is failed: it drops what
+ * is handed over, until a new file has been written. */
+typedef struct Store Store;
 
-/* Opens the file, or makes it, with its directory present. Returns 0; -EPROTONOSUPPORT if a newer version has written
- * it; -EBUSY if another process has it; -EUCLEAN if it is no intact store of ours; or another negative errno. */
-int store_open(const char *path, Store **ret);
+/* Opens the file, or makes it, with its directory present; one of an older version is migrated, and a copy kept. If it
+ * can't be written, or is damaged (-EUCLEAN), the store is there, with what can be read, but failed. Returns 0;
+ * -EPROTONOSUPPORT if a newer version has written it; -EBUSY if another process has it; or another negative errno if it
+ * can't be read. */
+int store_open(const char *path, Store **ret) _warn_unused_;
+/* What was handed over is written and called back, what was not is dropped. */
 Store *store_close(Store *s);
 DEFINE_CLEANUP_FUNC(Store *, store_close);
 
-/* Renames a damaged file, with what SQLite keeps beside it, to PATH.damaged-TIME. *ret_name is the new name. */
-int store_set_aside(const char *path, uint64_t now_usec, char **ret_name);
+/* Why the store is failed, a negative errno; or 0. */
+int store_get_error(const Store *s) _pure_;
+/* Makes the store failed. The next file that is written does not replace the one that is there now, but that stays as
+ * *ret_name: PATH.damaged-TIME. */
+int store_set_aside(Store *s, uint64_t now_usec, char **ret_name) _warn_unused_;
 
-/* Writes everything anew, into a new file that replaces the old one. History is kept as far as it can be read. */
-int store_rewrite(Store *s, const Volumes *all, const char *boot_id);
+/* Reads all volumes and holders into what is empty, and stays so if it fails. Contents are checked like any input: what
+ * can't be is skipped, row by row; without its volume a holder is too. Returns 0 or a negative errno: -EUCLEAN if the file
+ * itself is damaged. */
+int store_load(Store *s, Volumes *all, StoreSkipped skipped, void *userdata) _warn_unused_;
+
+/* The boot that the holders belong to; "" if none was recorded. */
+int store_get_boot_id(Store *s, char **ret) _warn_unused_;
+void store_put_boot_id(Store *s, const char *boot_id);
+
+/* Record a volume without its holders, or one of its holders; drop a volume with its holders and history, or the holder at a
+ * target; add to a volume's history (the oldest entries go). Failures are those of the transaction. */
+void store_put_volume(Store *s, const Volume *v);
+void store_put_holder(Store *s, const Volume *v, const Holder *h);
+void store_delete_volume(Store *s, const char *id);
+void store_delete_holder(Store *s, const char *target);
+void store_add_history(Store *s, const char *id, const HistoryEntry *e);
+
+/* Whether there is something to hand over. */
+bool store_is_dirty(const Store *s) _pure_;
+void store_drop_changes(Store *s);
+
+/* 0: it is on disk; or a negative errno, and the store is failed. */
+typedef void (*StoreCommitted)(void *userdata, int error);
+
+/* Hands over what has collected, as one transaction. There must be none under way. */
+void store_hand_over(Store *s, StoreCommitted callback, void *userdata);
+/* The same, but everything is written anew, into a file that replaces the old one, with the history as far as it can be
+ * read. If that succeeds the store is not failed any more. */
+void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, StoreCommitted callback, void *userdata);
+
+/* error: 0 or a negative errno, then the history is empty. It is the callback's only while it runs. */
+typedef void (*StoreHistory)(void *userdata, int error, const History *h);
+/* Reads the history of a volume after what was handed over before. Returns 0 or -ENOMEM. */
+int store_get_history(Store *s, const char *id, StoreHistory callback, void *userdata) _warn_unused_;
+
+/* Readable when there is something to call back. */
+int store_get_fd(const Store *s);
+void store_dispatch(Store *s);
+/* Waits until all that was handed over and asked is done, and calls back. */
+void store_wait(Store *s);
+/* Hands over and waits. Returns 0 or a negative errno. */
+int store_commit(Store *s);

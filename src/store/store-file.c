@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <ctype.h>
+#include <fcntl.h>
+
+#include "basic/string-util.h"
+#include "store/store-file.h"
+
+static const char checks[] = "PRAGMA foreign_keys=ON;"
+                             "PRAGMA trusted_schema=OFF;"
+                             "PRAGMA cell_size_check=ON;"
+                             "PRAGMA locking_mode=EXCLUSIVE;";
+
+/* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory file. */
+static const char durability[] = "PRAGMA journal_mode=WAL;"
+                                 "PRAGMA synchronous=FULL;"
+                                 "BEGIN IMMEDIATE;" /* takes the lock */
+                                 "COMMIT;";
+
+/* --- files beside each other --- */
+
+static char *name_beside(const char *path, const char *suffix) {
+        return strdup_printf("%s%s", path, suffix);
+}
+
+static char *directory_of(const char *path) {
+        return strndup(path, (size_t) (strrchr(path, '/') - path));
+}
+
+static int sync_directory_of(const char *path) {
+        _cleanup_free_ char *directory = directory_of(path);
+        _cleanup_close_ int fd = -EBADF;
+
+        if (!directory)
+                return -ENOMEM;
+        fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 || fsync(fd) < 0)
+                return -errno;
+        return 0;
+}
+
+/* SQLite tells of a directory that can't be written by the errno of something else. */
+static int explain_error(const char *path, int error) {
+        _cleanup_free_ char *directory = directory_of(path);
+
+        if (!directory || error == -ENOSPC || error == -EDQUOT)
+                return error;
+        return faccessat(AT_FDCWD, directory, W_OK, AT_EACCESS) < 0 ? -errno : error;
+}
+
+static int remove_beside(const char *path, const char *suffix) {
+        _cleanup_free_ char *name = name_beside(path, suffix);
+
+        if (!name)
+                return -ENOMEM;
+        return unlink(name) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* What SQLite would take for changes to the file that are not in it yet. */
+static int remove_logs(const char *path) {
+        int r;
+
+        r = remove_beside(path, "-wal");
+        return r < 0 ? r : remove_beside(path, "-journal");
+}
+
+static int link_beside(const char *path, const char *name, const char *suffix) {
+        _cleanup_free_ char *from = name_beside(path, suffix), *to = name_beside(name, suffix);
+
+        if (!from || !to)
+                return -ENOMEM;
+        if (unlink(to) < 0 && errno != ENOENT)
+                return -errno;
+        return link(from, to) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+/* The log of the old file must be gone before the new one has its name. */
+static int finish_replacement(const char *path) {
+        _cleanup_free_ char *next = name_beside(path, ".next");
+        int r;
+
+        if (!next)
+                return -ENOMEM;
+        if (access(next, F_OK) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        r = remove_logs(path);
+        if (r < 0)
+                return r;
+        r = sync_directory_of(path);
+        if (r < 0)
+                return r;
+        if (rename(next, path) < 0)
+                return -errno;
+        return sync_directory_of(path);
+}
+
+/* PATH.new is complete. From the first rename on it is what counts. The old file is closed after that, as SQLite may yet
+ * write to it then. */
+static int replace(StoreFile *f) {
+        _cleanup_free_ char *new = name_beside(f->path, ".new"), *next = name_beside(f->path, ".next");
+        int r;
+
+        if (!new || !next)
+                return -ENOMEM;
+        if (f->kept) {
+                r = link_beside(f->path, f->kept, "");
+                if (r < 0)
+                        return r;
+                r = link_beside(f->path, f->kept, "-wal");
+                if (r < 0)
+                        return r;
+        }
+        if (rename(new, next) < 0)
+                return -errno;
+        free(f->kept);
+        f->kept = NULL;
+        r = sync_directory_of(f->path);
+        if (r < 0)
+                return r;
+        store_file_close(f);
+        return finish_replacement(f->path);
+}
+
+/* --- one file --- */
+
+static int open_database(StoreFile *f, const char *name, int flags, const char *vfs) {
+        int rc = sqlite3_open_v2(name, &f->db, flags, vfs), r;
+
+        r = schema_errno(f->db, rc);
+        return r < 0 ? r : schema_execute(f->db, checks);
+}
+
+static int prepare_statements(StoreFile *f) {
+        int r = 0;
+
+        for (Statement i = 0; r >= 0 && i < STATEMENTS; i++)
+                r = schema_prepare_statement(f->db, i, &f->statements[i]);
+        return r;
+}
+
+void store_file_close(StoreFile *f) {
+        for (size_t i = 0; i < STATEMENTS; i++) {
+                (void) sqlite3_finalize(f->statements[i]);
+                f->statements[i] = NULL;
+        }
+        (void) sqlite3_close(f->db);
+        f->db = NULL;
+}
+
+void store_file_done(StoreFile *f) {
+        store_file_close(f);
+        free(f->path);
+        free(f->kept);
+        *f = (StoreFile){ 0 };
+}
+
+static int open_durable(StoreFile *f, int *ret_version) {
+        int r;
+
+        r = open_database(f, f->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+        if (r < 0)
+                return r;
+        r = schema_execute(f->db, durability);
+        return r < 0 ? r : schema_get_version(f->db, ret_version);
+}
+
+/* A file of the present version; an empty one gets it. */
+static int open_present(StoreFile *f, int version) {
+        int r;
+
+        if (version == 0) {
+                r = schema_update(f->db, 0);
+                if (r < 0)
+                        return r;
+        }
+        return prepare_statements(f);
+}
+
+static int copy_database(sqlite3 *from, sqlite3 *to) {
+        sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
+
+        if (!b)
+                return schema_errno(to, sqlite3_errcode(to));
+        (void) sqlite3_backup_step(b, -1);
+        return schema_errno(to, sqlite3_backup_finish(b));
+}
+
+/* So that all of it is in one file. */
+static int merge_log(sqlite3 *db) {
+        return schema_execute(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/* Begins PATH.new. Its path is the caller's to free. */
+static int open_new(const StoreFile *f, StoreFile *new) {
+        int version, r;
+
+        new->path = name_beside(f->path, ".new");
+        if (!new->path)
+                return -ENOMEM;
+        r = remove_beside(new->path, "");
+        if (r < 0)
+                return r;
+        r = remove_logs(new->path);
+        return r < 0 ? r : open_durable(new, &version);
+}
+
+/* --- opening --- */
+
+static int migrate_copy(StoreFile *f, int version) {
+        _cleanup_(store_file_done) StoreFile new = { 0 };
+        int r;
+
+        r = open_new(f, &new);
+        if (r < 0)
+                return r;
+        r = copy_database(f->db, new.db);
+        if (r < 0)
+                return r;
+        r = schema_update(new.db, version);
+        return r < 0 ? r : merge_log(new.db);
+}
+
+static int keep_version(StoreFile *f, int version) {
+        free(f->kept);
+        f->kept = strdup_printf("%s.version-%i", f->path, version);
+        return f->kept ? 0 : -ENOMEM;
+}
+
+static int migrate(StoreFile *f, int version) {
+        int r;
+
+        r = migrate_copy(f, version);
+        if (r < 0)
+                return r;
+        r = merge_log(f->db);
+        if (r < 0)
+                return r;
+        r = keep_version(f, version);
+        if (r < 0)
+                return r;
+        r = replace(f);
+        return r < 0 ? r : open_durable(f, &version);
+}
+
+static int open_to_write(StoreFile *f) {
+        int version, r;
+
+        r = finish_replacement(f->path);
+        if (r < 0)
+                return r;
+        r = open_durable(f, &version);
+        if (r < 0)
+                return r;
+        if (schema_is_older(version)) {
+                r = migrate(f, version);
+                if (r < 0)
+                        return r;
+        }
+        return open_present(f, version);
+}
+
+static char *escape_uri(const char *path) {
+        char *text = malloc(3 * strlen(path) + 1), *end = text;
+
+        for (const char *p = path; text && *p; p++)
+                end += isalnum((unsigned char) *p) || strchr("/-._~", *p)
+                               ? sprintf(end, "%c", *p)
+                               : sprintf(end, "%%%02x", (unsigned) (unsigned char) *p);
+        if (text)
+                *end = 0;
+        return text;
+}
+
+/* With a log SQLite reads both, if it needs no lock; without one it wants to make it, unless it is told that nothing
+ * changes. */
+static int open_to_read(StoreFile *f, const char *path) {
+        _cleanup_free_ char *wal = name_beside(path, "-wal"), *escaped = escape_uri(path), *uri = NULL;
+        bool has_log;
+
+        if (!wal || !escaped)
+                return -ENOMEM;
+        if (access(path, F_OK) < 0)
+                return -errno;
+        has_log = access(wal, F_OK) == 0;
+        uri = strdup_printf("file:%s%s", escaped, has_log ? "" : "?immutable=1");
+        if (!uri)
+                return -ENOMEM;
+        return open_database(f, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, has_log ? "unix-none" : NULL);
+}
+
+static int read_file(StoreFile *f) {
+        _cleanup_free_ char *next = name_beside(f->path, ".next");
+        _cleanup_(store_file_done) StoreFile from = { 0 };
+        int r;
+
+        if (!next)
+                return -ENOMEM;
+        r = open_to_read(&from, next);
+        if (r == -ENOENT)
+                r = open_to_read(&from, f->path);
+        return r < 0 ? r : copy_database(from.db, f->db);
+}
+
+/* What is there, migrated if it must be, but not if it is damaged. */
+static int open_in_memory(StoreFile *f, bool damaged) {
+        int version, r;
+
+        r = open_database(f, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+        if (r < 0)
+                return r;
+        r = damaged ? 0 : read_file(f);
+        if (r < 0 && r != -ENOENT)
+                return r;
+        r = schema_get_version(f->db, &version);
+        if (r < 0)
+                return r;
+        if (schema_is_older(version)) {
+                r = keep_version(f, version);
+                if (r < 0)
+                        return r;
+        }
+        r = schema_update(f->db, version);
+        return r < 0 ? r : prepare_statements(f);
+}
+
+int store_file_open(StoreFile *f, int *ret_error) {
+        int error, r;
+
+        assert(f && f->path && !f->db);
+
+        error = open_to_write(f);
+        if (error >= 0) {
+                *ret_error = 0;
+                return 0;
+        }
+        store_file_close(f);
+        if (error == -EPROTONOSUPPORT || error == -EBUSY || error == -ENOMEM)
+                return error;
+        if (error != -EUCLEAN)
+                error = explain_error(f->path, error);
+        r = open_in_memory(f, error == -EUCLEAN);
+        if (r == -EUCLEAN) {
+                store_file_close(f);
+                error = r;
+                r = open_in_memory(f, true);
+        }
+        if (r < 0) {
+                store_file_close(f);
+                return r;
+        }
+        *ret_error = error;
+        return 0;
+}
+
+/* --- changes --- */
+
+/* Ends early where the old file can't be read. */
+static int copy_history(const StoreFile *from, StoreFile *to) {
+        _cleanup_statement_ sqlite3_stmt *rows = from->statements[GET_ALL_HISTORY];
+        int r;
+
+        while (rows && statement_step(rows) > 0) {
+                _cleanup_statement_ sqlite3_stmt *st = to->statements[COPY_HISTORY];
+
+                for (int i = 0; i < sqlite3_column_count(rows); i++)
+                        (void) sqlite3_bind_value(st, i + 1, sqlite3_column_value(rows, i));
+                r = statement_execute(st);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int execute(StoreFile *f, Statement id) {
+        _cleanup_statement_ sqlite3_stmt *st = f->statements[id];
+
+        return statement_execute(st);
+}
+
+static int write_transaction(StoreFile *f, const Changes *changes) {
+        int r;
+
+        r = execute(f, BEGIN);
+        if (r < 0)
+                return r;
+        r = changes_execute(changes, f->statements);
+        return r < 0 ? r : execute(f, COMMIT);
+}
+
+int store_file_commit(StoreFile *f, const Changes *changes) {
+        int r;
+
+        assert(f && f->db);
+
+        r = write_transaction(f, changes);
+        if (r >= 0)
+                return 0;
+        r = explain_error(f->path, r);
+        if (!sqlite3_get_autocommit(f->db))
+                (void) execute(f, ROLLBACK);
+        return r;
+}
+
+static int write_new(const StoreFile *f, const Changes *everything, const Changes *changes) {
+        _cleanup_(store_file_done) StoreFile new = { 0 };
+        int r;
+
+        r = open_new(f, &new);
+        if (r < 0)
+                return r;
+        r = open_present(&new, 0);
+        if (r < 0)
+                return r;
+        r = execute(&new, BEGIN);
+        if (r < 0)
+                return r;
+        r = changes_execute(everything, new.statements);
+        if (r < 0)
+                return r;
+        r = copy_history(f, &new);
+        if (r < 0)
+                return r;
+        r = changes_execute(changes, new.statements);
+        if (r < 0)
+                return r;
+        r = execute(&new, COMMIT);
+        return r < 0 ? r : merge_log(new.db);
+}
+
+int store_file_write_anew(StoreFile *f, const Changes *everything, const Changes *changes) {
+        int r;
+
+        assert(f && f->path);
+
+        r = write_new(f, everything, changes);
+        if (r < 0)
+                return explain_error(f->path, r);
+        r = replace(f);
+        if (r >= 0)
+                r = open_to_write(f);
+        if (r >= 0)
+                return 0;
+        /* History is still asked for. */
+        store_file_close(f);
+        (void) open_in_memory(f, false);
+        return explain_error(f->path, r);
+}

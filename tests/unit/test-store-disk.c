@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The disk of the state: a rewrite that is killed at any moment loses nothing, and a state that can't be written can be read. */
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <glib/gstdio.h>
+
+#include "store-fixture.h"
+#include "store/store-rows.h"
+
+/* --- killed in the middle --- */
+
+/* Lets a child, which has asked to be traced and stopped itself, go on to its n-th stop at a system call, which is before or
+ * after one, and kills it there. Returns whether it was still alive. */
+static bool kill_at_call(pid_t child, unsigned n) {
+        int status;
+
+        g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+        g_assert_true(WIFSTOPPED(status));
+        g_assert_cmpint(ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_EXITKILL), ==, 0);
+        for (unsigned calls = 0; calls < n; calls++) {
+                g_assert_cmpint(ptrace(PTRACE_SYSCALL, child, NULL, NULL), ==, 0);
+                g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+                if (!WIFSTOPPED(status)) {
+                        g_assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+                        return false;
+                }
+        }
+        (void) kill(child, SIGKILL);
+        g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+        return true;
+}
+
+/* What the store's thread does, in one thread: a commit, which is acknowledged, and a rewrite. */
+static void rewrite_and_exit(char *path) {
+        Changes acknowledged = { 0 }, everything = { 0 };
+        StoreFile file = { .path = path };
+        Volumes all = { 0 };
+        int error;
+
+        volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
+        rows_put_everything(&acknowledged, &all, "boot");
+        volumes_add(&all, sample("c", "/var/lib/kubelet/c"));
+        rows_put_everything(&everything, &all, "boot");
+        if (store_file_open(&file, &error) < 0 || error < 0 || store_file_commit(&file, &acknowledged) < 0)
+                _exit(1);
+        (void) ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        (void) raise(SIGSTOP);
+        _exit(store_file_write_anew(&file, &everything, &(Changes){ 0 }) < 0);
+}
+
+/* Whatever was acknowledged before is there after a kill at any system call of a rewrite, and the new file too once it is. */
+static void test_killed(Fixture *f, gconstpointer data) {
+        unsigned n_old = 0, n_new = 0;
+        bool killed = true;
+
+        if (private_mounts) /* which has no disk to wait for */
+                mount_small(f);
+        for (unsigned n = 1; killed; n += 2) { /* after a call it is as before the next one */
+                _cleanup_(volumes_done) Volumes all = { 0 };
+                pid_t child;
+
+                f->store = store_close(f->store);
+                g_assert_cmpint(g_unlink(f->path), ==, 0);
+                child = fork();
+                g_assert_cmpint(child, >=, 0);
+                if (child == 0)
+                        rewrite_and_exit(f->path);
+                killed = kill_at_call(child, n);
+                reopen(f);
+                g_assert_cmpint(store_get_error(f->store), ==, 0);
+                load(f, &all);
+                g_assert_nonnull(volumes_find_target(&all, "/var/lib/kubelet/a", NULL));
+                if (volumes_find(&all, "c"))
+                        n_new++;
+                else
+                        n_old++;
+                put_sample(f);
+        }
+        g_test_message("%u kills before the new file counts, %u after", n_old, n_new);
+        g_assert_cmpuint(n_old, >, 20);
+        g_assert_cmpuint(n_new, >, 5);
+}
+
+/* --- a file system that can't be written --- */
+
+static void set_read_only(Fixture *f, bool read_only) {
+        g_assert_cmpint(mount(NULL, f->directory, NULL, MS_REMOUNT | (read_only ? MS_RDONLY : 0), "size=400k"), ==,
+                        0);
+}
+
+static void fill(Fixture *f) {
+        g_autofree char *path = g_build_filename(f->directory, "filler", NULL);
+        char zeros[4096] = { 0 };
+        FILE *filler = fopen(path, "we");
+
+        g_assert_nonnull(filler);
+        while (fwrite(zeros, sizeof(zeros), 1, filler) == 1 && fflush(filler) == 0) {
+        }
+        (void) fclose(filler);
+}
+
+static void make_room(Fixture *f) {
+        g_autofree char *path = g_build_filename(f->directory, "filler", NULL);
+
+        g_assert_cmpint(g_unlink(path), ==, 0);
+}
+
+/* What is there can be read, with its log or without, whatever its version; and once the file can be written, it is. */
+static void assert_read_and_rewritten(Fixture *f, int error, const char *history) {
+        _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
+        g_autofree char *before = NULL, *after = NULL;
+
+        g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
+        g_assert_cmpint(store_get_error(f->store), ==, error);
+        load(f, &all);
+        g_assert_nonnull(volumes_find_target(&all, "/var/lib/kubelet/a", NULL));
+        before = read_history(f, "a/b");
+        g_assert_cmpstr(before, ==, history);
+        g_assert_cmpint(write_anew(f, &all), ==, error);
+        if (error == -EROFS)
+                set_read_only(f, false);
+        else
+                make_room(f);
+        g_assert_cmpint(write_anew(f, &all), ==, 0);
+        reopen(f);
+        g_assert_cmpint(store_get_error(f->store), ==, 0);
+        load(f, &read);
+        g_assert_nonnull(volumes_find_target(&read, "/var/lib/kubelet/a", NULL));
+        after = read_history(f, "a/b");
+        g_assert_cmpstr(after, ==, history);
+}
+
+static bool needs_mounts(void) {
+        if (!private_mounts)
+                g_test_skip("no mount namespace of our own");
+        return !private_mounts;
+}
+
+static void test_read_only(Fixture *f, gconstpointer data) {
+        if (needs_mounts())
+                return;
+        mount_small(f);
+        put_sample(f);
+        f->store = store_close(f->store);
+        set_read_only(f, true);
+        assert_read_and_rewritten(f, -EROFS, "");
+}
+
+/* Left by a process that was killed: some of it is in the log alone. */
+static void test_read_only_log(Fixture *f, gconstpointer data) {
+        g_autofree char *wal = g_strconcat(f->path, "-wal", NULL), *file_text = NULL, *wal_text = NULL;
+        gsize file_size, wal_size;
+
+        if (needs_mounts())
+                return;
+        mount_small(f);
+        put_sample(f);
+        g_assert_true(g_file_get_contents(f->path, &file_text, &file_size, NULL));
+        g_assert_true(g_file_get_contents(wal, &wal_text, &wal_size, NULL));
+        f->store = store_close(f->store);
+        g_assert_true(g_file_set_contents(f->path, file_text, (gssize) file_size, NULL));
+        g_assert_true(g_file_set_contents(wal, wal_text, (gssize) wal_size, NULL));
+        set_read_only(f, true);
+        assert_read_and_rewritten(f, -EROFS, "");
+}
+
+static void test_read_only_version(Fixture *f, gconstpointer data) {
+        g_autofree char *copy = g_strconcat(f->path, ".version-2", NULL);
+
+        if (needs_mounts())
+                return;
+        mount_small(f);
+        make_version(f, 2, "");
+        set_read_only(f, true);
+        assert_read_and_rewritten(f, -EROFS, "mount");
+        g_assert_true(g_file_test(copy, G_FILE_TEST_EXISTS));
+}
+
+static void test_full_version(Fixture *f, gconstpointer data) {
+        if (needs_mounts())
+                return;
+        mount_small(f);
+        make_version(f, 3, "");
+        fill(f);
+        assert_read_and_rewritten(f, -ENOSPC, "mount");
+}
+
+/* There is no file yet. */
+static void test_read_only_empty(Fixture *f, gconstpointer data) {
+        _cleanup_(volumes_done) Volumes all = { 0 };
+
+        if (needs_mounts())
+                return;
+        f->store = store_close(f->store);
+        g_assert_cmpint(mount("small", f->directory, "tmpfs", MS_RDONLY, "size=400k"), ==, 0);
+        g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
+        g_assert_cmpint(store_get_error(f->store), ==, -EROFS);
+        load(f, &all);
+        set_read_only(f, false);
+        g_assert_cmpint(write_anew(f, &all), ==, 0);
+        put_sample(f);
+}
+
+static void test_full(Fixture *f, gconstpointer data) {
+        _cleanup_(volumes_done) Volumes all = { 0 };
+        int r = 0;
+
+        if (needs_mounts())
+                return;
+        mount_small(f);
+        put_sample(f);
+        fill(f);
+        /* The log may have room for a few. */
+        for (unsigned i = 0; i < 1000 && r == 0; i++) {
+                _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
+
+                put(f, v);
+                r = store_commit(f->store);
+        }
+        g_assert_cmpint(r, ==, -ENOSPC);
+        volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
+        g_assert_cmpint(write_anew(f, &all), ==, -ENOSPC);
+        make_room(f);
+        g_assert_cmpint(write_anew(f, &all), ==, 0);
+}
+
+int main(int argc, char *argv[]) {
+        private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, data, function) \
+        g_test_add("/store-disk/" name, Fixture, data, store_set_up, function, store_tear_down)
+        ADD("killed", NULL, test_killed);
+        ADD("read-only", NULL, test_read_only);
+        ADD("read-only/log", NULL, test_read_only_log);
+        ADD("read-only/version", NULL, test_read_only_version);
+        ADD("read-only/empty", NULL, test_read_only_empty);
+        ADD("full", NULL, test_full);
+        ADD("full/version", NULL, test_full_version);
+        return g_test_run();
+}
