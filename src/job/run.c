@@ -120,6 +120,11 @@ void job_run(Job *job) {
         failure_done(&job->failure);
         job_set_state(job, JOB_RUNNING);
         r = operation_type(job->operation)->check(job);
+        /* An unmount has no intent, and neither waits for the disk of the state nor fails with it. */
+        if (r == 0 && job->operation == OPERATION_UNMOUNT) {
+                start_child(job);
+                return;
+        }
         if (r == 0) {
                 job_then(job, start_child);
                 return;

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The disk that the state is on: it stalls, is full, read-only, or has rows that can't be read. What needs no record goes on,
+ * and above all unmounting. */
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+
+#include <glib/gstdio.h>
+#include <sqlite3.h>
+
+#include "support.h"
+
+#define T1        "/var/lib/kubelet/pods/a/volumes/v"
+#define T2        "/var/lib/kubelet/pods/b/volumes/v"
+#define T3        "/var/lib/kubelet/pods/c/volumes/v"
+#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define POD_A                                                                                              \
+        "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, " \
+        "'SELinuxMountSupported': <true>}"
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void set_up_freezable(Fixture *f, gconstpointer data) {
+        f->freezable = TRUE;
+        set_up(f, data);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+static void mount_on(Fixture *f, const char *volume, const char *source, const char *target) {
+        GError *error = NULL;
+        g_autoptr(GVariant) reply = call_mount(f, volume, source, target, POD_A, &error);
+
+        g_assert_no_error(error);
+        g_assert_nonnull(reply);
+}
+
+static void unmount_from(Fixture *f, const char *volume, const char *target) {
+        GError *error = NULL;
+
+        g_assert_true(call_unmount(f, volume, target, &error));
+        g_assert_no_error(error);
+        g_assert_false(is_mounted(f, target));
+        g_assert_cmpuint(count_holders(f, volume), ==, 0);
+}
+
+static void assert_mount_fails(Fixture *f, const char *volume, const char *reason, const char *remedy) {
+        GError *error = NULL;
+        GError *same;
+
+        g_assert_null(call_mount(f, volume, "/dev/vdz", T3, POD_A, &error));
+        g_assert_nonnull(error);
+        same = g_error_copy(error);
+        assert_error(error, "StoreFailed", reason);
+        assert_error(same, "StoreFailed", remedy);
+        g_assert_false(is_mounted(f, T3));
+}
+
+/* --- it stalls --- */
+
+static GAsyncResult *start_history(Fixture *f, const char *element) {
+        g_autofree char *path = g_strconcat("/org/selvol1/volume/", element, NULL);
+
+        return call_start_at(f, path, "org.selvol1.Volume", "GetHistory", NULL);
+}
+
+/* It has an answer within five seconds. */
+static void assert_answered(Fixture *f, GAsyncResult *pending) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        WAIT_FOR(f, call_has_ended(pending));
+        reply = call_end(f, pending, &error);
+        g_assert_no_error(error);
+}
+
+static void test_stalled(Fixture *f, gconstpointer data) {
+        GAsyncResult *mounting, *unmounting, *history;
+        g_autoptr(GVariant) mounted = NULL, entries = NULL;
+        GError *error = NULL;
+
+        mount_on(f, "v", "/dev/vdb", T1);
+        store_freeze(f);
+        mounting = call_start(f, "MountVolume", mount_arguments("w", "/dev/vdc", T2, POD_A));
+        WAIT_FOR(f, worker_count_children(f) == 2);
+        run_for(200);
+
+        assert_answered(f, call_start(f, "GetMetrics", NULL));
+        assert_answered(f, call_start(f, "PlanVolume", mount_arguments("u", "/dev/vdd", T3, POD_A)));
+        assert_answered(
+                f, call_start(f, "VerifyLabel", g_variant_parse(NULL, "('v', '', @a{sv} {})", NULL, NULL, NULL)));
+        assert_answered(f, call_start(f, "GetVolume", g_variant_new("(s)", "v")));
+        assert_answered(
+                f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL));
+        unmounting = call_start(f, "UnmountVolume", unmount_arguments("v", T1));
+        WAIT_FOR(f, !is_mounted(f, T1));
+        history = start_history(f, "v");
+        run_for(200);
+        g_assert_false(call_has_ended(mounting));
+        g_assert_false(call_has_ended(unmounting));
+        g_assert_false(is_mounted(f, T2));
+
+        store_thaw(f);
+        mounted = call_end(f, mounting, &error);
+        g_assert_no_error(error);
+        g_assert_true(end_unmount(f, unmounting, &error));
+        g_assert_no_error(error);
+        entries = call_end(f, history, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(count_holders(f, "w"), ==, 1);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+}
+
+/* --- it can't be written --- */
+
+static gboolean private_mounts; /* what is mounted is seen by this test alone */
+
+static void set_up_small(Fixture *f, gconstpointer data) {
+        g_autofree char *state = NULL;
+
+        set_up(f, data);
+        if (!private_mounts)
+                return;
+        daemon_stop(f, SIGTERM);
+        state = g_build_filename(f->directory, "state", NULL);
+        g_assert_cmpint(mount("small", state, "tmpfs", 0, "size=400k,mode=700"), ==, 0);
+        daemon_start(f, CALLER_ROOT);
+}
+
+static void tear_down_small(Fixture *f, gconstpointer data) {
+        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+
+        if (private_mounts)
+                (void) umount2(state, MNT_DETACH);
+        tear_down(f, data);
+}
+
+typedef struct Obstacle {
+        const char *reason, *remedy;
+        void (*set)(Fixture *f, gboolean on);
+} Obstacle;
+
+static void set_full(Fixture *f, gboolean full) {
+        g_autofree char *path = g_build_filename(f->directory, "state", "filler", NULL);
+        char zeros[4096] = { 0 };
+        FILE *filler;
+
+        if (!full) {
+                g_assert_cmpint(g_unlink(path), ==, 0);
+                return;
+        }
+        filler = fopen(path, "we");
+        g_assert_nonnull(filler);
+        while (fwrite(zeros, sizeof(zeros), 1, filler) == 1 && fflush(filler) == 0) {
+        }
+        (void) fclose(filler);
+}
+
+static void set_read_only(Fixture *f, gboolean read_only) {
+        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+
+        g_assert_cmpint(mount(NULL, state, NULL, MS_REMOUNT | (read_only ? MS_RDONLY : 0), "size=400k,mode=700"), ==,
+                        0);
+}
+
+static const Obstacle full = { "No space left on device", "make room", set_full },
+                      read_only = { "Read-only file system", "writable", set_read_only };
+
+/* At the start: the records are there, mounts are refused, what is mounted can be unmounted; and all goes on when the state
+ * can be written again, from then on also over a kill. */
+static void test_at_start(Fixture *f, gconstpointer data) {
+        const Obstacle *o = data;
+
+        if (!private_mounts) {
+                g_test_skip("no mount namespace of our own");
+                return;
+        }
+        mount_on(f, "v", "/dev/vdb", T1);
+        mount_on(f, "w", "/dev/vdc", T2);
+        daemon_stop(f, SIGKILL);
+        o->set(f, TRUE);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        assert_answered(f, start_history(f, "v"));
+        /* The log may have room for some. */
+        for (guint i = 0; o->set == set_full && i < 20; i++) {
+                GError *error = NULL;
+                g_autoptr(GVariant) reply = call_mount(f, "filling", "/dev/vdd", T3, POD_A, &error);
+
+                g_clear_error(&error);
+                if (!reply)
+                        break;
+                unmount_from(f, "filling", T3);
+        }
+        assert_mount_fails(f, "u", o->reason, o->remedy);
+        unmount_from(f, "v", T1);
+        run_for(1100);
+        assert_mount_fails(f, "u", o->reason, o->remedy);
+        g_assert_cmpuint(count_holders(f, "w"), ==, 1);
+
+        o->set(f, FALSE);
+        run_for(1100);
+        mount_on(f, "u", "/dev/vdz", T3);
+        daemon_stop(f, SIGKILL);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+        g_assert_cmpuint(count_holders(f, "w"), ==, 1);
+        g_assert_cmpuint(count_holders(f, "u"), ==, 1);
+}
+
+/* --- rows that can't be read --- */
+
+static void execute(Fixture *f, const char *sql) {
+        g_autofree char *path = g_build_filename(f->directory, "state", "state.db", NULL);
+        sqlite3 *db;
+
+        g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
+        g_assert_cmpint(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+        (void) sqlite3_close(db);
+}
+
+static guint count_kept(Fixture *f) {
+        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+        g_autoptr(GDir) d = g_dir_open(state, 0, NULL);
+        const char *name;
+        guint n = 0;
+
+        while ((name = g_dir_read_name(d)))
+                n += g_str_has_prefix(name, "state.db.damaged-") && !g_str_has_suffix(name, "-wal");
+        return n;
+}
+
+/* One value costs its holder, or its volume, and nothing else; and it is said once. */
+static void test_row(Fixture *f, gconstpointer data) {
+        mount_on(f, "v", "/dev/vdb", T1);
+        mount_on(f, "w", "/dev/vdc", T2);
+        daemon_stop(f, SIGTERM);
+        execute(f, data);
+        for (guint i = 0; i < 2; i++) {
+                daemon_start(f, CALLER_ROOT);
+                g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+                g_assert_cmpuint(is_recorded(f, "w") ? count_holders(f, "w") : 0, ==, 0);
+                g_assert_cmpuint(count_kept(f), ==, 1);
+                daemon_stop(f, SIGKILL);
+        }
+        daemon_start(f, CALLER_ROOT);
+        unmount_from(f, "v", T1);
+}
+
+int main(int argc, char *argv[]) {
+        private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+        g_test_init(&argc, &argv, NULL);
+        g_test_add("/state/stalled", Fixture, NULL, set_up_freezable, test_stalled, tear_down);
+        g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
+        g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
+        g_test_add("/state/row/holder", Fixture, "UPDATE holder SET reason='from-the-future' WHERE volume='w'",
+                   set_up, test_row, tear_down);
+        g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'", set_up,
+                   test_row, tear_down);
+        return g_test_run();
+}
