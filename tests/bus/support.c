@@ -120,6 +120,11 @@ void store_freeze(Fixture *f) {
         write_file(f, "freeze", "");
 }
 
+void store_break(Fixture *f) {
+        g_assert_true(f->freezable);
+        write_file(f, "freeze", "EIO");
+}
+
 void store_thaw(Fixture *f) {
         g_autofree char *path = g_build_filename(f->directory, "freeze", NULL);
 

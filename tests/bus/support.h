@@ -26,8 +26,9 @@ void daemon_start(Fixture *f, Caller caller);
 void daemon_stop(Fixture *f, int signal_number);
 /* Whether it can't write to any file, as if the disk were full. */
 void daemon_limit(Fixture *f, gboolean limited);
-/* From now on nothing gets on disk, without an error; until it is thawed. */
+/* From now on nothing gets on disk, without an error, or with EIO; until it is thawed. */
 void store_freeze(Fixture *f);
+void store_break(Fixture *f);
 void store_thaw(Fixture *f);
 void worker_start(Fixture *f);
 void worker_stop(Fixture *f);

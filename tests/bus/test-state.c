@@ -119,6 +119,20 @@ static void test_stalled(Fixture *f, gconstpointer data) {
 
 /* --- it can't be written --- */
 
+static void test_broken(Fixture *f, gconstpointer data) {
+        mount_on(f, "v", "/dev/vdb", T1);
+        store_break(f);
+        assert_mount_fails(f, "u", "Input/output error", "journalctl -k");
+        unmount_from(f, "v", T1);
+        store_thaw(f);
+        run_for(1100);
+        mount_on(f, "u", "/dev/vdz", T3);
+        daemon_stop(f, SIGKILL);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+        g_assert_cmpuint(count_holders(f, "u"), ==, 1);
+}
+
 static gboolean private_mounts; /* what is mounted is seen by this test alone */
 
 static void set_up_small(Fixture *f, gconstpointer data) {
@@ -257,6 +271,7 @@ int main(int argc, char *argv[]) {
         private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
         g_test_init(&argc, &argv, NULL);
         g_test_add("/state/stalled", Fixture, NULL, set_up_freezable, test_stalled, tear_down);
+        g_test_add("/state/broken", Fixture, NULL, set_up_freezable, test_broken, tear_down);
         g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/row/holder", Fixture, "UPDATE holder SET reason='from-the-future' WHERE volume='w'",
