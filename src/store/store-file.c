@@ -359,7 +359,7 @@ static int copy_history(const StoreFile *from, StoreFile *to) {
         int r;
 
         while (rows && statement_step(rows) > 0) {
-                _cleanup_statement_ sqlite3_stmt *st = to->statements[COPY_HISTORY];
+                _cleanup_statement_ sqlite3_stmt *st = to->statements[ADD_HISTORY];
 
                 for (int i = 0; i < sqlite3_column_count(rows); i++)
                         (void) sqlite3_bind_value(st, i + 1, sqlite3_column_value(rows, i));

@@ -42,12 +42,11 @@ static const char *const statement_sql[STATEMENTS] = {
                        ") ON CONFLICT (target) DO UPDATE SET volume=excluded.volume" HOLDER_UPDATES,
         [DELETE_HOLDER] = "DELETE FROM holder WHERE target=?",
         [GET_HISTORY] = "SELECT volume" HISTORY_NAMES " FROM history WHERE volume=? ORDER BY seq",
-        [ADD_HISTORY] = "INSERT INTO history (volume" HISTORY_NAMES ") VALUES (?" HISTORY_PARAMETERS ")",
         [TRIM_HISTORY] =
                 "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 ORDER BY seq DESC LIMIT ?2)",
         [GET_ALL_HISTORY] = "SELECT volume" HISTORY_NAMES " FROM history ORDER BY seq",
-        [COPY_HISTORY] = "INSERT INTO history (volume" HISTORY_NAMES ") SELECT ?1" HISTORY_PARAMETERS
-                         " WHERE EXISTS (SELECT 1 FROM volume WHERE id=?1)",
+        [ADD_HISTORY] = "INSERT INTO history (volume" HISTORY_NAMES ") SELECT ?1" HISTORY_PARAMETERS
+                        " WHERE EXISTS (SELECT 1 FROM volume WHERE id=?1)",
         [GET_META] = "SELECT key,value FROM meta WHERE key=?",
         [PUT_META] = "INSERT INTO meta (key,value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value=excluded.value",
 };

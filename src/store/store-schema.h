@@ -91,10 +91,9 @@ typedef enum Statement {
         PUT_HOLDER,
         DELETE_HOLDER,
         GET_HISTORY,
-        ADD_HISTORY,
-        TRIM_HISTORY,
         GET_ALL_HISTORY,
-        COPY_HISTORY, /* adds to the history of a volume, if that is there */
+        ADD_HISTORY, /* if the volume is there */
+        TRIM_HISTORY,
         GET_META,
         PUT_META,
         STATEMENTS,

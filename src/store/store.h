@@ -36,7 +36,7 @@ int store_get_boot_id(Store *s, char **ret) _warn_unused_;
 void store_put_boot_id(Store *s, const char *boot_id);
 
 /* Record a volume without its holders, or one of its holders; drop a volume with its holders and history, or the holder at a
- * target; add to a volume's history (the oldest entries go). Failures are those of the transaction. */
+ * target; add to a volume's history, if it is recorded (the oldest entries go). Failures are those of the transaction. */
 void store_put_volume(Store *s, const Volume *v);
 void store_put_holder(Store *s, const Volume *v, const Holder *h);
 void store_delete_volume(Store *s, const char *id);

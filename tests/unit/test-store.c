@@ -140,6 +140,16 @@ static void test_history(Fixture *f, gconstpointer data) {
         g_assert_true(g_str_has_suffix(history, " 72 73"));
 }
 
+/* A job that came to nothing may be of a volume that is not recorded, or not yet. */
+static void test_history_of_nothing(Fixture *f, gconstpointer data) {
+        g_autofree char *history = NULL;
+
+        store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "mount" });
+        g_assert_cmpint(store_commit(f->store), ==, 0);
+        history = read_history(f, "a/b");
+        g_assert_cmpstr(history, ==, "");
+}
+
 static void test_boot_id(Fixture *f, gconstpointer data) {
         g_autofree char *absent = NULL, *present = NULL;
 
@@ -492,6 +502,7 @@ int main(int argc, char *argv[]) {
         ADD("uncommitted", NULL, test_uncommitted);
         ADD("delete", NULL, test_delete);
         ADD("history", NULL, test_history);
+        ADD("history/of-nothing", NULL, test_history_of_nothing);
         ADD("boot-id", NULL, test_boot_id);
         ADD("newer", NULL, test_newer);
         ADD("second-process", NULL, test_second_process);
