@@ -394,17 +394,23 @@ static void test_damaged(Fixture *f, gconstpointer data) {
 static void test_rewrite(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
         g_autofree char *boot_id = NULL, *history = NULL;
+        Volume *planned = sample("planned", "/var/lib/kubelet/planned");
 
         put_sample(f);
         store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "mount" });
         g_assert_cmpint(store_commit(f->store), ==, 0);
+        planned->holders->state = HOLDER_MOUNTING;
+        planned->holders->mount_id = 0;
+        volumes_add(&all, planned);
         volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
         volumes_add(&all, sample("c", "/var/lib/kubelet/c"));
         store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "verify" });
         g_assert_cmpint(write_anew(f, &all), ==, 0);
         reopen(f);
         load(f, &read);
-        g_assert_cmpuint(volumes_count(&read), ==, 2);
+        g_assert_cmpuint(volumes_count(&read), ==, 3);
+        /* Its intent must not be on disk before it is known which mount it will be. */
+        g_assert_null(volumes_find(&read, "planned")->holders);
         g_assert_cmpint(store_get_boot_id(f->store, &boot_id), ==, 0);
         g_assert_cmpstr(boot_id, ==, "boot");
         history = read_history(f, "a/b");
