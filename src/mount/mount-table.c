@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -9,107 +8,12 @@
 #include "model/context.h"
 #include "model/settings.h"
 #include "mount/cover.h"
-#include "mount/mount-id.h"
 #include "mount/mount-table.h"
-#include "mount/statmount.h"
 
 /* The context that the kernel uses for one that it can't understand. No volume is ever mounted with it. */
 #define CONTEXT_MALFORMED "system_u:object_r:unlabeled_t"
 
-#define MOUNTINFO "/proc/self/mountinfo"
-
 enum { NESTED_MAX = 1000 };
-
-struct MountTable {
-        struct libmnt_table *table;
-};
-
-DEFINE_CLEANUP_FUNC(struct libmnt_iter *, mnt_free_iter);
-
-/* libmount would skip the line. */
-static int refuse_line(struct libmnt_table *table, const char *filename, int line) {
-        return -EBADMSG;
-}
-
-static int parse_stream(FILE *stream, const char *path, MountTable **ret) {
-        _cleanup_(mount_table_freep) MountTable *t = NULL;
-        int r;
-
-        t = calloc(1, sizeof(*t));
-        if (!t)
-                return -ENOMEM;
-        t->table = mnt_new_table();
-        if (!t->table)
-                return -ENOMEM;
-        r = mnt_table_set_parser_errcb(t->table, refuse_line);
-        if (r < 0)
-                return r;
-        r = mnt_table_parse_stream(t->table, stream, path);
-        if (r < 0)
-                return r;
-        if (r > 0 || ferror(stream))
-                return -EBADMSG;
-
-        *ret = TAKE_PTR(t);
-        return 0;
-}
-
-int mount_table_read(const char *path, MountTable **ret) {
-        _cleanup_fclose_ FILE *file = NULL;
-
-        file = fopen(path ?: MOUNTINFO, "re");
-        if (!file)
-                return -errno;
-        return parse_stream(file, path ?: MOUNTINFO, ret);
-}
-
-static int parse_line(char *line, size_t n, MountTable **ret) {
-        _cleanup_fclose_ FILE *stream = fmemopen(line, n, "r");
-
-        return stream ? parse_stream(stream, MOUNTINFO, ret) : -errno;
-}
-
-int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) {
-        _cleanup_fclose_ FILE *file = NULL;
-        _cleanup_free_ char *line = NULL;
-        size_t allocated = 0;
-        ssize_t n;
-
-        file = fopen(path ?: MOUNTINFO, "re");
-        if (!file)
-                return -errno;
-
-        while ((n = getline(&line, &allocated, file)) > 0) {
-                char *end;
-
-                if (strtoull(line, &end, 10) != id || end == line || *end != ' ')
-                        continue;
-                return parse_line(line, (size_t) n, ret);
-        }
-        return ferror(file) ? -EIO : -ENOENT;
-}
-
-int mount_table_read_own(int fd, bool with_source, MountTable **ret) {
-        _cleanup_free_ char *line = NULL;
-        uint64_t id, unique_id;
-        int r;
-
-        r = mount_identify_unique(fd, &id, &unique_id);
-        if (r < 0)
-                return r;
-        r = statmount_read_line(unique_id, with_source, &line);
-        if (r == -EOPNOTSUPP)
-                return mount_table_read_mount(NULL, id, ret);
-        return r < 0 ? r : parse_line(line, strlen(line), ret);
-}
-
-MountTable *mount_table_free(MountTable *table) {
-        if (!table)
-                return NULL;
-        mnt_unref_table(table->table);
-        free(table);
-        return NULL;
-}
 
 /* The value of an option of the superblock without the quotes that the kernel puts around values with a comma. */
 static int find_option(const char *options, const char *name, char **ret) {
@@ -117,8 +21,6 @@ static int find_option(const char *options, const char *name, char **ret) {
         char *value = NULL, *copy;
         int r;
 
-        if (!options)
-                return -ENOENT;
         r = mnt_optstr_get_option(options, name, &value, &n);
         if (r < 0)
                 return r;
@@ -132,6 +34,7 @@ static int find_option(const char *options, const char *name, char **ret) {
         copy = strndup(strempty(value), n);
         if (!copy)
                 return -ENOMEM;
+        mountinfo_unescape(copy);
         *ret = copy;
         return 0;
 }
@@ -140,7 +43,7 @@ static bool has_option(const char *options, const char *name) {
         char *value;
         size_t n;
 
-        return options && mnt_optstr_get_option(options, name, &value, &n) == 0;
+        return mnt_optstr_get_option(options, name, &value, &n) == 0;
 }
 
 /* The context of a mount of others may be malformed: it must neither be left out nor equal any other. */
@@ -164,73 +67,49 @@ static int find_context(const char *options, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static int copy_fact(struct libmnt_fs *fs, MountFact *ret) {
+static int copy_fact(const Mount *mount, MountFact *ret) {
         _cleanup_(mount_fact_done) MountFact m = { 0 };
-        const char *options = mnt_fs_get_fs_options(fs);
-        dev_t device = mnt_fs_get_devno(fs);
         int r;
 
-        r = find_context(options, &m.context);
+        r = find_context(mount->fs_options, &m.context);
         if (r < 0)
                 return r;
-        m.target = strdup(strempty(mnt_fs_get_target(fs)));
-        m.source = strdup(strempty(mnt_fs_get_source(fs)));
-        m.fs_type = strdup(strempty(mnt_fs_get_fstype(fs)));
-        m.device = strdup_printf("%u:%u", major(device), minor(device));
-        m.root = strdup(strempty(mnt_fs_get_root(fs)));
+        m.target = strdup(mount->target);
+        m.source = strdup(mount->source);
+        m.fs_type = strdup(mount->fs_type);
+        m.device = strdup_printf("%u:%u", major(mount->device), minor(mount->device));
+        m.root = strdup(mount->root);
         if (!m.target || !m.source || !m.fs_type || !m.device || !m.root)
                 return -ENOMEM;
-        m.seclabel = has_option(options, "seclabel");
-        m.read_only = has_option(mnt_fs_get_vfs_options(fs), "ro") || has_option(options, "ro");
-        m.superblock_read_only = has_option(options, "ro");
-        m.mount_id = (uint64_t) mnt_fs_get_id(fs);
+        m.seclabel = has_option(mount->fs_options, "seclabel");
+        m.superblock_read_only = has_option(mount->fs_options, "ro");
+        m.read_only = m.superblock_read_only || has_option(mount->options, "ro");
+        m.mount_id = mount->id;
 
         *ret = m;
         m = (MountFact){ 0 };
         return 0;
 }
 
-/* In the order of the table, so that what was mounted later comes later. */
-static struct libmnt_fs *next_mount(const MountTable *table, struct libmnt_iter *iter) {
-        struct libmnt_fs *fs;
-
-        return mnt_table_next_fs(table->table, iter, &fs) == 0 ? fs : NULL;
-}
-
-static int find_fs(const MountTable *table, uint64_t id, struct libmnt_fs **ret) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
-        struct libmnt_fs *fs;
-
-        if (!iter)
-                return -ENOMEM;
-        while ((fs = next_mount(table, iter))) {
-                if ((uint64_t) mnt_fs_get_id(fs) != id)
-                        continue;
-                *ret = fs;
-                return 0;
-        }
-        return -ENOENT;
-}
-
 int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret, bool *ret_superblock_read_only) {
-        struct libmnt_fs *fs;
+        const Mount *m;
         int r;
 
         assert(table);
         assert(ret);
 
-        r = find_fs(table, id, &fs);
-        if (r < 0)
-                return r;
-        r = copy_fact(fs, ret);
+        m = mountinfo_find(table, id);
+        if (!m)
+                return -ENOENT;
+        r = copy_fact(m, ret);
         if (r < 0)
                 return r;
         if (ret_superblock_read_only)
-                *ret_superblock_read_only = has_option(mnt_fs_get_fs_options(fs), "ro");
+                *ret_superblock_read_only = ret->superblock_read_only;
         return 0;
 }
 
-static int append_fact(MountFact **facts, size_t *n, struct libmnt_fs *fs) {
+static int append_fact(MountFact **facts, size_t *n, const Mount *m) {
         MountFact *grown;
         int r;
 
@@ -241,7 +120,7 @@ static int append_fact(MountFact **facts, size_t *n, struct libmnt_fs *fs) {
                         return -ENOMEM;
                 *facts = grown;
         }
-        r = copy_fact(fs, *facts + *n);
+        r = copy_fact(m, *facts + *n);
         if (r < 0)
                 return r;
         (*n)++;
@@ -272,48 +151,30 @@ bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_
 
 /* The anonymous device number of a btrfs on one of the devices; 0 if it isn't mounted. Only its source leads from the
  * superblock to the device; all its subvolumes share the number. */
-static int find_btrfs(const MountTable *table, const dev_t *devices, size_t n_devices, dev_t *ret) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
-        struct libmnt_fs *fs;
-
-        if (!iter)
-                return -ENOMEM;
-        while ((fs = next_mount(table, iter))) {
-                if (!streq(strempty(mnt_fs_get_fstype(fs)), "btrfs") ||
-                    !source_is_device(mnt_fs_get_source(fs), devices, n_devices))
-                        continue;
-                *ret = mnt_fs_get_devno(fs);
-                return 0;
-        }
-        *ret = 0;
+static dev_t find_btrfs(const MountTable *table, const dev_t *devices, size_t n_devices) {
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++)
+                if (streq(m->fs_type, "btrfs") && source_is_device(m->source, devices, n_devices))
+                        return m->device;
         return 0;
 }
 
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
         MountFact *facts = NULL;
-        struct libmnt_fs *fs;
         size_t n = 0;
         dev_t anonymous;
-        int r;
 
         assert(table);
         assert(devices || n_devices == 0);
         assert(ret && ret_n);
 
-        if (!iter)
-                return -ENOMEM;
-        r = find_btrfs(table, devices, n_devices, &anonymous);
-        if (r < 0)
-                return r;
+        anonymous = find_btrfs(table, devices, n_devices);
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
+                int r;
 
-        while ((fs = next_mount(table, iter))) {
-                dev_t device = mnt_fs_get_devno(fs);
-
-                if (!has_device(devices, n_devices, device) && (anonymous == 0 || device != anonymous))
+                if (!has_device(devices, n_devices, m->device) && (anonymous == 0 || m->device != anonymous))
                         continue;
-                r = append_fact(&facts, &n, fs);
+                r = append_fact(&facts, &n, m);
                 if (r < 0) {
                         mount_facts_free(facts, n);
                         return r;
@@ -329,18 +190,15 @@ typedef bool (*MatchTarget)(const char *target, const void *userdata);
 
 static int find_targets(const MountTable *table, MatchTarget matches, const void *userdata, MountFact **ret,
                         size_t *ret_n) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
         MountFact *facts = NULL;
-        struct libmnt_fs *fs;
         size_t n = 0;
-        int r;
 
-        if (!iter)
-                return -ENOMEM;
-        while ((fs = next_mount(table, iter))) {
-                if (!matches(strempty(mnt_fs_get_target(fs)), userdata))
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
+                int r;
+
+                if (!matches(m->target, userdata))
                         continue;
-                r = append_fact(&facts, &n, fs);
+                r = append_fact(&facts, &n, m);
                 if (r < 0) {
                         mount_facts_free(facts, n);
                         return r;
@@ -362,11 +220,11 @@ char *mount_fact_describe(const MountFact *fact) {
         return source && target ? strdup_printf("%s, type %s, at '%s'", source, fact->fs_type, target) : NULL;
 }
 
-static int describe_cover(struct libmnt_fs *fs, char **ret) {
+static int describe_cover(const Mount *m, char **ret) {
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int r;
 
-        r = copy_fact(fs, &fact);
+        r = copy_fact(m, &fact);
         if (r < 0)
                 return r;
         *ret = mount_fact_describe(&fact);
@@ -374,17 +232,16 @@ static int describe_cover(struct libmnt_fs *fs, char **ret) {
 }
 
 /* Both in the order of the table: a fact is of the next mount with its id. */
-static int set_covers(struct libmnt_fs *const *list, const size_t *covers, size_t n_list, MountFact *facts,
-                      size_t n) {
+static int set_covers(const MountTable *table, const size_t *covers, MountFact *facts, size_t n) {
         size_t k = 0;
 
-        for (size_t i = 0; i < n_list && k < n; i++) {
+        for (size_t i = 0; i < table->n && k < n; i++) {
                 int r;
 
-                if ((uint64_t) mnt_fs_get_id(list[i]) != facts[k].mount_id)
+                if (table->mounts[i].id != facts[k].mount_id)
                         continue;
                 if (covers[i] != SIZE_MAX) {
-                        r = describe_cover(list[covers[i]], &facts[k].covered_by);
+                        r = describe_cover(&table->mounts[covers[i]], &facts[k].covered_by);
                         if (r < 0)
                                 return r;
                 }
@@ -394,24 +251,18 @@ static int set_covers(struct libmnt_fs *const *list, const size_t *covers, size_
 }
 
 static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
-        size_t n_list = (size_t) mnt_table_get_nents(table->table), i = 0;
-        _cleanup_free_ struct libmnt_fs **list = calloc(n_list + 1, sizeof(*list));
-        _cleanup_free_ CoverMount *mounts = calloc(n_list + 1, sizeof(*mounts));
+        _cleanup_free_ CoverMount *mounts = calloc(table->n, sizeof(*mounts));
         _cleanup_free_ size_t *covers = NULL;
-        struct libmnt_fs *fs;
         int r;
 
-        if (!iter || !list || !mounts)
+        if (!mounts)
                 return -ENOMEM;
-        for (; i < n_list && (fs = next_mount(table, iter)); i++) {
-                list[i] = fs;
-                mounts[i] = (CoverMount){ .id = (uint64_t) mnt_fs_get_id(fs),
-                                          .parent = (uint64_t) mnt_fs_get_parent_id(fs),
-                                          .target = strempty(mnt_fs_get_target(fs)) };
-        }
-        r = cover_find(mounts, i, &covers);
-        return r < 0 ? r : set_covers(list, covers, i, facts, n);
+        for (size_t i = 0; i < table->n; i++)
+                mounts[i] = (CoverMount){ .id = table->mounts[i].id,
+                                          .parent = table->mounts[i].parent,
+                                          .target = table->mounts[i].target };
+        r = cover_find(mounts, table->n, &covers);
+        return r < 0 ? r : set_covers(table, covers, facts, n);
 }
 
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
@@ -448,33 +299,28 @@ int mount_table_find_at(const MountTable *table, const char *path, MountFact **r
 }
 
 /* Whether the mount is on the one with the id, or on one that is, and so on. */
-static bool is_inside(const MountTable *table, struct libmnt_fs *fs, uint64_t id) {
-        for (unsigned depth = 0; depth < NESTED_MAX; depth++) {
-                uint64_t parent = (uint64_t) mnt_fs_get_parent_id(fs);
-
-                if (parent == id)
+static bool is_inside(const MountTable *table, const Mount *m, uint64_t id) {
+        for (unsigned depth = 0; m && depth < NESTED_MAX; depth++) {
+                if (m->parent == id)
                         return true;
-                if (parent == (uint64_t) mnt_fs_get_id(fs) || find_fs(table, parent, &fs) < 0)
+                if (m->parent == m->id)
                         return false;
+                m = mountinfo_find(table, m->parent);
         }
         return false;
 }
 
 int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+        const Mount *outer = mountinfo_find(table, id);
         _cleanup_strv_ char **paths = NULL;
-        struct libmnt_fs *outer, *fs;
-        const char *path;
-        int r;
 
-        if (!iter)
-                return -ENOMEM;
-        r = find_fs(table, id, &outer);
-        if (r < 0)
-                return r;
-        while ((fs = next_mount(table, iter))) {
-                path = startswith(strempty(mnt_fs_get_target(fs)), strempty(mnt_fs_get_target(outer)));
-                if (!path || path[0] != '/' || !is_inside(table, fs, id))
+        if (!outer)
+                return -ENOENT;
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
+                const char *path = startswith(m->target, outer->target);
+                int r;
+
+                if (!path || path[0] != '/' || !is_inside(table, m, id))
                         continue;
                 r = strv_extend(&paths, path + 1);
                 if (r < 0)
@@ -485,28 +331,19 @@ int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) {
 }
 
 int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) {
-        struct libmnt_fs *fs;
-        int r;
+        const Mount *m = mountinfo_find(table, id);
 
-        r = find_fs(table, id, &fs);
-        if (r < 0)
-                return r;
-        *ret = strdup(strempty(mnt_fs_get_root(fs)));
+        if (!m)
+                return -ENOENT;
+        *ret = strdup(m->root);
         return *ret ? 0 : -ENOMEM;
 }
 
 int mount_table_find_outside(const MountTable *table, dev_t device, char *const *roots, char **ret) {
-        _cleanup_(mnt_free_iterp) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
-        struct libmnt_fs *fs;
-
-        if (!iter)
-                return -ENOMEM;
-        while ((fs = next_mount(table, iter))) {
-                const char *target = strempty(mnt_fs_get_target(fs));
-
-                if (mnt_fs_get_devno(fs) != device || roots_contain(roots, target))
+        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
+                if (m->device != device || roots_contain(roots, m->target))
                         continue;
-                *ret = strdup(target);
+                *ret = strdup(m->target);
                 return *ret ? 0 : -ENOMEM;
         }
         *ret = NULL;
@@ -514,55 +351,21 @@ int mount_table_find_outside(const MountTable *table, dev_t device, char *const 
 }
 
 int mount_table_overrides_labels(const MountTable *table, uint64_t id) {
-        struct libmnt_fs *fs;
-        const char *options;
-        int r;
+        const Mount *m = mountinfo_find(table, id);
 
-        r = find_fs(table, id, &fs);
-        if (r < 0)
-                return r;
-        options = mnt_fs_get_fs_options(fs);
-        return has_option(options, "defcontext") || has_option(options, "rootcontext");
+        if (!m)
+                return -ENOENT;
+        return has_option(m->fs_options, "defcontext") || has_option(m->fs_options, "rootcontext");
 }
 
 int mount_table_is_slave(const MountTable *table, uint64_t id) {
-        struct libmnt_fs *fs;
-        unsigned long flags = 0;
-        int r;
+        const Mount *m = mountinfo_find(table, id);
 
-        r = find_fs(table, id, &fs);
-        if (r < 0)
-                return r;
-        r = mnt_fs_get_propagation(fs, &flags);
-        if (r < 0)
-                return r;
-        return flags & MS_SLAVE ? 1 : 0;
-}
-
-int device_parse(const char *s, dev_t *ret) {
-        unsigned long long maj, min;
-        const char *colon = strchr(s, ':');
-        _cleanup_free_ char *first = NULL;
-
-        assert(ret);
-
-        if (!colon)
-                return -EINVAL;
-        first = strndup(s, (size_t) (colon - s));
-        if (!first)
-                return -ENOMEM;
-        if (parse_u64(first, &maj) < 0 || parse_u64(colon + 1, &min) < 0 || maj > UINT32_MAX || min > UINT32_MAX)
-                return -EINVAL;
-        *ret = makedev((unsigned) maj, (unsigned) min);
-        return 0;
+        return m ? m->slave : -ENOENT;
 }
 
 int mount_table_is_idmapped(const MountTable *table, uint64_t id) {
-        struct libmnt_fs *fs;
-        int r;
+        const Mount *m = mountinfo_find(table, id);
 
-        r = find_fs(table, id, &fs);
-        if (r < 0)
-                return r;
-        return has_option(mnt_fs_get_vfs_options(fs), "idmapped");
+        return m ? has_option(m->options, "idmapped") : -ENOENT;
 }

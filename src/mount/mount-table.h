@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <sys/types.h>
-
 #include "model/observed.h"
+#include "mount/mountinfo.h"
 
-/* The mount table, proc_pid_mountinfo(5), read by libmount: octal escapes are decoded, lines may be of any length. A
- * line that can't be understood is an error: "not mounted" and "not known" must never look alike. */
-typedef struct MountTable MountTable;
-
-/* Reads path, or /proc/self/mountinfo if NULL. Returns 0 or a negative errno; -EBADMSG for a malformed line. */
-int mount_table_read(const char *path, MountTable **ret) _warn_unused_;
-/* The same with only the mount with the id in it: much quicker when there are many. -ENOENT if there is none. */
-int mount_table_read_mount(const char *path, uint64_t id, MountTable **ret) _warn_unused_;
-/* That of the mount that fd is on, by statmount(2) where the kernel has it: quicker still. The source is only what it is
- * if with_source is set. */
-int mount_table_read_own(int fd, bool with_source, MountTable **ret) _warn_unused_;
-MountTable *mount_table_free(MountTable *table);
-DEFINE_CLEANUP_FUNC(MountTable *, mount_table_free);
+/* What is looked for in the mount table. */
 
 /* Facts of the mount with an id. ret_superblock_read_only may be NULL. Returns 0, -ENOMEM or -ENOENT. */
 int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret,
@@ -28,12 +15,14 @@ int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret,
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* All mounts strictly beneath one of the roots, by comparison of strings; with what covers them. */
+/* All mounts strictly beneath one of the roots, by comparison of strings; with what covers them. In the order of the table,
+ * which since Linux 6.8 is that in which mounts were made, not that in which they were attached: it doesn't tell what is on top
+ * of what. */
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* All mounts at path or at a directory above it, as the table has them, what was mounted later behind. Symbolic links in path
- * are not looked at. *ret is to be released with mount_facts_free(). Returns 0 or -ENOMEM. */
+/* All mounts at path or at a directory above it, in the same order. Symbolic links in path are not looked at. *ret is to be
+ * released with mount_facts_free(). Returns 0 or -ENOMEM. */
 int mount_table_find_at(const MountTable *table, const char *path, MountFact **ret, size_t *ret_n) _warn_unused_;
 
 /* Paths, relative to the root of the mount with an id, of all mounts inside it, however deep. Returns 0, -ENOMEM or
@@ -64,6 +53,3 @@ char *mount_fact_describe(const MountFact *fact) _warn_unused_;
 
 /* Whether a fact is of a mount that mount_table_find_devices() would find. */
 bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_t n_devices);
-
-/* "MAJOR:MINOR" as a device number. Returns 0 or -EINVAL. */
-int device_parse(const char *s, dev_t *ret) _warn_unused_;
