@@ -10,12 +10,13 @@
 #include "basic/string-util.h"
 #include "mount/loop.h"
 
-/* Somebody else may take the free device between our asking for it and attaching it. */
-enum { LOOP_MAJOR_NUMBER = 7, ATTACH_ATTEMPTS = 64 };
+/* Somebody else may take the free device between our asking for it and attaching it, or have it open exclusively for a
+ * moment. */
+enum { LOOP_MAJOR_NUMBER = 7, ATTACH_ATTEMPTS = 64, ATTACH_PAUSE_USEC = 1000 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
 
-int loop_open(dev_t device, int *ret_fd, char **ret_path) {
+static int open_node(dev_t device, int *ret_fd, char **ret_path) {
         _cleanup_free_ char *path = strdup_printf("/dev/loop%u", minor(device));
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
@@ -35,19 +36,22 @@ int loop_open(dev_t device, int *ret_fd, char **ret_path) {
         return 0;
 }
 
-/* Returns 1 if it is attached, 0 if not, or a negative errno. */
-static int read_status(dev_t device, struct loop_info64 *ret) {
+/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone it may have become
+ * another one at any time. Returns 1 if it is attached, 0 if not, or a negative errno. */
+static int open_attached(dev_t device, int *ret_fd, char **ret_path, struct loop_info64 *ret) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
         int r;
 
-        r = loop_open(device, &fd, &path);
+        r = open_node(device, &fd, &path);
         if (r == -ENOENT || r == -ENXIO || r == -ENODEV)
                 return 0;
         if (r < 0)
                 return r;
         if (ioctl(fd, LOOP_GET_STATUS64, ret) < 0)
                 return errno == ENXIO ? 0 : -errno;
+        *ret_fd = TAKE_FD(fd);
+        *ret_path = TAKE_PTR(path);
         return 1;
 }
 
@@ -55,25 +59,35 @@ static bool shows_whole(const struct loop_info64 *info) {
         return info->lo_offset == 0 && info->lo_sizelimit == 0;
 }
 
-/* Returns 1 if the device shows the whole of the file, 0 if not. */
-static int loop_matches(dev_t device, dev_t file_device, ino_t file_inode, bool *ret_read_only) {
+int loop_open(dev_t device, dev_t file_device, ino_t file_inode, int *ret_fd, char **ret_path, bool *ret_read_only) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *path = NULL;
         struct loop_info64 info;
         int r;
 
-        r = read_status(device, &info);
+        assert(ret_fd && ret_path);
+
+        r = open_attached(device, &fd, &path, &info);
         if (r <= 0)
                 return r;
-        *ret_read_only = info.lo_flags & LO_FLAGS_READ_ONLY;
-        return info.lo_device == file_device && info.lo_inode == file_inode && shows_whole(&info);
+        if (info.lo_device != file_device || info.lo_inode != file_inode || !shows_whole(&info))
+                return 0;
+        *ret_fd = TAKE_FD(fd);
+        *ret_path = TAKE_PTR(path);
+        if (ret_read_only)
+                *ret_read_only = info.lo_flags & LO_FLAGS_READ_ONLY;
+        return 1;
 }
 
 int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *path = NULL;
         struct loop_info64 info;
         int r;
 
         if (major(device) != LOOP_MAJOR_NUMBER)
                 return 0;
-        r = read_status(device, &info);
+        r = open_attached(device, &fd, &path, &info);
         if (r <= 0)
                 return r;
         if (!shows_whole(&info))
@@ -100,29 +114,27 @@ static int parse_attached(DIR *dir, const char *name, unsigned *ret) {
         return 1;
 }
 
-static int append_device(dev_t **devices, bool **flags, size_t *n, dev_t device, bool flag) {
+/* Appends the device if it shows the whole of the file. */
+static int append_match(dev_t **devices, size_t *n, dev_t device, dev_t file_device, ino_t file_inode) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *path = NULL;
         dev_t *grown;
-        bool *grown_flags;
+        int r;
 
+        r = loop_open(device, file_device, file_inode, &fd, &path, NULL);
+        if (r <= 0)
+                return r;
         grown = reallocarray(*devices, *n + 1, sizeof(dev_t));
         if (!grown)
                 return -ENOMEM;
         *devices = grown;
-        grown_flags = reallocarray(*flags, *n + 1, sizeof(bool));
-        if (!grown_flags)
-                return -ENOMEM;
-        *flags = grown_flags;
-
-        grown[*n] = device;
-        grown_flags[*n] = flag;
-        (*n)++;
+        grown[(*n)++] = device;
         return 0;
 }
 
-int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_only, size_t *ret_n) {
+int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = NULL;
         _cleanup_free_ dev_t *devices = NULL;
-        _cleanup_free_ bool *flags = NULL;
         struct dirent *entry;
         size_t n = 0;
 
@@ -133,9 +145,7 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_
                 return -errno;
 
         while ((errno = 0, entry = readdir(dir))) {
-                bool read_only = false;
                 unsigned number = 0;
-                dev_t device;
                 int r;
 
                 r = parse_attached(dir, entry->d_name, &number);
@@ -143,13 +153,7 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_
                         return r;
                 if (r == 0)
                         continue;
-                device = makedev(LOOP_MAJOR_NUMBER, number);
-                r = loop_matches(device, file_device, file_inode, &read_only);
-                if (r < 0)
-                        return r;
-                if (r == 0)
-                        continue;
-                r = append_device(&devices, &flags, &n, device, read_only);
+                r = append_match(&devices, &n, makedev(LOOP_MAJOR_NUMBER, number), file_device, file_inode);
                 if (r < 0)
                         return r;
         }
@@ -157,8 +161,6 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, bool **ret_read_
                 return -errno;
 
         *ret = TAKE_PTR(devices);
-        if (ret_read_only)
-                *ret_read_only = TAKE_PTR(flags);
         *ret_n = n;
         return 0;
 }
@@ -208,5 +210,6 @@ int loop_attach(int file_fd, const char *file_path, bool read_only, int *ret_fd,
                 r = attach_to((unsigned) number, file_fd, file_path, read_only, ret_fd, ret_path);
                 if (r != -EBUSY || i >= ATTACH_ATTEMPTS)
                         return r;
+                usleep(ATTACH_PAUSE_USEC);
         }
 }

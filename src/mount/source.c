@@ -289,7 +289,7 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
         int r;
 
         if (s->is_image)
-                return loop_find(s->image_device, s->image_inode, ret, NULL, ret_n);
+                return loop_find(s->image_device, s->image_inode, ret, ret_n);
         r = is_claimed(s->fd);
         if (r < 0)
                 return r;
@@ -301,15 +301,13 @@ static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
         return host_find_siblings(s->device, ret, ret_n);
 }
 
-static int loop_is_claimed(dev_t device) {
+static int loop_is_claimed(const Source *s, dev_t device) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
         int r;
 
-        r = loop_open(device, &fd, &path);
-        if (r < 0)
-                return r == -ENOENT || r == -ENXIO || r == -ENODEV ? 0 : r;
-        return is_claimed(fd);
+        r = loop_open(device, s->image_device, s->image_inode, &fd, &path, NULL);
+        return r > 0 ? is_claimed(fd) : r;
 }
 
 int source_is_claimed(const Source *s) {
@@ -323,9 +321,9 @@ int source_is_claimed(const Source *s) {
                 return 0;
         if (!s->is_image)
                 return is_claimed(s->fd);
-        r = loop_find(s->image_device, s->image_inode, &devices, NULL, &n);
+        r = loop_find(s->image_device, s->image_inode, &devices, &n);
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = loop_is_claimed(devices[i]);
+                r = loop_is_claimed(s, devices[i]);
         return r;
 }
 

@@ -166,7 +166,7 @@ size_t count_loops(const char *image) {
         size_t n;
 
         must(stat(image, &st));
-        g_assert_cmpint(loop_find(st.st_dev, st.st_ino, &devices, NULL, &n), ==, 0);
+        g_assert_cmpint(loop_find(st.st_dev, st.st_ino, &devices, &n), ==, 0);
         free(devices);
         return n;
 }
@@ -258,7 +258,12 @@ bool stages_in_namespace(void) {
 }
 
 Worker *worker_start_traced(const char *injection) {
-        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection, NULL };
+        return worker_start_traced_at(NULL, injection);
+}
+
+Worker *worker_start_traced_at(const char *path, const char *injection) {
+        const char *const wrapper[] = { "strace",           "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection,
+                                        path ? "-P" : NULL, path, NULL };
         Worker *w;
 
         if (!has_program("strace")) {

@@ -57,6 +57,8 @@ Worker *worker_start(const char *dropin, const char *const *wrapper);
 /* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), which traces from the side: the worker stays
  * our child. Or marks the test as skipped and returns NULL. */
 Worker *worker_start_traced(const char *injection);
+/* The same, of system calls on the file alone. */
+Worker *worker_start_traced_at(const char *path, const char *injection);
 /* Stops it and checks that it ends well. */
 void worker_stop(Worker *w);
 /* Whether workers are to do without file system contexts. */
