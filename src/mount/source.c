@@ -5,17 +5,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <libmount.h>
-
 #include "basic/path-util.h"
 #include "mount/host-device.h"
 #include "mount/loop.h"
 #include "mount/magic.h"
 #include "mount/mount-table.h"
+#include "mount/probe.h"
 #include "mount/source.h"
-
-/* Where nearly all file systems and RAIDs have their signatures. */
-enum { PROBED_HEAD = 264 * 1024, PROBED_TAIL = 512 * 1024 };
 
 void source_done(Source *s) {
         free(s->path);
@@ -169,32 +165,47 @@ static bool types_agree(const char *wanted, const char *found) {
                (strv_contains((char *const *) ext, wanted) && strv_contains((char *const *) ext, found));
 }
 
-/* libblkid looks for signatures in about forty places near both ends, one read after the other, and the cache of a
- * device that is not open elsewhere is empty. Two large reads are faster, above all on network storage. */
-static void read_ahead(int fd) {
-        off_t end = lseek(fd, 0, SEEK_END);
+/* Only a search that has read all that it looks for finds nothing. */
+static int unreadable_failure(const char *source, int error, Failure *f) {
+        _cleanup_free_ char *escaped = string_escape(source, 200);
 
-        (void) posix_fadvise(fd, 0, PROBED_HEAD, POSIX_FADV_WILLNEED);
-        if (end > PROBED_TAIL)
-                (void) posix_fadvise(fd, end - PROBED_TAIL, PROBED_TAIL, POSIX_FADV_WILLNEED);
+        if (error == -ENOMEM || !escaped)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "Source '%s' could not be read (%s), so that it is not known what it holds: check the device, the kernel's log says more (journalctl -k).",
+                escaped, strerrorname_np(-error));
 }
 
-static int probe_type(const Source *s, const char *source, char **ret, Failure *f) {
-        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", s->fd);
-        int ambivalent = 0;
+static int no_file_system_failure(const char *source, const Probed *found, Failure *f) {
+        _cleanup_free_ char *escaped = NULL;
 
-        if (!link)
+        if (!found->partition_table)
+                return refuse(f, FAILURE_INVALID_VOLUME, source,
+                              "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
+        escaped = string_escape(source, 200);
+        if (!escaped)
                 return -ENOMEM;
-        read_ahead(s->fd);
-        *ret = mnt_get_fstype(link, &ambivalent, NULL);
-        if (*ret)
-                return 0;
-        if (ambivalent)
+        return failure_set(f, FAILURE_INVALID_VOLUME,
+                           "Source '%s' has no file system, but partitions (%s): pass one of those.", escaped,
+                           found->partition_table);
+}
+
+static int find_type(const Source *s, const char *source, char **ret, Failure *f) {
+        _cleanup_(probed_done) Probed found = { 0 };
+        int r;
+
+        r = probe(s->fd, &found);
+        if (r < 0)
+                return unreadable_failure(source, r, f);
+        if (found.ambivalent)
                 return refuse(
                         f, FAILURE_INVALID_VOLUME, source,
                         "Source '%s' carries the signatures of several file systems: remove the wrong one with wipefs(8).");
-        return refuse(f, FAILURE_INVALID_VOLUME, source,
-                      "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
+        if (!found.fs_type)
+                return no_file_system_failure(source, &found, f);
+        *ret = TAKE_PTR(found.fs_type);
+        return 0;
 }
 
 static int check_type(const char *source, const char *wanted, const char *found, Failure *f) {
@@ -209,15 +220,16 @@ static int check_type(const char *source, const char *wanted, const char *found,
                            found, wanted);
 }
 
-static int choose_type(Source *s, const char *source, const char *fs_type, bool probe, const Settings *settings,
+static int choose_type(Source *s, const char *source, const char *fs_type, bool search, const Settings *settings,
                        Failure *f) {
         _cleanup_free_ char *found = NULL;
         int r;
 
-        if (probe || isempty(fs_type) || magic_is_missing(s->fd, fs_type)) {
-                r = probe_type(s, source, &found, f);
+        if (search || isempty(fs_type) || magic_is_missing(s->fd, fs_type)) {
+                r = find_type(s, source, &found, f);
                 if (r != 0)
                         return r;
+                assert(found);
                 r = check_type(source, fs_type, found, f);
                 if (r != 0)
                         return r;
@@ -237,7 +249,7 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
         return 0;
 }
 
-int source_open(const char *source, const char *fs_type, bool probe, const Settings *settings, Source *ret,
+int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) {
         _cleanup_(source_done) Source s = SOURCE_INIT;
         const FileSystem *fs = isempty(fs_type) ? NULL : settings_file_system(settings, fs_type);
@@ -262,7 +274,7 @@ int source_open(const char *source, const char *fs_type, bool probe, const Setti
                 r = open_local(source, settings, &s, f);
                 if (r != 0)
                         return r;
-                r = choose_type(&s, source, fs_type, probe, settings, f);
+                r = choose_type(&s, source, fs_type, search, settings, f);
                 if (r != 0)
                         return r;
         }

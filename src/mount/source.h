@@ -21,11 +21,11 @@ typedef struct Source {
 
 void source_done(Source *s);
 
-/* Opens a source. fs_type is "" to detect it, which only works for devices and images. probe: whether to look for
+/* Opens a source. fs_type is "" to detect it, which only works for devices and images. search: whether to look for
  * all types of file systems and compare what is found with fs_type; otherwise only if the superblock is not of fs_type.
- * Returns 0, a negative errno, INVALID_VOLUME, PATH_NOT_ALLOWED (outside SourceRoots=, or the host's own device),
- * TYPE_NOT_ALLOWED. */
-int source_open(const char *source, const char *fs_type, bool probe, const Settings *settings, Source *ret,
+ * Returns 0, a negative errno, INVALID_VOLUME (has no file system, for instance), MOUNT_FAILED (what it has can't be read),
+ * INCOMPATIBLE (has one of another type), PATH_NOT_ALLOWED (outside SourceRoots=, or the host's own device), TYPE_NOT_ALLOWED. */
+int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) _warn_unused_;
 
 /* Whether somebody claims the device, or a loop device over the image: a mount in any namespace, RAID, the device mapper,

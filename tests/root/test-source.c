@@ -27,6 +27,42 @@ static char *make_image_with(const char *name) {
         return g_steal_pointer(&image);
 }
 
+/* What can't be read is never said to hold nothing, whichever read fails, and for whatever reason. */
+typedef struct Unreadable {
+        const char *name, *injection, *kind, *needle;
+} Unreadable;
+
+static void test_unreadable(gconstpointer data) {
+        const Unreadable *u = data;
+        g_autofree char *image = make_image("unreadable", "ext4"), *target = make_target("unreadable");
+        g_autoptr(Worker) traced = worker_start_traced_at(image, u->injection);
+
+        if (!traced)
+                return;
+        g_auto(Answer) answer = call_observe(traced, image, "", target);
+        g_test_message("%s: %s", answer.kind, answer.message);
+        assert_answer(answer, u->kind);
+        assert_message(answer, u->needle);
+        g_assert_null(strstr(answer.message, "mkfs"));
+}
+
+/* One primary partition of 10,000 sectors. Nobody is told to make a file system over it. */
+static void test_partitions(void) {
+        static const unsigned char table[66] = {
+                [1] = 0, 2, 0, 0x83, 0, 0, 0, 0x00, 0x08, 0, 0, 0x10, 0x27, 0, 0, [64] = 0x55, 0xaa,
+        };
+        g_autofree char *image = make_image("partitions", NULL), *target = make_target("partitions");
+        int fd = open(image, O_WRONLY | O_CLOEXEC);
+
+        must(fd);
+        g_assert_cmpint(pwrite(fd, table, sizeof(table), 446), ==, sizeof(table));
+        close(fd);
+        g_auto(Answer) answer = call_observe(worker, image, "", target);
+        assert_answer(answer, "InvalidVolume");
+        assert_message(answer, "partitions (dos)");
+        g_assert_null(strstr(answer.message, "mkfs"));
+}
+
 /* Between looking for the image's loop device and opening it again, the device goes to another image. */
 static void test_loop_reused(void) {
         g_autofree char *one = make_image_with("one"), *other = make_image_with("other"),
@@ -61,6 +97,12 @@ static void test_loop_reused(void) {
 }
 
 int main(int argc, char **argv) {
+        static const Unreadable unreadable[] = {
+                { "all", "inject=read,pread64:error=EIO", "MountFailed", "EIO" },
+                { "first", "inject=read,pread64:error=EIO:when=1", "MountFailed", "EIO" },
+                { "later", "inject=read,pread64:error=ENODEV:when=5+", "MountFailed", "ENODEV" },
+                { "memory", "inject=read,pread64:error=ENOMEM:when=3+", "WorkerFailed", "Cannot allocate memory" },
+        };
         int r;
 
         g_test_init(&argc, &argv, NULL);
@@ -68,6 +110,11 @@ int main(int argc, char **argv) {
                 return 77;
 
         worker = worker_start(NULL, NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(unreadable); i++) {
+                g_autofree char *path = path_printf("/source/unreadable/%s", unreadable[i].name);
+                g_test_add_data_func(path, &unreadable[i], test_unreadable);
+        }
+        g_test_add_func("/source/partitions", test_partitions);
         g_test_add_func("/source/loop-reused", test_loop_reused);
         r = g_test_run();
         worker_stop(worker);

@@ -34,6 +34,7 @@ LIBRARIES = [
     (r"systemd/.*", {"wire", "state", "job", "api", "daemon", "worker", "ctl"}),
     (r"selinux/.*", {"label"}),
     (r"libmount(/.*|\.h)", {"mount"}),
+    (r"blkid/.*", {"mount"}),
     (r"sqlite3.*\.h", {"store"}),
     (r"libeconf.*\.h", {"basic"}),
     (r"libsmartcols(/.*|\.h)", {"ctl"}),
