@@ -85,8 +85,12 @@ int selinux_canonicalize_label(const char *label, char **ret) {
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
-        if (is_selinux_enabled() > 0 && security_canonicalize_context_raw(label, &known) >= 0)
-                label = known;
+        if (is_selinux_enabled() > 0) {
+                if (security_canonicalize_context_raw(label, &known) >= 0)
+                        label = known;
+                else if (errno == ENOMEM)
+                        return -ENOMEM;
+        }
         r = context_canonicalize(label, ret, &f);
         if (r <= 0)
                 return r;

@@ -43,7 +43,7 @@ static const char *remedy(int number) {
 int stage_spec_failure(const StageSpec *spec, const char *text, int number, Failure *f) {
         _cleanup_free_ char *escaped = string_escape(text, EXPLANATION_MAX);
 
-        if (!escaped)
+        if (number == ENOMEM || !escaped)
                 return -ENOMEM;
         return failure_set(f, FAILURE_MOUNT_FAILED, "Mounting %s as %s failed: %s (%s); %s.", spec->source->name,
                            spec->source->fs->name, escaped,

@@ -28,5 +28,5 @@ typedef struct StageSpec {
 int stage_spec_options(const StageSpec *spec, char ***ret) _warn_unused_;
 
 /* Fills f with MOUNT_FAILED: what the kernel or libmount said, the errno (0: none), and what to do. text is escaped here.
- * Returns MOUNT_FAILED or -ENOMEM. */
+ * Returns MOUNT_FAILED, or -ENOMEM, also if that is the errno: it says nothing of the volume. */
 int stage_spec_failure(const StageSpec *spec, const char *text, int number, Failure *f) _warn_unused_;
