@@ -339,6 +339,25 @@ int source_is_claimed(const Source *s) {
         return r;
 }
 
+/* A loop device may have gone to another image since it was found, and be mounted as that. */
+static int drop_reused(const Source *s, dev_t *devices, size_t *n) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < *n; i++) {
+                _cleanup_close_ int fd = -EBADF;
+                _cleanup_free_ char *path = NULL;
+                int r;
+
+                r = loop_open(devices[i], s->image_device, s->image_inode, &fd, &path, NULL);
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        devices[kept++] = devices[i];
+        }
+        *n = kept;
+        return 0;
+}
+
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_free_ dev_t *devices = NULL;
@@ -362,6 +381,11 @@ int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
         r = mount_table_read(NULL, &table);
         if (r < 0)
                 return r;
+        if (s->is_image) {
+                r = drop_reused(s, devices, &n);
+                if (r < 0)
+                        return r;
+        }
         return mount_table_find_devices(table, devices, n, ret, ret_n);
 }
 
