@@ -55,7 +55,7 @@ static Holder *holder_new(const Job *job, bool adopted) {
         return h->name && h->target && h->spec && h->context && h->device ? TAKE_PTR(h) : NULL;
 }
 
-/* What it would have to be mounted from, and with, to be the same files again. A clone is of what is there. */
+/* What it would have to be mounted from, and with, to be the same files again. What is shared stays what it is. */
 static int fill_volume(const Job *job, Volume *v) {
         const Request *q = &job->request;
         const Plan *p = &job->plan;
@@ -80,7 +80,7 @@ static int fill_volume(const Job *job, Volume *v) {
                         return r;
                 v->strategy = p->strategy;
         }
-        if (job->share_target && job->operation == OPERATION_MOUNT)
+        if (job->operation == OPERATION_MOUNT && (job->share_target || (v->holders && v->holders->next)))
                 return 0;
         strv_free(v->mount_options);
         v->mount_options = NULL;

@@ -157,6 +157,18 @@ int mount_options_check(char *const *options, const Settings *settings, const Fi
         return 0;
 }
 
+bool mount_option_is_attribute(const char *option, size_t n) {
+        static const char *const attributes[] = {
+                "noexec",      "exec",       "noatime",  "atime",       "relatime",
+                "strictatime", "nodiratime", "diratime", "nosymfollow", "symfollow"
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(attributes); i++)
+                if (strlen(attributes[i]) == n && memcmp(attributes[i], option, n) == 0)
+                        return true;
+        return false;
+}
+
 static bool same_key(const char *a, const char *b) {
         size_t n = strcspn(a, "=");
 

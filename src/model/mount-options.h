@@ -25,6 +25,10 @@ int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) _wa
 int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs,
                         Failure *f) _warn_unused_;
 
+/* Whether an option of n bytes is an attribute of a mount, which each mount of a file system has for itself
+ * (mount_setattr(2)); the others are the file system's. */
+bool mount_option_is_attribute(const char *option, size_t n) _pure_;
+
 /* Puts what gives all files to the group (fs's GroupOptions=) before the caller's options, which so have the last
  * word; an option whose key the caller passed is left out. Returns 0, -ENOMEM, or INVALID_OPTION if there is no such
  * option, or if the caller passed gid= with another group; *options is untouched then. */

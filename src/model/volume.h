@@ -70,7 +70,7 @@ typedef struct Volume {
         char *id;
         char *source;
         char *fs_type;
-        char **mount_options; /* of the caller, when selvol mounted it last, and no clone */
+        char **mount_options; /* of the caller, when selvol mounted it last and nothing was shared */
         bool mounted_this_boot; /* by selvol, perhaps not any more: then a mount namespace that can't be seen may have kept it */
         bool mounted_here; /* source and options say what the last mount was of; not so if others have made it */
         char *driver;      /* may be NULL */

@@ -8,28 +8,15 @@
 
 typedef struct Attribute {
         const char *option;
-        uint64_t flag; /* 0: as it is without it */
+        uint64_t flag;
 } Attribute;
 
+/* The others of mount_option_is_attribute() are what a mount is without these. */
 static const Attribute attributes[] = {
-        { "noexec", MOUNT_ATTR_NOEXEC },
-        { "exec", 0 },
-        { "noatime", MOUNT_ATTR_NOATIME },
-        { "atime", 0 },
-        { "relatime", 0 },
-        { "strictatime", MOUNT_ATTR_STRICTATIME },
-        { "nodiratime", MOUNT_ATTR_NODIRATIME },
-        { "diratime", 0 },
+        { "noexec", MOUNT_ATTR_NOEXEC },           { "noatime", MOUNT_ATTR_NOATIME },
+        { "strictatime", MOUNT_ATTR_STRICTATIME }, { "nodiratime", MOUNT_ATTR_NODIRATIME },
         { "nosymfollow", MOUNT_ATTR_NOSYMFOLLOW },
-        { "symfollow", 0 },
 };
-
-bool attributes_have(const char *option, size_t n) {
-        for (size_t i = 0; i < ELEMENTSOF(attributes); i++)
-                if (strlen(attributes[i].option) == n && memcmp(attributes[i].option, option, n) == 0)
-                        return true;
-        return false;
-}
 
 static int set(int tree, uint64_t flags, uint64_t cleared) {
         struct mount_attr attr = { .attr_set = flags, .attr_clr = cleared };

@@ -8,9 +8,6 @@
 
 /* The attributes of a mount, as opposed to the options of its file system (mount_setattr(2)). */
 
-/* Whether an option of n bytes is one of a mount. */
-bool attributes_have(const char *option, size_t n);
-
 /* Gives a detached mount nosuid and nodev, and of the others those that are among the options; a clone comes with those of
  * what it was made from. Returns 0 or a negative errno. */
 int attributes_set(int tree, char *const *options, bool read_only) _warn_unused_;

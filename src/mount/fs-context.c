@@ -4,7 +4,7 @@
 
 #include <libmount.h>
 
-#include "mount/attributes.h"
+#include "model/mount-options.h"
 #include "mount/fs-context.h"
 #include "mount/image.h"
 
@@ -97,7 +97,7 @@ static int set_each(int fs, char *options, bool flags) {
         while (options && mnt_optstr_next_option(&options, &name, &n_name, &value, &n_value) == 0) {
                 int r;
 
-                if (flags && attributes_have(name, n_name))
+                if (flags && mount_option_is_attribute(name, n_name))
                         continue;
                 if (flags && !is_file_system_flag(name, n_name))
                         return -EINVAL;

@@ -6,6 +6,7 @@
 #include "model/context.h"
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
+#include "plan/plan-options.h"
 #include "plan/plan.h"
 
 /* A context without a level is none where the policy has levels. */
@@ -299,6 +300,12 @@ static int decide_among_others(const PlanInput *in, const Others *others, Plan *
         r = plan_find_share(others, file_system(in), in->request->user_namespace, in->mounted, p, f);
         if (r != 0)
                 return r;
+        /* Whoever has mounted it did not ask. */
+        if (!in->mounted) {
+                r = plan_check_shared_options(others, in->request, p->share, f);
+                if (r != 0)
+                        return r;
+        }
         if (p->share && p->strategy == STRATEGY_CONTEXT_MOUNT)
                 p->reason = REASON_CONTEXT_SHARED;
         p->change = find_change(in, others, p);

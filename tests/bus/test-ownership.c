@@ -107,6 +107,22 @@ static void assert_holder(Fixture *f, const char *target, guint32 shown, guint32
         g_assert_not_reached();
 }
 
+/* A disk is mounted once more for a group that can't share the mount, but its file system keeps the options that it has. */
+static void test_mount_options(Fixture *f, gconstpointer data) {
+#define OPTIONS(option) ", 'MountOptions': <['" option "']>"
+        g_autofree char *options = NULL;
+
+        assert_mounted(f, "/dev/vdb", T1, GROUP(1000) OPTIONS("commit=5"), "walked", "unknown", 1000, 1000);
+        unmount(f, T1);
+        assert_mounted(f, "/dev/vdb", T1, GROUP(2000) OPTIONS("commit=5"), "mapped", "other-group", 2000, 1000);
+        assert_mounted(f, "/dev/vdb", T2, GROUP(3000), "mapped", "other-group", 3000, 1000);
+        options = get_volume_text(f, "v", "MountOptions");
+        g_assert_cmpstr(options, ==, "['commit=5']");
+        assert_refused(f, "/dev/vdb", T3, GROUP(4000) OPTIONS("commit=6"), "Incompatible", "mounted with commit=5");
+        assert_mounted(f, "/dev/vdb", T3, GROUP(4000) OPTIONS("commit=5"), "mapped", "other-group", 4000, 1000);
+#undef OPTIONS
+}
+
 /* Walked once; then it is known; another group is shown in its place, whoever else has the volume; and all of it
  * outlives the service. */
 static void test_story(Fixture *f, gconstpointer data) {
@@ -793,6 +809,7 @@ int main(int argc, char **argv) {
                 void (*test)(Fixture *f, gconstpointer data);
         } tests[] = {
                 { "story", test_story },
+                { "mount-options", test_mount_options },
                 { "progress", test_progress },
                 { "metrics", test_metrics },
                 { "always", test_always },
