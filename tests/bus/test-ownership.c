@@ -657,12 +657,15 @@ static void test_adopt(Fixture *f, gconstpointer data) {
 
 /* What somebody else has mounted swaps nothing, whatever the mounts of the volume do that are there besides. */
 static void test_adopt_beside_mapped(Fixture *f, gconstpointer data) {
+        g_autofree char *table = NULL, *all = NULL;
         GError *error = NULL;
 
         assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "walked", "unknown", 1000, 1000);
         assert_mounted(f, "/dev/vdb", T2, GROUP(2000), "mapped", "other-group", 2000, 1000);
         unmount(f, T1);
-        write_file(f, "mounts", "7 " T3 " /dev/vdb ext4 - 0\n");
+        table = mount_table(f);
+        all = g_strconcat(table, "7 " T3 " /dev/vdb ext4 - 0\n", NULL);
+        write_file(f, "mounts", all);
         g_assert_null(
                 call(f, "AdoptVolume", g_variant_new_parsed("('v', '" T3 "', {'FSGroup': <@u 2000>})"), &error));
         assert_error(g_steal_pointer(&error), "GroupConflict", "pod-2000");
