@@ -12,6 +12,7 @@ typedef struct Conflict {
         char *volume; /* "" if it is no volume of ours */
         char *holder; /* "" likewise */
         char *target;
+        Strategy strategy;
         char *context;       /* "" if mounted without or unknown */
         uint64_t since_usec; /* 0: unknown */
 } Conflict;

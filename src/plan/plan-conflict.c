@@ -16,8 +16,8 @@ static const char *holder_context(const Volume *v, const Holder *h) {
         return h->context ? h->context : v->context;
 }
 
-static int add(Plan *p, const char *volume, const char *holder, const char *target, const char *context,
-               uint64_t since_usec) {
+static int add(Plan *p, const char *volume, const char *holder, const char *target, Strategy strategy,
+               const char *context, uint64_t since_usec) {
         Conflict *grown, *c;
 
         grown = reallocarray(p->conflicts, p->n_conflicts + 1, sizeof(Conflict));
@@ -29,6 +29,7 @@ static int add(Plan *p, const char *volume, const char *holder, const char *targ
                 .volume = strdup(volume),
                 .holder = strdup(holder),
                 .target = strdup(target),
+                .strategy = strategy,
                 .context = strdup(context),
                 .since_usec = since_usec,
         };
@@ -36,7 +37,7 @@ static int add(Plan *p, const char *volume, const char *holder, const char *targ
 }
 
 int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) {
-        return add(p, v->id, h->name, h->target, holder_context(v, h), h->since_usec);
+        return add(p, v->id, h->name, h->target, holder_strategy(v, h), holder_context(v, h), h->since_usec);
 }
 
 /* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context leaves no
@@ -81,7 +82,8 @@ static int check_mount(const MountFact *m, const Volume *v, const Holder *h, Pla
         }
         if (!use_conflicts(p, strategy, context))
                 return 0;
-        return v ? add(p, v->id, h->name, m->target, context, h->since_usec) : add(p, "", "", m->target, context, 0);
+        return v ? add(p, v->id, h->name, m->target, strategy, context, h->since_usec)
+                 : add(p, "", "", m->target, strategy, context, 0);
 }
 
 static int find_mount_conflicts(const Others *others, Plan *p) {
@@ -148,19 +150,36 @@ static char *describe_wish(const Plan *p) {
         }
 }
 
+/* NULL on lack of memory. */
+static char *describe_use(const Conflict *c) {
+        if (!isempty(c->context))
+                return strdup_printf("with context %s, ", c->context);
+        return strdup(c->strategy == STRATEGY_RELABEL ? "with labels that a runtime chose, " : "without a context ");
+}
+
+static const char *describe_remedy(const Plan *p) {
+        const Conflict *c = &p->conflicts[0];
+        bool both_relabel = p->strategy == STRATEGY_RELABEL && c->strategy == STRATEGY_RELABEL;
+
+        if (both_relabel && isempty(p->context))
+                return "Without a level it is not known what the runtime would write: pass SELinuxLevel, or RelabelBy=none if the holder relies on no labels, as a privileged container does. Otherwise unmount it there first";
+        if (both_relabel && isempty(c->context))
+                return "No level was passed for that one, so it is not known what it relies on: unmount it there first, and mount it with SELinuxLevel, or with RelabelBy=none if it relies on no labels, as a privileged container does";
+        return "Unmount it there first, or ask for the same context and policy";
+}
+
 int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) {
         assert(p->n_conflicts > 0);
 
         const Conflict *c = &p->conflicts[0];
-        _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume), *held = NULL,
-                            *more = NULL;
+        _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume),
+                            *held = describe_use(c), *more = NULL;
 
-        held = isempty(c->context) ? strdup("without a context ") : strdup_printf("with context %s, ", c->context);
         more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
         if (!wish || !who || !held || !more)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_CONTEXT_CONFLICT,
-                "Volume %s is wanted %s, but is %s%s%s. Unmount it there first, or ask for the same context and policy; the signal ContextReleased is sent when it is free.",
-                volume, wish, held, who, more);
+                "Volume %s is wanted %s, but is %s%s%s. %s; the signal ContextReleased is sent when it is free.",
+                volume, wish, held, who, more, describe_remedy(p));
 }

@@ -122,10 +122,14 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
                 return decide_plain(in, p, REASON_GATE_DISABLED);
         if (policy == RELABEL_ALWAYS)
                 return decide_plain(in, p, REASON_POLICY_ALWAYS);
-        if (isempty(p->context))
+        if (isempty(p->context)) {
+                /* A privileged pod has no level, and relies on no label. */
+                if (q->relabel_by == RELABEL_BY_NONE)
+                        return decide_plain(in, p, REASON_NOT_RELABELED);
                 return failure_set(
                         f, FAILURE_LEVEL_REQUIRED,
-                        "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example s0:c10,c20, or a full SELinuxContext. Categories are not generated.");
+                        "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example s0:c10,c20, or a full SELinuxContext; or RelabelBy=none if the holder relies on no labels, as a privileged container does. Categories are not generated.");
+        }
         if (!t.supports_mount)
                 return decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
         if (!in->settings->gate_mount && q->access_mode != ACCESS_READ_WRITE_ONCE_POD)

@@ -12,9 +12,10 @@ static const char plan_columns[] =
         "user role settype level context "
         "readonly by =result =strategy =context =flag =reason =options =taints =here =change "
         "=kubelet note";
-static const char pair_columns[] = "id type fs supported mode level1 policy1 level2 policy2 gates =result =strategy1 "
-                                   "=strategy2 =context2 =flag2 "
-                                   "=reason2 =kubelet note";
+static const char pair_columns[] =
+        "id type fs supported mode level1 policy1 level2 policy2 by1 by2 gates =result =strategy1 "
+        "=strategy2 =context2 =flag2 "
+        "=reason2 =kubelet note";
 static const char matrix_columns[] = "id type fs 2015 mode =always =onvolumemount note";
 
 /* OP, CP: only ReadWriteOncePod volumes are mounted with a context. SM, all: volumes of all modes. */
@@ -67,10 +68,11 @@ static Request request_from_row(const Row *row) {
 static void assert_message_helps(int r, const Failure *f) {
         switch (r) {
         case FAILURE_LEVEL_REQUIRED:
-                assert_failure(r, f, FAILURE_LEVEL_REQUIRED, "SELinuxLevel", "s0:c10,c20", "not generated");
+                assert_failure(r, f, FAILURE_LEVEL_REQUIRED, "SELinuxLevel", "s0:c10,c20", "RelabelBy=none",
+                               "not generated");
                 break;
         case FAILURE_CONTEXT_CONFLICT:
-                assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1, "Unmount it there",
+                assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1, "nmount it there",
                                "ContextReleased", "since 2026-01-02 03:04:05 UTC");
                 break;
         case FAILURE_TYPE_NOT_ALLOWED:
@@ -223,6 +225,8 @@ static Request pair_request(const Row *row, int n) {
         set_string(&q.volume_type, row, "type");
         if (row_get(row, "supported"))
                 q.selinux_mount_supported = is_yes(row_get(row, "supported"));
+        if (row_get(row, n == 1 ? "by1" : "by2"))
+                q.relabel_by = relabel_by_from_word(row_get(row, n == 1 ? "by1" : "by2"));
         return q;
 }
 
@@ -786,7 +790,8 @@ static void test_relabel_here_conflict(Fixture *x, gconstpointer data) {
                         /* Nor may the runtime choose a context where others rely on one. */
                         g_assert_cmpint(free_and_strdup(&x->request.level, NULL), ==, 0);
                         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1",
-                                       "the runtime chooses");
+                                       "the runtime chooses", "with context " CONTEXT_0_2, "Without a level",
+                                       "pass SELinuxLevel", "RelabelBy=none");
                         g_assert_cmpint(free_and_strdup(&x->request.level, "s0:c0,c1"), ==, 0);
                         volume_remove_holder(v, h);
                 }
@@ -810,6 +815,20 @@ static void test_not_relabeled_beside(Fixture *x, gconstpointer data) {
                              volume_find_holder(volumes_find(&x->volumes, TEST_VOLUME), TARGET_1));
         assert_success(fixture_plan(x), &x->failure);
         g_assert_cmpint(x->plan.strategy, ==, STRATEGY_RELABEL);
+}
+
+/* The first one came without a level and without RelabelBy=none. */
+static void test_conflict_unknown_labels(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, "");
+        x->request.policy = RELABEL_ALWAYS;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "for relabeling to " CONTEXT_0_1,
+                       "with labels that a runtime chose, held by pod-1", "No level was passed", "SELinuxLevel",
+                       "RelabelBy=none");
+
+        /* What stands in the way of a context mount is not helped by a level. */
+        x->request.policy = RELABEL_ON_VOLUME_MOUNT;
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "with labels that a runtime chose",
+                       "Unmount it there first, or ask for the same context and policy");
 }
 
 /* A context mount is in the way of all who have no use for it. */
@@ -1081,6 +1100,7 @@ int main(int argc, char **argv) {
         ADD("relabel-here/on-context-mount", test_relabel_here_on_context_mount);
         ADD("not-relabeled/beside-relabel", test_not_relabeled_beside);
         ADD("not-relabeled/on-context-mount", test_not_relabeled_on_context_mount);
+        ADD("conflict/unknown-labels", test_conflict_unknown_labels);
         ADD("conflict/context-of-holder", test_conflict_context_of_holder);
         ADD("change/unmanaged-holder", test_change_of_unmanaged_holder);
         ADD("change/same-target", test_change_of_same_target);
