@@ -686,6 +686,27 @@ static void test_restart(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
 }
 
+/* Who relies on no labels is known as such afterwards: labels may be written beside it, if it is known which. */
+static void test_restart_not_relabeled(Fixture *f, gconstpointer data) {
+        static const char privileged[] = "{'RelabelBy': <'none'>, " OVM "}";
+        g_autoptr(GVariant) first = NULL, again = NULL, beside = NULL;
+        GError *error = NULL;
+
+        first = call_mount(f, "v", "/dev/vdb", T1, privileged, &error);
+        g_assert_no_error(error);
+        assert_mounted(first, "", "", "not-relabeled");
+        daemon_stop(f, SIGKILL);
+        daemon_start(f, CALLER_ROOT);
+        again = call_mount(f, "v", "/dev/vdb", T1, privileged, &error);
+        g_assert_no_error(error);
+        assert_mounted(again, "", "", "not-relabeled");
+        beside = call_mount(f, "v", "/dev/vdb", T2, "{'SELinuxLevel': <'s0:c1,c2'>}", &error);
+        g_assert_no_error(error);
+        assert_mounted(beside, "system_u:object_r:container_file_t:s0:c1,c2", "Z", "policy-always");
+        g_assert_null(call_mount(f, "v", "/dev/vdb", T3, "{}", &error));
+        assert_error(g_steal_pointer(&error), "ContextConflict", "RelabelBy=none");
+}
+
 /* Killed in the middle of a mount: finished if the mount is there, rolled back if not, and what isn't certainly it is
  * left alone. */
 static const struct {
@@ -1205,6 +1226,7 @@ int main(int argc, char *argv[]) {
         ADD("mount-id-again", NULL, test_mount_id_again);
         ADD("restart/term", GINT_TO_POINTER(SIGTERM), test_restart);
         ADD("restart/kill", GINT_TO_POINTER(SIGKILL), test_restart);
+        ADD("restart/not-relabeled", NULL, test_restart_not_relabeled);
         for (size_t i = 0; i < G_N_ELEMENTS(interruptions); i++) {
                 g_autofree char *path = g_strdup_printf("/daemon/interrupted/%s", interruptions[i].name);
 
