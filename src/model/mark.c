@@ -12,8 +12,8 @@ static const char *const files_state_table[FILES_STATES] = {
 DEFINE_STRING_TABLE(files_state, FilesState);
 
 static const char *const mark_found_table[MARKS_FOUND] = {
-        [MARK_UNSUPPORTED] = "unsupported",
         [MARK_ABSENT] = "absent",
+        [MARK_UNSUPPORTED] = "unsupported",
         [MARK_INVALID] = "invalid",
         [MARK_PRESENT] = "present",
 };

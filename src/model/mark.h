@@ -21,9 +21,9 @@ DECLARE_STRING_TABLE(files_state, FilesState);
 
 /* What was found at the root. Of all but MARK_PRESENT nothing is known of the files. */
 typedef enum MarkFound {
+        MARK_ABSENT,      /* also of a copy that was kept: what was found is not */
         MARK_UNSUPPORTED, /* the file system keeps no such xattr */
-        MARK_ABSENT,
-        MARK_INVALID, /* there is one, which can't be parsed */
+        MARK_INVALID,     /* there is one, which can't be parsed */
         MARK_PRESENT,
         MARKS_FOUND,
 } MarkFound;

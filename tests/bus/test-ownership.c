@@ -738,6 +738,19 @@ static void test_apply(Fixture *f, gconstpointer data) {
                          "operation_name=\"volume_apply_access_control\",status=\"success\"} 5\n");
 }
 
+/* A copy of the mark that was loaded does not say that the file system keeps none. */
+static void test_plan_after_restart(Fixture *f, gconstpointer data) {
+        assert_mounted(f, "/dev/vdb", T1, "'Holder': <'pod'>", NULL, NULL, NONE, NONE);
+        assert_applied(f, "3000", "{'ReadOnly': <true>}", "walked", "unknown");
+        assert_state(f, "partial", "3000");
+        for (int i = 0; i < 2; i++) {
+                assert_planned(f, T2, GROUP(3000) ", 'FSGroupChangePolicy': <'OnRootMismatch'>", "walk", "partial",
+                               300);
+                daemon_stop(f, SIGTERM);
+                daemon_start(f, CALLER_ROOT);
+        }
+}
+
 static void test_apply_conflict(Fixture *f, gconstpointer data) {
         GError *error = NULL;
 
@@ -831,6 +844,7 @@ int main(int argc, char **argv) {
                 { "conflict", test_conflict },
                 { "released", test_released },
                 { "plan", test_plan },
+                { "plan-after-restart", test_plan_after_restart },
                 { "option", test_option },
                 { "not-given", test_not_given },
                 { "both", test_both },

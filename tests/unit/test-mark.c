@@ -336,7 +336,7 @@ static void test_exceeds(void) {
 static void test_words(void) {
         static const char *const changes[MARK_CHANGES] = { "keep", "taint", "reset-labels", "reset-ownership",
                                                            "reset-all" };
-        static const char *const found[MARKS_FOUND] = { "unsupported", "absent", "invalid", "present" };
+        static const char *const found[MARKS_FOUND] = { "absent", "unsupported", "invalid", "present" };
 
         for (int i = 0; i < MARK_CHANGES; i++) {
                 g_assert_cmpstr(mark_change_to_string((MarkChange) i), ==, changes[i]);
