@@ -139,8 +139,36 @@ static MarkChange holder_change(const Holder *h) {
         return h->strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
 }
 
+/* A driver has the volume mounted where it staged it, besides the mount that it made for a holder. */
+static bool is_staged(const Others *others) {
+        const Holder *h;
+
+        if (others->adopting)
+                return true;
+        if (others->own)
+                LL_FOREACH (others->own->holders, h)
+                        if (h->adopted)
+                                return true;
+        for (size_t i = 0; i < others->observed->n_mounts; i++) {
+                h = volumes_find_target(others->volumes, others->observed->mounts[i].target, NULL);
+                if (h && h->adopted)
+                        return true;
+        }
+        return false;
+}
+
+/* What may be done to labels through a mount that is no holder's. */
+static MarkChange strangers_change(const MountFact *m, bool staged) {
+        if (m->read_only)
+                return MARK_KEEP;
+        if (!isempty(m->context))
+                return MARK_TAINT;
+        return staged ? MARK_KEEP : MARK_RESET_LABELS;
+}
+
 MarkChange plan_change_of_others(const Others *others) {
         const Observed *observed = others->observed;
+        bool staged = is_staged(others);
         MarkChange change = MARK_KEEP;
         const Holder *h;
 
@@ -154,10 +182,7 @@ MarkChange plan_change_of_others(const Others *others) {
                 if (streq(m->target, others->target))
                         continue;
                 h = volumes_find_target(others->volumes, m->target, NULL);
-                if (h)
-                        change = mark_change_max(change, holder_change(h));
-                else if (!isempty(m->context) && !m->read_only)
-                        change = mark_change_max(change, MARK_TAINT);
+                change = mark_change_max(change, h ? holder_change(h) : strangers_change(m, staged));
         }
         return change;
 }

@@ -54,6 +54,7 @@ typedef struct Others {
         const Volume *own; /* NULL: nothing is recorded of the volume */
         const Observed *observed;
         const char *target; /* the caller's own, which doesn't count; "": none */
+        bool adopting;      /* what is mounted there */
 } Others;
 
 /* What the configuration and the request say of a volume's labels. */

@@ -353,7 +353,8 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         const Others others = { .volumes = in->volumes,
                                 .own = volumes_find(in->volumes, in->request->volume),
                                 .observed = in->observed,
-                                .target = in->request->target };
+                                .target = in->request->target,
+                                .adopting = in->mounted };
         _cleanup_(plan_done) Plan p = { .runtime_flag = "", .fs_group = GID_NONE };
         int r, k;
 

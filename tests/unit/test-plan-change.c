@@ -273,8 +273,16 @@ static void test_hidden_mount(Fixture *x, gconstpointer data) {
 }
 
 static void test_strangers_mount(Fixture *x, gconstpointer data) {
+        Holder *h;
+
         observe(&x->observed, "/mnt/backup", "ext4", "");
         assert_success(relabel(x, CONTEXT_0_1), &x->failure);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
+        /* Unless it is where a driver has staged what was adopted. */
+        h = hold(x, TARGET_1, STRATEGY_RELABEL, CONTEXT_0_1);
+        h->relabeled_here = h->adopted = true;
+        assert_success(relabel(x, CONTEXT_0_1), &x->failure);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
         observe(&x->observed, "/mnt/b\n", "ext4", CONTEXT_0_1);
         assert_failure(relabel(x, CONTEXT_0_1), &x->failure, FAILURE_NOT_SUPPORTED, "mounted at /mnt/b\\x0a",
                        "not by selvol", CONTEXT_0_1);

@@ -916,6 +916,33 @@ static void test_change_of_strangers_mount(Fixture *x, gconstpointer data) {
         g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
 }
 
+/* Files are made and moved there as well, with labels of their own. */
+static void test_change_of_strangers_plain_mount(Fixture *x, gconstpointer data) {
+        observe(&x->observed, "/mnt/backup", "ext4", "");
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.relabel_here);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
+        x->request.read_only = true;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.change, ==, MARK_RESET_LABELS);
+        x->observed.mounts[0].read_only = true;
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
+}
+
+/* A driver mounts a volume twice: where it stages it, and for the pod. */
+static void test_change_of_staging(Fixture *x, gconstpointer data) {
+        fixture_mounted(x, "", true);
+        observe(&x->observed, "/var/lib/kubelet/plugins/kubernetes.io/csi/d/1/globalmount", "ext4", "");
+        x->request.policy = RELABEL_ALWAYS;
+        x->request.relabel_by = RELABEL_BY_SERVICE;
+        assert_success(fixture_adopt(x), &x->failure);
+        g_assert_true(x->plan.relabel_here);
+        g_assert_cmpint(x->plan.change, ==, MARK_KEEP);
+}
+
 static void test_adopt(Fixture *x, gconstpointer data) {
         fixture_mounted(x, CONTEXT_0_1, false);
         assert_success(fixture_adopt(x), &x->failure);
@@ -1106,6 +1133,8 @@ int main(int argc, char **argv) {
         ADD("change/same-target", test_change_of_same_target);
         ADD("change/other-volume", test_change_of_other_volume);
         ADD("change/strangers-mount", test_change_of_strangers_mount);
+        ADD("change/strangers-plain-mount", test_change_of_strangers_plain_mount);
+        ADD("change/staging", test_change_of_staging);
         ADD("other-source", test_other_source);
         ADD("other-file-system", test_other_file_system);
         ADD("options-of-found-file-system", test_options_of_found_file_system);
