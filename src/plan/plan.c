@@ -342,7 +342,7 @@ static bool others_hold_device(const Volumes *volumes, const char *own, const ch
 }
 
 bool plan_needs_mounts(const Plan *p, const Volumes *volumes, const char *volume) {
-        return !p->share || isempty(p->share->device) || p->strategy == STRATEGY_RELABEL ||
+        return !p->share || isempty(p->share->device) || p->strategy == STRATEGY_RELABEL || p->change == MARK_KEEP ||
                (p->ownership != OWNERSHIP_NONE && p->ownership != OWNERSHIP_OPTION) ||
                others_hold_device(volumes, volume, p->share->device);
 }

@@ -22,5 +22,6 @@ typedef struct PlanInput {
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
 /* Whether a plan that was made with mounts_unknown may be another one once they are known. Not so where a holder's mount is
- * shared and no file is changed: a superblock has one context, so what the holder has is what all mounts have. */
+ * shared and no file is changed: a superblock has one context, so what the holder has is what all mounts have. But if all
+ * holders are readers, somebody else may write. */
 bool plan_needs_mounts(const Plan *p, const Volumes *volumes, const char *volume) _pure_;

@@ -530,6 +530,12 @@ static void test_needs_mounts(Fixture *x, gconstpointer data) {
         g_assert_true(needs_mounts(x));
         x->request.fs_group = GID_NONE;
         g_assert_false(needs_mounts(x));
+        /* All holders are readers: it matters whether somebody else writes. */
+        h->read_only = x->request.read_only = true;
+        g_assert_true(needs_mounts(x));
+        h->read_only = false;
+        g_assert_false(needs_mounts(x));
+        x->request.read_only = false;
         h = fixture_hold(x, "other", "/var/lib/kubelet/pods/3/v", "pod-3", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
         set_device(h, "8:18");
         g_assert_false(needs_mounts(x));
