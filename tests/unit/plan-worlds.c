@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan-worlds.h"
+
+#define TARGET_3     "/var/lib/kubelet/pods/3/volumes/v/mount"
+#define OTHER_VOLUME "pvc-other"
+#define DEVICE       "254:16" /* that of observe() */
+
+const World worlds[WORLDS] = {
+        { "nobody", { { NOBODY } } },
+        { "relabel-a", { { OWN, STRATEGY_RELABEL, CONTEXT_A } } },
+        { "relabel-b", { { OWN, STRATEGY_RELABEL, CONTEXT_B } } },
+        { "relabel-unknown", { { OWN, STRATEGY_RELABEL, "" } } },
+        { "relabeled-a", { { OWN, STRATEGY_RELABEL, CONTEXT_A, .here = true } } },
+        { "relabeling-b", { { OWN, STRATEGY_RELABEL, CONTEXT_B, .mounting = true } } },
+        { "relabel-a-mapped", { { OWN, STRATEGY_RELABEL, CONTEXT_A, .group = 2000, .disk_group = 3000 } } },
+        { "none", { { OWN, STRATEGY_NONE, "" } } },
+        { "none-reader", { { OWN, STRATEGY_NONE, "", .reader = true } } },
+        { "none-and-relabel-a", { { OWN, STRATEGY_NONE, "" }, { OWN, STRATEGY_RELABEL, CONTEXT_A } } },
+        { "context-a", { { OWN, STRATEGY_CONTEXT_MOUNT, CONTEXT_A } } },
+        { "context-a-reader", { { OWN, STRATEGY_CONTEXT_MOUNT, CONTEXT_A, .reader = true } } },
+        { "context-b", { { OWN, STRATEGY_CONTEXT_MOUNT, CONTEXT_B } } },
+        { "other-relabel-a", { { OTHER, STRATEGY_RELABEL, CONTEXT_A } } },
+        { "other-relabel-b", { { OTHER, STRATEGY_RELABEL, CONTEXT_B } } },
+        { "other-none", { { OTHER, STRATEGY_NONE, "" } } },
+        { "other-context-a", { { OTHER, STRATEGY_CONTEXT_MOUNT, CONTEXT_A } } },
+        { "other-context-b", { { OTHER, STRATEGY_CONTEXT_MOUNT, CONTEXT_B } } },
+        { "relabeled-a-other-none",
+          { { OWN, STRATEGY_RELABEL, CONTEXT_A, .here = true }, { OTHER, STRATEGY_NONE, "" } } },
+        { "context-a-reader-other-writer",
+          { { OWN, STRATEGY_CONTEXT_MOUNT, CONTEXT_A, .reader = true },
+            { OTHER, STRATEGY_CONTEXT_MOUNT, CONTEXT_A } } },
+        { "none-reader-stranger", { { OWN, STRATEGY_NONE, "", .reader = true }, { STRANGER, STRATEGY_NONE, "" } } },
+        { "stranger", { { STRANGER, STRATEGY_NONE, "" } } },
+        { "stranger-reader", { { STRANGER, STRATEGY_NONE, "", .reader = true } } },
+        { "stranger-context-a", { { STRANGER, STRATEGY_CONTEXT_MOUNT, CONTEXT_A } } },
+        { "stranger-context-b-reader", { { STRANGER, STRATEGY_CONTEXT_MOUNT, CONTEXT_B, .reader = true } } },
+        { "hidden", { { NOBODY } }, .hidden = true },
+        { "hidden-after-relabel-a", { { NOBODY } }, .hidden = true, .used_with = CONTEXT_A },
+};
+
+static const char *const user_targets[] = { TARGET_1, TARGET_3 };
+
+static void add_user(Fixture *x, const User *u, const char *target) {
+        MountFact *m;
+        Holder *h;
+
+        if (u->who != STRANGER) {
+                h = fixture_hold(x, u->who == OWN ? TEST_VOLUME : OTHER_VOLUME, target, target, u->strategy,
+                                 u->context);
+                h->read_only = u->reader;
+                h->relabeled_here = u->here;
+                h->state = u->mounting ? HOLDER_MOUNTING : HOLDER_MOUNTED;
+                h->device = copy(DEVICE);
+                if (u->group != 0) {
+                        h->fs_group = u->group;
+                        h->disk_gid = u->disk_group;
+                }
+        }
+        if (u->mounting)
+                return;
+        observe(&x->observed, target, "ext4", u->strategy == STRATEGY_CONTEXT_MOUNT ? u->context : "");
+        m = &x->observed.mounts[x->observed.n_mounts - 1];
+        m->read_only = u->reader;
+}
+
+void world_build(const World *w, Fixture *x) {
+        Volume *v;
+
+        for (size_t i = 0; w->users[i].who != NOBODY; i++)
+                add_user(x, &w->users[i], user_targets[i]);
+        x->observed.hidden = w->hidden;
+        if (!w->used_with)
+                return;
+        v = volume_new(TEST_VOLUME);
+        g_assert_nonnull(v);
+        v->strategy = STRATEGY_RELABEL;
+        v->mounted_this_boot = true;
+        g_assert_cmpint(free_and_strdup(&v->context, w->used_with), ==, 0);
+        volumes_add(&x->volumes, v);
+}

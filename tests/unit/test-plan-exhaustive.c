@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "combinations.h"
+#include "plan-worlds.h"
+
+/* plan_make(), for every combination of what it decides on: what must be true of each answer. */
+
+#define NO_LEVEL "system_u:object_r:container_file_t"
+
+/* --- what a decision depends on --- */
+
+static const struct {
+        const char *word;
+        Node node;
+} nodes[] = {
+        { "off", { 0 } },
+        { "levels", { .selinux = true, .enforcing = true, .mls = true, .file_context = (char *) TEST_FILE_CONTEXT } },
+        { "no-levels", { .selinux = true, .enforcing = true, .file_context = (char *) NO_LEVEL } },
+        { "no-container-types", { .selinux = true, .enforcing = true, .mls = true } },
+};
+
+static const struct {
+        const char *word;
+        bool relabel_policy, mount;
+} gates[] = { { "on", true, true }, { "one-pod-only", true, false }, { "off", false, true } };
+
+static const struct {
+        const char *word;
+        int policy;
+        RelabelPolicy by_default;
+} policies[] = {
+        { "always", RELABEL_ALWAYS, RELABEL_ON_VOLUME_MOUNT },
+        { "mount", RELABEL_ON_VOLUME_MOUNT, RELABEL_ALWAYS },
+        { "mount-by-default", -1, RELABEL_ON_VOLUME_MOUNT },
+};
+
+static const struct {
+        const char *word, *type, *driver;
+        AccessMode mode;
+        int says;
+        bool managed, supports;
+} kinds[] = {
+        { "csi", "csi", NULL, ACCESS_READ_WRITE_ONCE, -1, true, false },
+        { "csi-supported", "csi", NULL, ACCESS_READ_WRITE_ONCE, 1, true, true },
+        { "csi-supported-for-one-pod", "csi", NULL, ACCESS_READ_WRITE_ONCE_POD, 1, true, true },
+        { "csi-supported-shared", "csi", NULL, ACCESS_READ_WRITE_MANY, 1, true, true },
+        { "hostPath", "hostPath", "eager", ACCESS_READ_WRITE_ONCE, 1, false, false },
+        { "cephfs", "cephfs", NULL, ACCESS_READ_WRITE_MANY, -1, false, false },
+        { "rbd", "rbd", NULL, ACCESS_READ_WRITE_ONCE, -1, true, true },
+        { "rbd-for-one-pod", "rbd", NULL, ACCESS_READ_WRITE_ONCE_POD, -1, true, true },
+        { "rbd-shared", "rbd", NULL, ACCESS_READ_WRITE_MANY, -1, false, true },
+};
+
+static const struct {
+        const char *word, *level, *context;
+} labels[] = { { "none", NULL, NULL }, { "level", "s0:c0,c1", NULL }, { "context-without-level", NULL, NO_LEVEL } };
+
+static const struct {
+        const char *word;
+        RelabelBy by;
+} relabelers[] = { { "runtime", RELABEL_BY_RUNTIME },
+                   { "service", RELABEL_BY_SERVICE },
+                   { "none", RELABEL_BY_NONE } };
+
+static const struct {
+        const char *word, *type;
+        int seclabel;
+} file_systems[] = { { "ext4", "ext4", -1 }, { "ext4-unlabeled", "ext4", 0 }, { "unknown", NULL, -1 } };
+
+static const struct {
+        const char *word;
+        bool read_only, device_read_only;
+        gid_t group;
+} accesses[] = {
+        { "rw", false, false, GID_NONE },
+        { "rw-group", false, false, 1000 },
+        { "ro", true, false, GID_NONE },
+        { "ro-device-group", false, true, 1000 },
+};
+
+/* What somebody else has mounted at the target, to be adopted. */
+static const struct {
+        const char *word, *context;
+} adoptions[] = { { "no", NULL }, { "plain", "" }, { "context-a", CONTEXT_A }, { "context-b", CONTEXT_B } };
+
+enum { NODE, GATES, POLICY, KIND, LABEL, BY, FILE_SYSTEM, ACCESS, ADOPTION, WORLD, DIMENSIONS };
+
+static const Dimension dimensions[DIMENSIONS] = {
+        [NODE] = DIMENSION("node", nodes),
+        [GATES] = DIMENSION("gates", gates),
+        [POLICY] = DIMENSION("policy", policies),
+        [KIND] = DIMENSION("kind", kinds),
+        [LABEL] = DIMENSION("label", labels),
+        [BY] = DIMENSION("relabel-by", relabelers),
+        [FILE_SYSTEM] = DIMENSION("file-system", file_systems),
+        [ACCESS] = DIMENSION("access", accesses),
+        [ADOPTION] = DIMENSION("adoption", adoptions),
+        [WORLD] = DIMENSION("world", worlds),
+};
+
+/* --- the cases --- */
+
+typedef struct Answer {
+        int r;
+        Plan plan;
+        Failure failure;
+} Answer;
+
+typedef struct Case {
+        const size_t *choice;
+        Request request;
+        MountFact mounted;
+        PlanInput in;
+        Answer answer;
+        const Answer *alone; /* the answer to the same request while nobody has the volume */
+} Case;
+
+typedef struct Context {
+        Settings settings;
+        Fixture worlds[WORLDS];
+        size_t alone_choice[DIMENSIONS];
+        Answer alone;
+} Context;
+
+static Request request_of(const size_t *choice) {
+        Request q = REQUEST_INIT;
+
+        q.volume = (char *) TEST_VOLUME;
+        q.source = (char *) "/dev/vdb";
+        q.target = q.holder = (char *) TARGET_2;
+        q.fs_type = (char *) file_systems[choice[FILE_SYSTEM]].type;
+        q.driver = (char *) kinds[choice[KIND]].driver;
+        q.volume_type = (char *) kinds[choice[KIND]].type;
+        q.access_mode = kinds[choice[KIND]].mode;
+        q.context = (char *) labels[choice[LABEL]].context;
+        q.level = (char *) labels[choice[LABEL]].level;
+        q.policy = policies[choice[POLICY]].policy;
+        q.selinux_mount_supported = kinds[choice[KIND]].says;
+        q.read_only = accesses[choice[ACCESS]].read_only;
+        q.relabel_by = relabelers[choice[BY]].by;
+        q.fs_group = accesses[choice[ACCESS]].group;
+        return q;
+}
+
+/* A superblock has one context, or none; and without levels all contexts are known. */
+static bool world_is_possible(const size_t *choice) {
+        const User *u = &worlds[choice[WORLD]].users[0];
+        const char *adopted = adoptions[choice[ADOPTION]].context;
+
+        if (u->strategy == STRATEGY_RELABEL && isempty(u->context) && !nodes[choice[NODE]].node.mls)
+                return false;
+        if (!adopted)
+                return true;
+        if (worlds[choice[WORLD]].hidden || accesses[choice[ACCESS]].device_read_only)
+                return false;
+        return u->who == NOBODY || streq(adopted, u->strategy == STRATEGY_CONTEXT_MOUNT ? u->context : "");
+}
+
+static void case_set_up(Case *c, Context *x, const size_t *choice) {
+        const char *adopted = adoptions[choice[ADOPTION]].context;
+        Fixture *world = &x->worlds[choice[WORLD]];
+        int seclabel = file_systems[choice[FILE_SYSTEM]].seclabel;
+
+        x->settings.gate_relabel_policy = gates[choice[GATES]].relabel_policy;
+        x->settings.gate_mount = gates[choice[GATES]].mount;
+        x->settings.default_policy = policies[choice[POLICY]].by_default;
+        world->observed.device_read_only = accesses[choice[ACCESS]].device_read_only;
+        *c = (Case){
+                .choice = choice,
+                .request = request_of(choice),
+                .mounted = { .target = (char *) TARGET_2,
+                             .context = (char *) adopted,
+                             .read_only = accesses[choice[ACCESS]].read_only,
+                             .seclabel = isempty(adopted) && seclabel != 0 },
+        };
+        c->in = (PlanInput){
+                .node = &nodes[choice[NODE]].node,
+                .settings = &x->settings,
+                .request = &c->request,
+                .volumes = &world->volumes,
+                .observed = &world->observed,
+                .seclabel = adopted ? c->mounted.seclabel : seclabel,
+                .mounted = adopted ? &c->mounted : NULL,
+        };
+}
+
+static void answer_make(const PlanInput *in, Answer *a) {
+        *a = (Answer){ 0 };
+        a->r = plan_make(in, &a->plan, &a->failure);
+}
+
+static void answer_done(Answer *a) {
+        plan_done(&a->plan);
+        failure_done(&a->failure);
+}
+
+static bool same_text(const char *a, const char *b) {
+        return streq(strempty(a), strempty(b));
+}
+
+static bool same_plan(const Plan *a, const Plan *b) {
+        return a->strategy == b->strategy && same_text(a->context, b->context) &&
+               same_text(a->runtime_flag, b->runtime_flag) && a->reason == b->reason && same_text(a->text, b->text) &&
+               strv_equal(a->mount_options, b->mount_options) && a->read_only == b->read_only &&
+               a->relabel_here == b->relabel_here && a->fs_group == b->fs_group && a->readers == b->readers &&
+               a->ownership == b->ownership && a->ownership_reason == b->ownership_reason && a->change == b->change &&
+               a->share == b->share && a->entries == b->entries && a->usec == b->usec &&
+               a->n_conflicts == b->n_conflicts;
+}
+
+static bool same_answer(const Answer *a, const Answer *b) {
+        return a->r == b->r && same_text(a->failure.message, b->failure.message) && same_plan(&a->plan, &b->plan);
+}
+
+/* --- what must be true --- */
+
+static bool is_planned(const Case *c) {
+        return c->answer.r == 0;
+}
+
+static bool has_selinux(const Case *c) {
+        return c->in.node->selinux;
+}
+
+static bool is_managed(const Case *c) {
+        return kinds[c->choice[KIND]].managed;
+}
+
+static bool is_adopted(const Case *c) {
+        return c->in.mounted;
+}
+
+static bool shows_context(const Case *c) {
+        return c->answer.plan.strategy == STRATEGY_CONTEXT_MOUNT ||
+               (is_adopted(c) && !isempty(c->mounted.context) && has_selinux(c));
+}
+
+static bool changes_labels(const Plan *p) {
+        return p->relabel_here || !isempty(p->runtime_flag);
+}
+
+static const User *users_of(const Case *c) {
+        return worlds[c->choice[WORLD]].users;
+}
+
+static bool flag_is_known(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        return !is_planned(c) || streq(p->runtime_flag, "") || streq(p->runtime_flag, "Z");
+}
+
+static bool context_mount_is_not_relabeled(const Case *c) {
+        return !is_planned(c) || !shows_context(c) || !changes_labels(&c->answer.plan);
+}
+
+static bool host_path_is_left_alone(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        if (!is_planned(c) || !streq(c->request.volume_type, "hostPath"))
+                return true;
+        return !changes_labels(p) && p->fs_group == GID_NONE && p->ownership == OWNERSHIP_NONE &&
+               (p->strategy == STRATEGY_NONE || is_adopted(c));
+}
+
+static bool disabled_does_nothing(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        return !is_planned(c) || has_selinux(c) || (p->strategy == STRATEGY_NONE && isempty(p->context));
+}
+
+static bool labels_are_not_taken(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        if (!is_planned(c) || !changes_labels(p))
+                return true;
+        for (const User *u = users_of(c); u->who != NOBODY; u++)
+                if (u->strategy == STRATEGY_RELABEL && !streq(u->context, p->context))
+                        return false;
+        return true;
+}
+
+static bool superblock_has_one_context(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        if (!is_planned(c))
+                return true;
+        for (const User *u = users_of(c); u->who != NOBODY; u++) {
+                if ((u->strategy == STRATEGY_CONTEXT_MOUNT) != (p->strategy == STRATEGY_CONTEXT_MOUNT))
+                        return false;
+                if (u->strategy == STRATEGY_CONTEXT_MOUNT && !streq(u->context, p->context))
+                        return false;
+        }
+        return true;
+}
+
+/* The plan of a refusal says what was wanted. */
+static bool conflict_is_one(const Case *c) {
+        const Plan *p = &c->answer.plan;
+        bool found = worlds[c->choice[WORLD]].hidden;
+
+        if (c->answer.r != FAILURE_CONTEXT_CONFLICT)
+                return true;
+        for (const User *u = users_of(c); u->who != NOBODY; u++)
+                if (p->strategy == STRATEGY_CONTEXT_MOUNT || u->strategy == STRATEGY_CONTEXT_MOUNT)
+                        found = true;
+                else if (u->strategy == STRATEGY_RELABEL && p->strategy == STRATEGY_RELABEL)
+                        found = true;
+        return found;
+}
+
+static bool relies_on_none(const Case *c) {
+        return c->request.relabel_by != RELABEL_BY_NONE || !is_planned(c) || !changes_labels(&c->answer.plan);
+}
+
+static bool level_is_not_needed(const Case *c) {
+        return c->request.relabel_by != RELABEL_BY_NONE || c->answer.r != FAILURE_LEVEL_REQUIRED;
+}
+
+static bool reader_writes_nothing(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        if (!is_planned(c) || !p->read_only)
+                return true;
+        return !changes_labels(p) && p->strategy != STRATEGY_RELABEL && p->ownership != OWNERSHIP_WALK;
+}
+
+static bool context_was_asked_for(const Case *c) {
+        const Plan *p = &c->answer.plan;
+        const char *policys = c->in.node->mls ? "" : c->in.node->file_context;
+
+        if (!is_planned(c) || isempty(p->context))
+                return true;
+        if (c->request.level)
+                return streq(p->context, CONTEXT_A);
+        return streq(p->context, strempty(c->request.context)) ||
+               (is_adopted(c) && streq(p->context, strempty(c->mounted.context))) ||
+               streq(p->context, strempty(policys));
+}
+
+static bool adopted_is_what_is_mounted(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        if (!is_planned(c) || !is_adopted(c) || !has_selinux(c))
+                return true;
+        return isempty(c->mounted.context) ? p->strategy != STRATEGY_CONTEXT_MOUNT
+                                           : streq(p->context, c->mounted.context);
+}
+
+static bool context_mount_is_allowed(const Case *c) {
+        bool asked = c->request.policy == RELABEL_ON_VOLUME_MOUNT ||
+                     (c->request.policy < 0 && c->in.settings->default_policy == RELABEL_ON_VOLUME_MOUNT);
+
+        if (!is_planned(c) || is_adopted(c) || c->answer.plan.strategy != STRATEGY_CONTEXT_MOUNT)
+                return true;
+        return asked && kinds[c->choice[KIND]].supports && gates[c->choice[GATES]].relabel_policy &&
+               (gates[c->choice[GATES]].mount || c->request.access_mode == ACCESS_READ_WRITE_ONCE_POD);
+}
+
+/* Not if the context, the file system or its labels are unknown. */
+static bool nothing_unknown_prevents_relabel(const Case *c) {
+        const Plan *p = &c->answer.plan;
+        bool keeps_labels = file_systems[c->choice[FILE_SYSTEM]].type && c->in.seclabel != 0;
+
+        if (!is_planned(c) || !has_selinux(c) || !is_managed(c) || p->read_only || !keeps_labels ||
+            shows_context(c) || c->request.relabel_by == RELABEL_BY_NONE)
+                return true;
+        return changes_labels(p);
+}
+
+static bool service_relabels_if_asked(const Case *c) {
+        const Plan *p = &c->answer.plan;
+
+        if (!is_planned(c) || p->strategy != STRATEGY_RELABEL)
+                return true;
+        return p->relabel_here == (c->request.relabel_by == RELABEL_BY_SERVICE && !isempty(p->context)) &&
+               p->relabel_here == isempty(p->runtime_flag);
+}
+
+static MarkChange least_change_by(bool writes, Strategy strategy, bool here) {
+        if (!writes || here)
+                return MARK_KEEP;
+        return strategy == STRATEGY_CONTEXT_MOUNT ? MARK_TAINT : MARK_RESET_LABELS;
+}
+
+/* A driver's own mount, of which what is adopted was made, is no other use of the volume. */
+static bool is_staged(const Case *c, const User *u) {
+        return is_adopted(c) && u->who == STRANGER && u->strategy == STRATEGY_NONE;
+}
+
+/* All who may write, and whoever may that nobody sees. */
+static bool mark_claims_no_more(const Case *c) {
+        const Plan *p = &c->answer.plan;
+        MarkChange least = least_change_by(!p->read_only, p->strategy, p->relabel_here);
+
+        if (!is_planned(c))
+                return true;
+        if (!has_selinux(c) && least == MARK_RESET_LABELS && is_managed(c))
+                least = MARK_TAINT; /* what has no label is a taint */
+        if (c->in.observed->hidden && p->strategy != STRATEGY_CONTEXT_MOUNT)
+                least = MAX(least, MARK_RESET_LABELS);
+        for (const User *u = users_of(c); u->who != NOBODY; u++)
+                if (!is_staged(c, u))
+                        least = MAX(least, least_change_by(!u->reader, u->strategy, u->here));
+        return p->change >= least;
+}
+
+static bool others_decide_whether_not_how(const Case *c) {
+        const Plan *p = &c->answer.plan, *alone = &c->alone->plan;
+
+        if (c->alone->r != 0)
+                return c->answer.r == c->alone->r && same_text(c->answer.failure.message, c->alone->failure.message);
+        if (!is_planned(c))
+                return true;
+        return p->strategy == alone->strategy && streq(p->context, alone->context) &&
+               streq(p->runtime_flag, alone->runtime_flag) && p->relabel_here == alone->relabel_here &&
+               p->ownership == alone->ownership && p->fs_group == alone->fs_group && p->change >= alone->change &&
+               (p->reason == alone->reason || p->reason == REASON_CONTEXT_SHARED);
+}
+
+/* Only the own volume's mount, and not that which is to be replaced. */
+static bool shared_mount_is_there(const Case *c) {
+        const Holder *share = c->answer.plan.share;
+
+        return !is_planned(c) || !share ||
+               (share->state == HOLDER_MOUNTED && streq(share->volume->id, TEST_VOLUME) &&
+                !streq(share->target, TARGET_2));
+}
+
+static bool refusal_explains(const Case *c) {
+        const Failure *f = &c->answer.failure;
+
+        if (is_planned(c))
+                return f->kind == FAILURE_NONE && !f->message && c->answer.plan.n_conflicts == 0;
+        return c->answer.r > 0 && c->answer.r == (int) f->kind && !isempty(f->message) && !strchr(f->message, '\n');
+}
+
+static bool input_decides(const Case *c) {
+        Answer again;
+        bool same;
+
+        answer_make(&c->in, &again);
+        same = same_answer(&c->answer, &again);
+        answer_done(&again);
+        return same;
+}
+
+/* A plan that was made without a look at the mounts, and asks for none. */
+static bool look_changes_nothing(const Case *c) {
+        Observed unseen = *c->in.observed;
+        PlanInput in = c->in;
+        Answer before;
+        bool same;
+
+        if (is_adopted(c) || unseen.n_mounts == 0)
+                return true;
+        unseen.mounts = NULL;
+        unseen.n_mounts = 0;
+        unseen.mounts_unknown = true;
+        in.observed = &unseen;
+        answer_make(&in, &before);
+        if (before.plan.change == MARK_TAINT && c->answer.plan.change == MARK_RESET_LABELS)
+                before.plan.change = MARK_RESET_LABELS; /* neither lets labels be skipped */
+        same = before.r != 0 || plan_needs_mounts(&before.plan, in.volumes, TEST_VOLUME) ||
+               same_answer(&before, &c->answer);
+        answer_done(&before);
+        return same;
+}
+
+static const struct {
+        const char *sentence;
+        bool (*holds)(const Case *c);
+} invariants[] = {
+        { "the flag is Z or empty", flag_is_known },
+        { "what is mounted with a context is relabeled by nobody", context_mount_is_not_relabeled },
+        { "a hostPath is left alone", host_path_is_left_alone },
+        { "with SELinux off nothing is done", disabled_does_nothing },
+        { "labels are not taken from a holder who relies on them", labels_are_not_taken },
+        { "a superblock has one context or none", superblock_has_one_context },
+        { "only another context, or labels that both rely on, are a conflict", conflict_is_one },
+        { "for who relies on no labels nothing is relabeled", relies_on_none },
+        { "who relies on no labels needs no level", level_is_not_needed },
+        { "a reader writes nothing", reader_writes_nothing },
+        { "a context is asked for, mounted or the policy's", context_was_asked_for },
+        { "what is adopted is recorded as it is mounted", adopted_is_what_is_mounted },
+        { "a context mount is asked for, supported and allowed by the gates", context_mount_is_allowed },
+        { "nothing that is unknown prevents a relabel", nothing_unknown_prevents_relabel },
+        { "the service relabels where asked to, if it knows the context, and otherwise the runtime",
+          service_relabels_if_asked },
+        { "the mark claims no more than is true with all who may write", mark_claims_no_more },
+        { "others decide whether it is done, not how", others_decide_whether_not_how },
+        { "what is shared is mounted, for the same volume, elsewhere", shared_mount_is_there },
+        { "a refusal has its kind and says why", refusal_explains },
+        { "the same input gives the same plan and reason", input_decides },
+        { "what needs no look at the mounts is the same after one", look_changes_nothing },
+};
+
+static void check(const Case *c, const char *sentence, bool holds) {
+        const Answer *a = &c->answer;
+        g_autofree char *text = NULL;
+
+        if (holds)
+                return;
+        text = a->r != 0 ? g_strdup(a->failure.message)
+                         : g_strdup_printf("%s %s, flag '%s', context '%s', mark %s",
+                                           strategy_to_string(a->plan.strategy), reason_to_string(a->plan.reason),
+                                           a->plan.runtime_flag, a->plan.context,
+                                           mark_change_to_string(a->plan.change));
+        combination_fail(dimensions, DIMENSIONS, c->choice, sentence, text);
+}
+
+/* Whoever has the volume is the last dimension, so the same answer serves many. */
+static const Answer *find_alone(Context *x, const size_t *choice) {
+        size_t alone_choice[DIMENSIONS];
+        Case c;
+
+        memcpy(alone_choice, choice, sizeof(alone_choice));
+        alone_choice[WORLD] = 0;
+        if (memcmp(alone_choice, x->alone_choice, sizeof(alone_choice)) == 0)
+                return &x->alone;
+        memcpy(x->alone_choice, alone_choice, sizeof(alone_choice));
+        case_set_up(&c, x, alone_choice);
+        answer_done(&x->alone);
+        answer_make(&c.in, &x->alone);
+        return &x->alone;
+}
+
+static bool try_combination(const size_t *choice, void *data) {
+        Context *x = data;
+        Case c;
+
+        if (!world_is_possible(choice))
+                return false;
+        find_alone(x, choice);
+        case_set_up(&c, x, choice);
+        c.alone = &x->alone;
+        answer_make(&c.in, &c.answer);
+        for (size_t i = 0; i < G_N_ELEMENTS(invariants); i++)
+                check(&c, invariants[i].sentence, invariants[i].holds(&c));
+        answer_done(&c.answer);
+        return true;
+}
+
+static void test_all(void) {
+        Context x = { .settings = test_settings("[Driver eager];Managed=always;SELinuxMountSupported=yes;"
+                                                "[VolumeType hostPath];Managed=always"),
+                      .alone_choice = { SIZE_MAX } };
+
+        for (size_t i = 0; i < WORLDS; i++)
+                world_build(&worlds[i], &x.worlds[i]);
+        combinations_try(dimensions, DIMENSIONS, try_combination, &x);
+        answer_done(&x.alone);
+        for (size_t i = 0; i < WORLDS; i++) {
+                observed_done(&x.worlds[i].observed);
+                volumes_done(&x.worlds[i].volumes);
+        }
+        settings_done(&x.settings);
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/plan/exhaustive", test_all);
+        return g_test_run();
+}
