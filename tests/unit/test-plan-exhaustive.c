@@ -70,11 +70,12 @@ static const struct {
         const char *word;
         bool read_only, device_read_only;
         gid_t group;
+        int group_policy;
 } accesses[] = {
-        { "rw", false, false, GID_NONE },
-        { "rw-group", false, false, 1000 },
-        { "ro", true, false, GID_NONE },
-        { "ro-device-group", false, true, 1000 },
+        { "rw", false, false, GID_NONE, -1 },
+        { "rw-group", false, false, 1000, FS_GROUP_FILE },
+        { "ro", true, false, GID_NONE, -1 },
+        { "ro-device-group", false, true, 1000, -1 },
 };
 
 /* What somebody else has mounted at the target, to be adopted. */
@@ -138,6 +139,7 @@ static Request request_of(const size_t *choice) {
         q.read_only = accesses[choice[ACCESS]].read_only;
         q.relabel_by = relabelers[choice[BY]].by;
         q.fs_group = accesses[choice[ACCESS]].group;
+        q.fs_group_policy = accesses[choice[ACCESS]].group_policy;
         return q;
 }
 
