@@ -190,6 +190,8 @@ void signals_notify_status(const Api *api) {
                 holders += volume_count_holders(v);
         for (job = api->jobs->list; job; job = job->next)
                 jobs += job->state != JOB_ENDED;
-        (void) sd_notifyf(0, "STATUS=%zu volumes, %zu holders, %zu jobs; SELinux is %s.", volumes_count(&s->volumes),
-                          holders, jobs, s->node_known ? state_selinux_mode(s) : "not known yet");
+        (void) sd_notifyf(
+                0, "STATUS=%zu volumes, %zu holders, %zu jobs; SELinux is %s.%s%s", volumes_count(&s->volumes),
+                holders, jobs, s->node_known ? state_selinux_mode(s) : "not known yet",
+                s->settings_mistake ? " An earlier configuration is in force. " : "", strempty(s->settings_mistake));
 }

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <libeconf.h>
+#include <libeconf_ext.h>
+
+#include <inttypes.h>
 
 #include "basic/config.h"
 #include "basic/string-util.h"
-
-struct Config {
-        econf_file *file; /* NULL: no file anywhere */
-};
 
 typedef struct Files {
         econf_file **list;
         size_t n;
 } Files;
 
-/* libeconf since 0.7 has an econf_freeFilep() of its own. */
-static void file_freep(econf_file **file) {
-        econf_freeFile(*file);
-}
+struct Config {
+        Files files; /* as they were read, later ones winning */
+        econf_file *
+                merged; /* one of them, or of its own, which has lost where its keys are from; NULL: there are no keys */
+};
 
 static void files_done(Files *files) {
         for (size_t i = 0; i < files->n; i++)
                 econf_freeFile(files->list[i]);
         free(files->list);
+        *files = (Files){ 0 };
 }
 
 static int econf_to_errno(econf_err e) {
@@ -39,43 +40,57 @@ static int econf_to_errno(econf_err e) {
         }
 }
 
-/* Keys of *next replace those of *file. */
-static econf_err merge_file(econf_file **file, econf_file **next) {
-        econf_file *merged = NULL;
-        econf_err e;
+static bool is_empty(econf_file *file) {
+        char **list = NULL;
+        size_t n;
 
-        if (!*file) {
-                *file = TAKE_PTR(*next);
-                return ECONF_SUCCESS;
+        if (econf_getGroups(file, &n, &list) != ECONF_SUCCESS &&
+            econf_getKeys(file, NULL, &n, &list) != ECONF_SUCCESS)
+                return true;
+        econf_freeArray(list);
+        return false;
+}
+
+static void merged_free(econf_file *merged, const Files *files) {
+        for (size_t i = 0; i < files->n; i++)
+                if (files->list[i] == merged)
+                        return;
+        econf_freeFile(merged);
+}
+
+/* Keys of the later ones replace those of the earlier. econf_mergeFiles() of libeconf 0.5 reads what isn't there if the
+ * first file has no keys. */
+static econf_err merge_files(const Files *files, econf_file **merged) {
+        for (size_t i = 0; i < files->n; i++) {
+                econf_file *earlier = *merged;
+                econf_err e;
+
+                if (is_empty(files->list[i]))
+                        continue;
+                if (!earlier) {
+                        *merged = files->list[i];
+                        continue;
+                }
+                e = econf_mergeFiles(merged, earlier, files->list[i]);
+                if (e != ECONF_SUCCESS) {
+                        *merged = earlier;
+                        return e;
+                }
+                merged_free(earlier, files);
         }
-
-        e = econf_mergeFiles(&merged, *file, *next);
-        if (e != ECONF_SUCCESS)
-                return e;
-        econf_freeFile(*file);
-        *file = merged;
         return ECONF_SUCCESS;
 }
 
-/* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in 0.5. Without any
- * file *ret stays NULL. */
-static econf_err read_files(const char *project, const char *usr_dir, const char *etc_dir, econf_file **ret) {
-        _cleanup_(file_freep) econf_file *file = NULL;
-        _cleanup_(files_done) Files files = { 0 };
+/* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in 0.5. */
+static econf_err read_files(const char *project, const char *usr_dir, const char *etc_dir, Config *c) {
         econf_err e;
 
-        e = econf_readDirsHistory(&files.list, &files.n, usr_dir, etc_dir, project, ".conf", "=", "#");
+        e = econf_readDirsHistory(&c->files.list, &c->files.n, usr_dir, etc_dir, project, ".conf", "=", "#");
         if (e != ECONF_SUCCESS) {
-                files = (Files){ 0 }; /* libeconf may leave a pointer to what it has freed */
+                c->files = (Files){ 0 }; /* libeconf may leave a pointer to what it has freed */
                 return e == ECONF_NOFILE ? ECONF_SUCCESS : e;
         }
-        for (size_t i = 0; i < files.n; i++) {
-                e = merge_file(&file, &files.list[i]);
-                if (e != ECONF_SUCCESS)
-                        return e;
-        }
-        *ret = TAKE_PTR(file);
-        return ECONF_SUCCESS;
+        return merge_files(&c->files, &c->merged);
 }
 
 static int describe_error(econf_err e, char **ret_text) {
@@ -97,7 +112,7 @@ int config_load(const char *project, const char *usr_dir, const char *etc_dir, C
         config = calloc(1, sizeof(*config));
         if (!config)
                 return -ENOMEM;
-        e = read_files(project, usr_dir, etc_dir, &config->file);
+        e = read_files(project, usr_dir, etc_dir, config);
         if (e != ECONF_SUCCESS)
                 return describe_error(e, ret_text);
         *ret = TAKE_PTR(config);
@@ -107,7 +122,8 @@ int config_load(const char *project, const char *usr_dir, const char *etc_dir, C
 Config *config_free(Config *config) {
         if (!config)
                 return NULL;
-        econf_freeFile(config->file);
+        merged_free(config->merged, &config->files);
+        files_done(&config->files);
         free(config);
         return NULL;
 }
@@ -144,7 +160,7 @@ static int add_keys(const Config *config, const char *section, char ***l) {
         size_t n = 0;
         econf_err e;
 
-        e = econf_getKeys(config->file, section, &n, &list);
+        e = econf_getKeys(config->merged, section, &n, &list);
         return take_list(e, list, n, l);
 }
 
@@ -158,8 +174,8 @@ int config_sections(const Config *config, char ***ret) {
         assert(config);
         assert(ret);
 
-        if (config->file) {
-                e = econf_getGroups(config->file, &n, &list);
+        if (config->merged) {
+                e = econf_getGroups(config->merged, &n, &list);
                 r = take_list(e, list, n, &sections);
                 if (r < 0)
                         return r;
@@ -197,7 +213,7 @@ int config_keys(const Config *config, const char *section, char ***ret) {
         assert(config);
         assert(ret);
 
-        if (config->file) {
+        if (config->merged) {
                 r = find_all_keys(config, &candidates);
                 if (r < 0)
                         return r;
@@ -226,9 +242,9 @@ int config_get(const Config *config, const char *section, const char *key, char 
         assert(key);
         assert(ret);
 
-        if (!config->file)
+        if (!config->merged)
                 return -ENOENT;
-        e = econf_getStringValue(config->file, section, key, &value);
+        e = econf_getStringValue(config->merged, section, key, &value);
         if (e != ECONF_SUCCESS)
                 return econf_to_errno(e);
         if (!value) {
@@ -238,4 +254,49 @@ int config_get(const Config *config, const char *section, const char *key, char 
         }
         *ret = value;
         return 0;
+}
+
+/* Where a file has the key; NULL: any of the section. Returns 0 or -ENOENT. */
+static int locate_in_file(econf_file *file, const char *section, const char *key, uint64_t *ret_line) {
+        econf_ext_value *value = NULL;
+        char **keys = NULL;
+        econf_err e;
+        size_t n = 0;
+
+        if (!key) {
+                e = econf_getKeys(file, section, &n, &keys);
+                if (e != ECONF_SUCCESS || n == 0)
+                        return -ENOENT;
+                e = econf_getExtValue(file, section, keys[0], &value);
+                econf_freeArray(keys);
+        } else
+                e = econf_getExtValue(file, section, key, &value);
+        if (e != ECONF_SUCCESS)
+                return -ENOENT;
+        *ret_line = value->line_number;
+        econf_freeExtValue(value);
+        return 0;
+}
+
+int config_locate(const Config *config, const char *section, const char *key, char **ret) {
+        uint64_t line;
+        char *place;
+
+        assert(config);
+        assert(ret);
+
+        for (size_t i = config->files.n; i > 0; i--) {
+                econf_file *file = config->files.list[i - 1];
+                _cleanup_free_ char *path = NULL;
+
+                if (locate_in_file(file, section, key, &line) < 0)
+                        continue;
+                path = econf_getPath(file);
+                place = strdup_printf("%s:%" PRIu64, strempty(path), line);
+                if (!place)
+                        return -ENOMEM;
+                *ret = place;
+                return 0;
+        }
+        return -ENOENT;
 }

@@ -19,3 +19,5 @@ int config_sections(const Config *config, char ***ret);
 int config_keys(const Config *config, const char *section, char ***ret);
 /* The value, owned by the caller; -ENOENT if there is none. */
 int config_get(const Config *config, const char *section, const char *key, char **ret);
+/* "FILE:LINE" of the key whose value counts; of key NULL, of some key of the section. Returns 0, -ENOENT or -ENOMEM. */
+int config_locate(const Config *config, const char *section, const char *key, char **ret);

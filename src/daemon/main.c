@@ -4,6 +4,7 @@
 #include "basic/log.h"
 #include "wire/protocol.h"
 #include "daemon/manager.h"
+#include "model/settings-load.h"
 
 #include "selvol-config.h"
 
@@ -15,18 +16,20 @@ static void print_help(void) {
                "  --config-usr=DIR       Instead of /usr/lib/selvol\n"
                "  --config-etc=DIR       Instead of /etc/selvol\n"
                "  --trusted-uid=UID      Who passes without polkit, instead of root (tests)\n"
+               "  --check-config         Only say whether the configuration has a mistake\n"
                "  --version, --help\n");
 }
 
 /* Returns 0 to go on, 1 to end with success. */
 static int parse_arguments(int argc, char *argv[], Options *o) {
-        enum { ARG_STATE = 256, ARG_WORKER, ARG_USR, ARG_ETC, ARG_TRUSTED, ARG_VERSION, ARG_HELP };
+        enum { ARG_STATE = 256, ARG_WORKER, ARG_USR, ARG_ETC, ARG_TRUSTED, ARG_CHECK, ARG_VERSION, ARG_HELP };
         static const struct option options[] = {
                 { "state-directory", required_argument, NULL, ARG_STATE },
                 { "worker", required_argument, NULL, ARG_WORKER },
                 { "config-usr", required_argument, NULL, ARG_USR },
                 { "config-etc", required_argument, NULL, ARG_ETC },
                 { "trusted-uid", required_argument, NULL, ARG_TRUSTED },
+                { "check-config", no_argument, NULL, ARG_CHECK },
                 { "version", no_argument, NULL, ARG_VERSION },
                 { "help", no_argument, NULL, ARG_HELP },
                 { 0 },
@@ -53,6 +56,9 @@ static int parse_arguments(int argc, char *argv[], Options *o) {
                                 return log_error_errno(-EINVAL, "'%s' is not a uid.", optarg);
                         o->trusted_uid = (uid_t) uid;
                         break;
+                case ARG_CHECK:
+                        o->check_config = true;
+                        break;
                 case ARG_VERSION:
                         printf("selvold %s\n", SELVOL_VERSION);
                         return 1;
@@ -64,23 +70,39 @@ static int parse_arguments(int argc, char *argv[], Options *o) {
                 }
         if (optind < argc)
                 return log_error_errno(-EINVAL, "selvold takes no arguments.");
-        if (isempty(o->state_directory))
+        if (isempty(o->state_directory) && !o->check_config)
                 return log_error_errno(-EINVAL,
                                        "No state directory: set $STATE_DIRECTORY or pass --state-directory=.");
         return 0;
 }
 
+static int check_config(const Options *o) {
+        _cleanup_(settings_done) Settings settings = { 0 };
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        r = settings_load(o->usr_config, o->etc_config, &settings, &f);
+        if (r > 0)
+                log_error("%s", f.message);
+        return r < 0 ? log_error_errno(r, "Failed to read the configuration: %m") : r;
+}
+
+static int run(const Options *o) {
+        _cleanup_(manager_freep) Manager *m = NULL;
+        int r;
+
+        r = manager_new(o, &m);
+        return r != 0 ? r : manager_run(m);
+}
+
 int main(int argc, char *argv[]) {
         Options options = { .state_directory = getenv("STATE_DIRECTORY"), .worker_socket = WORKER_SOCKET };
-        _cleanup_(manager_freep) Manager *m = NULL;
         int r;
 
         log_set_level_from_environment();
         r = parse_arguments(argc, argv, &options);
         if (r != 0)
                 return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-        r = manager_new(&options, &m);
-        if (r >= 0)
-                r = manager_run(m);
-        return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        r = options.check_config ? check_config(&options) : run(&options);
+        return r < 0 ? EXIT_FAILURE : r > 0 ? EXIT_CONFIG : EXIT_SUCCESS;
 }

@@ -14,9 +14,10 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
         Manager *m = userdata;
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now_monotonic_usec());
-        if (state_reload_settings(m->state, m->options.usr_config, m->options.etc_config) >= 0 &&
+        if (state_reload_settings(m->state, m->options.usr_config, m->options.etc_config) == 0 &&
             metrics_export_start(&m->metrics_export, m->api->jobs) >= 0)
                 log_info("The configuration has been read again.");
+        signals_notify_status(m->api);
         (void) sd_notify(0, "READY=1");
         return 0;
 }
@@ -47,7 +48,7 @@ static int load_state(Manager *m) {
         int r;
 
         r = state_load(&options, &m->state);
-        if (r < 0)
+        if (r != 0)
                 return r;
         metrics_set(m->state->metrics, METRIC_BUILD_INFO, 1, SELVOL_VERSION);
         metrics_set(m->state->metrics, METRIC_START_TIME, (double) now_realtime_usec() / (double) USEC_PER_SEC);
@@ -61,7 +62,7 @@ static int setup(Manager *m) {
         if (r < 0)
                 return log_error_errno(r, "Failed to set up the event loop: %m");
         r = load_state(m);
-        if (r < 0)
+        if (r != 0)
                 return r;
         r = api_new(m->state, m->options.trusted_uid, &m->api);
         if (r < 0)
@@ -87,7 +88,7 @@ int manager_new(const Options *options, Manager **ret) {
                 return log_error_errno(-ENOMEM, "Failed to start: %m");
         m->options = *options;
         r = setup(m);
-        if (r < 0)
+        if (r != 0)
                 return r;
 
         *ret = TAKE_PTR(m);
@@ -113,5 +114,7 @@ int manager_run(Manager *m) {
         (void) sd_notify(0, "READY=1");
         r = sd_event_loop(m->event);
         (void) sd_notify(0, "STOPPING=1");
-        return r < 0 ? log_error_errno(r, "The event loop failed: %m") : r;
+        if (r < 0)
+                return log_error_errno(r, "The event loop failed: %m");
+        return r > 0 ? -ECONNRESET : 0;
 }

@@ -11,6 +11,7 @@ typedef struct Options {
         const char *worker_socket;
         const char *usr_config, *etc_config; /* NULL: the installed places */
         uid_t trusted_uid;                   /* passes without polkit: root, but for tests */
+        bool check_config;                   /* and nothing else */
 } Options;
 
 /* What selvold is made of. */
@@ -22,11 +23,11 @@ typedef struct Manager {
         MetricsExport metrics_export;
 } Manager;
 
-/* Loads configuration and state and connects to bus and worker. Returns 0 or a negative errno; everything that went
- * wrong has been logged. */
+/* Loads configuration and state and connects to bus and worker. Returns 0, a negative errno, or INVALID_OPTION for a
+ * mistake in the configuration; everything that went wrong has been logged. */
 int manager_new(const Options *options, Manager **ret);
 Manager *manager_free(Manager *m);
 DEFINE_CLEANUP_FUNC(Manager *, manager_free);
 
-/* Returns 0 when told to end, something else when it can't go on: the bus has gone. */
+/* Returns 0 when told to end, a negative errno when it can't go on: the bus has gone. */
 int manager_run(Manager *m);

@@ -12,7 +12,7 @@ int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failu
 
         r = config_load("selvol", usr_dir ? usr_dir : "/usr/lib/selvol", etc_dir ? etc_dir : "/etc/selvol", &config,
                         &text);
-        if (r < 0 && text)
+        if (r < 0 && r != -ENOMEM && text)
                 return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s", text);
         if (r < 0)
                 return r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
+#include <stdarg.h>
 
 #include "basic/path-util.h"
 #include "basic/time-util.h"
@@ -155,13 +156,34 @@ typedef struct Key {
         void *target;
 } Key;
 
-static int bad_value(Failure *f, const char *section, const char *key, const char *value) {
+/* A mistake at the key; NULL: in the section. */
+static _printf_(5, 6) int mistake(const Config *config, const char *section, const char *key, Failure *f,
+                                  const char *format, ...) {
+        _cleanup_free_ char *place = NULL, *text = NULL;
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf(&text, format, ap);
+        va_end(ap);
+        if (r < 0) {
+                text = NULL;
+                return -ENOMEM;
+        }
+        r = config_locate(config, section, key, &place);
+        if (r == -ENOMEM)
+                return r;
+        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s%s%s", strempty(place), place ? ": " : "",
+                           text);
+}
+
+static int bad_value(const Config *config, const char *section, const char *key, const char *value, Failure *f) {
         _cleanup_free_ char *escaped = string_escape(value, 80);
 
         if (!escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: [%s] %s=%s is not valid, see selvol.conf(5).",
-                           section, key, escaped);
+        return mistake(config, section, key, f, "[%s] %s=%s is not valid, see selvol.conf(5).", section, key,
+                       escaped);
 }
 
 static const Key *find_key(const Key *keys, size_t n, const char *name) {
@@ -181,7 +203,7 @@ static int read_key(const Config *config, const char *section, const Key *key, F
         r = key->reader(value, key->target);
         if (r == -ENOMEM)
                 return r;
-        return r < 0 ? bad_value(f, section, key->name, value) : 0;
+        return r < 0 ? bad_value(config, section, key->name, value, f) : 0;
 }
 
 static int read_section(const Config *config, const char *section, const Key *keys, size_t n_keys, Failure *f) {
@@ -196,8 +218,7 @@ static int read_section(const Config *config, const char *section, const Key *ke
                 const Key *key = find_key(keys, n_keys, *name);
 
                 if (!key)
-                        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: [%s] has no key %s=.", section,
-                                           *name);
+                        return mistake(config, section, *name, f, "[%s] has no key %s=.", section, *name);
                 r = read_key(config, section, key, f);
                 if (r != 0)
                         return r;
@@ -239,8 +260,7 @@ static int read_file_system(const Config *config, const char *section, const cha
         FileSystem *grown, *fs;
 
         if (!fs_name_is_valid(name))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: [%s] does not name a file system.",
-                                   section);
+                return mistake(config, section, NULL, f, "[%s] does not name a file system.", section);
 
         grown = reallocarray(s->file_systems, s->n_file_systems + 1, sizeof(FileSystem));
         if (!grown)
@@ -306,7 +326,7 @@ static int read_any_section(const Config *config, const char *section, Settings 
         if (name)
                 return read_trait(config, section, name, &s->drivers, &s->n_drivers, f);
 
-        return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: there is no section [%s].", section);
+        return mistake(config, section, NULL, f, "there is no section [%s].", section);
 }
 
 int settings_parse(const Config *config, Settings *ret, Failure *f) {
@@ -326,8 +346,7 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
         if (r < 0)
                 return r;
         if (loose)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: key %s= is outside of any [Section].",
-                                   loose[0]);
+                return mistake(config, NULL, loose[0], f, "key %s= is outside of any [Section].", loose[0]);
         r = config_sections(config, &sections);
         if (r < 0)
                 return r;

@@ -18,14 +18,14 @@ int state_reload_settings(State *s, const char *usr_config, const char *etc_conf
         r = settings_load(usr_config, etc_config, &settings, &f);
         if (r > 0) {
                 log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_INVALID } }, 1, "%s", f.message);
-                return -EINVAL;
+                return free_and_strdup(&s->settings_mistake, f.message) < 0 ? -ENOMEM : r;
         }
         if (r < 0)
                 return log_error_errno(r, "Failed to read the configuration: %m");
 
         settings_done(&s->settings);
         s->settings = settings;
-        return 0;
+        return free_and_strdup(&s->settings_mistake, NULL);
 }
 
 static void on_skipped(void *userdata, const char *volume, const char *target) {
@@ -142,7 +142,7 @@ int state_load(const StateOptions *options, State **ret) {
         if (r < 0)
                 return r;
         r = state_reload_settings(s, options->usr_config, options->etc_config);
-        if (r < 0)
+        if (r != 0)
                 return r;
         r = read_boot_id(s);
         if (r < 0)
@@ -172,6 +172,7 @@ State *state_free(State *s) {
         volumes_done(&s->volumes);
         node_done(&s->node);
         settings_done(&s->settings);
+        free(s->settings_mistake);
         metrics_free(s->metrics);
         sd_event_unref(s->event);
         free(s->directory);

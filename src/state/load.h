@@ -11,11 +11,11 @@ typedef struct StateOptions {
 } StateOptions;
 
 /* Loads configuration and record, and sets the commits up; after a reboot holders are released. What went wrong has been
- * logged. Returns 0 or a negative errno. */
+ * logged. Returns 0, a negative errno, or INVALID_OPTION for a mistake in the configuration. */
 int state_load(const StateOptions *options, State **ret) _warn_unused_;
 /* Commits what is left, without anybody being told. */
 State *state_free(State *s);
 DEFINE_CLEANUP_FUNC(State *, state_free);
 
-/* Reads the configuration again; the old one stays if the new one is wrong, which is logged. */
+/* Reads the configuration again; the old one stays if that fails, which is logged. Returns likewise. */
 int state_reload_settings(State *s, const char *usr_config, const char *etc_config) _warn_unused_;

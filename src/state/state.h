@@ -15,6 +15,7 @@ typedef struct Watch Watch;
 /* What selvold knows. */
 typedef struct State {
         Settings settings;
+        char *settings_mistake; /* of the files as they were last read, and so not in force; NULL: none */
         sd_event *event;
         char *directory;
         char *worker_socket;

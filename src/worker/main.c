@@ -11,6 +11,7 @@
 
 #include "basic/log.h"
 #include "basic/string-util.h"
+#include "model/settings-load.h"
 #include "selvol-config.h"
 #include "worker/server.h"
 
@@ -197,7 +198,7 @@ static int run(const Arguments *args) {
         if (r < 0)
                 return r;
         r = server_start(&server, fd, &config);
-        return r < 0 ? r : server_run(&server);
+        return r != 0 ? r : server_run(&server);
 }
 
 int main(int argc, char **argv) {
@@ -208,5 +209,5 @@ int main(int argc, char **argv) {
         r = parse_arguments(argc, argv, &args);
         if (r > 0)
                 r = run(&args);
-        return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        return r < 0 ? EXIT_FAILURE : r > 0 ? EXIT_CONFIG : EXIT_SUCCESS;
 }

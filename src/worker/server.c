@@ -370,7 +370,8 @@ static int load_settings(Server *s) {
         r = settings_load(s->config->usr_dir, s->config->etc_dir, &settings, &f);
         if (r > 0) {
                 log_error("%s", f.message);
-                return -EINVAL;
+                (void) sd_notifyf(0, "STATUS=%s", f.message);
+                return r;
         }
         if (r < 0)
                 return log_error_errno(r, "Failed to read the configuration: %m");
@@ -385,6 +386,7 @@ static int load_settings(Server *s) {
         s->settings = settings;
         settings = (Settings){ 0 };
         s->propagating = r > 0;
+        (void) sd_notify(0, "STATUS=");
         return 0;
 }
 
@@ -392,7 +394,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
         Server *s = userdata;
 
         (void) sd_notify(0, "RELOADING=1");
-        if (load_settings(s) >= 0) {
+        if (load_settings(s) == 0) {
                 log_info("Configuration read again.");
                 /* It has the old one. */
                 drop_spare(s);
@@ -455,7 +457,7 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
                 return log_error_errno(errno, "Failed to become the parent of orphans: %m");
         r = load_settings(s);
-        if (r < 0)
+        if (r != 0)
                 return r;
         prepare_staging(s);
 

@@ -25,13 +25,14 @@ static void die_with_parent(gpointer userdata) {
 }
 
 /* frozen_by: see freeze-store.c; may be NULL. */
-static GPid spawn(char **argv, const char *bus_address, const char *frozen_by) {
+static GPid spawn(char **argv, const char *bus_address, const char *frozen_by, const char *notify_socket) {
         g_auto(GStrv) environment = g_get_environ();
         g_autoptr(GError) error = NULL;
         GPid pid;
 
         environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address, TRUE);
-        environment = g_environ_unsetenv(environment, "NOTIFY_SOCKET");
+        environment = notify_socket ? g_environ_setenv(environment, "NOTIFY_SOCKET", notify_socket, TRUE)
+                                    : g_environ_unsetenv(environment, "NOTIFY_SOCKET");
         if (frozen_by) {
                 environment = g_environ_setenv(environment, "LD_PRELOAD", FREEZE_STORE, TRUE);
                 environment = g_environ_setenv(environment, "SELVOL_TEST_FREEZE", frozen_by, TRUE);
@@ -56,7 +57,7 @@ void worker_start(Fixture *f) {
         char *argv[] = { (char *) FAKE_WORKER, f->worker_socket, f->directory, NULL };
 
         (void) g_unlink(f->worker_socket);
-        f->worker = spawn(argv, "", NULL);
+        f->worker = spawn(argv, "", NULL, NULL);
         WAIT_FOR(f, g_file_test(f->worker_socket, G_FILE_TEST_EXISTS));
 }
 
@@ -90,7 +91,7 @@ void daemon_start(Fixture *f, Caller caller) {
                 (char *) SELVOLD, state, worker, (char *) "--config-usr=" SOURCE_ROOT "/src", etc, uid, NULL
         };
 
-        f->daemon = spawn(argv, g_getenv("DBUS_SESSION_BUS_ADDRESS"), f->freezable ? freeze : NULL);
+        f->daemon = spawn(argv, g_getenv("DBUS_SESSION_BUS_ADDRESS"), f->freezable ? freeze : NULL, f->notify_socket);
         /* A worker that does not answer delays it. */
         WAIT_LONG(f, 20, name_is_owned(f));
 }

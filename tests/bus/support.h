@@ -13,7 +13,8 @@ typedef struct Fixture {
         char *directory;
         char *worker_socket;
         GPid worker, daemon;
-        gboolean freezable; /* to be set before it starts: see store_freeze() */
+        gboolean freezable;        /* to be set before it starts: see store_freeze() */
+        const char *notify_socket; /* likewise; $NOTIFY_SOCKET of selvold, NULL: none */
 } Fixture;
 
 /* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */

@@ -315,6 +315,17 @@ static void test_command_line(void) {
         g_assert_false(run("sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" 3</dev/null", program, NULL));
 }
 
+/* systemd does not start it again then. */
+static void test_wrong_configuration(void) {
+        g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
+        const char *etc = TEST_DIR "/wrong", *file = TEST_DIR "/wrong/selvol.conf";
+
+        g_assert_cmpint(g_mkdir_with_parents(etc, 0755), ==, 0);
+        g_assert_true(g_file_set_contents(file, "[Worker]\nTargetRoots=/\n", -1, NULL));
+        g_assert_true(run("sh", "-c", "\"$0\" --socket \"$1/s\" --config-etc \"$1\" --peer-uid 5; [ $? -eq 78 ]",
+                          program, etc, NULL));
+}
+
 static void add_kills(const char *const *list) {
         for (; *list; list++) {
                 g_autofree char *path = path_printf("/killed/%s", *list);
@@ -353,5 +364,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/same-image", test_same_image);
         g_test_add_func("/reload", test_reload);
         g_test_add_func("/command-line", test_command_line);
+        g_test_add_func("/wrong-configuration", test_wrong_configuration);
         return g_test_run();
 }

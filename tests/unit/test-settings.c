@@ -2,7 +2,7 @@
 #include "model/settings.h"
 #include "support.h"
 
-/* Drop-ins that are wrong: the message names section, key and value. */
+/* Drop-ins that are wrong in their last line: the message names file, line, section, key and value. */
 static const struct {
         const char *name, *dropin, *says;
 } wrong[] = {
@@ -58,10 +58,14 @@ static void test_wrong(gconstpointer data) {
         size_t i = GPOINTER_TO_SIZE(data);
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
-        int r;
+        g_autofree char *place = NULL;
+        int line = 1, r;
 
+        for (const char *p = wrong[i].dropin; (p = strchr(p, ';')); p++)
+                line++;
+        place = g_strdup_printf("/50-test.conf:%d: ", line);
         r = test_settings_load(wrong[i].dropin, &s, &f);
-        assert_failure(r, &f, FAILURE_INVALID_OPTION, "Configuration:", wrong[i].says);
+        assert_failure(r, &f, FAILURE_INVALID_OPTION, place, wrong[i].says);
         g_assert_null(s.target_roots);
         g_assert_null(s.volume_types);
 }

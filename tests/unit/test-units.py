@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The worker's unit gives it no mount namespace of its own: what it mounts there would never reach the host. Nor does it
-take from it what it needs.
+take from it what it needs. Both units treat a mistake in the configuration as they should.
 
 The list is that of exec_needs_mount_namespace() in systemd 252, with what later versions have added."""
 
@@ -121,6 +121,15 @@ def limits_its_load(text):
     return len(weights) == 2 and all(value.isdecimal() and 1 <= int(value) < 100 for value in weights.values())
 
 
+# What both units, or that of selvold, must have. 78 is the exit status for a mistake in the configuration.
+CONFIG = ["ExecReload=kill -HUP $MAINPID", "ExecReload=@libexecdir@/selvold --check-config",
+          "RestartPreventExitStatus=78"]
+NEEDED = {
+    "selvol-worker.service.in": CONFIG,
+    "selvold.service.in": CONFIG + ["PropagatesReloadTo=selvol-worker.service", "MemoryMax=256M"],
+}
+
+
 def self_test():
     """Every entry of the list is noticed, and nothing else."""
     tests = []
@@ -170,6 +179,9 @@ def main():
         if path.parent == units and not limits_its_load(path.read_text(encoding="utf-8")):
             wrong.append("CPUWeight= and IOWeight= are not below 100")
         tests.append((path.relative_to(units.parent).as_posix(), not wrong, wrong))
+    for name, lines in NEEDED.items():
+        missing = sorted(set(lines) - set((units / name).read_text(encoding="utf-8").splitlines()))
+        tests.append((f"units/{name} has what it needs", not missing, missing))
 
     print(f"1..{len(tests) + (not found)}")
     for number, (name, ok, notes) in enumerate(tests, 1):

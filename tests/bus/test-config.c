@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The configuration of selvold: what a mistake in it does at the start, at a reload, and to who asks for a check. */
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "support.h"
+
+#define DROPIN "etc/selvol.conf.d/test.conf"
+#define TARGET "/srv/v"
+
+enum { EXIT_CONFIG = 78 };
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+/* Runs a second selvold to its end, with one option more; NULL: none. Returns its exit status. */
+static int run_selvold(Fixture *f, const char *option, char **ret_messages) {
+        g_autofree char *state = g_strdup_printf("--state-directory=%s/other", f->directory),
+                        *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
+        char *argv[] = { (char *) SELVOLD, (char *) "--config-usr=" SOURCE_ROOT "/src", etc,
+                         option ? (char *) option : state, NULL };
+        g_autoptr(GError) error = NULL;
+        int status;
+
+        g_spawn_sync(NULL, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, ret_messages, &status, &error);
+        g_assert_no_error(error);
+        g_assert_true(WIFEXITED(status));
+        return WEXITSTATUS(status);
+}
+
+/* It ends with a status of its own, by which systemd does not start it again, and says where the mistake is. */
+static void test_mistake(Fixture *f, gconstpointer data) {
+        const char *const options[] = { NULL, "--check-config" };
+
+        write_file(f, DROPIN, "# comment\n[Service]\nJobTimeoutSec=30\n\nSELinuxMount=maybe\n");
+        for (gsize i = 0; i < G_N_ELEMENTS(options); i++) {
+                g_autofree char *messages = NULL;
+
+                g_assert_cmpint(run_selvold(f, options[i], &messages), ==, EXIT_CONFIG);
+                if (!strstr(messages, DROPIN ":5: [Service] SELinuxMount=maybe is not valid"))
+                        g_test_message("%s", messages);
+                g_assert_nonnull(strstr(messages, DROPIN ":5: [Service] SELinuxMount=maybe is not valid"));
+        }
+}
+
+static void test_check(Fixture *f, gconstpointer data) {
+        g_autofree char *messages = NULL;
+
+        write_file(f, DROPIN, "[Service]\nJobTimeoutSec=30\n");
+        g_assert_cmpint(run_selvold(f, "--check-config", &messages), ==, 0);
+        g_assert_cmpstr(messages, ==, "");
+}
+
+/* What systemd shows as the status of the service. */
+
+static int listen_at(const char *path) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        g_assert_cmpint(fd, >=, 0);
+        g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+        g_assert_cmpint(bind(fd, (struct sockaddr *) &address, sizeof(address)), ==, 0);
+        return fd;
+}
+
+/* Reads what has come, of which the last status counts. */
+static void read_status(int fd, char **status) {
+        char text[4096];
+        ssize_t n;
+
+        while ((n = recv(fd, text, sizeof(text) - 1, 0)) > 0) {
+                text[n] = '\0';
+                if (!g_str_has_prefix(text, "STATUS="))
+                        continue;
+                g_free(*status);
+                *status = g_strdup(text);
+        }
+}
+
+static gboolean status_has(int fd, char **status, const char *text, gboolean expected) {
+        read_status(fd, status);
+        return *status && (strstr(*status, text) != NULL) == expected;
+}
+
+static void assert_may_mount(Fixture *f, gboolean expected) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        reply = call_mount(f, "v", "/dev/vdb", TARGET, "{}", &error);
+        if (expected)
+                g_assert_no_error(error);
+        else
+                assert_error(g_steal_pointer(&error), "PathNotAllowed", TARGET);
+}
+
+/* The one that is in force stays so until there is one without a mistake. */
+static void test_reload(Fixture *f, gconstpointer data) {
+        static const char mistake[] = DROPIN ":3: [Service] has no key Nonsense=";
+        g_autofree char *path = g_build_filename(f->directory, "notify", NULL), *status = NULL;
+        int fd = listen_at(path);
+
+        daemon_stop(f, SIGTERM);
+        f->notify_socket = path;
+        daemon_start(f, CALLER_ROOT);
+        write_file(f, DROPIN, "[Service]\n\nNonsense=1\n[Worker]\nTargetRoots=/srv\n");
+        g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
+        WAIT_FOR(f, status_has(fd, &status, mistake, TRUE));
+        g_assert_nonnull(strstr(status, "An earlier configuration is in force."));
+        assert_may_mount(f, FALSE);
+        /* Nor is it forgotten as time goes by. */
+        run_for(600);
+        g_assert_true(status_has(fd, &status, mistake, TRUE));
+
+        write_file(f, DROPIN, "[Worker]\nTargetRoots=/srv\n");
+        g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
+        WAIT_FOR(f, status_has(fd, &status, "configuration", FALSE));
+        assert_may_mount(f, TRUE);
+        close(fd);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, function) g_test_add("/config/" name, Fixture, NULL, set_up, function, tear_down)
+        ADD("mistake", test_mistake);
+        ADD("check", test_check);
+        ADD("reload", test_reload);
+        return g_test_run();
+}
