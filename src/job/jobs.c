@@ -8,6 +8,7 @@
 #include "basic/time-util.h"
 #include "job/answer.h"
 #include "job/end.h"
+#include "job/job-log.h"
 #include "job/jobs.h"
 #include "job/line.h"
 #include "job/run.h"
@@ -171,6 +172,18 @@ int jobs_new(State *state, Jobs **ret) {
         return 0;
 }
 
+/* Because selvold ends. */
+static void end(Job *job) {
+        failure_done(&job->failure);
+        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "%s: selvold is stopping; call again.",
+                                  job->request.volume));
+        job_add_history(job);
+        job_log(job);
+        job->state = JOB_ENDED;
+        job_answer(job);
+        job_answer_followers(job);
+}
+
 Jobs *jobs_free(Jobs *jobs) {
         if (!jobs)
                 return NULL;
@@ -180,18 +193,8 @@ Jobs *jobs_free(Jobs *jobs) {
         while (jobs->list) {
                 Job *job = jobs->list;
 
-                if (job->state != JOB_ENDED) {
-                        failure_done(&job->failure);
-                        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED,
-                                                  "%s: selvold is stopping; call again.", job->request.volume));
-                        job->state = JOB_ENDED;
-                        job_answer(job);
-                        while (job->n_followers > 0) {
-                                JobWaiter w = job->followers[--job->n_followers];
-
-                                w.reply(job, w.userdata);
-                        }
-                }
+                if (job->state != JOB_ENDED)
+                        end(job);
                 job_free(job);
         }
         sd_event_source_disable_unref(jobs->advance);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,16 +20,26 @@ static const char polkit_xml[] =
         "</method></interface></node>";
 
 /* Also when a test is aborted nothing is left running. And a limit on files is to be an error, see daemon_limit(). */
-static void die_with_parent(gpointer userdata) {
+static void die_with_parent(gpointer log) {
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void) signal(SIGXFSZ, SIG_IGN);
+        if (log)
+                (void) dup2(open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDERR_FILENO);
+}
+
+/* log: a file, or NULL. */
+static GPid spawn(char **argv, char **environment, char *log) {
+        g_autoptr(GError) error = NULL;
+        GPid pid;
+
+        g_spawn_async(NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, die_with_parent, log, &pid, &error);
+        g_assert_no_error(error);
+        return pid;
 }
 
 /* frozen_by: see freeze-store.c; may be NULL. */
-static GPid spawn(char **argv, const char *bus_address, const char *frozen_by, const char *notify_socket) {
-        g_auto(GStrv) environment = g_get_environ();
-        g_autoptr(GError) error = NULL;
-        GPid pid;
+static char **make_environment(const char *bus_address, const char *frozen_by, const char *notify_socket) {
+        char **environment = g_get_environ();
 
         environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address, TRUE);
         environment = notify_socket ? g_environ_setenv(environment, "NOTIFY_SOCKET", notify_socket, TRUE)
@@ -38,9 +49,7 @@ static GPid spawn(char **argv, const char *bus_address, const char *frozen_by, c
                 environment = g_environ_setenv(environment, "SELVOL_TEST_FREEZE", frozen_by, TRUE);
                 environment = g_environ_setenv(environment, "ASAN_OPTIONS", "verify_asan_link_order=0", TRUE);
         }
-        g_spawn_async(NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, die_with_parent, NULL, &pid, &error);
-        g_assert_no_error(error);
-        return pid;
+        return environment;
 }
 
 /* Waits for a child of ours. */
@@ -55,9 +64,10 @@ static int reap(GPid pid) {
 
 void worker_start(Fixture *f) {
         char *argv[] = { (char *) FAKE_WORKER, f->worker_socket, f->directory, NULL };
+        g_auto(GStrv) environment = make_environment("", NULL, NULL);
 
         (void) g_unlink(f->worker_socket);
-        f->worker = spawn(argv, "", NULL, NULL);
+        f->worker = spawn(argv, environment, NULL);
         WAIT_FOR(f, g_file_test(f->worker_socket, G_FILE_TEST_EXISTS));
 }
 
@@ -86,12 +96,15 @@ void daemon_start(Fixture *f, Caller caller) {
         g_autofree char *worker = g_strdup_printf("--worker=%s", f->worker_socket);
         g_autofree char *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
         g_autofree char *uid = g_strdup_printf("--trusted-uid=%u", caller == CALLER_ROOT ? getuid() : 65533);
-        g_autofree char *freeze = g_build_filename(f->directory, "freeze", NULL);
+        g_autofree char *freeze = g_build_filename(f->directory, "freeze", NULL),
+                        *log = g_build_filename(f->directory, "log", NULL);
         char *argv[] = {
                 (char *) SELVOLD, state, worker, (char *) "--config-usr=" SOURCE_ROOT "/src", etc, uid, NULL
         };
+        g_auto(GStrv) environment = make_environment(g_getenv("DBUS_SESSION_BUS_ADDRESS"),
+                                                     f->freezable ? freeze : NULL, f->notify_socket);
 
-        f->daemon = spawn(argv, g_getenv("DBUS_SESSION_BUS_ADDRESS"), f->freezable ? freeze : NULL, f->notify_socket);
+        f->daemon = spawn(argv, environment, f->logged ? log : NULL);
         /* A worker that does not answer delays it. */
         WAIT_LONG(f, 20, name_is_owned(f));
 }

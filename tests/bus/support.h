@@ -15,6 +15,7 @@ typedef struct Fixture {
         GPid worker, daemon;
         gboolean freezable;        /* to be set before it starts: see store_freeze() */
         const char *notify_socket; /* likewise; $NOTIFY_SOCKET of selvold, NULL: none */
+        gboolean logged;           /* likewise; what selvold logs goes to DIRECTORY/log */
 } Fixture;
 
 /* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */

@@ -596,14 +596,17 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(n_refused, ==, 16);
 }
 
-/* The service ends: who waits is told, and what is on disk says partial. */
+/* The service ends: who waits is told, and so are the journal and the history; what is on disk says partial. */
 static void test_end_of_service(Fixture *f, gconstpointer data) {
-        g_autofree char *job = NULL;
-        g_autoptr(GVariant) reply = NULL;
+        g_autoptr(GVariant) reply = NULL, history = NULL, entries = NULL, last = NULL;
+        g_autofree char *job = NULL, *log = NULL;
         GAsyncResult *waiting;
         GError *error = NULL;
         const char *result;
 
+        daemon_stop(f, SIGTERM);
+        f->logged = TRUE;
+        daemon_start(f, CALLER_ROOT);
         mount_always(f, "v", "/dev/walk-crawl", T1);
         job = call_relabel(f, "v", "", NULL, &error);
         g_assert_no_error(error);
@@ -614,8 +617,17 @@ static void test_end_of_service(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
         g_variant_get(reply, "(&s@a{sv})", &result, NULL);
         g_assert_cmpstr(result, ==, "Canceled");
+        log = read_file(f, "log");
+        g_assert_nonnull(strstr(log, "v: relabel: v: selvold is stopping"));
         daemon_start(f, CALLER_ROOT);
         assert_label(f, "partial", CONTEXT_A);
+        history = call_end(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL),
+                           &error);
+        g_assert_no_error(error);
+        entries = g_variant_get_child_value(history, 0);
+        last = g_variant_get_child_value(entries, g_variant_n_children(entries) - 1);
+        g_assert_cmpstr(get_string(last, "Operation"), ==, "relabel");
+        g_assert_cmpstr(get_string(last, "Result"), ==, "Canceled");
 }
 
 static void test_introspection(Fixture *f, gconstpointer data) {
