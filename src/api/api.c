@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "api/api.h"
+#include "basic/log.h"
 #include "wire/peer.h"
 
 int api_refuse(Api *api, int r, const Failure *f, sd_bus_error *error) {
@@ -7,4 +8,13 @@ int api_refuse(Api *api, int r, const Failure *f, sd_bus_error *error) {
                 return r;
         metrics_count(api->state->metrics, METRIC_REFUSALS, failure_kind_to_string(f->kind));
         return peer_error_set(error, f);
+}
+
+void api_leave(Api *api, const char *why) {
+        int enabled;
+
+        if (sd_event_source_get_enabled(api->leave, &enabled) < 0 || enabled != SD_EVENT_OFF)
+                return;
+        log_warning("%s: leaving the bus and connecting again, so that callers that wait hear of it.", why);
+        (void) sd_event_source_set_enabled(api->leave, SD_EVENT_ONESHOT);
 }

@@ -8,6 +8,7 @@
 
 typedef struct AuthQuery AuthQuery;
 typedef struct Call Call;
+typedef struct Turns Turns;
 
 /* What the bus sees. */
 typedef struct Api {
@@ -19,10 +20,19 @@ typedef struct Api {
         /* authorize.c */
         AuthQuery *queries;
         struct Sender *senders; /* whose uids the bus was asked for */
+        Turns *turns;
+        /* connect.c */
+        sd_event_source *leave;
+        sd_event_source *stalled; /* runs while the bus takes no messages */
+        sd_event_source *post;
         /* signals.c */
         char **changed; /* paths of objects whose properties changed */
         sd_event_source *changed_source;
 } Api;
+
+/* Leaves the bus, and connects again, as soon as the event loop gets to it: a reply can't be sent, and the bus tells
+ * those who wait for one that there will be none. Jobs go on. */
+void api_leave(Api *api, const char *why);
 
 /* Sets the D-Bus error that a failure stands for and counts it as refused before there was a job. Returns what a
  * method's handler returns then; r may also be a negative errno. */

@@ -7,7 +7,7 @@
 #include "wire/message-ids.h"
 #include "api/authorize.h"
 
-enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, SENDERS_MAX = 64 };
+enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, QUERIES_OF_USER_MAX = 32, SENDERS_MAX = 64 };
 enum { ALLOW_USER_INTERACTION = 1 };
 
 static const struct {
@@ -53,6 +53,7 @@ struct AuthQuery {
         sd_bus_message *call;
         sd_bus_slot *slot;
         const char *action;
+        uid_t uid;
         char *volume, *source, *target;
         Answer answer;
         bool dispatched; /* for the second time */
@@ -146,7 +147,8 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error)
         if (r >= 0)
                 r = sd_bus_enqueue_for_read(sd_bus_message_get_bus(q->call), q->call);
         if (r < 0) {
-                (void) sd_bus_reply_method_errno(q->call, r, NULL);
+                if (sd_bus_reply_method_errno(q->call, r, NULL) < 0)
+                        api_leave(q->api, "A reply can't be sent");
                 query_free(q);
         }
         return 0;
@@ -256,8 +258,9 @@ bool authorize_is_trusted(Api *api, sd_bus_message *call) {
 int authorize(Api *api, sd_bus_message *call, const char *volume, const char *source, const char *target,
               sd_bus_error *error) {
         const char *action = authorize_action(sd_bus_message_get_member(call));
-        size_t n = 0;
+        size_t n = 0, n_user = 0;
         AuthQuery *q;
+        uid_t uid;
         int r;
 
         LL_FOREACH (api->queries, q) {
@@ -266,12 +269,19 @@ int authorize(Api *api, sd_bus_message *call, const char *volume, const char *so
                 n++;
         }
 
-        if (authorize_is_trusted(api, call)) {
+        r = authorize_get_uid(api, call, &uid);
+        if (r < 0)
+                return r;
+        if (uid == api->trusted_uid) {
                 metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "root");
                 return 1;
         }
-        if (!action || n >= QUERIES_MAX)
-                return deny(api, call, action ? "too-many" : "denied", error);
+        if (!action)
+                return deny(api, call, "denied", error);
+        LL_FOREACH (api->queries, q)
+                n_user += q->uid == uid;
+        if (n >= QUERIES_MAX || n_user >= QUERIES_OF_USER_MAX)
+                return deny(api, call, "too-many", error);
 
         q = calloc(1, sizeof(*q));
         if (!q)
@@ -280,6 +290,7 @@ int authorize(Api *api, sd_bus_message *call, const char *volume, const char *so
                 .api = api,
                 .call = sd_bus_message_ref(call),
                 .action = action,
+                .uid = uid,
                 .volume = strdup(volume),
                 .source = strdup(source),
                 .target = strdup(target),
@@ -306,8 +317,7 @@ static int authorize_standard(Api *api, sd_bus_message *call, sd_bus_error *erro
 }
 
 /* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
-static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
-        Api *api = userdata;
+int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error) {
         AuthQuery *q, *next;
 
         LL_FOREACH_SAFE (api->queries, q, next)
@@ -322,6 +332,11 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
         return 0;
 }
 
-int authorize_setup(Api *api) {
-        return sd_bus_add_filter(api->bus, NULL, on_message, api);
+bool authorize_has_asked(const Api *api, const sd_bus_message *call) {
+        const AuthQuery *q;
+
+        LL_FOREACH (api->queries, q)
+                if (q->call == call)
+                        return true;
+        return false;
 }

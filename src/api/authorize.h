@@ -12,8 +12,10 @@
  * second call. */
 int authorize(Api *api, sd_bus_message *call, const char *volume, const char *source, const char *target,
               sd_bus_error *error);
-/* Once the bus is there. */
-int authorize_setup(Api *api);
+/* To be called for each message that is dispatched. Returns what a filter does: 0 to have it carried out. */
+int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error);
+/* Whether polkit was asked about the call, which is dispatched a second time then. */
+bool authorize_has_asked(const Api *api, const sd_bus_message *call);
 void authorize_teardown(Api *api);
 
 /* The caller's effective uid when it connected to the bus. Returns 0 or a negative errno. */

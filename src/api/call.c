@@ -4,6 +4,7 @@
 #include "api/authorize.h"
 #include "api/call.h"
 #include "api/reply.h"
+#include "api/turns.h"
 #include "basic/log.h"
 
 struct Call {
@@ -34,13 +35,20 @@ void calls_teardown(Api *api) {
                 call_free(api->calls);
 }
 
+void calls_abandon(Api *api) {
+        while (api->calls) {
+                job_forget_waiter(api->jobs, api->calls);
+                call_free(api->calls);
+        }
+}
+
 static void on_answer(const Job *job, void *userdata) {
         Call *c = userdata;
         int r;
 
         r = reply_send(c->message, job);
         if (r < 0)
-                log_error_errno(r, "Failed to answer a call: %m");
+                api_leave(c->api, "A reply can't be sent");
         call_free(c);
 }
 
@@ -63,14 +71,16 @@ static void forget_caller(Api *api, const char *name) {
 }
 
 static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        Api *api = userdata;
         const char *name;
         int r;
 
         r = sd_bus_message_read(signal, "s", &name);
         if (r < 0)
                 return r;
-        forget_caller(userdata, name);
-        authorize_forget(userdata, name);
+        turns_forget(api->turns, name);
+        forget_caller(api, name);
+        authorize_forget(api, name);
         return 0;
 }
 
@@ -82,25 +92,31 @@ int calls_setup(Api *api) {
                                       on_name_lost, NULL, api);
 }
 
-static char *describe_caller(Api *api, sd_bus_message *message) {
+static int describe_caller(Api *api, sd_bus_message *message, Caller *c) {
         const char *sender = strempty(sd_bus_message_get_sender(message));
         uid_t uid;
 
-        if (authorize_get_uid(api, message, &uid) < 0)
-                return strdup(sender);
-        return strdup_printf("uid %u, %s", (unsigned) uid, sender);
+        c->trusted = authorize_is_trusted(api, message);
+        if (authorize_get_uid(api, message, &uid) < 0) {
+                c->text = strdup(sender);
+                c->name = strdup(sender);
+        } else {
+                c->text = strdup_printf("uid %u, %s", (unsigned) uid, sender);
+                c->name = c->trusted ? strdup(sender) : strdup_printf("%u", (unsigned) uid);
+        }
+        return c->text && c->name ? 0 : -ENOMEM;
 }
 
 int call_start(Api *api, sd_bus_message *message, Operation operation, Request *request, VerifyDepth depth,
                sd_bus_error *error) {
-        _cleanup_(caller_done) Caller caller = { .text = describe_caller(api, message),
-                                                 .trusted = authorize_is_trusted(api, message) };
+        _cleanup_(caller_done) Caller caller = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         Call *c;
         int r;
 
-        if (!caller.text)
-                return -ENOMEM;
+        r = describe_caller(api, message, &caller);
+        if (r < 0)
+                return r;
         c = call_new(api, message);
         if (!c)
                 return -ENOMEM;

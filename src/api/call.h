@@ -15,3 +15,5 @@ int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error
 /* From now on a call is forgotten when its caller leaves the bus. Returns 0 or a negative errno. */
 int calls_setup(Api *api) _warn_unused_;
 void calls_teardown(Api *api);
+/* The callers have gone: the connection has. */
+void calls_abandon(Api *api);

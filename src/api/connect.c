@@ -5,7 +5,20 @@
 #include "api/log-control.h"
 #include "api/objects.h"
 #include "api/signals.h"
+#include "api/turns.h"
 #include "basic/log.h"
+#include "basic/time-util.h"
+
+/* A bus that takes no message for so long does not read, or has as much for somebody who does not read as it keeps. */
+enum { STALLED_SEC = 5, QUEUED_MAX = 4096, CALL_SEC = 5 };
+
+static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+        Api *api = userdata;
+        int r;
+
+        r = turns_filter(api->turns, message, error);
+        return r != 0 ? r : authorize_filter(api, message, error);
+}
 
 static int add_objects(Api *api) {
         int r;
@@ -28,7 +41,7 @@ static int add_objects(Api *api) {
         r = calls_setup(api);
         if (r < 0)
                 return r;
-        return authorize_setup(api);
+        return sd_bus_add_filter(api->bus, NULL, on_message, api);
 }
 
 static int connect_bus(Api *api) {
@@ -44,10 +57,96 @@ static int connect_bus(Api *api) {
         r = sd_bus_set_close_on_exit(api->bus, false);
         if (r < 0)
                 return r;
+        r = sd_bus_set_method_call_timeout(api->bus, CALL_SEC * USEC_PER_SEC);
+        if (r < 0)
+                return r;
         r = add_objects(api);
         if (r < 0)
                 return r;
         return sd_bus_attach_event(api->bus, api->state->event, SD_EVENT_PRIORITY_NORMAL);
+}
+
+static int own_name(Api *api, uint64_t flags) {
+        int r;
+
+        r = sd_bus_request_name(api->bus, BUS_NAME, flags | SD_BUS_NAME_ALLOW_REPLACEMENT);
+        if (r == -EEXIST)
+                return log_error_errno(r, "The bus name %s is taken: another selvold is running.", BUS_NAME);
+        return r < 0 ? log_error_errno(r, "Failed to take the bus name %s: %m", BUS_NAME) : 0;
+}
+
+/* The bus may keep the name for the old connection until it notices its end. */
+static int connect_again(Api *api) {
+        int r;
+
+        (void) sd_bus_set_exit_on_disconnect(api->bus, false);
+        turns_forget(api->turns, NULL);
+        calls_abandon(api);
+        authorize_teardown(api);
+        api->bus = sd_bus_close_unref(api->bus);
+        r = connect_bus(api);
+        if (r < 0)
+                return log_error_errno(r, "Failed to connect to the system bus: %m");
+        return own_name(api, SD_BUS_NAME_REPLACE_EXISTING);
+}
+
+static int on_leave(sd_event_source *source, void *userdata) {
+        Api *api = userdata;
+        int r;
+
+        r = connect_again(api);
+        if (r < 0)
+                return sd_event_exit(api->state->event, EXIT_FAILURE);
+        log_info("Connected to the system bus again.");
+        return 0;
+}
+
+static int on_stalled(sd_event_source *source, uint64_t usec, void *userdata) {
+        api_leave(userdata, "The bus takes no messages");
+        return 0;
+}
+
+static int on_flushed(Api *api) {
+        turns_resume(api->turns);
+        return sd_event_source_set_enabled(api->stalled, SD_EVENT_OFF);
+}
+
+/* After each iteration of the event loop: does the bus take what is sent to it? */
+static int on_post(sd_event_source *source, void *userdata) {
+        Api *api = userdata;
+        uint64_t n;
+        int enabled;
+
+        if (sd_bus_get_n_queued_write(api->bus, &n) < 0 || n == 0)
+                return on_flushed(api);
+        if (n > QUEUED_MAX)
+                api_leave(api, "The bus takes messages too slowly");
+        if (sd_event_source_get_enabled(api->stalled, &enabled) < 0 || enabled != SD_EVENT_OFF)
+                return 0;
+        (void) sd_event_source_set_time_relative(api->stalled, STALLED_SEC * USEC_PER_SEC);
+        return sd_event_source_set_enabled(api->stalled, SD_EVENT_ONESHOT);
+}
+
+static int add_sources(Api *api) {
+        sd_event *event = api->state->event;
+        int r;
+
+        r = sd_event_add_defer(event, &api->leave, on_leave, api);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(api->leave, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_priority(api->leave, SD_EVENT_PRIORITY_IMPORTANT);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time(event, &api->stalled, CLOCK_MONOTONIC, 0, 0, on_stalled, api);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(api->stalled, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        return sd_event_add_post(event, &api->post, on_post, api);
 }
 
 int api_new(State *state, uid_t trusted_uid, Api **ret) {
@@ -58,6 +157,10 @@ int api_new(State *state, uid_t trusted_uid, Api **ret) {
                 return log_error_errno(-ENOMEM, "Failed to start: %m");
         *api = (Api){ .state = state, .trusted_uid = trusted_uid };
         r = jobs_new(state, &api->jobs);
+        if (r >= 0)
+                r = turns_new(api, &api->turns);
+        if (r >= 0)
+                r = add_sources(api);
         if (r < 0)
                 return log_error_errno(r, "Failed to set up the event loop: %m");
         r = connect_bus(api);
@@ -69,12 +172,7 @@ int api_new(State *state, uid_t trusted_uid, Api **ret) {
 }
 
 int api_own_name(Api *api) {
-        int r;
-
-        r = sd_bus_request_name(api->bus, BUS_NAME, 0);
-        if (r == -EEXIST)
-                return log_error_errno(r, "The bus name %s is taken: another selvold is running.", BUS_NAME);
-        return r < 0 ? log_error_errno(r, "Failed to take the bus name %s: %m", BUS_NAME) : 0;
+        return own_name(api, 0);
 }
 
 Api *api_free(Api *api) {
@@ -84,6 +182,10 @@ Api *api_free(Api *api) {
         signals_teardown(api);
         calls_teardown(api);
         authorize_teardown(api);
+        turns_free(api->turns);
+        sd_event_source_disable_unref(api->leave);
+        sd_event_source_disable_unref(api->stalled);
+        sd_event_source_disable_unref(api->post);
         sd_bus_flush_close_unref(api->bus);
         free(api);
         return NULL;

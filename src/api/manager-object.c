@@ -222,13 +222,17 @@ static int find_volume(const Api *api, const char *id, Volume **ret, Failure *f)
 
 static void on_forgotten(State *s, int error, void *userdata) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = userdata;
+        int r;
 
         if (error < 0)
-                (void) sd_bus_reply_method_errorf(m, ERROR_PREFIX "StoreFailed",
-                                                  "The state could not be written to %s (%s): %s.", s->directory,
-                                                  strerror(-error), commit_remedy(error));
+                r = sd_bus_reply_method_errorf(m, ERROR_PREFIX "StoreFailed",
+                                               "The state could not be written to %s (%s): %s.", s->directory,
+                                               strerror(-error), commit_remedy(error));
         else
-                (void) sd_bus_reply_method_return(m, NULL);
+                r = sd_bus_reply_method_return(m, NULL);
+        /* The connection may have been left meanwhile. */
+        if (r < 0 && r != -ENOTCONN)
+                api_leave(s->events.userdata, "A reply can't be sent");
 }
 
 static int check_forget(Api *api, const Volume *v, Failure *f) {

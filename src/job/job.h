@@ -35,6 +35,7 @@ DECLARE_STRING_TABLE(job_state, JobState);
 /* Who calls. */
 typedef struct Caller {
         char *text;   /* for journal and history */
+        char *name;   /* of whom limits hold: a user, or a connection of root's */
         bool trusted; /* root, for whom some places are reserved */
 } Caller;
 
@@ -67,6 +68,7 @@ struct Job {
         Request request;
         VerifyDepth depth;
         Caller caller;
+        char *source;       /* what hangs with others, see places_source(); NULL: nothing */
         Claimant claims;    /* volume, target, and the superblock once it is known */
         JobWaiter *waiters; /* for the answer */
         size_t n_waiters;
@@ -111,7 +113,6 @@ struct Jobs {
 enum {
         JOBS_KEPT_MAX = 64, /* of those that have ended */
         JOB_KEPT_SEC = 600,
-        JOBS_WAITING_MAX = 4096,
         WAITERS_MAX = 64, /* for one job's answer, and as many for its end */
 };
 

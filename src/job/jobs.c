@@ -11,12 +11,14 @@
 #include "job/job-log.h"
 #include "job/jobs.h"
 #include "job/line.h"
+#include "job/places.h"
 #include "job/run.h"
 #include "state/commit.h"
 #include "wire/peer.h"
 
 void caller_done(Caller *c) {
         free(c->text);
+        free(c->name);
         *c = (Caller){ 0 };
 }
 
@@ -30,6 +32,7 @@ static Job *job_free(Job *job) {
         peer_disconnect(job->worker);
         request_done(&job->request);
         caller_done(&job->caller);
+        free(job->source);
         free(job->waiters);
         free(job->followers);
         plan_done(&job->plan);
@@ -94,19 +97,6 @@ static int on_expiry(sd_event_source *source, uint64_t usec, void *userdata) {
 
 /* Those whose turn it is. */
 
-static size_t count_running(const Jobs *jobs) {
-        const Job *job;
-        size_t n = 0;
-
-        DL_FOREACH (jobs->list, job)
-                n += job->worker || (job->state != JOB_WAITING && job->state != JOB_ENDED);
-        return n;
-}
-
-static size_t places(const Job *job) {
-        return job->caller.trusted ? JOBS_MAX : JOBS_MAX - JOBS_RESERVED;
-}
-
 static void cancel_verifies(const Job *unmount);
 
 static uint64_t timeout_usec(const Job *job) {
@@ -124,20 +114,21 @@ static void check_wait(Job *job) {
 
 static int on_advance(sd_event_source *source, void *userdata) {
         Jobs *jobs = userdata;
-        size_t n = count_running(jobs);
         Job *job, *next;
+        Places places;
 
         expire(jobs);
+        places_count(&places, jobs);
         DL_FOREACH_SAFE (jobs->list, job, next) {
                 if (job->state == JOB_WAITING && job->ended_usec == 0)
                         check_wait(job);
-                if (n >= places(job))
+                if (job->state != JOB_WAITING || !places_have_room(&places, job))
                         continue;
-                if (job->state == JOB_WAITING && job->operation == OPERATION_UNMOUNT)
+                if (job->operation == OPERATION_UNMOUNT)
                         cancel_verifies(job);
                 if (!line_is_turn(job))
                         continue;
-                n++;
+                places_take(&places, job);
                 job_run(job);
         }
         return 0;
@@ -404,21 +395,13 @@ static int resolve_volume(const Jobs *jobs, Request *q) {
         return 0;
 }
 
-static int check_limits(const Jobs *jobs, Failure *f) {
-        const Job *job;
-        size_t n = 0;
-
-        DL_FOREACH (jobs->list, job)
-                n += !job_is_over(job);
-        if (n >= JOBS_WAITING_MAX)
-                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs run or wait; call again when some have ended.",
-                                   n);
-        return 0;
-}
-
 static int fill(Job *job, JobReply reply, void *userdata) {
+        const Volume *v = job_volume(job);
         int r;
 
+        r = places_source(v ? v->source : job->request.source, &job->source);
+        if (r < 0)
+                return r;
         r = add_waiter(&job->waiters, &job->n_waiters, reply, userdata);
         if (r < 0)
                 return r;
@@ -468,13 +451,16 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
 
 /* Runs it if its turn is now; otherwise callers can see that it waits. */
 static void begin(Job *job) {
+        Places places;
+
         if (job->operation == OPERATION_UNMOUNT) {
                 cancel_undone(job);
                 cancel_verifies(job);
         }
         log_debug("%s: job %llu: %s.", job->request.volume, (unsigned long long) job->id,
                   operation_to_string(job->operation));
-        if (count_running(job->jobs) < places(job) && line_is_turn(job))
+        places_count(&places, job->jobs);
+        if (places_have_room(&places, job) && line_is_turn(job))
                 job_run(job);
         else if (line_is_long(job))
                 job_show(job);
@@ -493,7 +479,7 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
         job = find_same(jobs, operation, request, depth);
         if (job)
                 return join(job, reply, userdata, f);
-        r = check_limits(jobs, f);
+        r = places_admit(jobs, operation, caller, f);
         if (r != 0)
                 return r;
         r = job_new(jobs, operation, request, depth, caller, reply, userdata, &job);

@@ -186,8 +186,9 @@ void line_fail_busy(Job *job) {
                         job->request.volume, operation_to_string(front->operation), front->request.volume,
                         (unsigned long long) front->id, (unsigned long long) front->id);
         else
-                r = failure_set(&job->failure, FAILURE_BUSY,
-                                "%s: The time to wait in line is over: too many jobs are running. Call again.",
-                                job->request.volume);
+                r = failure_set(
+                        &job->failure, FAILURE_BUSY,
+                        "%s: The time to wait in line is over: too many jobs are running, in all, of this caller, or of this source. Call again.",
+                        job->request.volume);
         job_fail(job, r);
 }

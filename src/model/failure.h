@@ -57,8 +57,14 @@ enum {
         OPTIONS_MAX = 64,     /* mount options */
         NAME_MAX_BYTES = 255, /* holder, driver and the like */
         VOLUMES_MAX = 4096,
-        HOLDERS_MAX = 256, /* of one volume */
-        JOBS_MAX = 64,
-        JOBS_RESERVED = 16,                    /* of them, for root */
+        HOLDERS_MAX = 256,              /* of one volume */
+        JOBS_MAX = 64,                  /* that run */
+        JOBS_RESERVED = 16,             /* of them, for root */
+        JOBS_TO_UNMOUNT = 16,           /* beyond */
+        JOBS_OF_CALLER_MAX = 48,        /* that run, but for those that unmount */
+        JOBS_OF_SOURCE_MAX = 16,        /* likewise; and as many that unmount */
+        JOBS_WAITING_MAX = 4096,        /* with those that run */
+        JOBS_WAITING_TO_UNMOUNT = 1024, /* beyond */
+        JOBS_WAITING_OF_CALLER_MAX = 1024,
         WALK_ENTRIES_PER_SEC_MAX = 1000000000, /* that a caller can ask for */
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Preloaded into selvold: as long as the file that SELVOL_TEST_FREEZE names exists nothing gets on disk, as on a volume
- * that is frozen, or whose server does not answer; if there is something in it, as on a disk that fails. */
+ * that is frozen, or whose server does not answer; if there is something in it, as on a disk that fails. And the connection
+ * that sends first while SELVOL_TEST_DEAF exists sends no more, as one whose peer does not read; other connections do. */
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +25,29 @@ static int wait_and_sync(const char *name, int fd) {
                 (void) usleep(10000);
         }
         return sync_file(fd);
+}
+
+static int peer_is_deaf(int fd) {
+        static ino_t deaf;
+        const char *path = getenv("SELVOL_TEST_DEAF");
+        struct stat st;
+
+        if (!path || fstat(fd, &st) < 0)
+                return 0;
+        if (deaf == 0 && access(path, F_OK) == 0)
+                deaf = st.st_ino;
+        return st.st_ino == deaf;
+}
+
+__attribute__((visibility("default"))) ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+        ssize_t (*send_message)(int, const struct msghdr *, int) =
+                (ssize_t(*)(int, const struct msghdr *, int)) dlsym(RTLD_NEXT, "sendmsg");
+
+        if (peer_is_deaf(fd)) {
+                errno = EAGAIN;
+                return -1;
+        }
+        return send_message(fd, message, flags);
 }
 
 __attribute__((visibility("default"))) int fsync(int fd) {

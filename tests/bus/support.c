@@ -39,6 +39,7 @@ static GPid spawn(char **argv, char **environment, char *log) {
 
 /* frozen_by: see freeze-store.c; may be NULL. */
 static char **make_environment(const char *bus_address, const char *frozen_by, const char *notify_socket) {
+        g_autofree char *deaf = g_strdup_printf("%s-deaf", frozen_by);
         char **environment = g_get_environ();
 
         environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address, TRUE);
@@ -47,6 +48,7 @@ static char **make_environment(const char *bus_address, const char *frozen_by, c
         if (frozen_by) {
                 environment = g_environ_setenv(environment, "LD_PRELOAD", FREEZE_STORE, TRUE);
                 environment = g_environ_setenv(environment, "SELVOL_TEST_FREEZE", frozen_by, TRUE);
+                environment = g_environ_setenv(environment, "SELVOL_TEST_DEAF", deaf, TRUE);
                 environment = g_environ_setenv(environment, "ASAN_OPTIONS", "verify_asan_link_order=0", TRUE);
         }
         return environment;
@@ -208,6 +210,26 @@ void fixture_stop(Fixture *f) {
         remove_tree(f->directory);
         g_clear_pointer(&f->directory, g_free);
         g_clear_pointer(&f->worker_socket, g_free);
+}
+
+Fixture other_caller(const Fixture *f) {
+        g_autoptr(GError) error = NULL;
+        Fixture other = *f;
+
+        other.client = g_dbus_connection_new_for_address_sync(g_getenv("DBUS_SESSION_BUS_ADDRESS"),
+                                                              G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
+                                                                      G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
+                                                              NULL, NULL, &error);
+        g_assert_no_error(error);
+        return other;
+}
+
+void close_caller(Fixture *other) {
+        g_autoptr(GError) error = NULL;
+
+        g_assert_true(g_dbus_connection_close_sync(other->client, NULL, &error));
+        g_assert_no_error(error);
+        g_object_unref(other->client);
 }
 
 static void on_done(GObject *source, GAsyncResult *result, gpointer userdata) {

@@ -37,6 +37,10 @@ void worker_stop(Fixture *f);
 /* How many connections are being served; one of them is the watch of the mount table. */
 gsize worker_count_children(Fixture *f);
 
+/* A caller with a connection of its own. */
+Fixture other_caller(const Fixture *f);
+void close_caller(Fixture *other);
+
 /* Starts a call of the manager; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
 /* The same of any object and interface. */

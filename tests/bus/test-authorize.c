@@ -241,7 +241,7 @@ static void test_bad_input_first(Fixture *f, gconstpointer data) {
 static void test_object_gone(Fixture *f, gconstpointer data) {
         GAsyncResult *mounting = call_start(f, "MountVolume", parse(methods[0].arguments)), *pending;
         g_autoptr(GVariant) mounted = NULL, unmounted = NULL, forgotten = NULL;
-        GDBusMethodInvocation *questions[60];
+        GDBusMethodInvocation *questions[30];
         GAsyncResult *calls[10];
         GError *error = NULL;
 

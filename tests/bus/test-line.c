@@ -43,27 +43,6 @@ static void tear_down(Fixture *f, gconstpointer data) {
         fixture_stop(f);
 }
 
-/* A caller with a connection of its own. */
-static Fixture other_caller(const Fixture *f) {
-        g_autoptr(GError) error = NULL;
-        Fixture other = *f;
-
-        other.client = g_dbus_connection_new_for_address_sync(g_getenv("DBUS_SESSION_BUS_ADDRESS"),
-                                                              G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
-                                                                      G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
-                                                              NULL, NULL, &error);
-        g_assert_no_error(error);
-        return other;
-}
-
-static void close_caller(Fixture *other) {
-        g_autoptr(GError) error = NULL;
-
-        g_assert_true(g_dbus_connection_close_sync(other->client, NULL, &error));
-        g_assert_no_error(error);
-        g_object_unref(other->client);
-}
-
 /* A bus lets nobody wait for more than 128 replies. */
 static void crowd_open(const Fixture *f, Fixture crowd[static CROWD]) {
         for (guint i = 0; i < CROWD; i++)
@@ -658,22 +637,25 @@ static void test_refused(Fixture *f, gconstpointer data) {
 static void test_planned(Fixture *f, gconstpointer data) {
         GAsyncResult *mounts[JOBS_MAX], *plan;
         g_autoptr(GVariant) reply = NULL;
+        Fixture crowd[CROWD];
         GError *error = NULL;
 
+        crowd_open(f, crowd);
         for (guint i = 0; i < JOBS_MAX; i++) {
                 g_autofree char *volume = g_strdup_printf("v%u", i),
                                 *source = g_strdup_printf("/dev/%u/hang-observe", i), *target = target_of(i);
 
-                mounts[i] = start_mount(f, volume, source, target, "{'TimeoutUSec': <@t 2000000>}");
+                mounts[i] = start_mount(&crowd[i % CROWD], volume, source, target, "{'TimeoutUSec': <@t 2000000>}");
         }
         plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
         for (guint i = 0; i < JOBS_MAX; i++)
-                assert_fails(f, mounts[i], "TimedOut", "in time");
+                assert_fails(&crowd[i % CROWD], mounts[i], "TimedOut", "in time");
         reply = call_end(f, plan, &error);
         g_assert_no_error(error);
         WAIT_FOR(f, worker_count_children(f) == 1);
         run_for(100);
         assert_result(f, JOBS_MAX + 1, "done", "");
+        crowd_close(crowd);
 }
 
 /* An unmount ends what stands before it there: a mount in line, or one that nobody has seen yet. */

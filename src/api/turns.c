@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <uthash.h>
+#include <utlist.h>
+
+#include "api/authorize.h"
+#include "api/turns.h"
+#include "basic/time-util.h"
+
+enum {
+        NOW_MAX = 16,       /* calls of one caller that are carried out at once */
+        PUT_OFF_MAX = 4096, /* that are put off, in all */
+        PUT_OFF_OF_CALLER = 1024,
+        ALL_OBJECTS_COST = 128, /* of a call that is answered with all objects: as much as so many others */
+        VALUES_MAX = 256,       /* of a call that is put off */
+        BYTES_MAX = 8192,       /* of its strings */
+        DELAY_MAX_USEC = 50000,
+        PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50, /* when nothing is left to read */
+};
+
+typedef struct PutOff {
+        struct PutOff *prev, *next;
+        sd_bus_message *call;
+} PutOff;
+
+typedef struct TurnCaller {
+        UT_hash_handle hh;
+        char *name; /* on the bus */
+        size_t n_now;
+        PutOff *calls;
+        size_t cost;
+} TurnCaller;
+
+struct Turns {
+        Api *api;
+        TurnCaller *callers; /* of this turn, in the order of their turns */
+        size_t n_put_off;
+        sd_bus_message *next; /* that is carried out next */
+        sd_event_source *source;
+        uint64_t since_usec; /* that it is to run */
+};
+
+static size_t cost_of(sd_bus_message *call) {
+        return sd_bus_message_is_method_call(call, NULL, "GetManagedObjects") ? ALL_OBJECTS_COST : 1;
+}
+
+static void drop(Turns *t, TurnCaller *c, PutOff *p) {
+        DL_DELETE(c->calls, p);
+        c->cost -= cost_of(p->call);
+        t->n_put_off--;
+        sd_bus_message_unref(p->call);
+        free(p);
+}
+
+static void caller_free(Turns *t, TurnCaller *c) {
+        HASH_DEL(t->callers, c);
+        while (c->calls)
+                drop(t, c, c->calls);
+        free(c->name);
+        free(c);
+}
+
+static TurnCaller *find_or_add(Turns *t, const char *name) {
+        TurnCaller *c;
+
+        HASH_FIND_STR(t->callers, name, c);
+        if (c)
+                return c;
+        c = calloc(1, sizeof(*c));
+        if (!c)
+                return NULL;
+        c->name = strdup(name);
+        if (!c->name) {
+                free(c);
+                return NULL;
+        }
+        HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
+        return c;
+}
+
+void turns_resume(Turns *t) {
+        int enabled;
+
+        if (!t->callers || sd_event_source_get_enabled(t->source, &enabled) < 0 || enabled != SD_EVENT_OFF)
+                return;
+        t->since_usec = now_monotonic_usec();
+        (void) sd_event_source_set_enabled(t->source, SD_EVENT_ONESHOT);
+}
+
+/* Somebody may always have something to say. */
+static int on_prepare(sd_event_source *source, void *userdata) {
+        const Turns *t = userdata;
+        bool late = now_monotonic_usec() - t->since_usec >= DELAY_MAX_USEC;
+
+        return sd_event_source_set_priority(source, late ? SD_EVENT_PRIORITY_IMPORTANT : PRIORITY);
+}
+
+/* Who has nothing put off begins anew. Returns the first who has. */
+static TurnCaller *begin_turn(Turns *t) {
+        TurnCaller *c, *next, *first = NULL;
+
+        HASH_ITER (hh, t->callers, c, next) {
+                c->n_now = 0;
+                if (!c->calls)
+                        caller_free(t, c);
+                else if (!first)
+                        first = c;
+        }
+        return first;
+}
+
+static void move_to_end(Turns *t, TurnCaller *c) {
+        HASH_DEL(t->callers, c);
+        HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
+}
+
+static int on_turn(sd_event_source *source, void *userdata) {
+        Turns *t = userdata;
+        TurnCaller *c;
+        uint64_t n;
+        int r;
+
+        /* Until the bus takes what has been answered so far. */
+        if (t->next || sd_bus_get_n_queued_write(t->api->bus, &n) < 0 || n > 0)
+                return 0;
+        c = begin_turn(t);
+        if (!c)
+                return 0;
+        t->next = sd_bus_message_ref(c->calls->call);
+        drop(t, c, c->calls);
+        move_to_end(t, c);
+        r = sd_bus_enqueue_for_read(t->api->bus, t->next);
+        if (r < 0) {
+                if (sd_bus_reply_method_errno(t->next, r, NULL) < 0)
+                        api_leave(t->api, "A reply can't be sent");
+                t->next = sd_bus_message_unref(t->next);
+        }
+        turns_resume(t);
+        return 0;
+}
+
+/* What is put off takes memory before anybody has been asked whether its caller may call. */
+static bool is_small(sd_bus_message *m, size_t *values, size_t *bytes) {
+        const char *contents;
+        char type;
+        int r;
+
+        while ((r = sd_bus_message_peek_type(m, &type, &contents)) > 0) {
+                union {
+                        uint64_t number;
+                        const char *string;
+                } value;
+
+                if (++*values > VALUES_MAX || type == SD_BUS_TYPE_UNIX_FD)
+                        return false;
+                if (contents) {
+                        if (sd_bus_message_enter_container(m, type, contents) < 0 || !is_small(m, values, bytes) ||
+                            sd_bus_message_exit_container(m) < 0)
+                                return false;
+                        continue;
+                }
+                if (sd_bus_message_read_basic(m, type, &value) < 0)
+                        return false;
+                if (strchr("sog", type))
+                        *bytes += strlen(value.string);
+                if (*bytes > BYTES_MAX)
+                        return false;
+        }
+        return r == 0;
+}
+
+static bool may_be_put_off(const Turns *t, const TurnCaller *c, sd_bus_message *call) {
+        size_t values = 0, bytes = strlen(strempty(sd_bus_message_get_path(call)));
+
+        return t->n_put_off < PUT_OFF_MAX && c->cost + cost_of(call) <= PUT_OFF_OF_CALLER &&
+               is_small(call, &values, &bytes) && sd_bus_message_rewind(call, true) >= 0;
+}
+
+static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        PutOff *p;
+
+        if (!may_be_put_off(t, c, call))
+                return api_refuse(
+                        t->api,
+                        failure_set(&f, FAILURE_LIMIT_REACHED,
+                                    "Too many calls wait to be looked at; wait for answers, and call again."),
+                        &f, error);
+        p = calloc(1, sizeof(*p));
+        if (!p)
+                return -ENOMEM;
+        p->call = sd_bus_message_ref(call);
+        DL_APPEND(c->calls, p);
+        c->cost += cost_of(call);
+        t->n_put_off++;
+        return 1;
+}
+
+int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
+        const char *sender = sd_bus_message_get_sender(message);
+        TurnCaller *c;
+
+        if (!sender || !sd_bus_message_is_method_call(message, NULL, NULL) || authorize_has_asked(t->api, message))
+                return 0;
+        if (t->next == message) {
+                t->next = sd_bus_message_unref(t->next);
+                turns_resume(t);
+                return 0;
+        }
+        c = find_or_add(t, sender);
+        if (!c)
+                return -ENOMEM;
+        turns_resume(t);
+        if (c->calls || c->n_now >= NOW_MAX || cost_of(message) > 1)
+                return put_off(t, c, message, error);
+        c->n_now++;
+        return 0;
+}
+
+void turns_forget(Turns *t, const char *sender) {
+        TurnCaller *c, *next_caller;
+        PutOff *p, *next;
+
+        if (!sender)
+                t->next = sd_bus_message_unref(t->next);
+        HASH_ITER (hh, t->callers, c, next_caller)
+                if (!sender || streq(c->name, sender))
+                        /* Who asked for no reply need not stay. */
+                        DL_FOREACH_SAFE (c->calls, p, next)
+                                if (!sender || sd_bus_message_get_expect_reply(p->call) > 0)
+                                        drop(t, c, p);
+}
+
+int turns_new(Api *api, Turns **ret) {
+        Turns *t = calloc(1, sizeof(*t));
+        int r;
+
+        if (!t)
+                return -ENOMEM;
+        t->api = api;
+        r = sd_event_add_defer(api->state->event, &t->source, on_turn, t);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(t->source, SD_EVENT_OFF);
+        if (r >= 0)
+                r = sd_event_source_set_prepare(t->source, on_prepare);
+        if (r < 0) {
+                turns_free(t);
+                return r;
+        }
+        *ret = t;
+        return 0;
+}
+
+Turns *turns_free(Turns *t) {
+        if (!t)
+                return NULL;
+        turns_forget(t, NULL);
+        while (t->callers)
+                caller_free(t, t->callers);
+        sd_event_source_disable_unref(t->source);
+        free(t);
+        return NULL;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Nobody stops the others: what is limited for a caller, and for a source, leaves room to everybody else. */
+
+#include <signal.h>
+
+#include "model/failure.h"
+#include "support.h"
+
+#define HANG     "{'TimeoutUSec': <@t 60000000>}"
+#define HANG_NFS "{'TimeoutUSec': <@t 60000000>, 'FSType': <'nfs'>}"
+#define HEALTHY  "/var/lib/kubelet/pods/healthy/volumes/v"
+
+/* A call that needs no place of those that are taken is answered at once; the machine may be busy, though. */
+enum { AT_ONCE_MSEC = 2000, CROWD = 4, FLOOD = 120 };
+
+static void set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void set_up_preloaded(Fixture *f, gconstpointer data) {
+        f->freezable = TRUE;
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
+static void set_up_other(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_OTHER, TRUE);
+}
+
+static void tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
+}
+
+/* Without waiting for an answer, as a bus limits for how many one connection may wait. */
+static void send_mount(Fixture *f, const char *volume, const char *source, const char *target) {
+        const char *options = source[0] == '/' ? HANG : HANG_NFS;
+        g_autoptr(GDBusMessage) m =
+                g_dbus_message_new_method_call("org.selvol1", "/org/selvol1", "org.selvol1.Manager", "MountVolume");
+        g_autoptr(GError) error = NULL;
+
+        g_dbus_message_set_flags(m, G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED);
+        g_dbus_message_set_body(m, mount_arguments(volume, source, target, options));
+        (void) g_dbus_connection_send_message(f->client, m, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, &error);
+        g_assert_no_error(error);
+}
+
+/* A mount that hangs, of a volume of its own. */
+static void send_hanging(Fixture *f, guint i, const char *source) {
+        g_autofree char *volume = g_strdup_printf("hung-%u", i),
+                        *target = g_strdup_printf("/var/lib/kubelet/pods/%u/volumes/v", i);
+
+        send_mount(f, volume, source, target);
+}
+
+static void send_hanging_device(Fixture *f, guint i) {
+        g_autofree char *source = g_strdup_printf("/dev/%u/hang-observe", i);
+
+        send_hanging(f, i, source);
+}
+
+static gint64 now_msec(void) {
+        return g_get_monotonic_time() / 1000;
+}
+
+static void assert_mounts_at_once(Fixture *f, const char *volume, const char *source) {
+        g_autoptr(GVariant) reply = NULL;
+        gint64 start = now_msec();
+        GError *error = NULL;
+
+        reply = call_mount(f, volume, source, HEALTHY, "{}", &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(now_msec() - start, <, AT_ONCE_MSEC);
+}
+
+static void assert_unmounts_at_once(Fixture *f, const char *volume) {
+        gint64 start = now_msec();
+        GError *error = NULL;
+
+        g_assert_true(call_unmount(f, volume, HEALTHY, &error));
+        g_assert_no_error(error);
+        g_assert_cmpint(now_msec() - start, <, AT_ONCE_MSEC);
+}
+
+/* The children of so many jobs, and that of the watch. */
+static gboolean n_run(Fixture *f, gsize n) {
+        return worker_count_children(f) == n + 1;
+}
+
+/* A server of which all volumes hang: it has no more places than one may have. */
+static void test_source(Fixture *f, gconstpointer data) {
+        const char *source = data;
+
+        for (guint i = 0; i < JOBS_MAX + 6; i++)
+                send_hanging(f, i, source);
+        WAIT_FOR(f, n_run(f, JOBS_OF_SOURCE_MAX));
+        assert_mounts_at_once(f, "v", "/dev/vdb");
+        assert_unmounts_at_once(f, "v");
+        WAIT_FOR(f, n_run(f, JOBS_OF_SOURCE_MAX));
+}
+
+/* Volumes that have nothing in common but their caller. */
+static void test_caller(Fixture *f, gconstpointer data) {
+        Fixture other = other_caller(f);
+
+        for (guint i = 0; i < JOBS_MAX + 6; i++)
+                send_hanging_device(f, i);
+        WAIT_FOR(f, n_run(f, JOBS_OF_CALLER_MAX));
+        assert_mounts_at_once(&other, "v", "/dev/vdb");
+        assert_unmounts_at_once(f, "v");
+        WAIT_FOR(f, n_run(f, JOBS_OF_CALLER_MAX));
+        close_caller(&other);
+}
+
+/* All places are taken, and there is still one to unmount. */
+static void test_unmount(Fixture *f, gconstpointer data) {
+        Fixture crowd[CROWD];
+
+        assert_mounts_at_once(f, "v", "/dev/vdb");
+        for (guint i = 0; i < CROWD; i++)
+                crowd[i] = other_caller(f);
+        for (guint i = 0; i < JOBS_MAX + 6; i++)
+                send_hanging_device(&crowd[i % CROWD], i);
+        WAIT_FOR(f, n_run(f, JOBS_MAX));
+        assert_unmounts_at_once(f, "v");
+        WAIT_FOR(f, n_run(f, JOBS_MAX));
+        for (guint i = 0; i < CROWD; i++)
+                close_caller(&crowd[i]);
+}
+
+/* All wait for one volume, which hangs. */
+static void test_waiting(Fixture *f, gconstpointer data) {
+        Fixture other = other_caller(f);
+        GError *error = NULL;
+
+        assert_mounts_at_once(f, "v", "/dev/vdb");
+        for (guint i = 0; i < JOBS_WAITING_OF_CALLER_MAX; i++) {
+                g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%u/volumes/v", i);
+
+                send_mount(f, "hung", "/dev/hang-observe", target);
+        }
+        g_assert_null(call_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/w", "{}", &error));
+        assert_error(g_steal_pointer(&error), "LimitReached", "of this caller");
+        assert_unmounts_at_once(f, "v");
+        assert_mounts_at_once(&other, "v", "/dev/vdb");
+        close_caller(&other);
+}
+
+/* Questions to polkit that it does not answer. */
+static void test_questions(Fixture *f, gconstpointer data) {
+        enum { MAX = 32 };
+        GAsyncResult *calls[MAX];
+        GError *error = NULL;
+
+        for (guint i = 0; i < MAX; i++)
+                calls[i] = call_start(f, "GetMetrics", NULL);
+        WAIT_FOR(f, gt_dbus_queue_get_n_messages(f->queue) == MAX);
+        g_assert_null(call(f, "GetMetrics", NULL, &error));
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", "too-many");
+        for (guint i = 0; i < MAX; i++)
+                polkit_answer(polkit_pop(f), TRUE, FALSE);
+        for (guint i = 0; i < MAX; i++) {
+                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
+
+                g_assert_no_error(error);
+                g_assert_nonnull(reply);
+        }
+}
+
+/* The bus does not read, and so nobody gets an answer: the service leaves it and comes again, callers hear of it, and jobs
+ * go on. */
+static void test_deaf(Fixture *f, gconstpointer data) {
+        g_autofree char *job = NULL;
+        GAsyncResult *pending;
+        g_autoptr(GVariant) mounted = NULL, reply = NULL;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/walk-held", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}", &error);
+        g_assert_no_error(error);
+        job = call_relabel(f, "v", "", NULL, &error);
+        g_assert_no_error(error);
+        write_file(f, "freeze-deaf", "");
+        pending = call_start(f, "GetMetrics", NULL);
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.NoReply", "");
+        WAIT_FOR(f, is_recorded(f, "v"));
+        write_file(f, "go", "");
+        reply = job_wait(f, job, "done");
+}
+
+/* Calls of one caller, and then one of another, which selvold finds all at once when it goes on. */
+typedef struct Flood {
+        Fixture other;
+        GAsyncResult *calls[FLOOD], *probe;
+} Flood;
+
+static void flood_start(Flood *flood, Fixture *f, const char *path, const char *interface, const char *method) {
+        flood->other = other_caller(f);
+        g_assert_cmpint(kill(f->daemon, SIGSTOP), ==, 0);
+        for (guint i = 0; i < FLOOD; i++)
+                flood->calls[i] = call_start_at(f, path, interface, method, NULL);
+        /* The bus has read them. */
+        g_dbus_connection_flush_sync(f->client, NULL, NULL);
+        run_for(300);
+        flood->probe = call_start(&flood->other, "GetMetrics", NULL);
+        run_for(300);
+        g_assert_cmpint(kill(f->daemon, SIGCONT), ==, 0);
+}
+
+/* Returns how many calls had ended when the other caller's had. */
+static guint flood_end_probe(Flood *flood) {
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+        guint n = 0;
+
+        reply = call_end(&flood->other, flood->probe, &error);
+        g_assert_no_error(error);
+        for (guint i = 0; i < FLOOD; i++)
+                n += call_has_ended(flood->calls[i]);
+        close_caller(&flood->other);
+        return n;
+}
+
+/* Returns how many calls were refused. */
+static guint flood_end(Flood *flood, Fixture *f) {
+        guint n = 0;
+
+        for (guint i = 0; i < FLOOD; i++) {
+                g_autoptr(GVariant) reply = NULL;
+                GError *error = NULL;
+
+                reply = call_end(f, flood->calls[i], &error);
+                if (!reply) {
+                        assert_error(error, "LimitReached", "wait for answers");
+                        n++;
+                }
+        }
+        return n;
+}
+
+/* Who calls often does not hold up who calls once. */
+static void test_flood(Fixture *f, gconstpointer data) {
+        Flood flood;
+
+        flood_start(&flood, f, "/org/selvol1", "org.selvol1.Manager", "GetMetrics");
+        g_assert_cmpuint(flood_end_probe(&flood), <, FLOOD / 2);
+        g_assert_cmpuint(flood_end(&flood, f), ==, 0);
+}
+
+/* The answers would be large. */
+static void test_flood_objects(Fixture *f, gconstpointer data) {
+        Flood flood;
+
+        flood_start(&flood, f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+        (void) flood_end_probe(&flood);
+        g_assert_cmpuint(flood_end(&flood, f), >, FLOOD / 2);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, data, function) g_test_add("/limits/" name, Fixture, data, set_up, function, tear_down)
+        ADD("source/server", "server.example:/hang-observe", test_source);
+        ADD("source/images", "/var/lib/kubelet/fuse/hang-observe", test_source);
+        ADD("caller", NULL, test_caller);
+        ADD("unmount", NULL, test_unmount);
+        ADD("waiting", NULL, test_waiting);
+        ADD("flood/calls", NULL, test_flood);
+        ADD("flood/objects", NULL, test_flood_objects);
+        g_test_add("/limits/deaf", Fixture, NULL, set_up_preloaded, test_deaf, tear_down);
+        g_test_add("/limits/questions", Fixture, NULL, set_up_other, test_questions, tear_down);
+        return g_test_run();
+}
