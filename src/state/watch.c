@@ -125,6 +125,19 @@ static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *erro
         return 0;
 }
 
+static int on_node(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        _cleanup_(node_done) Node node = { 0 };
+        State *s = userdata;
+        int r;
+
+        r = node_read(signal, &node);
+        if (r < 0)
+                log_error_errno(r, "Failed to parse what the worker says of SELinux: %m");
+        else
+                state_take_node(s, &node);
+        return 0;
+}
+
 static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         State *s = userdata;
 
@@ -167,6 +180,9 @@ static int open_connection(State *s, sd_bus **ret) {
         if (r < 0)
                 return r;
         r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED, on_changed, s);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_NODE, on_node, s);
         if (r < 0)
                 return r;
         r = sd_bus_match_signal_async(worker, NULL, NULL, "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",

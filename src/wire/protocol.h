@@ -45,10 +45,12 @@
  * Progress(WalkCounts, t total): at most four times a second while files are visited, and once, with counts of 0, before
  *   the first of them. total is how many entries there are, 0: unknown. A walk that sends nothing is stuck.
  * Marked(Mark): the mark on the volume was written, and is this now.
- * Changed(MountFact[], at): of Watch. */
+ * Changed(MountFact[], at): of Watch.
+ * NodeChanged(Node): of Watch: SELinux is in another mode than it was, or has another policy; within a second. */
 #define WORKER_PROGRESS "Progress"
 #define WORKER_MARKED   "Marked"
 #define WORKER_CHANGED  "Changed"
+#define WORKER_NODE     "NodeChanged"
 
 /* What the child asks selvold.
  *

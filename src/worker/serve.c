@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
-#include "label/selinux.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 #include "worker/operations.h"
@@ -204,18 +203,15 @@ static int reply_watched(sd_bus_message *m, const Node *node, const MountFact *m
 }
 
 static int run_watch(Child *c, sd_bus_message *m) {
-        _cleanup_(node_done) Node node = { 0 };
         const MountFact *mounts;
+        const Node *node;
         size_t n;
         int r;
 
-        r = selinux_read_node(&node);
+        r = watch_begin(c, &node, &mounts, &n);
         if (r < 0)
                 return r;
-        r = watch_begin(c, &mounts, &n);
-        if (r < 0)
-                return r;
-        return reply_watched(m, &node, mounts, n);
+        return reply_watched(m, node, mounts, n);
 }
 
 /* The child stays for it. */
@@ -262,6 +258,7 @@ static const sd_bus_vtable vtable[] = {
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
         SD_BUS_SIGNAL(WORKER_MARKED, MARK_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_CHANGED, "a" MOUNT_FACT_TYPE "at", 0),
+        SD_BUS_SIGNAL(WORKER_NODE, NODE_TYPE, 0),
         SD_BUS_VTABLE_END,
 };
 

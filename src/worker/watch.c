@@ -4,20 +4,23 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "label/selinux.h"
 #include "wire/protocol.h"
 #include "mount/mount-table.h"
 #include "worker/watch.h"
 
 /* A look reads the whole table: one for a burst of changes. */
-enum { LOOK_DELAY_USEC = 100 * 1000, LOOK_INTERVAL_USEC = 500 * 1000 };
+enum { LOOK_DELAY_USEC = 100 * 1000, LOOK_INTERVAL_USEC = 500 * 1000, NODE_INTERVAL_USEC = 1000 * 1000 };
 
 typedef struct Watch {
         Child *child;
         sd_event_source *source;
         sd_event_source *soon; /* the next look */
-        uint64_t looked_usec;  /* when the last one was, CLOCK_MONOTONIC */
-        int fd;                /* /proc/self/mountinfo, polled */
-        MountFact *mounts;     /* by id; as last told */
+        sd_event_source *node_source;
+        Node node;            /* as last told */
+        uint64_t looked_usec; /* when the last one was, CLOCK_MONOTONIC */
+        int fd;               /* /proc/self/mountinfo, polled */
+        MountFact *mounts;    /* by id; as last told */
         size_t n_mounts;
 } Watch;
 
@@ -25,6 +28,8 @@ struct Watch *watch_free(struct Watch *w) {
         if (w) {
                 sd_event_source_disable_unref(w->source);
                 sd_event_source_disable_unref(w->soon);
+                sd_event_source_disable_unref(w->node_source);
+                node_done(&w->node);
                 fd_close(w->fd);
                 mount_facts_free(w->mounts, w->n_mounts);
                 free(w);
@@ -227,6 +232,46 @@ static int on_change(sd_event_source *source, int fd, uint32_t events, void *use
         return r < 0 ? sd_event_exit(w->child->event, r) : 0;
 }
 
+static bool node_equal(const Node *a, const Node *b) {
+        return a->selinux == b->selinux && a->enforcing == b->enforcing && a->mls == b->mls &&
+               streq_ptr(a->file_context, b->file_context);
+}
+
+static int tell_node(Watch *w) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        _cleanup_(node_done) Node node = { 0 };
+        int r;
+
+        r = selinux_read_node(&node);
+        if (r < 0 || node_equal(&node, &w->node))
+                return r;
+        r = sd_bus_message_new_signal(w->child->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_NODE);
+        if (r < 0)
+                return r;
+        r = node_append(m, &node);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(w->child->bus, m, NULL);
+        if (r < 0)
+                return r;
+        node_done(&w->node);
+        w->node = node;
+        node = (Node){ 0 };
+        return 0;
+}
+
+/* By the clock: the kernel tells of setenforce(8) by a netlink socket only, of a family that the unit doesn't allow. */
+static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
+        Watch *w = userdata;
+        int r;
+
+        r = tell_node(w);
+        if (r < 0)
+                log_error_errno(r, "Failed to look at SELinux: %m");
+        r = sd_event_source_set_time_relative(source, NODE_INTERVAL_USEC);
+        return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
 /* Polls before the first look, so that nothing is missed in between. */
 static int start(Child *c, Watch **ret) {
         _cleanup_(watch_freep) Watch *w = calloc(1, sizeof(*w));
@@ -241,6 +286,12 @@ static int start(Child *c, Watch **ret) {
         r = sd_event_add_io(c->event, &w->source, w->fd, EPOLLPRI, on_change, w);
         if (r < 0)
                 return r;
+        r = selinux_read_node(&w->node);
+        if (r < 0)
+                return r;
+        r = sd_event_add_time_relative(c->event, &w->node_source, CLOCK_MONOTONIC, NODE_INTERVAL_USEC, 0, on_node, w);
+        if (r < 0)
+                return r;
         r = look(c->settings, &w->mounts, &w->n_mounts);
         if (r < 0)
                 return r;
@@ -249,13 +300,14 @@ static int start(Child *c, Watch **ret) {
         return 0;
 }
 
-int watch_begin(Child *c, const MountFact **ret_mounts, size_t *ret_n) {
+int watch_begin(Child *c, const Node **ret_node, const MountFact **ret_mounts, size_t *ret_n) {
         int r;
 
         c->watch = watch_free(c->watch);
         r = start(c, &c->watch);
         if (r < 0)
                 return r;
+        *ret_node = &c->watch->node;
         *ret_mounts = c->watch->mounts;
         *ret_n = c->watch->n_mounts;
         return 0;

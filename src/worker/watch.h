@@ -4,12 +4,12 @@
 #include "wire/messages.h"
 #include "worker/child.h"
 
-/* A connection that watches the mounts beneath the target roots, for as long as the peer likes. */
+/* A connection that watches the mounts beneath the target roots, and SELinux, for as long as the peer likes. */
 
 struct Watch *watch_free(struct Watch *w);
 
-/* Begins; *ret_mounts, which belong to the watch, are what is there now. Returns 0 or a negative errno. */
-int watch_begin(Child *c, const MountFact **ret_mounts, size_t *ret_n) _warn_unused_;
+/* Begins; *ret_node and *ret_mounts, which belong to the watch, are what is there now. Returns 0 or a negative errno. */
+int watch_begin(Child *c, const Node **ret_node, const MountFact **ret_mounts, size_t *ret_n) _warn_unused_;
 
 /* Has a mount looked for within half a second, unless a look has seen it already. Takes the fact over. Returns 0, a
  * negative errno, or NOT_SUPPORTED if nothing is watched. */

@@ -59,6 +59,7 @@ enum { CONNECTIONS_MAX = 256, LOOK_INTERVAL_USEC = 50000 };
 static sd_bus *peer;
 static bool served;
 static Observed watched; /* its mounts */
+static Node watched_node;
 static bool watching;
 
 static _Noreturn void hang(void) {
@@ -670,6 +671,19 @@ static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return send_reply(reply);
 }
 
+static void tell_node(void) {
+        sd_bus_message *signal;
+        Node now = read_node();
+
+        if (now.selinux == watched_node.selinux && now.enforcing == watched_node.enforcing)
+                return;
+        watched_node = now;
+        check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_NODE));
+        check(node_append(signal, &now));
+        check(sd_bus_send(peer, signal, NULL));
+        sd_bus_message_unref(signal);
+}
+
 static void tell_changes(void) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
         Observed now = read_table(), came = { 0 };
@@ -709,6 +723,7 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         Node node = read_node();
 
+        watched_node = node;
         watched = read_table();
         watching = true;
         check(node_append(reply, &node));
@@ -746,6 +761,7 @@ static _Noreturn void serve(int fd) {
                 }
                 if (watching && now_monotonic_usec() >= next_look) {
                         tell_changes();
+                        tell_node();
                         next_look = now_monotonic_usec() + LOOK_INTERVAL_USEC;
                 }
                 if (r == 0)

@@ -203,6 +203,12 @@ static void test_always(Fixture *f, gconstpointer data) {
         assert_mounted(left_alone, "", "", "not-relabeled");
 }
 
+static gboolean selinux_is(Fixture *f, const char *mode) {
+        g_autofree char *actual = get_text(f, "/org/selvol1", "org.selvol1.Manager", "SELinuxMode");
+
+        return g_str_equal(actual, mode);
+}
+
 static void test_selinux_modes(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) off = NULL, permissive = NULL;
         g_autofree char *disabled = NULL, *mode = NULL;
@@ -220,6 +226,19 @@ static void test_selinux_modes(Fixture *f, gconstpointer data) {
         assert_mounted(permissive, CONTEXT_A, "", "context-mount");
         mode = get_text(f, "/org/selvol1", "org.selvol1.Manager", "SELinuxMode");
         g_assert_cmpstr(mode, ==, "permissive");
+}
+
+/* setenforce(8) is seen without anything being mounted. */
+static void test_setenforce(Fixture *f, gconstpointer data) {
+        write_file(f, "node", "1 1");
+        WAIT_FOR(f, selinux_is(f, "enforcing"));
+        assert_metric(f, "selvol_selinux_enforcing 1\n");
+        write_file(f, "node", "1 0");
+        WAIT_FOR(f, selinux_is(f, "permissive"));
+        assert_metric(f, "selvol_selinux_enforcing 0\n");
+        write_file(f, "node", "1 1");
+        WAIT_FOR(f, selinux_is(f, "enforcing"));
+        assert_metric(f, "selvol_selinux_enforcing 1\n");
 }
 
 typedef struct BadCall {
@@ -1195,6 +1214,7 @@ int main(int argc, char *argv[]) {
         ADD("conflict-elsewhere", NULL, test_conflict_elsewhere);
         ADD("always", NULL, test_always);
         ADD("selinux-modes", NULL, test_selinux_modes);
+        ADD("setenforce", NULL, test_setenforce);
         for (size_t i = 0; i < G_N_ELEMENTS(bad_calls); i++) {
                 g_autofree char *path = g_strdup_printf("/daemon/bad/%s", bad_calls[i].name);
 
