@@ -186,34 +186,6 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
         return 0;
 }
 
-typedef bool (*MatchTarget)(const char *target, const void *userdata);
-
-static int find_targets(const MountTable *table, MatchTarget matches, const void *userdata, MountFact **ret,
-                        size_t *ret_n) {
-        MountFact *facts = NULL;
-        size_t n = 0;
-
-        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
-                int r;
-
-                if (!matches(m->target, userdata))
-                        continue;
-                r = append_fact(&facts, &n, m);
-                if (r < 0) {
-                        mount_facts_free(facts, n);
-                        return r;
-                }
-        }
-
-        *ret = facts;
-        *ret_n = n;
-        return 0;
-}
-
-static bool is_beneath_roots(const char *target, const void *roots) {
-        return roots_contain((char *const *) roots, target);
-}
-
 char *mount_fact_describe(const MountFact *fact) {
         _cleanup_free_ char *source = string_escape(fact->source, 200), *target = string_escape(fact->target, 200);
 
@@ -265,18 +237,20 @@ static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
         return r < 0 ? r : set_covers(table, covers, facts, n);
 }
 
-int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
-        MountFact *facts;
-        size_t n;
-        int r;
+typedef bool (*MatchTarget)(const char *target, const void *userdata);
 
-        assert(table);
-        assert(ret && ret_n);
+/* With what covers them. */
+static int find_targets(const MountTable *table, MatchTarget matches, const void *userdata, MountFact **ret,
+                        size_t *ret_n) {
+        MountFact *facts = NULL;
+        size_t n = 0;
+        int r = 0;
 
-        r = find_targets(table, is_beneath_roots, roots, &facts, &n);
-        if (r < 0)
-                return r;
-        r = find_covers(table, facts, n);
+        for (const Mount *m = table->mounts; r >= 0 && m < table->mounts + table->n; m++)
+                if (matches(m->target, userdata))
+                        r = append_fact(&facts, &n, m);
+        if (r >= 0)
+                r = find_covers(table, facts, n);
         if (r < 0) {
                 mount_facts_free(facts, n);
                 return r;
@@ -286,8 +260,19 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, MountF
         return 0;
 }
 
+static bool is_beneath_roots(const char *target, const void *roots) {
+        return roots_contain((char *const *) roots, target);
+}
+
+int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
+        assert(table);
+        assert(ret && ret_n);
+
+        return find_targets(table, is_beneath_roots, roots, ret, ret_n);
+}
+
 static bool is_at(const char *target, const void *path) {
-        return streq(target, path) || path_is_beneath(path, target);
+        return streq(target, path);
 }
 
 int mount_table_find_at(const MountTable *table, const char *path, MountFact **ret, size_t *ret_n) {

@@ -21,8 +21,8 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* All mounts at path or at a directory above it, in the same order. Symbolic links in path are not looked at. *ret is to be
- * released with mount_facts_free(). Returns 0 or -ENOMEM. */
+/* All mounts at path, by comparison of strings; with what covers them. *ret is to be released with mount_facts_free(). Returns
+ * 0 or -ENOMEM. */
 int mount_table_find_at(const MountTable *table, const char *path, MountFact **ret, size_t *ret_n) _warn_unused_;
 
 /* Paths, relative to the root of the mount with an id, of all mounts inside it, however deep. Returns 0, -ENOMEM or

@@ -106,17 +106,17 @@ static int covered_failure(Failure *f, const char *path) {
                 escaped);
 }
 
-static int hidden_failure(Failure *f, const char *path, const MountFact *on_top) {
-        _cleanup_free_ char *escaped = string_escape(path, 200), *other = on_top ? mount_fact_describe(on_top) : NULL;
+static int hidden_failure(Failure *f, const char *path, const MountFact *fact) {
+        _cleanup_free_ char *escaped = string_escape(path, 200);
 
-        if (!escaped || (on_top && !other))
+        if (!escaped)
                 return -ENOMEM;
-        if (!on_top)
+        if (isempty(fact->covered_by))
                 return failure_set(f, FAILURE_BUSY, "The mounts at '%s' are changing: try again.", escaped);
         return failure_set(
                 f, FAILURE_BUSY,
                 "The volume is still mounted at '%s', but hidden beneath another mount (%s): unmount that first, with umount(8).",
-                escaped, other);
+                escaped, fact->covered_by);
 }
 
 static int unknown_failure(Failure *f, const char *path, const MountFact *fact) {
@@ -130,23 +130,17 @@ static int unknown_failure(Failure *f, const char *path, const MountFact *fact) 
                 escaped, other);
 }
 
-static bool is_meant(const MountFact *fact, const char *path, uint64_t mount_id, const char *device) {
-        return streq(fact->target, path) &&
-               (mount_id == 0 || (fact->mount_id == mount_id && (isempty(device) || streq(fact->device, device))));
+static bool is_meant(const MountFact *fact, uint64_t mount_id, const char *device) {
+        return mount_id == 0 || (fact->mount_id == mount_id && (isempty(device) || streq(fact->device, device)));
 }
 
 static int explain(const MountFact *facts, size_t n, const char *path, uint64_t mount_id, const char *device,
                    Failure *f) {
-        const MountFact *meant = NULL;
-
-        for (size_t i = n; i-- > 0 && !meant;)
-                if (is_meant(&facts[i], path, mount_id, device))
-                        meant = &facts[i];
-        if (!meant)
-                return 0;
-        if (mount_id == 0)
-                return unknown_failure(f, path, meant);
-        return hidden_failure(f, path, meant + 1 < facts + n ? meant + 1 : NULL);
+        for (size_t i = 0; i < n; i++)
+                if (is_meant(&facts[i], mount_id, device))
+                        return mount_id == 0 ? unknown_failure(f, path, &facts[i])
+                                             : hidden_failure(f, path, &facts[i]);
+        return 0;
 }
 
 /* Not what the path leads to: then the mount table tells whether it is there at all, beneath another mount. Returns 0 if it
