@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <getopt.h>
+#include <malloc.h>
 
 #include "basic/log.h"
 #include "wire/protocol.h"
@@ -99,6 +100,8 @@ int main(int argc, char *argv[]) {
         Options options = { .state_directory = getenv("STATE_DIRECTORY"), .worker_socket = WORKER_SOCKET };
         int r;
 
+        /* To give memory of a thread's own arena back glibc reads /proc/sys/vm, which is none of selvold's business. */
+        (void) mallopt(M_ARENA_MAX, 1);
         log_set_level_from_environment();
         r = parse_arguments(argc, argv, &options);
         if (r != 0)
