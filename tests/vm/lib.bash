@@ -193,18 +193,24 @@ expect_error() {
     fi
 }
 
+# systemd mounts and unmounts the credentials of services as it likes.
+mount_table() { grep -v ' /run/credentials' /proc/self/mountinfo; }
+
+# wait_for_tracer PID: until it is being traced
+wait_for_tracer() { wait_for 10 eval "! grep -q '^TracerPid:[[:space:]]*0' '/proc/$1/status'"; }
+
 # refused NAME KIND WORD COMMAND...: and neither the mount table nor any record is another afterwards
 refused() {
     local name=$1 kind=$2 word=$3 mounts records loops
     shift 3
-    mounts=$(</proc/self/mountinfo) records=$(records) loops=$(loops)
+    mounts=$(mount_table) records=$(records) loops=$(loops)
     "$@"
     if [[ $error != "$kind" ]]; then
         not_ok "$name" "got:      ${error:-no error} $message$reply" "expected: $kind"
     elif [[ $message != *"$word"* ]]; then
         not_ok "$name" "not found: $word" "in: $message"
-    elif [[ $(</proc/self/mountinfo) != "$mounts" ]]; then
-        not_ok "$name" 'the mount table has changed:' "$(diff <(echo "$mounts") /proc/self/mountinfo)"
+    elif [[ $(mount_table) != "$mounts" ]]; then
+        not_ok "$name" 'the mount table has changed:' "$(diff <(echo "$mounts") <(mount_table))"
     elif [[ $(records) != "$records" ]]; then
         not_ok "$name" "the records have changed: $records" "now: $(records)"
     elif ! wait_for 3 loops_are "$loops"; then

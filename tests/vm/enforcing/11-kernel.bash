@@ -15,7 +15,7 @@ worker=$(main_pid selvol-worker)
 strace -f -qq -A -o "$scratch/calls" -p "$worker" \
     -e trace=fsopen,fsconfig,fsmount,mount,umount2,unshare,?statmount,?fchmodat2 </dev/null >"$scratch/strace" 2>&1 &
 tracer=$!
-wait_for 10 eval '! grep -q "^TracerPid:[[:space:]]*0" "/proc/$worker/status"'
+wait_for_tracer "$worker"
 # The child that waits was there before the tracer: the next one is traced.
 mount_with s0:c1,c2 kernel none "$T" 'FSType s tmpfs'
 unmount_volume kernel "$T"

@@ -68,7 +68,7 @@ unmount_volume kill "$T"
 if strace -V >/dev/null 2>&1; then
     strace -f -qq -e trace=move_mount -e inject=move_mount:signal=KILL -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
     tracer=$!
-    sleep 0.7
+    wait_for_tracer "$(main_pid selvol-worker)"
     # The child that waits was there before the tracer: the next one is traced.
     plan_volume spare none "$T" 'FSType s tmpfs'
     mount_with s0:c1,c2 kill /dev/scratch0 "$T"
