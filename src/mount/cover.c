@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <assert.h>
-#include <errno.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "basic/string-util.h"
 #include "mount/cover.h"
 
 /* A chain of parents is not longer, or it is a circle, which no table has. */
 enum { PARENTS_MAX = 1000 };
 
-/* Two orders of the same mounts, by index. */
-typedef struct Index {
-        const CoverMount *mounts;
-        size_t n;
-        size_t *by_id, *by_place; /* by parent and target */
-} Index;
+/* A table, and its mounts by parent and target. */
+typedef struct Places {
+        const MountTable *table;
+        const Mount **sorted;
+} Places;
 
-static int compare_ids(const void *a, const void *b, void *userdata) {
-        const CoverMount *mounts = userdata, *x = &mounts[*(const size_t *) a], *y = &mounts[*(const size_t *) b];
-
-        return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int compare_place(uint64_t parent, const char *target, size_t n, const CoverMount *m) {
+/* target has n characters. */
+static int compare_place(uint64_t parent, const char *target, size_t n, const Mount *m) {
         int r;
 
         if (parent != m->parent)
@@ -33,112 +21,82 @@ static int compare_place(uint64_t parent, const char *target, size_t n, const Co
         return r != 0 ? r : m->target[n] == '\0' ? 0 : -1;
 }
 
-static int compare_places(const void *a, const void *b, void *userdata) {
-        const CoverMount *mounts = userdata, *x = &mounts[*(const size_t *) a];
+static int compare_places(const void *a, const void *b) {
+        const Mount *x = *(const Mount *const *) a;
 
-        return compare_place(x->parent, x->target, strlen(x->target), &mounts[*(const size_t *) b]);
+        return compare_place(x->parent, x->target, strlen(x->target), *(const Mount *const *) b);
 }
 
-static int index_make(Index *x) {
-        x->by_id = reallocarray(NULL, x->n, sizeof(size_t));
-        x->by_place = reallocarray(NULL, x->n, sizeof(size_t));
-        if (!x->by_id || !x->by_place)
-                return -ENOMEM;
-        for (size_t i = 0; i < x->n; i++)
-                x->by_id[i] = x->by_place[i] = i;
-        qsort_r(x->by_id, x->n, sizeof(size_t), compare_ids, (void *) x->mounts);
-        qsort_r(x->by_place, x->n, sizeof(size_t), compare_places, (void *) x->mounts);
-        return 0;
-}
-
-static size_t find_id(const Index *x, uint64_t id) {
-        size_t low = 0, high = x->n;
+/* The mount on the parent at the first n characters of the target; NULL: none. */
+static const Mount *find_place(const Places *p, uint64_t parent, const char *target, size_t n) {
+        size_t low = 0, high = p->table->n;
 
         while (low < high) {
                 size_t middle = low + (high - low) / 2;
-
-                if (x->mounts[x->by_id[middle]].id < id)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < x->n && x->mounts[x->by_id[low]].id == id ? x->by_id[low] : SIZE_MAX;
-}
-
-/* The mount on the parent at the first n characters of the target. */
-static size_t find_place(const Index *x, uint64_t parent, const char *target, size_t n) {
-        size_t low = 0, high = x->n;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                int r = compare_place(parent, target, n, &x->mounts[x->by_place[middle]]);
+                int r = compare_place(parent, target, n, p->sorted[middle]);
 
                 if (r == 0)
-                        return x->by_place[middle];
+                        return p->sorted[middle];
                 if (r > 0)
                         low = middle + 1;
                 else
                         high = middle;
         }
-        return SIZE_MAX;
+        return NULL;
 }
 
 /* Another mount on the parent: at a directory above that of the mount, or on top of the parent. */
-static size_t find_above(const Index *x, size_t i, size_t parent) {
-        const CoverMount *m = &x->mounts[i], *p = &x->mounts[parent];
-        size_t above = strlen(p->target), found;
+static const Mount *find_above(const Places *p, const Mount *m, const Mount *parent) {
+        size_t above = strlen(parent->target);
+        const Mount *found;
 
         for (const char *slash = m->target + strlen(m->target); slash > m->target + above; slash--) {
                 if (*slash != '/')
                         continue;
-                found = find_place(x, p->id, m->target, (size_t) (slash - m->target));
-                if (found != SIZE_MAX)
+                found = find_place(p, parent->id, m->target, (size_t) (slash - m->target));
+                if (found)
                         return found;
         }
-        found = find_place(x, p->id, p->target, above);
-        return found == i || found == parent ? SIZE_MAX : found;
+        found = find_place(p, parent->id, parent->target, above);
+        return found == m || found == parent ? NULL : found;
 }
 
-static size_t find_on_top(const Index *x, size_t i) {
-        const CoverMount *m = &x->mounts[i];
-        size_t found = find_place(x, m->id, m->target, strlen(m->target));
+static const Mount *find_on_top(const Places *p, const Mount *m) {
+        const Mount *found = find_place(p, m->id, m->target, strlen(m->target));
 
-        return found == i ? SIZE_MAX : found;
+        return found == m ? NULL : found;
 }
 
 /* What hides a mount is on top of it, or hides the way to it, or to one of those that it is in. */
-static size_t find_cover(const Index *x, size_t i) {
-        size_t found = find_on_top(x, i);
+static const Mount *find_cover(const Places *p, const Mount *m) {
+        const Mount *found = find_on_top(p, m);
 
-        for (unsigned depth = 0; found == SIZE_MAX && depth < PARENTS_MAX; depth++) {
-                size_t parent = find_id(x, x->mounts[i].parent);
+        for (unsigned depth = 0; !found && depth < PARENTS_MAX; depth++) {
+                const Mount *parent = mountinfo_find(p->table, m->parent);
 
-                if (parent == SIZE_MAX || parent == i)
-                        return SIZE_MAX;
-                found = find_above(x, i, parent);
-                i = parent;
+                if (!parent || parent == m)
+                        return NULL;
+                found = find_above(p, m, parent);
+                m = parent;
         }
         return found;
 }
 
-int cover_find(const CoverMount *mounts, size_t n, size_t **ret) {
-        _cleanup_free_ size_t *covers = NULL, *by_id = NULL, *by_place = NULL;
-        Index x = { .mounts = mounts, .n = n };
-        int r;
+int cover_find(const MountTable *table, const Mount ***ret) {
+        _cleanup_free_ const Mount **sorted = NULL, **covers = NULL;
 
-        assert(mounts || n == 0);
+        assert(table);
         assert(ret);
 
-        r = index_make(&x);
-        by_id = x.by_id;
-        by_place = x.by_place;
-        if (r < 0)
-                return r;
-        covers = reallocarray(NULL, n, sizeof(size_t));
-        if (!covers)
+        sorted = calloc(table->n, sizeof(*sorted));
+        covers = calloc(table->n, sizeof(*covers));
+        if (!sorted || !covers)
                 return -ENOMEM;
-        for (size_t i = 0; i < n; i++)
-                covers[i] = find_cover(&x, i);
+        for (size_t i = 0; i < table->n; i++)
+                sorted[i] = &table->mounts[i];
+        qsort(sorted, table->n, sizeof(*sorted), compare_places);
+        for (size_t i = 0; i < table->n; i++)
+                covers[i] = find_cover(&(Places){ table, sorted }, &table->mounts[i]);
         *ret = TAKE_PTR(covers);
         return 0;
 }

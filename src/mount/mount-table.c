@@ -91,9 +91,8 @@ static int copy_fact(const Mount *mount, MountFact *ret) {
         return 0;
 }
 
-int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret, bool *ret_superblock_read_only) {
+int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret) {
         const Mount *m;
-        int r;
 
         assert(table);
         assert(ret);
@@ -101,12 +100,7 @@ int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret, bo
         m = mountinfo_find(table, id);
         if (!m)
                 return -ENOENT;
-        r = copy_fact(m, ret);
-        if (r < 0)
-                return r;
-        if (ret_superblock_read_only)
-                *ret_superblock_read_only = ret->superblock_read_only;
-        return 0;
+        return copy_fact(m, ret);
 }
 
 static int append_fact(MountFact **facts, size_t *n, const Mount *m) {
@@ -203,38 +197,20 @@ static int describe_cover(const Mount *m, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* Both in the order of the table: a fact is of the next mount with its id. */
-static int set_covers(const MountTable *table, const size_t *covers, MountFact *facts, size_t n) {
-        size_t k = 0;
-
-        for (size_t i = 0; i < table->n && k < n; i++) {
-                int r;
-
-                if (table->mounts[i].id != facts[k].mount_id)
-                        continue;
-                if (covers[i] != SIZE_MAX) {
-                        r = describe_cover(&table->mounts[covers[i]], &facts[k].covered_by);
-                        if (r < 0)
-                                return r;
-                }
-                k++;
-        }
-        return 0;
-}
-
 static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
-        _cleanup_free_ CoverMount *mounts = calloc(table->n, sizeof(*mounts));
-        _cleanup_free_ size_t *covers = NULL;
+        _cleanup_free_ const Mount **covers = NULL;
         int r;
 
-        if (!mounts)
-                return -ENOMEM;
-        for (size_t i = 0; i < table->n; i++)
-                mounts[i] = (CoverMount){ .id = table->mounts[i].id,
-                                          .parent = table->mounts[i].parent,
-                                          .target = table->mounts[i].target };
-        r = cover_find(mounts, table->n, &covers);
-        return r < 0 ? r : set_covers(table, covers, facts, n);
+        r = cover_find(table, &covers);
+        /* Both are in the order of the table: a fact is of the next mount with its id. */
+        for (size_t i = 0, k = 0; r >= 0 && i < table->n && k < n; i++) {
+                if (table->mounts[i].id != facts[k].mount_id)
+                        continue;
+                if (covers[i])
+                        r = describe_cover(covers[i], &facts[k].covered_by);
+                k++;
+        }
+        return r;
 }
 
 typedef bool (*MatchTarget)(const char *target, const void *userdata);

@@ -6,9 +6,8 @@
 
 /* What is looked for in the mount table. */
 
-/* Facts of the mount with an id. ret_superblock_read_only may be NULL. Returns 0, -ENOMEM or -ENOENT. */
-int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret,
-                        bool *ret_superblock_read_only) _warn_unused_;
+/* Facts of the mount with an id. Returns 0, -ENOMEM or -ENOENT. */
+int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret) _warn_unused_;
 
 /* All mounts of the superblock on any of the devices: by the device number in the table or, as those of btrfs are
  * anonymous, by the device that the mount's source is. *ret is to be released with mount_facts_free(). */

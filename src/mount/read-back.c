@@ -37,9 +37,10 @@ int read_back_mount(int fd, const char *target, MountOutcome *ret) {
         r = mount_table_read_own(fd, true, &table);
         if (r < 0)
                 return r;
-        r = mount_table_find_id(table, id, &o.fact, &o.superblock_read_only);
+        r = mount_table_find_id(table, id, &o.fact);
         if (r < 0)
                 return r;
+        o.superblock_read_only = o.fact.superblock_read_only;
         r = mount_table_overrides_labels(table, id);
         if (r < 0)
                 return r;

@@ -159,7 +159,7 @@ static int find_mount(const Target *t, MountFact *ret) {
         r = mount_table_read_own(t->fd, true, &table);
         if (r < 0)
                 return r;
-        return mount_table_find_id(table, t->mount_id, ret, NULL);
+        return mount_table_find_id(table, t->mount_id, ret);
 }
 
 static int mounted_failure(Failure *f, const Target *t) {

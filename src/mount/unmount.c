@@ -47,7 +47,7 @@ static int read_device(int parent, const char *name, uint64_t mount_id, const ch
         r = mount_table_read_own(fd, false, &table);
         if (r < 0)
                 return r;
-        r = mount_table_find_id(table, mount_id, &fact, NULL);
+        r = mount_table_find_id(table, mount_id, &fact);
         return r < 0 ? r : streq(fact.device, device);
 }
 

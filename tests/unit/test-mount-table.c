@@ -148,9 +148,8 @@ static void test_row(gconstpointer data) {
                                                 row->line);
         g_autoptr(MountTable) table = must_read(text);
         g_auto(MountFact) m = { 0 };
-        bool superblock_read_only;
 
-        g_assert_cmpint(mount_table_find_id(table, 50, &m, &superblock_read_only), ==, 0);
+        g_assert_cmpint(mount_table_find_id(table, 50, &m), ==, 0);
         g_assert_cmpstr(m.target, ==, row->fact.target);
         g_assert_cmpstr(m.source, ==, row->fact.source);
         g_assert_cmpstr(m.fs_type, ==, row->fact.fs_type);
@@ -159,23 +158,23 @@ static void test_row(gconstpointer data) {
         g_assert_cmpint(m.seclabel, ==, row->fact.seclabel);
         g_assert_cmpint(m.read_only, ==, row->fact.read_only);
         g_assert_cmpint(m.mount_id, ==, 50);
-        g_assert_cmpint(superblock_read_only, ==, row->superblock_read_only);
+        g_assert_cmpint(m.superblock_read_only, ==, row->superblock_read_only);
         g_assert_cmpint(mount_table_is_slave(table, 50), ==, row->slave);
 
         g_autoptr(MountTable) single = NULL;
         g_auto(MountFact) same = { 0 };
         g_assert_cmpint(read_one(text, 50, &single), ==, 0);
-        g_assert_cmpint(mount_table_find_id(single, 50, &same, NULL), ==, 0);
+        g_assert_cmpint(mount_table_find_id(single, 50, &same), ==, 0);
         g_assert_cmpstr(same.target, ==, m.target);
         g_assert_cmpstr(same.context, ==, m.context);
-        g_assert_cmpint(mount_table_find_id(single, 49, &same, NULL), ==, -ENOENT);
+        g_assert_cmpint(mount_table_find_id(single, 49, &same), ==, -ENOENT);
 }
 
 static void test_absent(void) {
         g_autoptr(MountTable) table = must_read("50 1 8:2 / /a/b rw - ext4 /dev/sdb rw\n");
         g_auto(MountFact) m = { 0 };
 
-        g_assert_cmpint(mount_table_find_id(table, 5, &m, NULL), ==, -ENOENT);
+        g_assert_cmpint(mount_table_find_id(table, 5, &m), ==, -ENOENT);
         g_assert_cmpint(mount_table_is_slave(table, 51), ==, -ENOENT);
 }
 
@@ -263,7 +262,7 @@ static void test_long(void) {
         g_string_append_printf(text, "50 1 0:9 / /a rw - overlay overlay rw,lowerdir=/%s,context=a_u:b_r:c_t\n",
                                lower);
         g_autoptr(MountTable) table = must_read(text->str), single = NULL, none = NULL;
-        g_assert_cmpint(mount_table_find_id(table, 50, &m, NULL), ==, 0);
+        g_assert_cmpint(mount_table_find_id(table, 50, &m), ==, 0);
         g_assert_cmpint(read_one(text->str, 50, &single), ==, 0);
         g_assert_cmpint(read_one(text->str, 5, &none), ==, -ENOENT);
         g_assert_cmpstr(m.context, ==, "a_u:b_r:c_t");
