@@ -6,13 +6,14 @@
 #include "job/operations.h"
 #include "job/questions.h"
 #include "job/run.h"
+#include "state/commit.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
 /* From job_run() to the end:
  *
- *   check, intent of what asks no questions → child → Plan: plan, intent → durable → answer → ... → reply: outcome →
- *   durable → callers answered; the claims end when the child is gone.
+ *   check → child → Plan: plan, answer → ... → Ready, of a mount: intent → durable → answer → ... → reply: outcome →
+ *   durable, but of a mount → callers answered; the claims end when the child is gone.
  */
 
 /* The reply. */
@@ -120,11 +121,11 @@ void job_run(Job *job) {
         failure_done(&job->failure);
         job_set_state(job, JOB_RUNNING);
         r = operation_type(job->operation)->check(job);
-        /* An unmount has no intent, and neither waits for the disk of the state nor fails with it. */
-        if (r == 0 && job->operation == OPERATION_UNMOUNT) {
+        if (r == 0 && (job->operation == OPERATION_UNMOUNT || commit_get_error(job->jobs->state) == 0)) {
                 start_child(job);
                 return;
         }
+        /* Whether the state can be written again is found out before anything is done that needs a record. */
         if (r == 0) {
                 job_then(job, start_child);
                 return;
