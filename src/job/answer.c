@@ -41,7 +41,9 @@ typedef struct Commit {
 } Commit;
 
 static void set_commit_failure(Job *job, int error) {
-        const char *outcome = job->ended_usec == 0 ? "nothing was changed" : "what was done is not recorded yet";
+        const char *outcome = job->ended_usec > 0     ? "what was done is not recorded yet"
+                              : job->identity.id != 0 ? "the volume was not mounted"
+                                                      : "nothing was changed";
         const State *s = job->jobs->state;
         int r;
 
