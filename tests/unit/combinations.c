@@ -11,6 +11,8 @@
 #endif
 #endif
 
+const Flag flags[2] = { { "no", false }, { "yes", true } };
+
 /* Has no divisor in common with the number of values of any dimension. */
 enum { SAMPLE = 31, MANY = 100000, DIMENSIONS_MAX = 24 };
 

@@ -16,6 +16,13 @@ typedef struct Dimension {
 #define DIMENSION(name, values) \
         { name, values, sizeof((values)[0]), sizeof(values) / sizeof((values)[0]) }
 
+/* The values of what is so or not. */
+typedef struct Flag {
+        const char *word;
+        bool is;
+} Flag;
+extern const Flag flags[2];
+
 /* Tries a combination: which value of each dimension. Returns whether there can be such a one. */
 typedef bool (*CombinationFunc)(const size_t *choice, void *data);
 

@@ -13,11 +13,6 @@ enum { G = 1000, D = 2000, OTHER = 3000 };
 
 static const struct {
         const char *word;
-        bool is;
-} flags[] = { { "no", false }, { "yes", true } };
-
-static const struct {
-        const char *word;
         MarkFound found;
 } founds[] = { { "absent", MARK_ABSENT },
                { "unsupported", MARK_UNSUPPORTED },

@@ -58,11 +58,6 @@ static const struct {
 
 static const struct {
         const char *word;
-        bool is;
-} flags[] = { { "no", false }, { "yes", true } };
-
-static const struct {
-        const char *word;
         gid_t gid;
 } groups[] = { { "1000", G }, { "2000", 2000 }, { "3000", 3000 } };
 
