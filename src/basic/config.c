@@ -14,8 +14,8 @@ typedef struct Files {
 
 struct Config {
         Files files; /* as they were read, later ones winning */
-        econf_file *
-                merged; /* one of them, or of its own, which has lost where its keys are from; NULL: there are no keys */
+        /* One of them, or of its own, which has lost where its keys are from; NULL: there are no keys. */
+        econf_file *merged;
 };
 
 static void files_done(Files *files) {

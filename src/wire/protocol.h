@@ -54,8 +54,9 @@
 
 /* What the child asks selvold.
  *
- * Plan(PlanQuestion) -> PlanAnswer: what to do with what was seen. Never answered after a wait in line: PLAN_WAIT and PLAN_STOP end the child. It asks again after PLAN_LOOK, once it has looked for the mounts of
- *   the superblock, and if the mount shows labels where the answer supposed none, or the other way round.
+ * Plan(PlanQuestion) -> PlanAnswer: what to do with what was seen. Never answered after a wait in line: PLAN_WAIT and
+ *   PLAN_STOP end the child. It asks again after PLAN_LOOK, once it has looked for the mounts of the superblock, and if the
+ *   mount shows labels where the answer supposed none, or the other way round.
  * Walk(FilesDecision) -> (): what a walk is going to do to the files. The mark says already that it has begun, and has been
  *   told. Answered when that is durable, so that the record never claims more than the mark.
  * Ready(ReadyNote) -> (): which mount was made, before anybody can see it. Answered when that is durable, so that it is known

@@ -154,6 +154,8 @@ static size_t count_gone(const Watch *w, const MountFact *new, size_t n_new) {
         return n;
 }
 
+static int look_soon(Watch *w);
+
 /* The table changes while it is read, so what one look does not see is looked for again before it is told to have gone.
  * With *ret_n SIZE_MAX the two don't agree. */
 static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
@@ -180,8 +182,6 @@ static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
         *ret_n = n;
         return 0;
 }
-
-static int look_soon(Watch *w);
 
 static int look_again(Watch *w) {
         MountFact *mounts = NULL;
