@@ -22,6 +22,14 @@ static inline bool fingerprint_equal(const Fingerprint *a, const Fingerprint *b)
         return fingerprint_is_known(a) && streq(a->text, b->text);
 }
 
+/* In the place of one, in the record of a volume: it is mounted, and the mark is right. */
+#define FINGERPRINT_MOUNTED "mounted"
+
+/* ext4's is right while it is mounted, and for whoever has it next. */
+static inline bool fingerprint_is_kept_in_mark(const Fingerprint *f) {
+        return startswith(f->text, "ext4:");
+}
+
 /* Whether now is what before becomes by one more mount for writing, which only ext4 tells: it counts them. */
 bool fingerprint_is_next(const Fingerprint *before, const Fingerprint *now) _pure_;
 

@@ -329,6 +329,27 @@ int source_is_claimed(const Source *s) {
         return r;
 }
 
+int source_is_claimed_for_long(const Source *s) {
+        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
+
+        for (unsigned i = 1;; i++) {
+                int r = source_is_claimed(s);
+
+                if (r <= 0 || i == ATTEMPTS)
+                        return r;
+                usleep(ATTEMPT_USEC);
+        }
+}
+
+Fingerprint source_read_fingerprint(const Source *s) {
+        return s->fs->source == SOURCE_BLOCK ? fingerprint_read(s->fd, s->fs->name) : (Fingerprint){ 0 };
+}
+
+Fingerprint source_take_fingerprint(const Source *s) {
+        return s->fs->source == SOURCE_BLOCK && source_is_claimed_for_long(s) == 0 ? source_read_fingerprint(s)
+                                                                                   : (Fingerprint){ 0 };
+}
+
 int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_free_ dev_t *devices = NULL;

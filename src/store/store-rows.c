@@ -141,6 +141,7 @@ void store_put_volume(Store *s, const Volume *v) {
         bind_text(st, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
         bind_text(st, VOLUME_STRATEGY, strategy_to_string(v->strategy));
         bind_mark(st, &v->mark);
+        bind_text(st, VOLUME_FINGERPRINT, v->fingerprint.text);
         bind_mount(st, v);
         store_change(s, PUT_VOLUME);
 }
@@ -457,6 +458,8 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
         r = read_mount(st, v);
         if (r < 0)
                 return r;
+        if (fingerprint_from_string(strempty(text_column(st, VOLUME_FINGERPRINT)), &v->fingerprint) < 0)
+                return -EUCLEAN;
 
         *ret = TAKE_PTR(v);
         return 0;

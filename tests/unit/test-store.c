@@ -259,7 +259,7 @@ static void execute(Fixture *f, const char *sql) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=6");
+        execute(f, "PRAGMA user_version=7");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
 }
 
@@ -567,7 +567,7 @@ int main(int argc, char *argv[]) {
                 { "volume-id",
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
-                  "mount_options,mounted_here,mounted_this_boot FROM volume" },
+                  "mount_options,mounted_here,mounted_this_boot,fingerprint FROM volume" },
                 { "strategy", "UPDATE volume SET strategy='trust-me'" },
                 { "label-state", "UPDATE volume SET label_state='Complete'" },
                 { "label-context", "UPDATE volume SET label_context='a:b:c:s0:c2,c1'" },
@@ -586,6 +586,7 @@ int main(int argc, char *argv[]) {
                 { "mount-options-dev", "UPDATE volume SET mount_options='dev'" },
                 { "mount-options-quotes", "UPDATE volume SET mount_options='subvol=\"a\"'" },
                 { "mounted-here", "UPDATE volume SET mounted_here=2" },
+                { "fingerprint", "UPDATE volume SET fingerprint='xfs:A'" },
                 { "mounted-this-boot", "UPDATE volume SET mounted_this_boot=2" },
                 { "relabeled-here", "UPDATE holder SET relabeled_here=256" },
                 { "fs-group-alone", "UPDATE holder SET disk_gid=4294967295" },
