@@ -216,9 +216,13 @@ Fingerprint fingerprint_of_xfs(const uint8_t superblock[static XFS_SUPERBLOCK_SI
 
 /* --- reading --- */
 
-/* What is cached may be older than what xfs, or another node, has written since. */
+/* What is cached may be older than what xfs, or another node, has written since. Pages are dropped as a whole or not at
+ * all; those of a mounted ext4 stay, and are right. */
 static bool read_at(int fd, off_t offset, uint8_t *bytes, size_t n) {
-        (void) posix_fadvise(fd, offset, (off_t) n, POSIX_FADV_DONTNEED);
+        const off_t page = sysconf(_SC_PAGESIZE), start = offset / page * page,
+                    end = (offset + (off_t) n + page - 1) / page * page;
+
+        (void) posix_fadvise(fd, start, end - start, POSIX_FADV_DONTNEED);
         return pread(fd, bytes, n, offset) == (ssize_t) n;
 }
 
