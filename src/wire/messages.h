@@ -182,7 +182,7 @@ int plan_answer_read(sd_bus_message *m, PlanAnswer *ret) _warn_unused_;
 
 typedef struct ReadyNote {
         MountIdentity identity;
-        gid_t gid, disk_gid; /* that files show, and have; GID_NONE: no group was asked for */
+        gid_t gid, disk_gid;     /* that files show, and have; GID_NONE: no group was asked for */
         Fingerprint fingerprint; /* as in OperationResult */
 } ReadyNote;
 
