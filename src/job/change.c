@@ -101,8 +101,13 @@ static int take(Job *job, sd_bus_message *reply) {
         r = job_take_result(job, reply);
         if (r != 0)
                 return r;
-        if (!v || !job->result.walked)
+        if (!v)
                 return 0;
+        v->fingerprint = job->result.fingerprint;
+        if (!job->result.walked) {
+                commit_volume(job->jobs->state, v);
+                return 0;
+        }
         v->inodes_used = job->result.walk.counts.done;
         if (job->result.files.relabel == RELABEL_WALK && v->mark.label_state == FILES_COMPLETE)
                 v->last_verified_usec = now_realtime_usec();

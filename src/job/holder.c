@@ -147,6 +147,7 @@ int job_record_ready(Job *job, const ReadyNote *note) {
         r = fill_holder(job, h, note->identity.device, note->identity.id, note->gid, note->disk_gid);
         if (r < 0)
                 return r;
+        job_volume(job)->fingerprint = note->fingerprint;
         commit_holder(job->jobs->state, job_volume(job), h);
         return 0;
 }
@@ -170,6 +171,7 @@ int job_record_outcome(Job *job) {
                 return r;
         v->mounted_this_boot = v->mounted_this_boot || job->operation == OPERATION_MOUNT;
         v->inodes_used = result->walked ? result->walk.counts.done : result->outcome.inodes_used;
+        v->fingerprint = result->fingerprint;
         if (h->strategy == STRATEGY_CONTEXT_MOUNT || h->relabeled_here)
                 v->last_verified_usec = now_realtime_usec();
         commit_holder(s, v, h);

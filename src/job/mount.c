@@ -80,13 +80,15 @@ static int plan_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return job_record_intent(job, false);
 }
 
-/* As the copy of the mark has it; the root is seen only when it is mounted, and taken to agree. */
+/* As the copy of the mark has it; the root, and who else had the volume, are seen only when it is mounted:
+ * they are taken to agree. */
 static void predict_files(Job *job) {
         const FilesWanted wanted = job_files_wanted(job);
         const Mark unknown = { .found = MARK_ABSENT };
         const Volume *v = job_volume(job);
         const FilesSeen seen = {
                 .mark = v ? &v->mark : &unknown,
+                .belief = MARK_BELIEVED,
                 .root_context = v ? v->mark.context : NULL,
                 .root_gid = v ? v->mark.gid : 0,
                 .root_mode = S_IFDIR | S_ISGID | 0777,

@@ -3,6 +3,7 @@
 #include "job/plan-answer.h"
 #include "job/progress.h"
 #include "plan/plan-group.h"
+#include "plan/witness.h"
 #include "state/commit.h"
 
 int job_keep_share(Job *job) {
@@ -64,6 +65,26 @@ FilesWanted job_files_wanted(const Job *job) {
         };
 }
 
+static Witness find_witness(const Job *job) {
+        const State *s = job->jobs->state;
+        const Others others = {
+                .volumes = &s->volumes,
+                .own = job_volume(job),
+                .observed = &job->observed,
+                .target = strempty(job->request.target),
+        };
+        const WitnessInput in = {
+                .settings = &s->settings,
+                .others = &others,
+                .driver = job->request.driver,
+                .volume_type = job->request.volume_type,
+                .shared = job->share_target && job->operation != OPERATION_ADOPT,
+                .adopted = job->operation == OPERATION_ADOPT,
+        };
+
+        return plan_witness(&in);
+}
+
 static int fill_files(const Job *job, PlanAnswer *a) {
         const char *context;
 
@@ -85,7 +106,9 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
 
         a.read_only = p->read_only;
         a.share_id = job->share_id;
-        a.change = p->change;
+        a.witness = find_witness(job);
+        /* Whoever else can write may do anything to files, whatever becomes of them here. */
+        a.change = a.witness.beside ? mark_change_max(p->change, MARK_RESET_ALL) : p->change;
         a.entries_per_sec = job->request.walk.entries_per_sec;
         /* Only where labels are relabeled, or not, does it matter whether the file system keeps any. */
         a.seclabel = p->strategy == STRATEGY_RELABEL                                   ? 1

@@ -43,9 +43,14 @@ static int check(Job *job) {
 
 static int append(const Job *job, sd_bus_message *call) {
         const Holder *h = job_find_holder(job);
+        const Volume *v = job_volume(job);
+        /* The mark is believed the next time if nobody has had the volume in between. */
+        bool keep = h && !v->holders->next && streq(v->fingerprint.text, FINGERPRINT_MOUNTED);
         const UnmountCall c = {
                 .target = job->request.target,
                 .identity = { .id = h ? h->mount_id : 0, .device = h ? h->device : NULL },
+                .source = keep ? v->source : NULL,
+                .fs_type = keep ? v->fs_type : NULL,
         };
 
         return unmount_call_append(call, &c);
@@ -54,16 +59,24 @@ static int append(const Job *job, sd_bus_message *call) {
 static int take(Job *job, sd_bus_message *reply) {
         State *s = job->jobs->state;
         Holder *h = job_find_holder(job);
+        Volume *v = job_volume(job);
+        Fingerprint fingerprint;
+        const char *text;
         int there, r;
 
-        r = sd_bus_message_read(reply, "b", &there);
+        r = sd_bus_message_read(reply, "bs", &there, &text);
         if (r <= 0)
                 return r < 0 ? r : -EBADMSG;
+        r = fingerprint_from_string(text, &fingerprint);
+        if (r < 0)
+                return r;
         job->unmounted = there;
         if (h) {
                 /* For the journal, which is written when it has gone. */
                 r = free_and_strdup(&job->request.holder, h->name);
-                holder_drop(s, job_volume(job), h);
+                if (!v->holders->next)
+                        v->fingerprint = fingerprint;
+                holder_drop(s, v, h);
         }
         return r < 0 ? r : 0;
 }

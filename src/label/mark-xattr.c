@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -93,29 +94,66 @@ bool mark_change_is_written(MarkFound found, MarkChange change) {
         }
 }
 
-int mark_xattr_apply(int fd, MarkChange change, Mark *ret, Failure *f) {
-        _cleanup_(mark_done) Mark old = { 0 }, mark = { 0 };
+/* Makes it a mark of this root, and of who has it mounted now. */
+static int set_place(int fd, const MarkProof *proof, Mark *mark) {
+        struct stat st;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        mark->inode = st.st_ino;
+        mark->fingerprint = proof->fingerprint;
+        return 0;
+}
+
+static int apply(int fd, MarkChange change, const MarkProof *proof, const Mark *old, Failure *f) {
+        _cleanup_(mark_done) Mark mark = { 0 };
+        bool changed;
+        int r;
+
+        r = mark_copy(old, &mark);
+        if (r < 0)
+                return r;
+        changed = mark_apply(&mark, change);
+        if (old->found != MARK_PRESENT || mark_is_outdated(old, proof)) {
+                changed = true;
+                r = set_place(fd, proof, &mark);
+                if (r < 0)
+                        return r;
+        }
+        /* Of one that is as it ought to be, whoever wrote it may have been killed before it was on disk. */
+        return changed ? replace(fd, old, &mark, FAILURE_MOUNT_FAILED, f) : sync_root(fd);
+}
+
+/* What can't be written is not believed the next time. */
+static int note_fingerprint(int fd, const MarkProof *proof, Mark *mark) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = set_place(fd, proof, mark);
+        if (r < 0)
+                return r;
+        text = mark_format(mark);
+        if (!text)
+                return -ENOMEM;
+        (void) fsetxattr(fd, MARK_XATTR, text, strlen(text), XATTR_REPLACE);
+        return 0;
+}
+
+int mark_xattr_apply(int fd, MarkChange change, const MarkProof *proof, Mark *ret, Failure *f) {
+        _cleanup_(mark_done) Mark old = { 0 };
         int r;
 
         r = mark_xattr_read(fd, &old);
         if (r < 0)
                 return r;
-        if (mark_change_is_written(old.found, change)) {
-                r = mark_copy(&old, &mark);
-                if (r < 0)
-                        return r;
-                /* Of one that is as it ought to be, whoever wrote it may have been killed before it was on disk. */
-                if (mark_apply(&mark, change) || old.found == MARK_INVALID)
-                        r = replace(fd, &old, &mark, FAILURE_MOUNT_FAILED, f);
-                else
-                        r = sync_root(fd);
-                if (r != 0)
-                        return r;
-        }
-        return mark_xattr_read(fd, ret);
+        if (mark_change_is_written(old.found, change))
+                r = apply(fd, change, proof, &old, f);
+        else if (mark_is_outdated(&old, proof))
+                r = note_fingerprint(fd, proof, &old);
+        return r != 0 ? r : mark_xattr_read(fd, ret);
 }
 
-int mark_xattr_begin(int fd, const MarkWork *work, Mark *ret, Failure *f) {
+int mark_xattr_begin(int fd, const MarkWork *work, const MarkProof *proof, Mark *ret, Failure *f) {
         _cleanup_(mark_done) Mark old = { 0 }, begun = { 0 }, now = { 0 };
         int r;
 
@@ -126,7 +164,12 @@ int mark_xattr_begin(int fd, const MarkWork *work, Mark *ret, Failure *f) {
         if (r < 0)
                 return r;
         if (old.found != MARK_UNSUPPORTED) {
+                if (proof->belief == MARK_ELSEWHERE)
+                        (void) mark_apply(&begun, MARK_RESET_ALL);
                 r = mark_begin(&begun, work);
+                if (r < 0)
+                        return r;
+                r = set_place(fd, proof, &begun);
                 if (r < 0)
                         return r;
                 r = replace(fd, &old, &begun, FAILURE_ENTRIES_FAILED, f);

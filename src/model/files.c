@@ -11,20 +11,29 @@ static const char *const relabel_action_table[RELABEL_ACTIONS] = {
 DEFINE_STRING_TABLE(relabel_action, RelabelAction);
 
 static const char *const relabel_reason_table[RELABEL_REASONS] = {
-        [RELABEL_REASON_COMPLETE] = "complete",         [RELABEL_REASON_FORCED] = "forced",
-        [RELABEL_REASON_UNKNOWN] = "unknown",           [RELABEL_REASON_PARTIAL] = "partial",
-        [RELABEL_REASON_TAINTED] = "tainted",           [RELABEL_REASON_OTHER_CONTEXT] = "other-context",
+        [RELABEL_REASON_COMPLETE] = "complete",
+        [RELABEL_REASON_FORCED] = "forced",
+        [RELABEL_REASON_UNKNOWN] = "unknown",
+        [RELABEL_REASON_PARTIAL] = "partial",
+        [RELABEL_REASON_TAINTED] = "tainted",
+        [RELABEL_REASON_OTHER_CONTEXT] = "other-context",
         [RELABEL_REASON_ROOT_DIFFERS] = "root-differs",
+        [RELABEL_REASON_TRUSTED] = "trusted-mark",
+        [RELABEL_REASON_ELSEWHERE] = "mounted-elsewhere",
 };
 DEFINE_STRING_TABLE(relabel_reason, RelabelReason);
 
 static const char *const relabel_text[RELABEL_REASONS] = {
         [RELABEL_REASON_COMPLETE] =
                 "All files have the context already: the mark on the volume says so, and the root's label agrees.",
+        [RELABEL_REASON_TRUSTED] =
+                "All files have the context already, if nobody else had the volume, which the configuration trusts (TrustedMark=): the mark on the volume says so, and the root's label agrees.",
         [RELABEL_REASON_FORCED] = "All files are checked, as requested.",
         [RELABEL_REASON_UNKNOWN] = "The labels are unknown: all files are checked.",
         [RELABEL_REASON_PARTIAL] = "An earlier relabel was not completed: all files are checked.",
         [RELABEL_REASON_TAINTED] = "Files may have no label on disk: all files are checked.",
+        [RELABEL_REASON_ELSEWHERE] =
+                "Somebody else may have had the volume mounted for writing since the mark on it was written: all files are checked.",
         [RELABEL_REASON_OTHER_CONTEXT] = "The files have another context.",
         [RELABEL_REASON_ROOT_DIFFERS] = "The root has another label than the mark says: all files are checked.",
 };
@@ -49,6 +58,8 @@ static const char *const ownership_reason_table[OWNERSHIP_REASONS] = {
         [OWNERSHIP_ACCESS_MODE] = "access-mode",
         [OWNERSHIP_POLICY_MOUNT] = "policy-mount",
         [OWNERSHIP_COMPLETE] = "complete",
+        [OWNERSHIP_TRUSTED] = "trusted-mark",
+        [OWNERSHIP_ELSEWHERE] = "mounted-elsewhere",
         [OWNERSHIP_ROOT_ONLY] = "root-only",
         [OWNERSHIP_OTHER_GROUP] = "other-group",
         [OWNERSHIP_FORCED] = "forced",
@@ -77,6 +88,10 @@ static const char *const ownership_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy is Mount: the file system is mounted for the group.",
         [OWNERSHIP_COMPLETE] =
                 "All files have the group already: the mark on the volume says so, and the root agrees.",
+        [OWNERSHIP_TRUSTED] =
+                "All files have the group already, if nobody else had the volume, which the configuration trusts (TrustedMark=): the mark on the volume says so, and the root agrees.",
+        [OWNERSHIP_ELSEWHERE] =
+                "Somebody else may have had the volume mounted for writing since the mark on it was written: all files are checked.",
         [OWNERSHIP_ROOT_ONLY] =
                 "The root has the group. The file system can't carry a mark, so the other files are not known to have it.",
         [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",

@@ -19,11 +19,13 @@ typedef enum RelabelAction {
 DECLARE_STRING_TABLE(relabel_action, RelabelAction);
 
 typedef enum RelabelReason {
-        RELABEL_REASON_COMPLETE,      /* skip: complete, this context, not tainted, and the root agrees */
+        RELABEL_REASON_COMPLETE,      /* skip: complete, this context, not tainted, believed, and the root agrees */
+        RELABEL_REASON_TRUSTED,       /* skip: likewise, but believed only because an administrator says so */
         RELABEL_REASON_FORCED,        /* the caller wants all files to be looked at */
         RELABEL_REASON_UNKNOWN,       /* nothing is known of the labels */
         RELABEL_REASON_PARTIAL,       /* a relabel was interrupted, or failed */
         RELABEL_REASON_TAINTED,       /* files may have been made that have no label on disk */
+        RELABEL_REASON_ELSEWHERE,     /* others may have had it mounted for writing */
         RELABEL_REASON_OTHER_CONTEXT, /* all files have another context */
         RELABEL_REASON_ROOT_DIFFERS,  /* the mark says complete, but the root's label is another one */
         RELABEL_REASONS,
@@ -57,6 +59,7 @@ typedef enum OwnershipReason {
         OWNERSHIP_POLICY_MOUNT,
         /* skip: */
         OWNERSHIP_COMPLETE,
+        OWNERSHIP_TRUSTED,   /* likewise, but the mark is believed only because an administrator says so */
         OWNERSHIP_ROOT_ONLY, /* no mark can be kept; the root has it, and the caller asked for OnRootMismatch */
         /* map: */
         OWNERSHIP_OTHER_GROUP,
@@ -66,6 +69,7 @@ typedef enum OwnershipReason {
         OWNERSHIP_POLICY_ALWAYS,
         OWNERSHIP_PARTIAL,
         OWNERSHIP_UNKNOWN,
+        OWNERSHIP_ELSEWHERE, /* others may have had it mounted for writing */
         OWNERSHIP_ROOT_DIFFERS,
         OWNERSHIP_FILES_DIFFER,   /* some of those that were compared before a map do */
         OWNERSHIP_REQUESTED,      /* another group; it is to be on disk */

@@ -66,7 +66,8 @@ bool mark_is_consistent(const Mark *m) {
 }
 
 char *mark_format(const Mark *m) {
-        return strdup_printf("version=1 label=%s tainted=%s ownership=%s gid=%u context=%s",
+        return strdup_printf("version=2 inode=%llu fingerprint=%s label=%s tainted=%s ownership=%s gid=%u context=%s",
+                             (unsigned long long) m->inode, m->fingerprint.text,
                              files_state_to_string(m->label_state), m->tainted ? "yes" : "no",
                              files_state_to_string(m->ownership_state), known_gid(m), known_context(m));
 }
@@ -117,6 +118,14 @@ static int take_word(const char **p, const char *key, int (*from_string)(const c
         return 0;
 }
 
+static int take_fingerprint(const char **p, Fingerprint *ret) {
+        _cleanup_free_ char *value = NULL;
+        int r;
+
+        r = take_value(p, "fingerprint", &value);
+        return r < 0 ? r : fingerprint_from_string(value, ret);
+}
+
 static int yes_or_no(const char *s) {
         return streq(s, "yes") ? 1 : streq(s, "no") ? 0 : -EINVAL;
 }
@@ -144,13 +153,19 @@ static int take_context(const char *p, char **ret) {
 static int parse_line(const char *line, Mark *ret) {
         _cleanup_(mark_done) Mark m = { .found = MARK_PRESENT };
         int label, tainted, ownership, r;
-        uint64_t version, gid;
+        uint64_t version, inode, gid;
 
         r = take_number(&line, "version", UINT64_MAX, &version);
         if (r < 0)
                 return r;
-        if (version != 1)
+        if (version != 2)
                 return -EOPNOTSUPP;
+        r = take_number(&line, "inode", UINT64_MAX, &inode);
+        if (r < 0)
+                return r;
+        r = take_fingerprint(&line, &m.fingerprint);
+        if (r < 0)
+                return r;
         r = take_word(&line, "label", files_state_from_string, &label);
         if (r < 0)
                 return r;
@@ -167,6 +182,7 @@ static int parse_line(const char *line, Mark *ret) {
         if (r < 0)
                 return r;
 
+        m.inode = inode;
         m.label_state = (FilesState) label;
         m.tainted = tainted;
         m.ownership_state = (FilesState) ownership;
@@ -242,6 +258,11 @@ bool mark_exceeds(const Mark *m, MarkChange change) {
         default:
                 return false;
         }
+}
+
+bool mark_is_outdated(const Mark *m, const MarkProof *proof) {
+        return m->found == MARK_PRESENT && proof->belief != MARK_ELSEWHERE &&
+               fingerprint_is_known(&proof->fingerprint) && !fingerprint_equal(&m->fingerprint, &proof->fingerprint);
 }
 
 int mark_begin(Mark *m, const MarkWork *work) {

@@ -7,6 +7,7 @@
 
 #include "basic/gid-util.h"
 #include "model/failure.h"
+#include "model/fingerprint.h"
 
 /* The mark: what a volume itself says of the labels and groups of its files, in the xattr MARK_XATTR of its root. It is
  * the truth, read and written by the worker alone. selvold keeps a copy of what it last heard, to show and to predict. */
@@ -31,6 +32,8 @@ DECLARE_STRING_TABLE(mark_found, MarkFound);
 
 typedef struct Mark {
         MarkFound found;
+        ino_t inode;             /* of the root that it was written to: a copy is no mark */
+        Fingerprint fingerprint; /* of the file system when it was last mounted by selvol, if that is kept here */
         FilesState label_state;
         char *context;              /* that label_state speaks of, canonical; NULL or "" if unknown */
         bool tainted;               /* files may have been created since that have no label on disk */
@@ -41,19 +44,43 @@ typedef struct Mark {
 void mark_done(Mark *m);
 /* *ret is overwritten, not released. Returns 0 or -ENOMEM. */
 int mark_copy(const Mark *m, Mark *ret) _warn_unused_;
-/* Whether both say the same; a context or a gid beside "unknown" doesn't count, nor what was found. */
+/* Whether both say the same of files; a context or a gid beside "unknown" doesn't count, nor what was found. */
 bool mark_equal(const Mark *a, const Mark *b) _pure_;
 /* Whether states, context and gid go together: complete and partial have a context, unknown has none and no gid. */
 bool mark_is_consistent(const Mark *m) _pure_;
 
-/* The text of the xattr: "version=1 label=complete tainted=no ownership=unknown gid=0 context=...", one blank between,
- * the context last. NULL on lack of memory. */
+/* The text of the xattr: "version=2 inode=2 fingerprint=... label=complete tainted=no ownership=unknown gid=0 context=...",
+ * one blank between, the context last. NULL on lack of memory. */
 char *mark_format(const Mark *m) _warn_unused_;
 
 /* Parses n bytes from a disk that anybody may have written: all keys, in this order, once, nothing else, numbers and
  * context in their one form, mark_is_consistent(). Returns 0 with *ret of MARK_PRESENT; -ENOMEM; -EBADMSG for text that
  * is none; -EOPNOTSUPP for another version. */
 int mark_parse(const char *text, size_t n, Mark *ret) _warn_unused_;
+
+/* Whether what a mark says is still so. */
+typedef enum MarkBelief {
+        MARK_ELSEWHERE, /* somebody else may have had the file system mounted for writing since */
+        MARK_TRUSTED,   /* likewise, but an administrator says that nobody has */
+        MARK_BELIEVED,
+} MarkBelief;
+
+/* What selvold knows besides. */
+typedef struct Witness {
+        bool alive;   /* the volume is mounted by selvol, or adopted, and has been since the mark was found right */
+        bool beside;  /* somebody else has the file system mounted for writing now */
+        bool trusted; /* TrustedMark= */
+        Fingerprint kept; /* that the file system had when its last mount went */
+} Witness;
+
+/* What a mark is written with. */
+typedef struct MarkProof {
+        MarkBelief belief;
+        Fingerprint fingerprint; /* of the file system now, if that is kept in the mark */
+} MarkProof;
+
+/* Whether a mark that is believed has to be written again to be believed the next time. */
+bool mark_is_outdated(const Mark *m, const MarkProof *proof) _pure_;
 
 /* What a walk changes. */
 typedef struct MarkWork {

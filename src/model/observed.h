@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "model/failure.h"
+#include "model/mark.h"
 
 /* What the worker saw: of the node, of a source, of a mount. Facts, no decisions. */
 
@@ -52,6 +53,8 @@ typedef struct MountOutcome {
         mode_t root_mode;
         bool superblock_read_only;
         uint64_t inodes_used;  /* 0: the file system doesn't say */
+        ino_t root_inode;      /* for the worker, not on the wire */
+        MarkProof proof;       /* of what the mark says; likewise */
         bool overrides_labels; /* by defcontext= or rootcontext=; for the worker, not on the wire */
         bool idmapped;         /* likewise */
 } MountOutcome;

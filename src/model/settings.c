@@ -235,7 +235,11 @@ static int read_trait(const Config *config, const char *section, const char *nam
                 return -ENOMEM;
         *traits = grown;
         t = &grown[*n];
-        *t = (Trait){ .managed = -1, .selinux_mount_supported = -1, .fs_group_policy = -1, .fs_group_readers = -1 };
+        *t = (Trait){ .managed = -1,
+                      .selinux_mount_supported = -1,
+                      .fs_group_policy = -1,
+                      .fs_group_readers = -1,
+                      .trusted_mark = -1 };
         t->name = strdup(name);
         if (!t->name)
                 return -ENOMEM;
@@ -246,6 +250,7 @@ static int read_trait(const Config *config, const char *section, const char *nam
                 { "SELinuxMountSupported", read_tristate, &t->selinux_mount_supported },
                 { "FSGroupPolicy", read_fs_group_policy, &t->fs_group_policy },
                 { "FSGroupReadsOnly", read_tristate, &t->fs_group_readers },
+                { "TrustedMark", read_tristate, &t->trusted_mark },
         };
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }

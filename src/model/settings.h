@@ -63,6 +63,7 @@ typedef struct Trait {
         int selinux_mount_supported;
         int fs_group_policy;  /* FSGroupPolicy */
         int fs_group_readers; /* whether the group needs to read only */
+        int trusted_mark;     /* whether nobody but selvol ever mounts it for writing */
 } Trait;
 
 typedef struct Settings {

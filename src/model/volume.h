@@ -76,9 +76,12 @@ typedef struct Volume {
         char *driver;      /* may be NULL */
         char *volume_type;
         AccessMode access_mode;
-        Strategy strategy;           /* of the present holders, the strongest; or of the last one */
-        char *context;               /* of its use, canonical; "" if unknown to us */
-        Mark mark;                   /* a copy of what the worker said last: to show and to predict */
+        Strategy strategy; /* of the present holders, the strongest; or of the last one */
+        char *context;     /* of its use, canonical; "" if unknown to us */
+        Fingerprint
+                fingerprint; /* FINGERPRINT_MOUNTED; or of the file system when its last mount went, with a mark that was
+                                  * right; not known: the mark is not believed, or keeps it itself */
+        Mark mark;           /* a copy of what the worker said last: to show and to predict */
         uint64_t last_verified_usec; /* 0: never */
         uint64_t inodes_used;        /* when last mounted; 0: unknown */
         Holder *holders;

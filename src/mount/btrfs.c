@@ -3,13 +3,13 @@
 #include <linux/btrfs.h>
 #include <linux/magic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "mount/btrfs.h"
+#include "mount/uuid.h"
 
 /* btrfs' superblock on disk: where it is, and in it the UUID and the magic number. */
 enum {
@@ -17,16 +17,13 @@ enum {
         BTRFS_UUID_OFFSET = 0x20,
         BTRFS_MAGIC_OFFSET = 0x40,
         BTRFS_HEAD_SIZE = 0x48,
-        UUID_SIZE = 16,
 };
 static const char btrfs_magic[] = "_BHRfS_M";
 
-static char *format_uuid(const uint8_t uuid[UUID_SIZE]) {
-        char text[2 * UUID_SIZE + 4 + 1], *p = text;
+static char *duplicate_uuid(const uint8_t uuid[static UUID_SIZE]) {
+        char text[UUID_TEXT_SIZE];
 
-        for (size_t i = 0; i < UUID_SIZE; i++)
-                p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-        return strdup(text);
+        return strdup(uuid_format(uuid, text));
 }
 
 int btrfs_read_uuid(int fd, char **ret) {
@@ -43,7 +40,7 @@ int btrfs_read_uuid(int fd, char **ret) {
         }
         if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
                 return -errno;
-        uuid = format_uuid(info.fsid);
+        uuid = duplicate_uuid(info.fsid);
         if (!uuid)
                 return -ENOMEM;
         *ret = uuid;
@@ -60,6 +57,6 @@ int btrfs_read_uuid_on_disk(int fd, char **ret) {
         *ret = NULL;
         if (n < BTRFS_HEAD_SIZE || memcmp(head + BTRFS_MAGIC_OFFSET, btrfs_magic, strlen(btrfs_magic)) != 0)
                 return 0;
-        *ret = format_uuid(head + BTRFS_UUID_OFFSET);
+        *ret = duplicate_uuid(head + BTRFS_UUID_OFFSET);
         return *ret ? 0 : -ENOMEM;
 }

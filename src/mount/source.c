@@ -339,6 +339,27 @@ int source_is_claimed(const Source *s) {
         return r;
 }
 
+int source_is_claimed_for_long(const Source *s) {
+        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
+
+        for (unsigned i = 1;; i++) {
+                int r = source_is_claimed(s);
+
+                if (r <= 0 || i == ATTEMPTS)
+                        return r;
+                usleep(ATTEMPT_USEC);
+        }
+}
+
+Fingerprint source_read_fingerprint(const Source *s) {
+        return s->fs->source == SOURCE_BLOCK ? fingerprint_read(s->fd, s->fs->name) : (Fingerprint){ 0 };
+}
+
+Fingerprint source_take_fingerprint(const Source *s) {
+        return s->fs->source == SOURCE_BLOCK && source_is_claimed_for_long(s) == 0 ? source_read_fingerprint(s)
+                                                                                   : (Fingerprint){ 0 };
+}
+
 /* A loop device may have gone to another image since it was found, and be mounted as that. */
 static int drop_reused(const Source *s, dev_t *devices, size_t *n) {
         size_t kept = 0;

@@ -3,6 +3,7 @@
 
 #include "model/observed.h"
 #include "model/settings.h"
+#include "mount/fingerprint.h"
 
 /* What a volume's data comes from, kept open, so that the path can't lead elsewhere later. */
 typedef struct Source {
@@ -32,6 +33,9 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
  * swap. 0 for the kinds network and none. Returns 1, 0 or a negative errno. */
 int source_is_claimed(const Source *s) _warn_unused_;
 
+/* The same of somebody who claims it for longer than a look, or an unmount, takes. */
+int source_is_claimed_for_long(const Source *s) _warn_unused_;
+
 /* Mounts of the superblock that mounting the source would share. None for the kinds network and none: each mount has
  * a superblock of its own (NFS because context mounts are made with nosharecache). For a block device that is not in
  * use, the mount table isn't read. *ret is to be released with mount_facts_free(). Returns 0 or a negative errno. */
@@ -39,6 +43,12 @@ int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) _warn_un
 
 /* Whether a mount is one of the source's superblock. Returns 1, 0 or a negative errno. */
 int source_is_mounted_as(const Source *s, const MountFact *fact) _warn_unused_;
+
+/* The fingerprint of the file system as it is on disk. Not known of the kinds network and none. */
+Fingerprint source_read_fingerprint(const Source *s);
+/* The same when its last mount has gone: not known if somebody still claims the device, and does so for longer than a
+ * look at it takes. */
+Fingerprint source_take_fingerprint(const Source *s);
 
 /* Whether a block device is read-only, by its number; false for the anonymous devices of NFS, tmpfs and the like. */
 bool source_device_is_read_only(dev_t device);

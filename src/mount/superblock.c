@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "mount/btrfs.h"
 #include "mount/loop.h"
+#include "mount/mount-table.h"
 #include "mount/superblock.h"
 
 static int name_btrfs(const char *uuid, char **ret) {
@@ -60,4 +63,34 @@ int superblock_name_mounted(int fd, dev_t device, char **ret) {
                 return name_btrfs(uuid, ret);
         *ret = NULL;
         return 0;
+}
+
+/* The numbers of the devices that btrfs has its files on are not those of a disk. */
+static bool is_device_of(const struct stat *st, const MountFact *fact) {
+        dev_t device;
+
+        return S_ISBLK(st->st_mode) && device_parse(fact->device, &device) >= 0 &&
+               (major(device) == 0 || st->st_rdev == device);
+}
+
+/* Whether the btrfs of that directory is the one that is on the device. */
+static bool is_btrfs_of(int fd, int device_fd) {
+        _cleanup_free_ char *mounted = NULL, *on_disk = NULL;
+
+        return btrfs_read_uuid(fd, &mounted) >= 0 && btrfs_read_uuid_on_disk(device_fd, &on_disk) >= 0 && mounted &&
+               streq_ptr(mounted, on_disk);
+}
+
+Fingerprint superblock_read_fingerprint(int fd, const MountFact *fact) {
+        _cleanup_close_ int device_fd = -EBADF;
+        struct stat st;
+
+        if (stat(fact->source, &st) < 0 || !is_device_of(&st, fact))
+                return (Fingerprint){ 0 };
+        device_fd = open(fact->source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (device_fd < 0 || fstat(device_fd, &st) < 0 || !is_device_of(&st, fact))
+                return (Fingerprint){ 0 };
+        if (streq(fact->fs_type, "btrfs") && !is_btrfs_of(fd, device_fd))
+                return (Fingerprint){ 0 };
+        return fingerprint_read(device_fd, fact->fs_type);
 }

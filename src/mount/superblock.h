@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "mount/fingerprint.h"
 #include "mount/source.h"
 
 /* The name of a superblock that is the same by whatever source or mount one comes to it (Observed.superblock):
@@ -13,3 +14,7 @@ int superblock_name_source(const Source *s, char **ret) _warn_unused_;
 /* Of the one that an open directory is on, which has the device number in the mount table. fd is not of O_PATH. Returns
  * 0 or a negative errno. */
 int superblock_name_mounted(int fd, dev_t device, char **ret) _warn_unused_;
+
+/* The fingerprint of the file system that an open directory is on, the mount of which is fact. Not known if its device can't be
+ * found. fd is not of O_PATH. */
+Fingerprint superblock_read_fingerprint(int fd, const MountFact *fact);

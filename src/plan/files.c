@@ -5,6 +5,36 @@
 #include "model/ownership.h"
 #include "plan/files.h"
 
+static bool ext_is_ours(const MarkEvidence *e) {
+        const Fingerprint *kept = &e->mark->fingerprint;
+
+        if (fingerprint_is_known(&e->before))
+                return fingerprint_equal(kept, &e->before) &&
+                       (fingerprint_equal(&e->before, &e->now) || fingerprint_is_next(&e->before, &e->now));
+        return fingerprint_equal(kept, &e->now) || (e->adopted && e->writable && fingerprint_is_next(kept, &e->now));
+}
+
+static bool is_ours(const MarkEvidence *e) {
+        const Witness *w = &e->witness;
+
+        if (w->beside)
+                return false;
+        if (fingerprint_is_known(&e->mark->fingerprint))
+                return ext_is_ours(e);
+        if (w->alive)
+                return true;
+        return e->adopted ? fingerprint_equal(&w->kept, &e->now)
+                          : e->fresh && fingerprint_equal(&w->kept, &e->before);
+}
+
+MarkBelief files_judge_mark(const MarkEvidence *e) {
+        if (e->mark->found != MARK_PRESENT || e->mark->inode != e->root_inode)
+                return MARK_ELSEWHERE;
+        if (is_ours(e))
+                return MARK_BELIEVED;
+        return e->witness.trusted ? MARK_TRUSTED : MARK_ELSEWHERE;
+}
+
 static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *seen) {
         const Mark *mark = seen->mark;
 
@@ -16,17 +46,22 @@ static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *
                 return RELABEL_REASON_UNKNOWN;
         if (mark->tainted)
                 return RELABEL_REASON_TAINTED;
+        if (seen->belief == MARK_ELSEWHERE)
+                return RELABEL_REASON_ELSEWHERE;
         if (!streq(mark->context, w->context))
                 return RELABEL_REASON_OTHER_CONTEXT;
-        return streq(strempty(seen->root_context), w->context) ? RELABEL_REASON_COMPLETE
-                                                               : RELABEL_REASON_ROOT_DIFFERS;
+        if (!streq(strempty(seen->root_context), w->context))
+                return RELABEL_REASON_ROOT_DIFFERS;
+        return seen->belief == MARK_TRUSTED ? RELABEL_REASON_TRUSTED : RELABEL_REASON_COMPLETE;
 }
 
 static void decide_labels(const FilesWanted *w, const FilesSeen *seen, FilesDecision *d) {
         if (isempty(w->context))
                 return;
         d->relabel_reason = find_relabel_reason(w, seen);
-        d->relabel = d->relabel_reason == RELABEL_REASON_COMPLETE ? RELABEL_SKIP : RELABEL_WALK;
+        d->relabel = d->relabel_reason == RELABEL_REASON_COMPLETE || d->relabel_reason == RELABEL_REASON_TRUSTED
+                             ? RELABEL_SKIP
+                             : RELABEL_WALK;
         d->blind = d->relabel_reason == RELABEL_REASON_OTHER_CONTEXT &&
                    streq(strempty(seen->root_context), seen->mark->context);
 }
@@ -59,10 +94,14 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
                 return OWNERSHIP_PARTIAL;
         if (mark->ownership_state != FILES_COMPLETE)
                 return OWNERSHIP_UNKNOWN;
+        if (seen->belief == MARK_ELSEWHERE)
+                return OWNERSHIP_ELSEWHERE;
         if (!root_holds(w, seen, mark->gid))
                 return OWNERSHIP_ROOT_DIFFERS;
         if (mark->gid == unmap(w, w->gid))
-                return w->swapped_gid == GID_NONE ? OWNERSHIP_COMPLETE : OWNERSHIP_OTHER_GROUP;
+                return w->swapped_gid != GID_NONE     ? OWNERSHIP_OTHER_GROUP
+                       : seen->belief == MARK_TRUSTED ? OWNERSHIP_TRUSTED
+                                                      : OWNERSHIP_COMPLETE;
         if (w->on_disk)
                 return OWNERSHIP_REQUESTED;
         if (w->user_namespace)
@@ -74,6 +113,7 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
 static OwnershipAction action_of(OwnershipReason reason) {
         switch (reason) {
         case OWNERSHIP_COMPLETE:
+        case OWNERSHIP_TRUSTED:
         case OWNERSHIP_ROOT_ONLY:
                 return OWNERSHIP_SKIP;
         case OWNERSHIP_OTHER_GROUP:

@@ -9,18 +9,36 @@
 /* What the mount shows of the root of a volume. */
 typedef struct FilesSeen {
         const Mark *mark;
+        MarkBelief belief;
         const char *root_context; /* canonical; "" or NULL: none */
         gid_t root_gid;           /* as the mount shows it */
         mode_t root_mode;
 } FilesSeen;
 
+/* What there is to judge a mark by. */
+typedef struct MarkEvidence {
+        const Mark *mark;
+        ino_t root_inode;
+        Fingerprint before; /* of the file system before it was mounted for this operation; not known: it was not */
+        Fingerprint now;    /* as it is */
+        bool fresh;         /* nobody had it mounted before that */
+        bool adopted;       /* a driver has mounted it, */
+        bool writable;      /* for writing */
+        Witness witness;
+} MarkEvidence;
+
+/* Whether what the mark says is still so. Pure. Where the mark has the fingerprint (ext4) it is the one before our mount, and
+ * nobody but us has mounted it since; of what is adopted, it is the one of now, or the driver's mount is the only one more.
+ * Elsewhere the volume has not been out of our hands, or has the fingerprint that was kept. */
+MarkBelief files_judge_mark(const MarkEvidence *e) _pure_;
+
 /* Decides whether all files have to be visited, for labels and groups apart. Pure.
  *
- * Labels; the first reason that applies: forced, partial, unknown, tainted, other context, root differs, complete. The
- * walk is blind only if the mark is complete for another context, not tainted, and the root has that other context.
+ * Labels; the first reason that applies: forced, partial, unknown, tainted, mounted elsewhere, other context, root differs,
+ * complete or trusted. The walk is blind only if the mark is complete for another context, not tainted, and the root has that other context.
  *
  * Groups; the first that applies: forced, gate off, policy Always, a file system that keeps no mark (skipped on its root
- * alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown, root differs from the mark; the same
+ * alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown, mounted elsewhere, root differs from the mark; the same
  * group: skip; another one: on disk, user namespace, mounted; map. Where no file may be changed it is a map or nothing.
  *
  * Unknown or lost state is never a reason to skip. */

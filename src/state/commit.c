@@ -184,6 +184,9 @@ void commit_holder(State *s, Volume *v, const Holder *h) {
 Holder *commit_release(State *s, Volume *v, Holder *h) {
         store_delete_holder(s->store, h->target);
         volume_take_holder(v, h);
+        /* Who mounts it from now on is not known, unless that was noted. */
+        if (!v->holders && streq(v->fingerprint.text, FINGERPRINT_MOUNTED))
+                v->fingerprint = (Fingerprint){ 0 };
         commit_volume(s, v);
         return h;
 }

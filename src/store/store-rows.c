@@ -127,6 +127,7 @@ void rows_put_volume(Changes *all, const Volume *v) {
         change_set_text(c, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
         change_set_text(c, VOLUME_STRATEGY, strategy_to_string(v->strategy));
         set_mark(c, &v->mark);
+        change_set_text(c, VOLUME_FINGERPRINT, v->fingerprint.text);
         set_mount(c, v);
 }
 
@@ -416,6 +417,8 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
         r = read_mount(st, v);
         if (r < 0)
                 return r;
+        if (fingerprint_from_string(strempty(text_column(st, VOLUME_FINGERPRINT)), &v->fingerprint) < 0)
+                return -EUCLEAN;
 
         *ret = TAKE_PTR(v);
         return 0;

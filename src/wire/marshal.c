@@ -225,8 +225,9 @@ int verify_result_append(sd_bus_message *m, const VerifyResult *v) {
 }
 
 int unmount_call_append(sd_bus_message *m, const UnmountCall *c) {
-        return zero_or_error(
-                sd_bus_message_append(m, UNMOUNT_CALL_TYPE, c->target, c->identity.id, strempty(c->identity.device)));
+        return zero_or_error(sd_bus_message_append(m, UNMOUNT_CALL_TYPE, c->target, c->identity.id,
+                                                   strempty(c->identity.device), strempty(c->source),
+                                                   strempty(c->fs_type)));
 }
 
 int plan_question_append(sd_bus_message *m, const PlanQuestion *q) {
@@ -294,7 +295,8 @@ int plan_answer_append(sd_bus_message *m, const PlanAnswer *a) {
         r = reliances_append(m, a->reliances, a->n_reliances);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(m, "t", a->entries_per_sec);
+        r = sd_bus_message_append(m, "tbbbs", a->entries_per_sec, (int) a->witness.alive, (int) a->witness.beside,
+                                  (int) a->witness.trusted, a->witness.kept.text);
         if (r < 0)
                 return r;
         return close_container(m);
@@ -302,7 +304,7 @@ int plan_answer_append(sd_bus_message *m, const PlanAnswer *a) {
 
 int ready_note_append(sd_bus_message *m, const ReadyNote *n) {
         return zero_or_error(sd_bus_message_append(m, READY_NOTE_TYPE, n->identity.id, strempty(n->identity.device),
-                                                   n->gid, n->disk_gid));
+                                                   n->gid, n->disk_gid, n->fingerprint.text));
 }
 
 int files_decision_append(sd_bus_message *m, const FilesDecision *d) {
@@ -330,7 +332,7 @@ int operation_result_append(sd_bus_message *m, const OperationResult *o) {
         r = files_decision_append(m, &o->files);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(m, "sb", strempty(o->detail), (int) o->walked);
+        r = sd_bus_message_append(m, "sbs", strempty(o->detail), (int) o->walked, o->fingerprint.text);
         if (r < 0)
                 return r;
         r = walk_result_append(m, &o->walk);

@@ -54,6 +54,8 @@ void verify_result_done(VerifyResult *r) {
 void unmount_call_done(UnmountCall *c) {
         free(c->target);
         mount_identity_done(&c->identity);
+        free(c->source);
+        free(c->fs_type);
         *c = (UnmountCall){ 0 };
 }
 

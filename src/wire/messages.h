@@ -124,10 +124,11 @@ int verify_result_read(sd_bus_message *m, VerifyResult *ret) _warn_unused_;
 typedef struct UnmountCall {
         char *target;
         MountIdentity identity; /* id 0: none is expected there; device "": any */
+        char *source, *fs_type; /* of which the fingerprint is to be kept when it is gone; source "": of none */
 } UnmountCall;
 
 void unmount_call_done(UnmountCall *c);
-#define UNMOUNT_CALL_TYPE "(s" MOUNT_IDENTITY_TYPE ")"
+#define UNMOUNT_CALL_TYPE "(s" MOUNT_IDENTITY_TYPE "ss)"
 int unmount_call_append(sd_bus_message *m, const UnmountCall *c) _warn_unused_;
 int unmount_call_read(sd_bus_message *m, UnmountCall *ret) _warn_unused_;
 
@@ -168,23 +169,25 @@ typedef struct PlanAnswer {
         Reliance *reliances;
         size_t n_reliances;
         uint64_t entries_per_sec; /* of a walk, at most; 0: no limit */
+        Witness witness;          /* of the mark */
 } PlanAnswer;
 
 #define PLAN_ANSWER_INIT ((PlanAnswer){ .seclabel = -1, .files = FILES_WANTED_INIT })
 
 void plan_answer_done(PlanAnswer *a);
 #define FILES_WANTED_TYPE "(subssbbsbbbbu)"
-#define PLAN_ANSWER_TYPE  "(sisasbsts" FILES_WANTED_TYPE "a(uss)t)"
+#define PLAN_ANSWER_TYPE  "(sisasbsts" FILES_WANTED_TYPE "a(uss)tbbbs)"
 int plan_answer_append(sd_bus_message *m, const PlanAnswer *a) _warn_unused_;
 int plan_answer_read(sd_bus_message *m, PlanAnswer *ret) _warn_unused_;
 
 typedef struct ReadyNote {
         MountIdentity identity;
-        gid_t gid, disk_gid; /* that files show, and have; GID_NONE: no group was asked for */
+        gid_t gid, disk_gid;     /* that files show, and have; GID_NONE: no group was asked for */
+        Fingerprint fingerprint; /* as in OperationResult */
 } ReadyNote;
 
 void ready_note_done(ReadyNote *n);
-#define READY_NOTE_TYPE "(" MOUNT_IDENTITY_TYPE "uu)"
+#define READY_NOTE_TYPE "(" MOUNT_IDENTITY_TYPE "uus)"
 int ready_note_append(sd_bus_message *m, const ReadyNote *n) _warn_unused_;
 int ready_note_read(sd_bus_message *m, ReadyNote *ret) _warn_unused_;
 
@@ -200,10 +203,13 @@ typedef struct OperationResult {
         FilesDecision files; /* what was done */
         char *detail;        /* of the ownership's reason, for people; "" */
         bool walked;
+        Fingerprint
+                fingerprint; /* to be kept of the volume: FINGERPRINT_MOUNTED; after Change of what is not mounted, that
+                                  * of the file system; not known: the mark is not believed, or keeps it itself */
         WalkResult walk; /* counts.failed > 0: some entries could not be changed; a mount was not published then */
 } OperationResult;
 
 void operation_result_done(OperationResult *r);
-#define OPERATION_RESULT_TYPE "(b" MOUNT_OUTCOME_TYPE MARK_TYPE FILES_DECISION_TYPE "sb" WALK_RESULT_TYPE ")"
+#define OPERATION_RESULT_TYPE "(b" MOUNT_OUTCOME_TYPE MARK_TYPE FILES_DECISION_TYPE "sbs" WALK_RESULT_TYPE ")"
 int operation_result_append(sd_bus_message *m, const OperationResult *r) _warn_unused_;
 int operation_result_read(sd_bus_message *m, OperationResult *ret) _warn_unused_;

@@ -83,13 +83,14 @@ int verify_call_read(sd_bus_message *m, VerifyCall *ret) {
 
 int unmount_call_read(sd_bus_message *m, UnmountCall *ret) {
         UnmountCall c = { 0 };
-        const char *s[2];
+        const char *s[4];
         int r;
 
-        r = unmarshal_expect(sd_bus_message_read(m, UNMOUNT_CALL_TYPE, &s[0], &c.identity.id, &s[1]));
+        r = unmarshal_expect(sd_bus_message_read(m, UNMOUNT_CALL_TYPE, &s[0], &c.identity.id, &s[1], &s[2], &s[3]));
         if (r < 0)
                 return r;
-        r = unmarshal_copy_strings(s, (char **const[]){ &c.target, &c.identity.device }, ELEMENTSOF(s));
+        r = unmarshal_copy_strings(s, (char **const[]){ &c.target, &c.identity.device, &c.source, &c.fs_type },
+                                   ELEMENTSOF(s));
         if (r < 0)
                 return r;
         *ret = c;
@@ -177,8 +178,8 @@ static int reliances_read(sd_bus_message *m, PlanAnswer *a) {
 
 int plan_answer_read(sd_bus_message *m, PlanAnswer *ret) {
         _cleanup_(plan_answer_done) PlanAnswer a = PLAN_ANSWER_INIT;
-        const char *verdict_word, *change_word, *s[2];
-        int verdict, change, read_only, r;
+        const char *verdict_word, *change_word, *kept, *s[2];
+        int verdict, change, read_only, alive, beside, trusted, r;
 
         r = unmarshal_enter_struct(m, PLAN_ANSWER_TYPE);
         if (r < 0)
@@ -208,7 +209,11 @@ int plan_answer_read(sd_bus_message *m, PlanAnswer *ret) {
         r = reliances_read(m, &a);
         if (r < 0)
                 return r;
-        r = unmarshal_expect(sd_bus_message_read(m, "t", &a.entries_per_sec));
+        r = unmarshal_expect(sd_bus_message_read(m, "tbbbs", &a.entries_per_sec, &alive, &beside, &trusted, &kept));
+        if (r < 0)
+                return r;
+        a.witness = (Witness){ .alive = alive, .beside = beside, .trusted = trusted };
+        r = fingerprint_from_string(kept, &a.witness.kept);
         if (r < 0)
                 return r;
         r = unmarshal_exit_container(m);

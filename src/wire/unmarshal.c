@@ -376,10 +376,14 @@ int plan_question_read(sd_bus_message *m, PlanQuestion *ret) {
 
 int ready_note_read(sd_bus_message *m, ReadyNote *ret) {
         ReadyNote n = { 0 };
-        const char *device;
+        const char *device, *fingerprint;
         int r;
 
-        r = unmarshal_expect(sd_bus_message_read(m, READY_NOTE_TYPE, &n.identity.id, &device, &n.gid, &n.disk_gid));
+        r = unmarshal_expect(
+                sd_bus_message_read(m, READY_NOTE_TYPE, &n.identity.id, &device, &n.gid, &n.disk_gid, &fingerprint));
+        if (r < 0)
+                return r;
+        r = fingerprint_from_string(fingerprint, &n.fingerprint);
         if (r < 0)
                 return r;
         n.identity.device = strdup(device);
@@ -419,8 +423,8 @@ int files_decision_read(sd_bus_message *m, FilesDecision *ret) {
 
 int operation_result_read(sd_bus_message *m, OperationResult *ret) {
         _cleanup_(operation_result_done) OperationResult o = { 0 };
+        const char *fingerprint, *s[1];
         int repeated, walked, r;
-        const char *s[1];
 
         r = unmarshal_enter_struct(m, OPERATION_RESULT_TYPE);
         if (r < 0)
@@ -437,7 +441,10 @@ int operation_result_read(sd_bus_message *m, OperationResult *ret) {
         r = files_decision_read(m, &o.files);
         if (r < 0)
                 return r;
-        r = unmarshal_expect(sd_bus_message_read(m, "sb", &s[0], &walked));
+        r = unmarshal_expect(sd_bus_message_read(m, "sbs", &s[0], &walked, &fingerprint));
+        if (r < 0)
+                return r;
+        r = fingerprint_from_string(fingerprint, &o.fingerprint);
         if (r < 0)
                 return r;
         if (!unmarshal_line_is_good(s[0]))

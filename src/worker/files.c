@@ -33,13 +33,11 @@ static int note_mark(Child *c, Mark *known, Mark *now) {
         return changed ? tell_marked(c, known) : 0;
 }
 
-int files_mark(Child *c, int root, MarkChange change, Mark *mark, Failure *f) {
+static int apply_change(Child *c, int root, MarkChange change, const MarkProof *proof, Mark *mark, Failure *f) {
         _cleanup_(mark_done) Mark now = { 0 };
         int r;
 
-        if (change == MARK_KEEP)
-                return 0;
-        r = mark_xattr_apply(root, change, &now, f);
+        r = mark_xattr_apply(root, change, proof, &now, f);
         return r != 0 ? r : note_mark(c, mark, &now);
 }
 
@@ -54,13 +52,14 @@ static int check_marked(const MountOutcome *o, MarkChange change, const Mark *ma
 }
 
 /* After an error the mount is given up, whether it is read-only or not. */
-static int mark_through_read_only(Child *c, const Subject *s, MarkChange change, Mark *mark, Failure *f) {
+static int mark_through_read_only(Child *c, const Subject *s, MarkChange change, const MarkProof *proof, Mark *mark,
+                                  Failure *f) {
         int r;
 
         r = attributes_set_read_only(s->tree, false);
         if (r < 0)
                 return r;
-        r = files_mark(c, s->root, change, mark, f);
+        r = apply_change(c, s->root, change, proof, mark, f);
         return r != 0 ? r : attributes_set_read_only(s->tree, true);
 }
 
@@ -70,10 +69,25 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
 
         assert(!s->live);
 
-        if (change == MARK_KEEP)
+        if (change == MARK_KEEP && !mark_is_outdated(mark, &o->proof))
                 return 0;
-        r = only_mount ? mark_through_read_only(c, s, change, mark, f) : files_mark(c, s->root, change, mark, f);
+        r = only_mount ? mark_through_read_only(c, s, change, &o->proof, mark, f)
+                       : apply_change(c, s->root, change, &o->proof, mark, f);
         return r != 0 ? r : check_marked(o, change, mark, f);
+}
+
+/* Where that is not possible the next mount is not believed. */
+static int note_fingerprint_live(Child *c, const Target *target, const MountOutcome *o, Mark *mark) {
+        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        _cleanup_failure_ Failure ignored = { 0 };
+        int r;
+
+        r = subject_copy(target, CLONE_WRITABLE, &s, &ignored);
+        if (r == 0)
+                r = subject_check(c, &s, o, &ignored);
+        if (r == 0)
+                r = apply_change(c, s.root, MARK_KEEP, &o->proof, mark, &ignored);
+        return r < 0 ? r : 0;
 }
 
 /* To take note of a mount of the host's is no harm, as long as nothing is written to it. A mark that is there already
@@ -85,7 +99,7 @@ int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkC
         int r;
 
         if (!mark_change_is_written(mark->found, change))
-                return 0;
+                return mark_is_outdated(mark, &o->proof) ? note_fingerprint_live(c, target, o, mark) : 0;
         r = subject_copy(target, CLONE_WRITABLE, &s, f);
         if (r != 0)
                 return r;
@@ -97,7 +111,7 @@ int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkC
                 if (r != 0)
                         return r;
         }
-        return files_mark(c, s.root, change, mark, f);
+        return apply_change(c, s.root, change, &o->proof, mark, f);
 }
 
 static WalkSpec spec_of(const Change *g) {
@@ -182,9 +196,11 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
         _cleanup_(mark_done) Mark begun = { 0 }, now = { .found = MARK_ABSENT };
         int r;
 
-        r = mark_xattr_begin(g->subject->root, work, &begun, f);
+        r = mark_xattr_begin(g->subject->root, work, &g->result->outcome.proof, &begun, f);
         if (r != 0)
                 return r;
+        /* From here on the mark says nothing that was not seen. */
+        g->result->outcome.proof.belief = MARK_BELIEVED;
         if (begun.found == MARK_PRESENT) {
                 r = mark_copy(&begun, &now);
                 if (r < 0)
@@ -263,6 +279,7 @@ int files_change(Child *c, const char *volume, const PlanAnswer *answer, Subject
         const Change change = { c, volume, answer, s, result };
         const FilesSeen seen = {
                 .mark = &result->mark,
+                .belief = result->outcome.proof.belief,
                 .root_context = result->outcome.root_context,
                 .root_gid = result->outcome.root_gid,
                 .root_mode = result->outcome.root_mode,

@@ -20,15 +20,13 @@ static inline bool files_failed(const OperationResult *result) {
         return result->walked && result->walk.counts.failed > 0;
 }
 
-/* Has the mark claim less, and tells selvold if that changed it. Returns 0, a negative errno, or MOUNT_FAILED. */
-int files_mark(Child *c, int root, MarkChange change, Mark *mark, Failure *f) _warn_unused_;
-
-/* The same through a mount that was made for this and is not published, also one that is read-only: others of the file
- * system may not be. Returns as files_mark(), also MOUNT_FAILED if the mark still claims more than the change leaves. */
+/* Has the mark claim less, and tells selvold if that changed it; if it is believed (o->proof), notes the fingerprint of now.
+ * Through a mount that was made for this and is not published, also one that is read-only: others of the file system may
+ * not be. Returns 0, a negative errno, or MOUNT_FAILED, also if the mark still claims more than the change leaves. */
 int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark,
                       Failure *f) _warn_unused_;
 
 /* The same through a mount that is there for everybody, also one that is read-only: others of the file system may not be.
- * Returns as files_mark(), and as subject_copy(), subject_check() and subject_check_elsewhere(). */
+ * Returns as files_mark_staged(), and as subject_copy(), subject_check() and subject_check_elsewhere(). */
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) _warn_unused_;

@@ -35,19 +35,6 @@ int observe_source(const Source *s, Observed *ret) {
         return 0;
 }
 
-/* Others look at the device as we do, or have just unmounted it. */
-static int is_claimed_for_long(const Source *s) {
-        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
-
-        for (unsigned i = 1;; i++) {
-                int r = source_is_claimed(s);
-
-                if (r <= 0 || i == ATTEMPTS)
-                        return r;
-                usleep(ATTEMPT_USEC);
-        }
-}
-
 int observe_source_mounts(const Source *s, Observed *o) {
         int r;
 
@@ -58,7 +45,7 @@ int observe_source_mounts(const Source *s, Observed *o) {
         r = source_find_mounts(s, &o->mounts, &o->n_mounts);
         if (r < 0 || o->n_mounts > 0)
                 return r;
-        r = is_claimed_for_long(s);
+        r = source_is_claimed_for_long(s);
         if (r < 0)
                 return r;
         o->hidden = r > 0;
@@ -133,6 +120,7 @@ int observe_root(int root, MountOutcome *o, Mark *mark) {
 
         free(o->root_context);
         o->root_context = TAKE_PTR(context);
+        o->root_inode = st.st_ino;
         o->root_gid = st.st_gid;
         o->root_mode = st.st_mode;
         mark_done(mark);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+
 #include "basic/log.h"
 #include "label/selinux.h"
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
+#include "worker/judge.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 
@@ -69,6 +72,15 @@ static void check_group_option(OperationResult *result) {
                 d->gid = d->disk_gid = GID_NONE;
 }
 
+static int judge_adopted(const Target *target, const PlanAnswer *answer, OperationResult *result) {
+        _cleanup_close_ int root = openat(target->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (root < 0)
+                return -errno;
+        judge_mounted(root, answer, true, result);
+        return 0;
+}
+
 int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(target_done) Target target = TARGET_INIT;
@@ -93,9 +105,13 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = observe_check_label(&result->outcome, result->outcome.fact.context, f);
         if (r != 0)
                 return r;
+        r = judge_adopted(&target, &answer, result);
+        if (r < 0)
+                return r;
         r = mark_and_change(c, call, &target, &answer, result, f);
         if (r != 0)
                 return r;
+        judge_keep_mounted(result);
         check_group_option(result);
         log_debug("%s: adopted mount %llu.", call->volume, (unsigned long long) result->outcome.fact.mount_id);
         return 0;

@@ -7,6 +7,7 @@
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
+#include "worker/judge.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 #include "worker/staged.h"
@@ -99,19 +100,26 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
         r = observe_mount(share, &result->outcome, &result->mark);
         if (r < 0)
                 return r;
+        judge_mounted(s->root, a, false, result);
         return check_same_superblock(p, share, &result->outcome.fact, f);
 }
 
-static int open_staged(const Child *c, const Place *p, const PlanAnswer *a, Subject *s, OperationResult *result,
+static int open_staged(Child *c, const Place *p, const PlanAnswer *a, Subject *s, OperationResult *result,
                        Failure *f) {
+        Fingerprint before;
         int r;
 
         if (p->question.mounted)
                 return failure_set(f, FAILURE_WORKER_FAILED, "selvold names no mount to change the files through.");
+        before = source_read_fingerprint(&p->source);
         r = staged_make(c, &p->source, &p->question, a, s, &result->outcome, f);
         if (r != 0)
                 return r;
-        return observe_root(s->root, &result->outcome, &result->mark);
+        r = observe_root(s->root, &result->outcome, &result->mark);
+        if (r < 0)
+                return r;
+        judge_staged(&p->source, &p->question, a, &before, result);
+        return files_mark_staged(c, s, &result->outcome, MARK_KEEP, &result->mark, f);
 }
 
 /* Where SELinux is off no mount shows seclabel. */
@@ -169,6 +177,16 @@ static int check(const Child *c, const ChangeCall *call, Failure *f) {
         return check_call(c->settings, call->volume, call->source, call->fs_type, NULL, f);
 }
 
+/* What was staged goes before anybody can want it, and its fingerprint is noted. */
+static void keep(const Place *place, const PlanAnswer *answer, Subject *subject, OperationResult *result) {
+        if (!isempty(answer->share_target)) {
+                judge_keep_mounted(result);
+                return;
+        }
+        subject_done(subject);
+        judge_keep(&place->source, result);
+}
+
 int operation_change(Child *c, const ChangeCall *call, OperationResult *result, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(place_done) Place place = PLACE_INIT;
@@ -196,6 +214,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = files_change(c, call->volume, &answer, &subject, result, f);
         if (r != 0)
                 return r;
+        keep(&place, &answer, &subject, result);
         log_changed(call, &answer, result, now_monotonic_usec() - start);
         return 0;
 }

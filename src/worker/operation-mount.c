@@ -9,6 +9,7 @@
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
+#include "worker/judge.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 #include "worker/staged.h"
@@ -107,12 +108,17 @@ static int check_group_option(const MountCall *call, const FilesWanted *wanted, 
 }
 
 /* What is staged becomes what was asked for, before anybody sees it. */
-static int prepare(Child *c, const MountCall *call, const Source *source, PlanQuestion *question, PlanAnswer *answer,
-                   Subject *staged, OperationResult *result, Failure *f) {
+static int prepare(Child *c, const MountCall *call, const Source *source, const Fingerprint *before,
+                   PlanQuestion *question, PlanAnswer *answer, Subject *staged, OperationResult *result, Failure *f) {
         int r;
 
         r = observe_root(staged->root, &result->outcome, &result->mark);
         if (r < 0)
+                return r;
+        /* Noted at once, as what follows may fail, and the mount has been counted. */
+        judge_staged(source, question, answer, before, result);
+        r = files_mark_staged(c, staged, &result->outcome, MARK_KEEP, &result->mark, f);
+        if (r != 0)
                 return r;
         r = observe_check_label(&result->outcome, answer->context, f);
         if (r != 0)
@@ -132,6 +138,7 @@ static int tell_ready(Child *c, const Subject *staged, const OperationResult *re
                 .identity = { .device = result->outcome.fact.device },
                 .gid = result->files.gid,
                 .disk_gid = result->files.disk_gid,
+                .fingerprint = result->fingerprint,
         };
         int r;
 
@@ -147,6 +154,7 @@ static int publish(Child *c, const PlanAnswer *answer, const Subject *staged, co
         r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
         if (r != 0)
                 return r;
+        judge_keep_mounted(result);
         r = tell_ready(c, staged, result, f);
         if (r != 0)
                 return r;
@@ -175,6 +183,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         _cleanup_(source_done) Source source = SOURCE_INIT;
         _cleanup_(subject_done) Subject staged = SUBJECT_INIT;
         uint64_t start = now_monotonic_usec();
+        Fingerprint before;
         int r;
 
         r = child_check_propagation(c, f);
@@ -198,10 +207,11 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = observe_and_ask(c, &source, &question, &answer, f);
         if (r != 0)
                 return r;
+        before = source_read_fingerprint(&source);
         r = staged_make(c, &source, &question, &answer, &staged, &result->outcome, f);
         if (r != 0)
                 return r;
-        r = prepare(c, call, &source, &question, &answer, &staged, result, f);
+        r = prepare(c, call, &source, &before, &question, &answer, &staged, result, f);
         if (r != 0 || files_failed(result))
                 return r;
         r = publish(c, &answer, &staged, &target, result, f);

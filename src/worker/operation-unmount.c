@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <sys/sysmacros.h>
+
 #include "basic/log.h"
+#include "mount/mount-table.h"
+#include "mount/source.h"
 #include "mount/unmount.h"
 #include "worker/operations.h"
 
@@ -10,12 +14,31 @@ static void log_unmounted(const char *path) {
         log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Unmounted %s.", strempty(target));
 }
 
-int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
+/* What can't be opened as the source of a volume, or is not the device that was mounted, is not known. */
+static void open_source(const Child *c, const UnmountCall *call, Source *ret) {
+        _cleanup_(source_done) Source s = SOURCE_INIT;
+        _cleanup_failure_ Failure ignored = { 0 };
+        dev_t device;
+
+        if (isempty(call->source) || source_open(call->source, call->fs_type, false, c->settings, &s, &ignored) != 0)
+                return;
+        if (!s.is_image && device_parse(strempty(call->identity.device), &device) >= 0 && major(device) != 0 &&
+            device != s.device)
+                return;
+        *ret = s;
+        s = SOURCE_INIT;
+}
+
+int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
+                      Failure *f) {
+        _cleanup_(source_done) Source source = SOURCE_INIT;
         int r;
 
+        open_source(c, call, &source);
         r = unmount_target(call->target, c->settings, call->identity.id, call->identity.device, ret_unmounted, f);
         if (r != 0)
                 return r;
+        *ret_fingerprint = *ret_unmounted && source.fs ? source_take_fingerprint(&source) : (Fingerprint){ 0 };
         if (*ret_unmounted)
                 log_unmounted(call->target);
         else

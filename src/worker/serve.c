@@ -121,16 +121,17 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 static int run_unmount(Child *c, sd_bus_message *m, UnmountCall *call, Failure *f) {
+        Fingerprint fingerprint;
         bool unmounted;
         int r;
 
         r = unmount_call_read(m, call);
         if (r < 0)
                 return r;
-        r = operation_unmount(c, call, &unmounted, f);
+        r = operation_unmount(c, call, &unmounted, &fingerprint, f);
         if (r != 0)
                 return r;
-        r = sd_bus_reply_method_return(m, "b", (int) unmounted);
+        r = sd_bus_reply_method_return(m, "bs", (int) unmounted, fingerprint.text);
         return r < 0 ? r : 0;
 }
 
@@ -251,7 +252,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_ADOPT, ADOPT_CALL_TYPE, OPERATION_RESULT_TYPE, on_adopt),
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
-        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "b", on_unmount),
+        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
         METHOD(WORKER_WATCH, NULL, NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),

@@ -162,6 +162,15 @@ char *volume_file(const char *what, const char *source) {
         return FORMAT("%s/%s-%s", directory, what, name_of(source));
 }
 
+Fingerprint read_fingerprint(const char *source) {
+        char *text = read_text(volume_file("fingerprint", source));
+        Fingerprint f = { 0 };
+
+        if (text)
+                check(fingerprint_from_string(text, &f));
+        return f;
+}
+
 Mark read_mark(const char *source) {
         char *text = read_text(volume_file("mark", source));
         Mark mark = { 0 };

@@ -57,6 +57,7 @@ uint64_t reserve_id(void);
 /* What a volume carries, DIRECTORY/WHAT-NAME. */
 char *volume_file(const char *what, const char *source);
 Mark read_mark(const char *source);
+Fingerprint read_fingerprint(const char *source);
 Swap read_swap(const MountFact *m);
 gid_t swap_group(const Swap *s, gid_t gid);
 /* Root's if nobody has changed it yet. */

@@ -28,7 +28,8 @@
  *   noidmap                                can't be idmapped
  *   part                                   is a file system of which each mount has a directory of its own
  *
- * The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
+ * What is on the disk of a source, for marks to be believed by, is in DIRECTORY/fingerprint-NAME; without that all are
+ * believed. The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
  * DIRECTORY/mark-NAME and DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last
  * part. Each walk that changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then,
  * to DIRECTORY/then if there is such a directory.
@@ -224,6 +225,7 @@ static MountIdentity identity_of(const MountFact *m) {
 
 static void ask_ready(const Operation *o) {
         ReadyNote note = { .identity = identity_of(&o->mount),
+                           .fingerprint = o->result.fingerprint,
                            .gid = o->result.files.gid,
                            .disk_gid = o->result.files.disk_gid };
         sd_bus_message *m = new_question(DECISION_READY);
@@ -378,6 +380,22 @@ static void walk_files(Operation *o) {
         o->result.outcome = outcome_of(&o->mount, &o->swap);
 }
 
+static MarkBelief judge(const Operation *o) {
+        const Fingerprint now = read_fingerprint(o->mount.source);
+        const MarkEvidence e = {
+                .mark = &o->result.mark,
+                .root_inode = o->result.mark.inode,
+                .before = now,
+                .now = now,
+                .fresh = isempty(o->answer.share_target) && o->question.observed.n_mounts == 0,
+                .adopted = o->question.mounted,
+                .writable = true,
+                .witness = o->answer.witness,
+        };
+
+        return fingerprint_is_known(&now) ? files_judge_mark(&e) : MARK_BELIEVED;
+}
+
 static int change_files(Operation *o, Failure *f) {
         const FilesWanted *w = &o->answer.files;
         OperationResult *result = &o->result;
@@ -387,6 +405,7 @@ static int change_files(Operation *o, Failure *f) {
         result->outcome = outcome_of(&o->mount, &o->swap);
         result->mark = read_mark(o->mount.source);
         seen = (FilesSeen){ .mark = &result->mark,
+                            .belief = judge(o),
                             .root_context = result->outcome.root_context,
                             .root_gid = result->outcome.root_gid,
                             .root_mode = result->outcome.root_mode };
@@ -409,6 +428,8 @@ static int change_files(Operation *o, Failure *f) {
         }
         if (files_need_walk(&result->files))
                 walk_files(o);
+        if (seen.belief != MARK_ELSEWHERE || result->walked)
+                check(fingerprint_from_string(FINGERPRINT_MOUNTED, &result->fingerprint));
         result->outcome = outcome_of(&o->mount, &o->swap);
         return 0;
 }
@@ -644,7 +665,8 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "There is a mount without a record.");
         if (!found && is_hidden(&table, &call))
                 return sd_bus_error_set(error, ERROR_PREFIX "Busy", "Another mount is on top.");
-        check(sd_bus_message_append(reply, "b", (int) found));
+        check(sd_bus_message_append(reply, "bs", (int) found,
+                                    found && !isempty(call.source) ? read_fingerprint(call.source).text : ""));
         return send_reply(reply);
 }
 
@@ -739,7 +761,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_ADOPT, ADOPT_CALL_TYPE, OPERATION_RESULT_TYPE, on_adopt),
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
-        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "b", on_unmount),
+        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
         METHOD(WORKER_WATCH, "", NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, "", on_expect),

@@ -321,8 +321,9 @@ static void test_adopt_fails(Fixture *f, gconstpointer data) {
         g_autofree char *mark = NULL, *tainted = NULL;
         GError *error = NULL;
 
-        write_file(f, "mark-walk-fails",
-                   "version=1 label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT_A);
+        write_file(
+                f, "mark-walk-fails",
+                "version=2 inode=0 fingerprint= label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT_A);
         write_file(f, "mounts", context_mount);
         g_assert_null(
                 call(f, "AdoptVolume", g_variant_new_parsed("('v', '" T1 "', {'FSGroup': <@u 1000>})"), &error));
@@ -386,7 +387,8 @@ static void test_map_fails(Fixture *f, gconstpointer data) {
 
 /* The groups that a mount swaps are recorded before it is seen: killed right after that, selvold knows them. */
 static void test_map_killed(Fixture *f, gconstpointer data) {
-        static const char mark[] = "version=1 label=unknown tainted=no ownership=complete gid=1000 context=";
+        static const char mark[] =
+                "version=2 inode=0 fingerprint= label=unknown tainted=no ownership=complete gid=1000 context=";
         GAsyncResult *pending;
         GError *error = NULL;
 
@@ -630,7 +632,8 @@ static void test_left_alone(Fixture *f, gconstpointer data) {
 
 /* The volume comes from another node, with its own truth; and one that is another disk brings none. */
 static void test_moved(Fixture *f, gconstpointer data) {
-        write_file(f, "mark-vdb", "version=1 label=unknown tainted=no ownership=complete gid=1000 context=");
+        write_file(f, "mark-vdb",
+                   "version=2 inode=0 fingerprint= label=unknown tainted=no ownership=complete gid=1000 context=");
         write_file(f, "group-vdb", "1000 42770");
         assert_mounted(f, "/dev/vdb", T1, GROUP(1000), "skipped", "complete", 1000, 1000);
         unmount(f, T1);

@@ -329,7 +329,7 @@ static void test_killed(Fixture *f, gconstpointer data) {
 }
 
 #define MARK(label, tainted, context) \
-        "version=1 label=" label " tainted=" tainted " ownership=unknown gid=0 context=" context
+        "version=2 inode=0 fingerprint= label=" label " tainted=" tainted " ownership=unknown gid=0 context=" context
 
 /* What a volume that comes from elsewhere says of itself. */
 static const struct {
@@ -369,6 +369,75 @@ static void test_no_mark(Fixture *f, gconstpointer data) {
                 assert_label(f, "unknown", "", "false");
                 unmount(f, T1);
         }
+}
+
+/* A disk that keeps no fingerprint in its mark: selvold keeps it while nobody has the volume. Alive and ours it is believed,
+ * whatever is written meanwhile. */
+static void test_elsewhere(Fixture *f, gconstpointer data) {
+        write_file(f, "fingerprint-vdb", "xfs:1");
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        write_file(f, "fingerprint-vdb", "xfs:2");
+        assert_relabel(f, "/dev/vdb", T2, SERVICE_A, CONTEXT_A, "skipped", "complete");
+        unmount(f, T1);
+        write_file(f, "fingerprint-vdb", "xfs:3");
+        unmount(f, T2);
+
+        /* What was kept outlives selvold, and so does what is alive. */
+        daemon_stop(f, SIGKILL);
+        daemon_start(f, CALLER_ROOT);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
+        daemon_stop(f, SIGKILL);
+        write_file(f, "fingerprint-vdb", "xfs:4");
+        daemon_start(f, CALLER_ROOT);
+        assert_relabel(f, "/dev/vdb", T2, SERVICE_A, CONTEXT_A, "skipped", "complete");
+        unmount(f, T1);
+        unmount(f, T2);
+
+        /* Somebody else had it; and when that is mended it is believed again. */
+        write_file(f, "fingerprint-vdb", "xfs:5");
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "mounted-elsewhere");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "skipped", "complete");
+
+        /* Unmounted by others, who may have had it since. */
+        daemon_stop(f, SIGTERM);
+        write_file(f, "mounts", "");
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "mounted-elsewhere");
+}
+
+/* Somebody else has it mounted beside a holder: nothing is believed, nor claimed. */
+static void test_beside(Fixture *f, gconstpointer data) {
+        g_autofree char *mounts = NULL, *with = NULL;
+
+        write_file(f, "fingerprint-vdb", "xfs:1");
+        assert_relabel(f, "/dev/vdb", T1, SERVICE_A, CONTEXT_A, "walked", "unknown");
+        mounts = read_file(f, "mounts");
+        with = g_strconcat(mounts, "7 /mnt /dev/vdb ext4 - 0\n", NULL);
+        write_file(f, "mounts", with);
+        assert_relabel(f, "/dev/vdb", T2, SERVICE_A, CONTEXT_A, "walked", "mounted-elsewhere");
+        assert_mark(f, "mark-vdb", "label=unknown");
+        unmount(f, T2);
+        write_file(f, "mounts", mounts);
+        assert_relabel(f, "/dev/vdb", T2, SERVICE_A, CONTEXT_A, "walked", "unknown");
+}
+
+/* An administrator says that nobody but selvol mounts the driver's volumes. */
+static void test_trusted(Fixture *f, gconstpointer data) {
+        static const char driven[] =
+                "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'RelabelBy': <'service'>, 'Driver': <'d.example'>}";
+
+        daemon_stop(f, SIGTERM);
+        write_file(f, "etc/selvol.conf.d/trusted.conf", "[Driver d.example]\nTrustedMark=yes\n");
+        daemon_start(f, CALLER_ROOT);
+        write_file(f, "fingerprint-vdb", "xfs:1");
+        assert_relabel(f, "/dev/vdb", T1, driven, CONTEXT_A, "walked", "unknown");
+        unmount(f, T1);
+        write_file(f, "fingerprint-vdb", "xfs:2");
+        assert_relabel(f, "/dev/vdb", T1, driven, CONTEXT_A, "skipped", "trusted-mark");
+        unmount(f, T1);
+        assert_relabel(f, "/dev/vdb", T1, driven, CONTEXT_A, "skipped", "complete");
 }
 
 /* A disk that comes back as another device says who it is. */
@@ -748,6 +817,9 @@ int main(int argc, char *argv[]) {
                 g_test_add(path, Fixture, GSIZE_TO_POINTER(i), set_up, test_carried, tear_down);
         }
         ADD("missing", NULL, test_missing);
+        ADD("elsewhere", NULL, test_elsewhere);
+        ADD("beside", NULL, test_beside);
+        ADD("trusted", NULL, test_trusted);
         ADD("no-mark", NULL, test_no_mark);
         ADD("other-device", NULL, test_other_device);
         ADD("plan", NULL, test_plan);

@@ -49,6 +49,7 @@ static PlanAnswer make_plan_answer(const Operation *o) {
                 .reliances = (Reliance *) a->reliances,
                 .n_reliances = a->n_reliances,
                 .entries_per_sec = a->entries_per_sec,
+                .witness = a->witness,
         };
 }
 
@@ -267,6 +268,7 @@ static void read_result(Operation *o, Answer *a) {
         a->files = result.files;
         a->detail = result.detail;
         a->walk = result.walk;
+        a->fingerprint = result.fingerprint;
 }
 
 static void read_verified(Operation *o, Answer *a) {
@@ -282,12 +284,14 @@ static void read_verified(Operation *o, Answer *a) {
 
 static void read_reply(Operation *o, Answer *a) {
         sd_bus_message *m = o->reply;
+        const char *fingerprint;
         int unmounted;
 
         if (g_str_equal(o->method, WORKER_VERIFY))
                 read_verified(o, a);
         else if (g_str_equal(o->method, WORKER_UNMOUNT)) {
-                g_assert_cmpint(sd_bus_message_read(m, "b", &unmounted), >, 0);
+                g_assert_cmpint(sd_bus_message_read(m, "bs", &unmounted, &fingerprint), >, 0);
+                g_assert_cmpint(fingerprint_from_string(fingerprint, &a->fingerprint), ==, 0);
                 a->unmounted = unmounted;
         } else if (g_str_equal(o->method, WORKER_INSPECT)) {
                 g_assert_cmpint(node_read(m, &a->node), ==, 0);
@@ -364,7 +368,14 @@ Answer call_verify(const Worker *w, const VerifyCall *c) {
 }
 
 Answer call_unmount(const Worker *w, const char *target, uint64_t id) {
-        const UnmountCall c = { .target = (char *) target, .identity = { .id = id } };
+        return call_unmount_of(w, target, id, NULL, NULL);
+}
+
+Answer call_unmount_of(const Worker *w, const char *target, uint64_t id, const char *source, const char *fs_type) {
+        const UnmountCall c = { .target = (char *) target,
+                                .identity = { .id = id },
+                                .source = (char *) source,
+                                .fs_type = (char *) fs_type };
         sd_bus_message *call;
         Operation *o = operation_new(w, WORKER_UNMOUNT, &call);
 

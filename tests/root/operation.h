@@ -25,6 +25,7 @@ typedef struct Arguments {
         const Reliance *reliances;
         size_t n_reliances;
         uint64_t entries_per_sec;
+        Witness witness;
         bool suppose_seclabel; /* the first answer only */
         /* Questions that stay without an answer, until operation_answer() */
         bool hold_plan, hold_ready;
@@ -67,6 +68,7 @@ typedef struct Answer {
         FilesDecision files;
         char *detail;
         WalkResult walk;
+        Fingerprint fingerprint; /* also of Unmount */
         /* Of Verify */
         bool matches;
         char *actual, *not_reset;
@@ -116,6 +118,8 @@ Answer call_inspect(const Worker *w, const char *target);
 Answer call_verify(const Worker *w, const VerifyCall *call);
 /* id 0: none is expected there. */
 Answer call_unmount(const Worker *w, const char *target, uint64_t id);
+/* And tells the fingerprint of the source when its last mount has gone. */
+Answer call_unmount_of(const Worker *w, const char *target, uint64_t id, const char *source, const char *fs_type);
 
 static inline VerifyCall verify_labels(const char *path, const char *context, VerifyDepth depth) {
         return (VerifyCall){ .path = (char *) path, .expected = (char *) context, .depth = depth, .gid = GID_NONE };

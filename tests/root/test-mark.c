@@ -71,7 +71,7 @@ static void test_mount(gconstpointer data) {
 
 /* What anybody may have written there claims nothing. It stays as it is until it has to claim less. */
 static void test_invalid(void) {
-        static const char big[3000] = "version=1 label=complete";
+        static const char big[3000] = "version=2 inode=0 fingerprint= label=complete";
         static const struct {
                 const char *bytes;
                 size_t n;
@@ -79,10 +79,10 @@ static void test_invalid(void) {
 #define ROW(text) { text, sizeof(text) - 1 }
                 ROW("nonsense"),
                 ROW(""),
-                ROW("version=1 label=\0complete"),
+                ROW("version=2 inode=0 fingerprint= label=\0complete"),
                 ROW("\xff\xfe"),
                 ROW("version=2 anything"),
-                ROW("version=1 label=complete tainted=no ownership=complete gid=18446744073709551615 context=" LABEL_1),
+                ROW("version=2 inode=0 fingerprint= label=complete tainted=no ownership=complete gid=18446744073709551615 context=" LABEL_1),
                 ROW("version=1 " MARK_NOTHING "\n"),
                 ROW(big),
 #undef ROW
@@ -259,9 +259,12 @@ static void test_full(gconstpointer data) {
         device = attach_loop(image, &loop);
         must(mount(device, target, "ext4", 0, NULL));
         if (mark) {
+                g_autofree char *text = NULL;
+
                 /* A block that two inodes share can't be changed in its place. */
-                set_mark(other, mark);
                 set_mark(target, mark);
+                text = get_mark(target);
+                set_mark_bytes(other, text, strlen(text));
         }
         g_assert_false(run("dd", "if=/dev/zero", filler, "bs=1k", NULL));
 

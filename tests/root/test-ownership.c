@@ -54,9 +54,11 @@ static char *make_owned_volume(const char *name, const char *fs_type) {
 }
 
 static Answer mount_for(const char *image, const char *fs_type, const char *target, gid_t gid) {
-        return call_mount(
-                worker,
-                &(Arguments){ .source = image, .fs_type = fs_type, .target = target, .files = wanted_group(gid) });
+        return call_mount(worker, &(Arguments){ .source = image,
+                                                .fs_type = fs_type,
+                                                .target = target,
+                                                .files = wanted_group(gid),
+                                                .witness = witness_of(image, fs_type) });
 }
 
 /* What is said of a mount that swaps groups, and of one that doesn't. */

@@ -55,6 +55,7 @@ static void test_mount(gconstpointer data) {
         g_assert_cmpint(count_loops(image), ==, 0);
 
         /* Nothing to do, and nothing done. */
+        a.witness = witness_of(image, fs_type);
         g_auto(Answer) again = call_mount(worker, &a);
         assert_answer(again, "ok");
         g_assert_false(again.walked);
@@ -65,6 +66,7 @@ static void test_mount(gconstpointer data) {
         /* All are known to have the other label. */
         a.files = wanted_labels(LABEL_2);
         a.change = MARK_RESET_LABELS;
+        a.witness = witness_of(image, fs_type);
         g_auto(Answer) blind = call_mount(worker, &a);
         assert_answer(blind, "ok");
         g_assert_true(blind.files.blind);
@@ -136,6 +138,7 @@ static void test_live(gconstpointer data) {
 
         /* All are written without a look. */
         a.files = wanted_labels(LABEL_2);
+        a.witness.alive = true;
         g_auto(Answer) third = call_change(worker, &a);
         assert_answer(third, "ok");
         g_assert_true(third.files.blind);

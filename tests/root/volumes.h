@@ -34,15 +34,19 @@ unsigned count_labeled(const char *path, const char *label);
 char *get_label(const char *path);
 void set_label(const char *path, const char *label);
 
-/* The mark, without "version=1 ": "label=complete tainted=no ownership=unknown gid=0 context=CONTEXT". */
+/* The mark, without what it begins with: "label=complete tainted=no ownership=unknown gid=0 context=CONTEXT". */
 #define MARK_LABELS(state, tainted, context) \
         "label=" state " tainted=" tainted " ownership=unknown gid=0 context=" context
 #define MARK_GROUP(state, gid) "label=unknown tainted=no ownership=" state " gid=" gid " context="
 #define MARK_NOTHING           MARK_LABELS("unknown", "no", "")
 
+/* What selvold would know if it had kept the fingerprint that the image has now. */
+Witness witness_of(const char *image, const char *fs_type);
+
+/* As selvol would write it now. */
 void set_mark(const char *path, const char *text);
 void set_mark_bytes(const char *path, const void *bytes, size_t n);
-/* What is there, "version=1 " included; NULL if there is none; to be freed. */
+/* What is there, all of it; NULL if there is none; to be freed. */
 char *get_mark(const char *path);
 /* expected NULL: there is none. */
 #define assert_mark(path, expected) assert_mark_at(__FILE__, __LINE__, path, expected)

@@ -28,6 +28,11 @@ static const struct {
         const char *word, *context;
 } contexts[] = { { "none", NULL }, { "a", CONTEXT_A }, { "b", CONTEXT_B } };
 
+static const struct {
+        const char *word;
+        MarkBelief belief;
+} beliefs[] = { { "no", MARK_ELSEWHERE }, { "trusted", MARK_TRUSTED }, { "yes", MARK_BELIEVED } };
+
 static void fail(const Dimension *dimensions, size_t n, const size_t *choice, const char *sentence,
                  const FilesDecision *d) {
         g_autofree char *text =
@@ -57,13 +62,13 @@ static bool mark_is_possible(const Mark *m) {
 
 /* --- labels --- */
 
-enum { L_WANTED, L_FORCE, L_FOUND, L_STATE, L_CONTEXT, L_TAINTED, L_ROOT, L_DIMENSIONS };
+enum { L_WANTED, L_FORCE, L_FOUND, L_BELIEVED, L_STATE, L_CONTEXT, L_TAINTED, L_ROOT, L_DIMENSIONS };
 
 static const Dimension label_dimensions[L_DIMENSIONS] = {
         [L_WANTED] = DIMENSION("wanted", contexts), [L_FORCE] = DIMENSION("force", flags),
-        [L_FOUND] = DIMENSION("found", founds),     [L_STATE] = DIMENSION("state", states),
-        [L_CONTEXT] = DIMENSION("of", contexts),    [L_TAINTED] = DIMENSION("tainted", flags),
-        [L_ROOT] = DIMENSION("root", contexts),
+        [L_FOUND] = DIMENSION("found", founds),     [L_BELIEVED] = DIMENSION("believed", beliefs),
+        [L_STATE] = DIMENSION("state", states),     [L_CONTEXT] = DIMENSION("of", contexts),
+        [L_TAINTED] = DIMENSION("tainted", flags),  [L_ROOT] = DIMENSION("root", contexts),
 };
 
 typedef struct Labels {
@@ -79,8 +84,8 @@ static bool nothing_wanted_nothing_done(const Labels *l) {
 
 static bool label_skip_is_known_to_be_right(const Labels *l) {
         return l->d.relabel != RELABEL_SKIP ||
-               (!l->wanted.force && l->mark.label_state == FILES_COMPLETE && !l->mark.tainted &&
-                streq(strempty(l->mark.context), l->wanted.context) &&
+               (!l->wanted.force && l->seen.belief != MARK_ELSEWHERE && l->mark.label_state == FILES_COMPLETE &&
+                !l->mark.tainted && streq(strempty(l->mark.context), l->wanted.context) &&
                 streq(strempty(l->seen.root_context), l->wanted.context));
 }
 
@@ -90,7 +95,8 @@ static bool label_is_not_left_undone(const Labels *l) {
 
 static bool blind_is_known_to_be_wrong(const Labels *l) {
         return !l->d.blind ||
-               (l->d.relabel == RELABEL_WALK && l->mark.label_state == FILES_COMPLETE && !l->mark.tainted &&
+               (l->d.relabel == RELABEL_WALK && l->seen.belief != MARK_ELSEWHERE &&
+                l->mark.label_state == FILES_COMPLETE && !l->mark.tainted &&
                 !streq(l->mark.context, l->wanted.context) && streq(strempty(l->seen.root_context), l->mark.context));
 }
 
@@ -108,8 +114,14 @@ static bool label_reason_is_true(const Labels *l) {
                 return m->label_state == FILES_PARTIAL;
         case RELABEL_REASON_TAINTED:
                 return m->tainted;
+        case RELABEL_REASON_ELSEWHERE:
+                return l->seen.belief == MARK_ELSEWHERE;
         case RELABEL_REASON_OTHER_CONTEXT:
                 return !streq(m->context, l->wanted.context);
+        case RELABEL_REASON_TRUSTED:
+                return l->seen.belief == MARK_TRUSTED;
+        case RELABEL_REASON_COMPLETE:
+                return l->seen.belief == MARK_BELIEVED;
         default:
                 return m->label_state == FILES_COMPLETE && streq(m->context, l->wanted.context);
         }
@@ -117,7 +129,7 @@ static bool label_reason_is_true(const Labels *l) {
 
 static bool unknown_label_is_walked(const Labels *l) {
         const Mark unknown = { .found = l->mark.found };
-        const FilesSeen seen = { .mark = &unknown, .root_context = l->seen.root_context };
+        const FilesSeen seen = { .mark = &unknown, .belief = l->seen.belief, .root_context = l->seen.root_context };
         const FilesDecision d = files_decide(&l->wanted, &seen);
 
         return isempty(l->wanted.context) || (d.relabel == RELABEL_WALK && !d.blind);
@@ -162,7 +174,9 @@ static bool try_labels(const size_t *choice, void *data) {
                 return false;
         l.wanted.context = (char *) contexts[choice[L_WANTED]].context;
         l.wanted.force = flags[choice[L_FORCE]].is;
-        l.seen = (FilesSeen){ .mark = &l.mark, .root_context = contexts[choice[L_ROOT]].context };
+        l.seen = (FilesSeen){ .mark = &l.mark,
+                              .belief = beliefs[choice[L_BELIEVED]].belief,
+                              .root_context = contexts[choice[L_ROOT]].context };
         l.d = files_decide(&l.wanted, &l.seen);
         for (size_t i = 0; i < G_N_ELEMENTS(label_invariants); i++)
                 if (!label_invariants[i].holds(&l))
@@ -219,6 +233,7 @@ enum {
         SWAP,
         LABEL,
         FOUND,
+        BELIEVED,
         STATE,
         GID,
         ROOT_GID,
@@ -238,6 +253,7 @@ static const Dimension dimensions[DIMENSIONS] = {
         [SWAP] = DIMENSION("shared-mount-swaps-with", swaps),
         [LABEL] = DIMENSION("label-wanted", flags),
         [FOUND] = DIMENSION("found", founds),
+        [BELIEVED] = DIMENSION("believed", beliefs),
         [STATE] = DIMENSION("state", states),
         [GID] = DIMENSION("of", gids),
         [ROOT_GID] = DIMENSION("root-shows", gids),
@@ -273,7 +289,8 @@ static bool may_be_skipped(const Groups *g) {
 }
 
 static bool is_known(const Groups *g) {
-        return may_be_skipped(g) && g->mark.ownership_state == FILES_COMPLETE && root_is(g, g->mark.gid);
+        return may_be_skipped(g) && g->seen.belief != MARK_ELSEWHERE && g->mark.ownership_state == FILES_COMPLETE &&
+               root_is(g, g->mark.gid);
 }
 
 static bool group_skip_is_known_to_be_right(const Groups *g) {
@@ -316,7 +333,10 @@ static bool others_decision_is_kept(const Groups *g) {
 
 static bool unknown_group_is_walked(const Groups *g) {
         const Mark unknown = { .found = g->mark.found };
-        const FilesSeen seen = { .mark = &unknown, .root_gid = g->seen.root_gid, .root_mode = g->seen.root_mode };
+        const FilesSeen seen = { .mark = &unknown,
+                                 .belief = g->seen.belief,
+                                 .root_gid = g->seen.root_gid,
+                                 .root_mode = g->seen.root_mode };
         const FilesDecision d = files_decide(&g->wanted, &seen);
 
         return g->wanted.ownership != OWNERSHIP_WALK || d.ownership == OWNERSHIP_WALK ||
@@ -350,6 +370,12 @@ static bool group_reason_is_true(const Groups *g) {
                 return g->mark.ownership_state == FILES_PARTIAL;
         case OWNERSHIP_UNKNOWN:
                 return g->mark.ownership_state == FILES_UNKNOWN;
+        case OWNERSHIP_ELSEWHERE:
+                return g->seen.belief == MARK_ELSEWHERE;
+        case OWNERSHIP_TRUSTED:
+                return g->seen.belief == MARK_TRUSTED;
+        case OWNERSHIP_COMPLETE:
+                return g->seen.belief == MARK_BELIEVED;
         case OWNERSHIP_ROOT_DIFFERS:
                 return g->mark.ownership_state == FILES_COMPLETE && !root_is(g, g->mark.gid);
         case OWNERSHIP_REQUESTED:
@@ -433,6 +459,7 @@ static bool try_groups(const size_t *choice, void *data) {
         if (!mark_is_possible(&g.mark))
                 return false;
         g.seen = (FilesSeen){ .mark = &g.mark,
+                              .belief = beliefs[choice[BELIEVED]].belief,
                               .root_gid = gids[choice[ROOT_GID]].gid,
                               .root_mode = modes[choice[MODE]].mode };
         g.d = files_decide(&g.wanted, &g.seen);

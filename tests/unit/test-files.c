@@ -107,7 +107,9 @@ static FilesDecision decide_labels(const Mark *mark, const char *root, const cha
         const FilesWanted w = {
                 .context = (char *) wanted, .gid = GID_NONE, .swapped_gid = GID_NONE, .force = force
         };
-        const FilesSeen seen = { .mark = mark, .root_context = root, .root_mode = S_IFDIR | 0755 };
+        const FilesSeen seen = {
+                .mark = mark, .belief = MARK_BELIEVED, .root_context = root, .root_mode = S_IFDIR | 0755
+        };
         FilesDecision d = files_decide(&w, &seen);
 
         /* Groups are not asked for. */
@@ -238,7 +240,7 @@ static void test_group(gconstpointer data) {
                           .gate = true,
                           .policy = policy_from_word(row_need(row, "policy")) };
         g_auto(GStrv) flags = g_strsplit(strempty(row_get(row, "with")), ",", -1);
-        FilesSeen seen = { .mark = &mark };
+        FilesSeen seen = { .mark = &mark, .belief = MARK_BELIEVED };
         FilesDecision d;
 
         take_root(&seen, row_need(row, "root"));
@@ -283,6 +285,7 @@ static void test_root(void) {
                                                         .policy = FS_GROUP_CHANGE_ON_ROOT_MISMATCH,
                                                         .policy_given = true };
                                 const FilesSeen seen = { .mark = &marks[i / 4],
+                                                         .belief = MARK_BELIEVED,
                                                          .root_gid = i & 2 ? WANTED : 0,
                                                          .root_mode = kinds[k].mode | bits };
                                 FilesDecision d = files_decide(&w, &seen);
@@ -311,7 +314,7 @@ static void test_all_groups(void) {
         static const gid_t gids[] = { 0, 2000, WANTED };
         static const mode_t modes[] = { S_IFDIR | 02770, S_IFDIR | 0770,  S_IFDIR | 02750,
                                         S_IFDIR | 02550, S_IFREG | 02770, 0 };
-        const unsigned all = FILES_STATES * 3 * 3 * 6 * 2 * 512;
+        const unsigned all = FILES_STATES * 3 * 3 * 6 * 2 * 512 * 3;
         unsigned skips = 0, maps = 0;
 
         for (unsigned i = 0; i < all; i++) {
@@ -337,11 +340,12 @@ static void test_all_groups(void) {
                 w.on_disk = take_digit(&n, 2);
                 w.user_namespace = take_digit(&n, 2);
                 w.mounted = take_digit(&n, 2);
+                seen.belief = (MarkBelief) take_digit(&n, 3);
                 g_assert_cmpuint(n, ==, 0);
 
                 d = files_decide(&w, &seen);
-                sound = mark.ownership_state == FILES_COMPLETE && w.gate && !w.force &&
-                        w.policy == FS_GROUP_CHANGE_ON_ROOT_MISMATCH &&
+                sound = mark.ownership_state == FILES_COMPLETE && seen.belief != MARK_ELSEWHERE && w.gate &&
+                        !w.force && w.policy == FS_GROUP_CHANGE_ON_ROOT_MISMATCH &&
                         kubelet_skips(mark.gid, w.readers, seen.root_gid, seen.root_mode);
                 if (sound && mark.gid == w.gid)
                         g_assert_cmpint(d.ownership, ==, OWNERSHIP_SKIP);
@@ -349,7 +353,9 @@ static void test_all_groups(void) {
                         g_assert_cmpint(d.ownership, ==, OWNERSHIP_MAP);
                 else
                         g_assert_cmpint(d.ownership, ==, OWNERSHIP_WALK);
-                g_assert_cmpint(d.ownership_reason == OWNERSHIP_COMPLETE, ==, d.ownership == OWNERSHIP_SKIP);
+                g_assert_cmpint(d.ownership_reason ==
+                                        (seen.belief == MARK_TRUSTED ? OWNERSHIP_TRUSTED : OWNERSHIP_COMPLETE),
+                                ==, d.ownership == OWNERSHIP_SKIP);
                 g_assert_cmpint(d.ownership_reason == OWNERSHIP_OTHER_GROUP, ==, d.ownership == OWNERSHIP_MAP);
                 g_assert_true(d.ownership != OWNERSHIP_WALK || d.ownership_reason >= OWNERSHIP_FORCED);
                 g_assert_cmpuint(d.gid, ==, w.gid);
@@ -358,9 +364,9 @@ static void test_all_groups(void) {
                 maps += d.ownership == OWNERSHIP_MAP;
         }
         /* Both are there: 3 modes do for readers and 1 for writers, tainted or not, policy given or not; of a mark and a
-         * wish 2 pairs have one group and 4 have two; 3 flags make no difference to a skip. */
-        g_assert_cmpuint(skips, ==, 2 * 4 * 4 * 8);
-        g_assert_cmpuint(maps, ==, 4 * 4 * 4);
+         * wish 2 pairs have one group and 4 have two; 3 flags make no difference to a skip; believed or trusted. */
+        g_assert_cmpuint(skips, ==, 2 * 2 * 4 * 4 * 8);
+        g_assert_cmpuint(maps, ==, 2 * 4 * 4 * 4);
 }
 
 /* --- labels and groups, and what comes after --- */
@@ -372,9 +378,11 @@ static void test_apart(void) {
                                    .context = (char *) CONTEXT_B,
                                    .ownership_state = FILES_COMPLETE,
                                    .gid = WANTED };
-        const FilesSeen seen = {
-                .mark = &mark, .root_context = CONTEXT_B, .root_gid = WANTED, .root_mode = S_IFDIR | 02770
-        };
+        const FilesSeen seen = { .mark = &mark,
+                                 .belief = MARK_BELIEVED,
+                                 .root_context = CONTEXT_B,
+                                 .root_gid = WANTED,
+                                 .root_mode = S_IFDIR | 02770 };
         FilesWanted w = { .context = (char *) CONTEXT_A,
                           .gid = WANTED,
                           .swapped_gid = GID_NONE,

@@ -50,7 +50,7 @@ static void test_text(gconstpointer data) {
         assert_text(&m, text);
 }
 
-#define SOUND "version=1 label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT_A
+#define SOUND "version=2 inode=0 fingerprint= label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT_A
 
 /* Every beginning of a sound text, but those that end where a shorter context would. */
 static void test_cut(void) {
@@ -104,9 +104,9 @@ static void test_bytes(void) {
 
 /* The longest context there can be fits; a longer text is refused, whatever it says. */
 static void test_long(void) {
-        g_autoptr(GString) text =
-                g_string_new("version=1 label=complete tainted=yes ownership=complete gid=4294967294 "
-                             "context=u:r:t:s0:c0");
+        g_autoptr(GString) text = g_string_new(
+                "version=2 inode=0 fingerprint= label=complete tainted=yes ownership=complete gid=4294967294 "
+                "context=u:r:t:s0:c0");
         _cleanup_(mark_done) Mark m = { 0 };
         size_t before = (size_t) (strstr(text->str, "u:r") - text->str);
 
@@ -121,7 +121,7 @@ static void test_long(void) {
                 g_string_append_c(text, ' ');
         g_assert_cmpint(parse(text->str, text->len, &m), ==, -EBADMSG);
 
-        g_string_assign(text, "version=2 ");
+        g_string_assign(text, "version=3 ");
         while (text->len < MARK_MAX)
                 g_string_append_c(text, 'x');
         g_assert_cmpint(parse(text->str, text->len, &m), ==, -EOPNOTSUPP);

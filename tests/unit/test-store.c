@@ -164,7 +164,7 @@ static void test_boot_id(Fixture *f, gconstpointer data) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=6");
+        execute(f, "PRAGMA user_version=7");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
 }
 
@@ -450,7 +450,7 @@ int main(int argc, char *argv[]) {
                 { "volume-id",
                   "INSERT INTO volume SELECT 'a/../b',source,fs_type,driver,volume_type,access_mode,strategy,"
                   "context,label_state,tainted,last_verified_usec,inodes_used,label_context,ownership_state,gid,"
-                  "mount_options,mounted_here,mounted_this_boot FROM volume",
+                  "mount_options,mounted_here,mounted_this_boot,fingerprint FROM volume",
                   "a/../b@ " },
                 { "strategy", "UPDATE volume SET strategy='trust-me'", A_VOLUME },
                 { "label-state", "UPDATE volume SET label_state='Complete'", A_VOLUME },
@@ -470,6 +470,7 @@ int main(int argc, char *argv[]) {
                 { "mount-options-dev", "UPDATE volume SET mount_options='dev'", A_VOLUME },
                 { "mount-options-quotes", "UPDATE volume SET mount_options='subvol=\"a\"'", A_VOLUME },
                 { "mounted-here", "UPDATE volume SET mounted_here=2", A_VOLUME },
+                { "fingerprint", "UPDATE volume SET fingerprint='xfs:A'", A_VOLUME },
                 { "mounted-this-boot", "UPDATE volume SET mounted_this_boot=2", A_VOLUME },
                 { "relabeled-here", "UPDATE holder SET relabeled_here=256", A_HOLDER },
                 { "fs-group-alone", "UPDATE holder SET disk_gid=4294967295", A_HOLDER },

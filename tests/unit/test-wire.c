@@ -155,7 +155,10 @@ static VerifyResult verify_result = {
         .not_reset = S("read-only"),
 };
 
-static const UnmountCall unmount_call = { .target = S("/target/7"), .identity = { .id = 76, .device = S("8:6") } };
+static const UnmountCall unmount_call = { .target = S("/target/7"),
+                                          .identity = { .id = 76, .device = S("8:6") },
+                                          .source = S("/dev/sdb"),
+                                          .fs_type = S("xfs") };
 
 static PlanQuestion plan_question = { .seclabel = -1, .mounted = true };
 
@@ -190,9 +193,12 @@ static const PlanAnswer plan_answer = {
         .reliances = reliances,
         .n_reliances = G_N_ELEMENTS(reliances),
         .entries_per_sec = 2000,
+        .witness = { .alive = true, .trusted = true, .kept = { "xfs:1" } },
 };
 
-static const ReadyNote ready_note = { .identity = { .id = 78, .device = S("8:7") }, .gid = 3005, .disk_gid = 3006 };
+static const ReadyNote ready_note = {
+        .identity = { .id = 78, .device = S("8:7") }, .gid = 3005, .disk_gid = 3006, .fingerprint = { "mounted" }
+};
 
 static const FilesDecision files_decision = {
         .relabel = RELABEL_WALK,
@@ -207,6 +213,7 @@ static const FilesDecision files_decision = {
 static OperationResult operation_result = {
         .repeated = true,
         .detail = S("EINVAL"),
+        .fingerprint = { "mounted" },
         .walked = true,
 };
 
@@ -344,6 +351,8 @@ static void same_verify_result(const VerifyResult *a, const VerifyResult *b) {
 
 static void same_unmount_call(const UnmountCall *a, const UnmountCall *b) {
         SAME_STRING(target);
+        SAME_STRING(source);
+        SAME_STRING(fs_type);
         same_mount_identity(&a->identity, &b->identity);
 }
 
@@ -388,6 +397,10 @@ static void same_plan_answer(const PlanAnswer *a, const PlanAnswer *b) {
                 g_assert_cmpint(!a->reliances[i].root, ==, !b->reliances[i].root);
                 SAME_STRING(reliances[i].who);
         }
+        SAME(witness.alive);
+        SAME(witness.beside);
+        SAME(witness.trusted);
+        SAME_STRING(witness.kept.text);
         SAME(entries_per_sec);
 }
 
@@ -395,6 +408,7 @@ static void same_ready_note(const ReadyNote *a, const ReadyNote *b) {
         same_mount_identity(&a->identity, &b->identity);
         SAME(gid);
         SAME(disk_gid);
+        SAME_STRING(fingerprint.text);
 }
 
 static void same_files_decision(const FilesDecision *a, const FilesDecision *b) {
@@ -412,6 +426,7 @@ static void same_operation_result(const OperationResult *a, const OperationResul
         same_mount_outcome(&a->outcome, &b->outcome);
         same_mark(&a->mark, &b->mark);
         same_files_decision(&a->files, &b->files);
+        SAME_STRING(fingerprint.text);
         SAME_STRING(detail);
         SAME(walked);
         same_walk_result(&a->walk, &b->walk);
@@ -593,6 +608,8 @@ static void test_lines(void) {
 static void test_values(void) {
         REFUSED(PlanQuestion, plan_question, v.seclabel = 2);
         REFUSED(PlanQuestion, plan_question, v.seclabel = -2);
+        REFUSED(PlanAnswer, plan_answer, v.witness.kept.text[0] = '\n');
+        REFUSED(OperationResult, operation_result, v.fingerprint.text[0] = ' ');
         REFUSED(PlanAnswer, plan_answer, v.seclabel = 2);
         REFUSED(PlanAnswer, plan_answer, v.seclabel = INT32_MIN);
         /* Shown and not on disk, or the other way round. */

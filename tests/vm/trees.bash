@@ -60,8 +60,8 @@ on_disk() {
     return $status
 }
 
-# when each entry changed
-times() { find "$1" -printf '%i %C@\n' | sort; }
+# when each entry changed, but for the root, which has the mark
+times() { find "$1" -mindepth 1 -printf '%i %C@\n' | sort; }
 # touched BEFORE DIRECTORY: whose time is another one now
 touched() { comm -13 <(echo "$1") <(times "$2") | cut -d' ' -f1 | sort; }
 # written FILE_SYSTEM TOTAL MISSING: what a walk over labels counts as changed, if the root has another label. Of ext4, which
@@ -70,6 +70,12 @@ written() { if [[ $1 == ext4 ]]; then echo "$2"; else echo "$3"; fi; }
 # lacking LEVEL DIRECTORY: how many don't have it, each once whatever its names
 lacking() { find "$2" -not -context "*:$1" -printf '%i\n' | sort -u | wc -l; }
 inodes() { stat -c %i "$@" | sort; }
+
+# fingerprint DEVICE: of the ext4 there, as selvol keeps it in the mark
+fingerprint() {
+    number() { od -An -t "u$3" -j $((1024 + $2)) -N "$3" "$1" | tr -d ' '; }
+    echo "ext4:$(blkid -p -s UUID -o value "$1"):$(number "$1" 64 4):$(number "$1" 44 4):$(number "$1" 52 2)"
+}
 
 # the mark of the volume that is mounted there
 mark() { getfattr -n trusted.selvol --only-values "$1" 2>/dev/null; }

@@ -5,7 +5,7 @@
 # machine boots: first as another node, which has the same disks, and then as itself, with the state that it had.
 
 T=$pods/power/v state=/var/lib/selvol
-mkdir -p "$T"
+mkdir -p "$T" "$pods/right/v"
 
 # The state is on a disk that stays.
 use_state() {
@@ -41,6 +41,13 @@ if ((SELVOL_GUEST_BOOT == 1)); then
         is_walked "$volume: before" unknown
         unmount_volume $volume "$T"
     done
+    # All is right, and it is in use when the power fails.
+    mkfs.ext4 -q -F /dev/scratch2
+    mount_service s0:c5 right /dev/scratch2 "$T"
+    unmount_volume right "$T"
+    mount_service s0:c5 right /dev/scratch2 "$pods/right/v"
+    is_skipped 'right: before'
+    sync -f "$pods/right/v"
     cut_power_after relabel_both
 fi
 
@@ -52,8 +59,12 @@ total=$(on_disk /dev/scratch1 entries /mnt)
 is 'whole: and it is' "$(on_disk /dev/scratch1 labels /mnt)" "$total $file_type:s0:c3,c4"
 echo "# half: $(on_disk /dev/scratch0 half_and_half | xargs)"
 yes 'another node: knows nothing' is_unknown whole
+mount_service s0:c5 right /dev/scratch2 "$T"
+is_skipped 'another node: right: ext4 is believed'
+unmount_volume right "$T"
 mount_service s0:c3,c4 whole /dev/scratch1 "$T"
-is_skipped 'another node: whole: skipped'
+is_walked 'another node: whole: xfs is compared' mounted-elsewhere
+is 'another node: whole: and is right' "$(field EntriesChanged)" 0
 unmount_volume whole "$T"
 clean 'another node'
 
@@ -63,7 +74,7 @@ is 'the same node: half: partial' "$(property half LabelState)" '"partial"'
 is 'the same node: whole: complete' "$(property whole LabelState)" '"complete"'
 is 'the same node: half: nothing is mounted' "$(left_mounts)$(property half Holders)" '0'
 mount_service s0:c3,c4 whole /dev/scratch1 "$T"
-is_skipped 'the same node: whole: skipped'
+is_walked 'the same node: whole: another node had it' mounted-elsewhere
 unmount_volume whole "$T"
 total=$(on_disk /dev/scratch0 entries /mnt)
 mount_service s0:c1,c2 half /dev/scratch0 "$T"

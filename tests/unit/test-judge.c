@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan-fixture.h"
+#include "plan/files.h"
+#include "plan/witness.h"
+
+/* Whether what a mark says is still so, and what selvold knows of that. */
+
+#define EXT(count) "ext4:01234567-89ab-cdef-0123-456789abcdef:5:" count
+
+static Fingerprint fingerprint(const char *text) {
+        Fingerprint f;
+
+        g_assert_cmpint(fingerprint_from_string(text, &f), ==, 0);
+        return f;
+}
+
+/* --- the mark --- */
+
+enum { ALIVE = 1, BESIDE = 2, TRUSTED = 4, FRESH = 8, ADOPTED = 16, WRITABLE = 32, COPIED = 64 };
+
+static void test_judge(void) {
+        static const struct {
+                const char *mark, *before, *now, *kept;
+                unsigned flags;
+                MarkBelief belief;
+        } rows[] = {
+                /* ext4, mounted by us: nobody in between, and we are the only one more; also where it is shared. */
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_BELIEVED },
+                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", FRESH, MARK_BELIEVED },
+                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", WRITABLE, MARK_BELIEVED },
+                { EXT("1:65535"), EXT("1:65535"), EXT("2:0"), "", FRESH | WRITABLE, MARK_BELIEVED },
+                /* Somebody else before; in between; and as often as the count has numbers, at another time. */
+                { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("1:7"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("2:7"), EXT("3:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("2:8"), EXT("2:8"), "", ALIVE | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("2:8"), EXT("3:9"), EXT("2:8"), FRESH | WRITABLE, MARK_ELSEWHERE },
+                /* Another file system; one that can't be read. */
+                { "ext4:another:5:1:7", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), "", "", "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { "", EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                /* Adopted: the driver's mount, and no other; the same again. Our own is never one more. */
+                { EXT("1:7"), "", EXT("2:8"), "", ADOPTED | WRITABLE, MARK_BELIEVED },
+                { EXT("1:7"), "", EXT("1:7"), "", ADOPTED | WRITABLE, MARK_BELIEVED },
+                { EXT("1:7"), "", EXT("2:9"), "", ADOPTED | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), "", EXT("2:8"), "", ADOPTED, MARK_ELSEWHERE },
+                { EXT("1:7"), "", EXT("1:7"), "", WRITABLE, MARK_BELIEVED },
+                { EXT("1:7"), "", EXT("2:8"), "", WRITABLE, MARK_ELSEWHERE },
+                /* Others have it now; a copy of a root; what is configured. */
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", BESIDE | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED | TRUSTED, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED },
+                { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | TRUSTED, MARK_BELIEVED },
+                /* xfs and btrfs: what was kept is what is there, and nobody had it mounted meanwhile. */
+                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE, MARK_BELIEVED },
+                { "", "xfs:8", "xfs:8", "xfs:7", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { "", "xfs:7", "xfs:7", "xfs:7", WRITABLE, MARK_ELSEWHERE },
+                { "", "", "", "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { "", "xfs:7", "xfs:7", "", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { "", "", "", "xfs:7", FRESH | WRITABLE, MARK_ELSEWHERE },
+                { "", "xfs:7", "xfs:7", "xfs:7", FRESH | WRITABLE | BESIDE, MARK_ELSEWHERE },
+                { "", "", "btrfs:7", "btrfs:7", ADOPTED | WRITABLE, MARK_BELIEVED },
+                { "", "", "btrfs:8", "btrfs:7", ADOPTED | WRITABLE, MARK_ELSEWHERE },
+                /* It has been ours all the time, on any file system. */
+                { "", "xfs:8", "xfs:8", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_BELIEVED },
+                { "", "", "", FINGERPRINT_MOUNTED, ALIVE | WRITABLE, MARK_BELIEVED },
+                { "", "", "", FINGERPRINT_MOUNTED, FRESH | WRITABLE, MARK_ELSEWHERE },
+                { "", "", "", FINGERPRINT_MOUNTED, ALIVE | BESIDE | WRITABLE, MARK_ELSEWHERE },
+                { "", "", "", "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                const unsigned flags = rows[i].flags;
+                Mark mark = { .found = MARK_PRESENT, .inode = 2, .fingerprint = fingerprint(rows[i].mark) };
+                const MarkEvidence e = {
+                        .mark = &mark,
+                        .root_inode = flags & COPIED ? 3 : 2,
+                        .before = fingerprint(rows[i].before),
+                        .now = fingerprint(rows[i].now),
+                        .fresh = flags & FRESH,
+                        .adopted = flags & ADOPTED,
+                        .writable = flags & WRITABLE,
+                        .witness = { .alive = flags & ALIVE,
+                                     .beside = flags & BESIDE,
+                                     .trusted = flags & TRUSTED,
+                                     .kept = fingerprint(rows[i].kept) },
+                };
+
+                if (files_judge_mark(&e) != rows[i].belief)
+                        g_error("row %zu: %u", i, files_judge_mark(&e));
+                mark.found = MARK_INVALID;
+                g_assert_cmpint(files_judge_mark(&e), ==, MARK_ELSEWHERE);
+        }
+}
+
+/* What is not believed is the reason only where there is no other, and what is trusted is told. */
+static void test_decide(void) {
+        static const struct {
+                FilesState state;
+                bool tainted, force;
+                MarkBelief belief;
+                RelabelReason labels;
+                OwnershipReason groups;
+        } rows[] = {
+                { FILES_COMPLETE, false, false, MARK_BELIEVED, RELABEL_REASON_COMPLETE, OWNERSHIP_COMPLETE },
+                { FILES_COMPLETE, false, false, MARK_TRUSTED, RELABEL_REASON_TRUSTED, OWNERSHIP_TRUSTED },
+                { FILES_COMPLETE, false, false, MARK_ELSEWHERE, RELABEL_REASON_ELSEWHERE, OWNERSHIP_ELSEWHERE },
+                { FILES_COMPLETE, true, false, MARK_ELSEWHERE, RELABEL_REASON_TAINTED, OWNERSHIP_ELSEWHERE },
+                { FILES_COMPLETE, true, false, MARK_TRUSTED, RELABEL_REASON_TAINTED, OWNERSHIP_TRUSTED },
+                { FILES_COMPLETE, false, true, MARK_ELSEWHERE, RELABEL_REASON_FORCED, OWNERSHIP_FORCED },
+                { FILES_PARTIAL, false, false, MARK_ELSEWHERE, RELABEL_REASON_PARTIAL, OWNERSHIP_PARTIAL },
+                { FILES_PARTIAL, false, false, MARK_TRUSTED, RELABEL_REASON_PARTIAL, OWNERSHIP_PARTIAL },
+                { FILES_UNKNOWN, false, false, MARK_ELSEWHERE, RELABEL_REASON_UNKNOWN, OWNERSHIP_UNKNOWN },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                const bool skips = rows[i].labels == RELABEL_REASON_COMPLETE ||
+                                   rows[i].labels == RELABEL_REASON_TRUSTED,
+                           group_skips = rows[i].groups == OWNERSHIP_COMPLETE || rows[i].groups == OWNERSHIP_TRUSTED;
+                const Mark mark = { .found = MARK_PRESENT,
+                                    .label_state = rows[i].state,
+                                    .context = (char *) CONTEXT_0_1,
+                                    .tainted = rows[i].tainted,
+                                    .ownership_state = rows[i].state,
+                                    .gid = 5 };
+                const FilesSeen seen = { .mark = &mark,
+                                         .belief = rows[i].belief,
+                                         .root_context = CONTEXT_0_1,
+                                         .root_gid = 5,
+                                         .root_mode = S_IFDIR | 02770 };
+                FilesWanted w = { .context = (char *) CONTEXT_0_1,
+                                  .gid = 5,
+                                  .swapped_gid = GID_NONE,
+                                  .ownership = OWNERSHIP_WALK,
+                                  .gate = true,
+                                  .force = rows[i].force };
+                FilesDecision d = files_decide(&w, &seen);
+
+                g_assert_cmpint(d.relabel_reason, ==, rows[i].labels);
+                g_assert_cmpint(d.ownership_reason, ==, rows[i].groups);
+                g_assert_cmpint(d.relabel, ==, skips ? RELABEL_SKIP : RELABEL_WALK);
+                g_assert_cmpint(d.ownership, ==, group_skips ? OWNERSHIP_SKIP : OWNERSHIP_WALK);
+
+                /* Files that are not known to have another label are compared. */
+                w.context = (char *) CONTEXT_0_2;
+                d = files_decide(&w, &seen);
+                g_assert_cmpint(d.blind, ==, skips);
+        }
+}
+
+/* --- what selvold knows --- */
+
+#define TARGETS "/var/lib/kubelet/pods/"
+
+static void test_witness(void) {
+        static const struct {
+                const char *kept, *mounts; /* "TARGET ROOT [ro]", separated by commas; the holder's has id 7 */
+                bool shared, adopted, alive, beside;
+        } rows[] = {
+                { "", "", false, false, false, false },
+                { "xfs:1", TARGETS "held /", true, false, false, false },
+                { "mounted", TARGETS "held /", true, false, true, false },
+                { "mounted", TARGETS "held /", false, false, true, false },
+                { "mounted", "", false, false, false, false },
+                { "mounted", TARGETS "gone /", false, true, false, false },
+                /* A stranger's: anywhere, or beneath the targets; but for readers, or of a part, or a driver's. */
+                { "mounted", TARGETS "held /,/mnt /", true, false, true, true },
+                { "mounted", TARGETS "held /,/mnt / ro", true, false, true, false },
+                { "mounted", TARGETS "held /,/mnt /sub", true, false, true, true },
+                { "mounted", TARGETS "held /," TARGETS "other /", true, false, true, true },
+                { "mounted", TARGETS "held /," TARGETS "other /sub", true, false, true, false },
+                { "mounted", TARGETS "held /sub," TARGETS "other /subject", true, false, true, true },
+                { "mounted", TARGETS "held /," TARGETS "own /", true, false, true, false },
+                { "", TARGETS "own /," TARGETS "global /", false, true, false, false },
+                { "", TARGETS "own /,/mnt /", false, true, false, true },
+                { "", TARGETS "global /", false, false, false, true },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_auto(GStrv) mounts = g_strsplit(rows[i].mounts, ",", -1);
+                Settings settings = test_settings(NULL);
+                Volumes volumes = { 0 };
+                Volume *v = volume_new("v");
+                Holder *h = calloc(1, sizeof(*h));
+                MountFact facts[4] = { 0 };
+                Observed observed = { .mounts = facts };
+                Witness w;
+
+                *h = (Holder){ .name = copy("h"),
+                               .target = copy(TARGETS "held"),
+                               .state = HOLDER_MOUNTED,
+                               .context = copy(""),
+                               .device = copy("8:1"),
+                               .spec = copy(""),
+                               .mount_id = 7 };
+                v->fingerprint = fingerprint(rows[i].kept);
+                volumes_add(&volumes, v);
+                volume_add_holder(v, h);
+                for (char **m = mounts; *m; m++) {
+                        g_auto(GStrv) words = g_strsplit(*m, " ", -1);
+
+                        facts[observed.n_mounts++] = (MountFact){
+                                .target = copy(words[0]),
+                                .root = copy(words[1]),
+                                .device = copy("8:1"),
+                                .read_only = words[2] != NULL,
+                                .mount_id = g_str_has_suffix(words[0], "held") ? 7 : 8,
+                        };
+                }
+                const Others others = {
+                        .volumes = &volumes, .own = v, .observed = &observed, .target = TARGETS "own"
+                };
+
+                w = plan_witness(&(WitnessInput){ .settings = &settings,
+                                                  .others = &others,
+                                                  .volume_type = "csi",
+                                                  .shared = rows[i].shared,
+                                                  .adopted = rows[i].adopted });
+                if (w.alive != rows[i].alive || w.beside != rows[i].beside)
+                        g_error("row %zu: alive %d, beside %d", i, w.alive, w.beside);
+                g_assert_false(w.trusted);
+                g_assert_cmpstr(w.kept.text, ==, rows[i].kept);
+                for (size_t k = 0; k < observed.n_mounts; k++)
+                        mount_fact_done(&facts[k]);
+                volumes_done(&volumes);
+                settings_done(&settings);
+        }
+}
+
+/* The driver's section counts before the type's. */
+static void test_trusted(void) {
+        static const struct {
+                const char *dropin, *driver;
+                bool trusted;
+        } rows[] = {
+                { NULL, "d.example", false },
+                { "[Driver d.example];TrustedMark=yes", "d.example", true },
+                { "[Driver d.example];TrustedMark=yes", "e.example", false },
+                { "[Driver d.example];TrustedMark=yes", NULL, false },
+                { "[VolumeType csi];TrustedMark=yes", "d.example", true },
+                { "[VolumeType csi];TrustedMark=yes;[Driver d.example];TrustedMark=no", "d.example", false },
+                { "[VolumeType csi];TrustedMark=no;[Driver d.example];Managed=always", "d.example", false },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                Settings settings = test_settings(rows[i].dropin);
+                const Volumes none = { 0 };
+                const Observed nothing = { 0 };
+                const Others others = { .volumes = &none, .observed = &nothing, .target = "" };
+                Witness w = plan_witness(&(WitnessInput){
+                        .settings = &settings, .others = &others, .driver = rows[i].driver, .volume_type = "csi" });
+
+                g_assert_cmpint(w.trusted, ==, rows[i].trusted);
+                g_assert_false(w.alive || w.beside || fingerprint_is_known(&w.kept));
+                settings_done(&settings);
+        }
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/judge/mark", test_judge);
+        g_test_add_func("/judge/decide", test_decide);
+        g_test_add_func("/judge/witness", test_witness);
+        g_test_add_func("/judge/trusted", test_trusted);
+        return g_test_run();
+}
