@@ -198,10 +198,15 @@ static const char version_4[] =
         "ALTER TABLE holder RENAME COLUMN relabelled_here TO relabeled_here;"
         "PRAGMA user_version=4;";
 
+static const char version_5[] =
+        "ALTER TABLE volume ADD COLUMN mounted_this_boot INTEGER NOT NULL DEFAULT 0;"
+        "UPDATE volume SET mounted_this_boot=1 WHERE id IN (SELECT volume FROM holder WHERE adopted=0);"
+        "PRAGMA user_version=5;";
+
 /* A file as that version left it, and then more. */
 void make_version(Fixture *f, int version, const char *more) {
         g_autofree char *sql = g_strconcat(version_1, version >= 2 ? version_2 : "", version >= 3 ? version_3 : "",
-                                           version >= 4 ? version_4 : "", more, NULL),
+                                           version >= 4 ? version_4 : "", version >= 5 ? version_5 : "", more, NULL),
                         *wal = g_strconcat(f->path, "-wal", NULL);
 
         f->store = store_close(f->store);

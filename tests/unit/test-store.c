@@ -302,10 +302,10 @@ static void test_version_columns(Fixture *f, gconstpointer data) {
 
 /* The step fails at its last column: nothing of it stays, so that it can be looked at, or set aside, as it was. */
 static void test_version_whole(Fixture *f, gconstpointer data) {
-        static const char *const last_columns[VERSIONS] = { "holder ADD COLUMN relabelled_here",
-                                                            "holder ADD COLUMN disk_gid",
-                                                            "holder ADD COLUMN relabeled_here",
-                                                            "volume ADD COLUMN mounted_this_boot" };
+        static const char *const last_columns[VERSIONS] = {
+                "holder ADD COLUMN relabelled_here", "holder ADD COLUMN disk_gid", "holder ADD COLUMN relabeled_here",
+                "volume ADD COLUMN mounted_this_boot", "volume ADD COLUMN fingerprint"
+        };
         int version = GPOINTER_TO_INT(data);
         g_autofree char *before = NULL, *after = NULL,
                         *more = g_strdup_printf("ALTER TABLE %s INTEGER;", last_columns[version - 1]);
