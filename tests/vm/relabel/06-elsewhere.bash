@@ -19,7 +19,7 @@ a_file_system() {
     local fs=$1 source=$2 volume=elsewhere-$1
 
     mount $source /mnt
-    fill /mnt 20
+    fill /mnt 40
     umount /mnt
     next "$fs: first" 'walked unknown'
     next "$fs: nobody else" 'skipped complete'
