@@ -8,6 +8,7 @@
 #include "job/job-metrics.h"
 #include "job/line.h"
 #include "job/operations.h"
+#include "job/orphans.h"
 #include "state/watch.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
@@ -136,7 +137,8 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         if (job->ended_usec > 0)
                 return 0;
         if (job->state == JOB_WAITING) {
-                line_fail_busy(job);
+                if (!orphans_fail_busy(job))
+                        line_fail_busy(job);
                 job_stop(job);
                 return 0;
         }

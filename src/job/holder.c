@@ -195,5 +195,5 @@ void job_revert_intent(Job *job) {
         }
         gone = commit_release(s, v, h);
         if (s->mount_gone)
-                s->mount_gone(s->mount_gone_userdata, gone->target);
+                s->mount_gone(s->userdata, gone->target);
 }

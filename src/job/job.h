@@ -105,6 +105,7 @@ struct Job {
 struct Jobs {
         State *state;
         Job *list; /* in the order of their arrival; those that have ended among them */
+        struct Orphan *orphans;
         uint64_t last_id;
         sd_event_source *expiry;
         sd_event_source *advance; /* somebody's turn may have come */

@@ -11,6 +11,7 @@
 #include "job/job-log.h"
 #include "job/jobs.h"
 #include "job/line.h"
+#include "job/orphans.h"
 #include "job/places.h"
 #include "job/run.h"
 #include "state/commit.h"
@@ -138,6 +139,10 @@ static void on_mount_gone(void *userdata, const char *target) {
         line_mount_gone(userdata, target);
 }
 
+static int on_orphans(void *userdata, sd_bus_message *look) {
+        return orphans_take(userdata, look);
+}
+
 int jobs_new(State *state, Jobs **ret) {
         _cleanup_(jobs_freep) Jobs *jobs = calloc(1, sizeof(*jobs));
         int r;
@@ -158,7 +163,8 @@ int jobs_new(State *state, Jobs **ret) {
         if (r < 0)
                 return r;
         state->mount_gone = on_mount_gone;
-        state->mount_gone_userdata = jobs;
+        state->take_orphans = on_orphans;
+        state->userdata = jobs;
         *ret = TAKE_PTR(jobs);
         return 0;
 }
@@ -179,6 +185,8 @@ Jobs *jobs_free(Jobs *jobs) {
         if (!jobs)
                 return NULL;
         jobs->state->mount_gone = NULL;
+        jobs->state->take_orphans = NULL;
+        orphans_free(jobs);
         /* Whoever waits for a commit is told that there will be none. */
         commit_teardown(jobs->state);
         while (jobs->list) {

@@ -19,18 +19,24 @@ static size_t n_first(const Job *job) {
         return isempty(job->request.target) ? CLAIMS_FIRST - 1 : CLAIMS_FIRST;
 }
 
-int line_enter(Job *job) {
-        _cleanup_free_ char *volume = strdup_printf("volume:%s", job->request.volume), *target = NULL;
+int line_claim(State *s, Claimant *c, const char *volume, const char *target) {
+        _cleanup_free_ char *volume_key = NULL, *target_key = NULL;
 
-        if (!volume)
-                return -ENOMEM;
-        if (!isempty(job->request.target)) {
-                target = target_claim_key(job->request.target);
-                if (!target)
+        if (!isempty(volume)) {
+                volume_key = strdup_printf("volume:%s", volume);
+                if (!volume_key)
                         return -ENOMEM;
         }
-        return claims_enter(&job->jobs->state->claims, &job->claims, (const char *const[]){ volume, target },
-                            CLAIMS_FIRST);
+        if (!isempty(target)) {
+                target_key = target_claim_key(target);
+                if (!target_key)
+                        return -ENOMEM;
+        }
+        return claims_enter(&s->claims, c, (const char *const[]){ volume_key, target_key }, CLAIMS_FIRST);
+}
+
+int line_enter(Job *job) {
+        return line_claim(job->jobs->state, &job->claims, job->request.volume, job->request.target);
 }
 
 void line_leave(Job *job) {

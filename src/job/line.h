@@ -6,6 +6,8 @@
 /* The lines in which jobs wait: for a volume, a target or a superblock that another job has, or for a conflict to end. A
  * wait costs no child. */
 
+/* Takes places for a volume and a target; NULL or "": for none. Returns 0 or -ENOMEM. */
+int line_claim(State *s, Claimant *c, const char *volume, const char *target) _warn_unused_;
 /* Takes its place: of an operation that changes something. Returns 0 or -ENOMEM. */
 int line_enter(Job *job) _warn_unused_;
 /* Leaves all lines; others may go on. */

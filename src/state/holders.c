@@ -32,7 +32,7 @@ void holder_drop(State *s, Volume *v, Holder *h) {
         if (!v->holders)
                 event_emit(s, volume_released, v, gone);
         if (s->mount_gone)
-                s->mount_gone(s->mount_gone_userdata, gone->target);
+                s->mount_gone(s->userdata, gone->target);
 }
 
 void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
 #include "model/settings.h"
@@ -31,7 +32,10 @@ typedef struct State {
         /* Called when a holder has gone, or a mount of somebody else (target NULL), so that who waits for that looks
          * again. */
         void (*mount_gone)(void *userdata, const char *target);
-        void *mount_gone_userdata;
+        /* Called with a look at the mount table, for the children of the worker that it names, before holders are compared
+         * with it. Returns 0 or a negative errno. */
+        int (*take_orphans)(void *userdata, sd_bus_message *look);
+        void *userdata; /* of these */
         Watch *watch;
         bool recheck_needed; /* the mount table changed where a job was at work */
         /* commit.c */

@@ -38,7 +38,9 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         state_take_node(s, &node);
-        r = reconcile(s, facts, n);
+        r = s->take_orphans ? s->take_orphans(s->userdata, reply) : 0;
+        if (r >= 0)
+                r = reconcile(s, facts, n);
         mount_facts_free(facts, n);
         return r;
 }
@@ -107,7 +109,7 @@ static int take_changed(State *s, sd_bus_message *signal) {
                 return r;
         while ((r = sd_bus_message_read(signal, "t", &id)) > 0)
                 if (!take_removed(s, id, &came) && s->mount_gone)
-                        s->mount_gone(s->mount_gone_userdata, NULL);
+                        s->mount_gone(s->userdata, NULL);
         for (size_t i = 0; r >= 0 && i < came.n_mounts; i++)
                 take_came(s, &came.mounts[i]);
         return r;

@@ -175,6 +175,22 @@ int mount_identity_append(sd_bus_message *m, const MountIdentity *i) {
         return zero_or_error(sd_bus_message_append(m, MOUNT_IDENTITY_TYPE, i->id, strempty(i->device)));
 }
 
+int orphan_note_append(sd_bus_message *m, const OrphanNote *o) {
+        const char *const strings[] = { o->operation, o->volume, o->target };
+        int r;
+
+        r = open_struct(m, ORPHAN_NOTE_TYPE);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(m, "u", (uint32_t) o->pid);
+        if (r < 0)
+                return r;
+        r = append_strings(m, strings, ELEMENTSOF(strings));
+        if (r < 0)
+                return r;
+        return close_container(m);
+}
+
 int mount_call_append(sd_bus_message *m, const MountCall *c) {
         const char *const strings[] = { c->volume, c->source, c->fs_type, c->target };
         int r;

@@ -132,6 +132,19 @@ void unmount_call_done(UnmountCall *c);
 int unmount_call_append(sd_bus_message *m, const UnmountCall *c) _warn_unused_;
 int unmount_call_read(sd_bus_message *m, UnmountCall *ret) _warn_unused_;
 
+/* A child that is at work for a process that is gone, or another one. */
+typedef struct OrphanNote {
+        pid_t pid;
+        const char *operation; /* its method */
+        const char *volume;    /* "": see what is recorded for the target */
+        const char *target;    /* "": none */
+} OrphanNote;
+
+#define ORPHAN_NOTE_TYPE "(usss)"
+int orphan_note_append(sd_bus_message *m, const OrphanNote *o) _warn_unused_;
+/* The strings are the message's. Returns 1, or 0 at the end of an array. */
+int orphan_note_read(sd_bus_message *m, OrphanNote *ret) _warn_unused_;
+
 typedef struct PlanQuestion {
         Node node;
         Observed observed;

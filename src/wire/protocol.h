@@ -28,8 +28,10 @@
  *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left
  *   alone and counts as absent. BUSY if it is in use.
  * Inspect(s target) -> Node, MountOutcome, Mark: what is mounted there. INVALID_TARGET if nothing is.
- * Watch() -> Node, MountFact[]: every mount beneath the target roots; then the signal Changed with what came and what went,
- *   at most twice a second, until the connection ends. An event between two looks is seen as its sum.
+ * Watch() -> Node, MountFact[], OrphanNote[]: every mount beneath the target roots, and the children that are at work for another
+ *   process, as an earlier selvold; then the signal Changed with what came and what went, at most twice a second, until the
+ *   connection ends. An event between two looks is seen as its sum.
+ * Await(u pid): answered when the child has gone.
  * Expect(MountFact): on a connection that watches, names a mount that must be there, because it may have come and gone
  *   between two looks. It is looked for within half a second, and is among those that went if it isn't there. */
 #define WORKER_MOUNT   "Mount"
@@ -40,6 +42,7 @@
 #define WORKER_INSPECT "Inspect"
 #define WORKER_WATCH   "Watch"
 #define WORKER_EXPECT  "Expect"
+#define WORKER_AWAIT   "Await"
 
 /* Signals of the worker.
  *

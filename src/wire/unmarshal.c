@@ -304,6 +304,22 @@ int mount_identity_read(sd_bus_message *m, MountIdentity *ret) {
         return 0;
 }
 
+int orphan_note_read(sd_bus_message *m, OrphanNote *ret) {
+        OrphanNote o;
+        uint32_t pid;
+        int r;
+
+        r = sd_bus_message_read(m, ORPHAN_NOTE_TYPE, &pid, &o.operation, &o.volume, &o.target);
+        if (r <= 0)
+                return r;
+        if (pid == 0 || pid > INT32_MAX || isempty(o.operation) || !unmarshal_line_is_good(o.operation) ||
+            !unmarshal_line_is_good(o.volume) || !unmarshal_line_is_good(o.target))
+                return -EBADMSG;
+        o.pid = (pid_t) pid;
+        *ret = o;
+        return 1;
+}
+
 int verify_result_read(sd_bus_message *m, VerifyResult *ret) {
         _cleanup_(verify_result_done) VerifyResult v = { 0 };
         const char *actual, *reset, *s[1];

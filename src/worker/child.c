@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <poll.h>
+#include <sys/socket.h>
 
 #include "worker/child.h"
 
@@ -9,6 +10,13 @@ int child_check_propagation(const Child *c, Failure *f) {
         return failure_set(
                 f, FAILURE_NOT_PROPAGATING,
                 "selvol-worker runs in a mount namespace of its own, so its mounts would never reach the host: remove the option of its unit that creates one (ProtectSystem=, PrivateTmp=, and the like).");
+}
+
+pid_t child_peer_pid(const Child *c) {
+        struct ucred peer = { 0 };
+        socklen_t n = sizeof(peer);
+
+        return getsockopt(sd_bus_get_fd(c->bus), SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 ? 0 : peer.pid;
 }
 
 bool child_peer_is_gone(void *userdata) {

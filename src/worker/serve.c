@@ -57,6 +57,11 @@ static int reply_result(sd_bus_message *m, const OperationResult *result) {
         return r < 0 ? r : 0;
 }
 
+/* From here on something may be changed, also when selvold is gone. */
+static void enter(Child *c, const char *operation, const char *volume, const char *target) {
+        children_enter(c->children, child_peer_pid(c), operation, volume, target);
+}
+
 /* on_mount() and the like: the call is read, the operation run, and its result sent. */
 #define DEFINE_OPERATION(name, Call, member)                                                               \
         static int run_##name(Child *c, sd_bus_message *m, Call *call, Failure *f) {                       \
@@ -66,6 +71,7 @@ static int reply_result(sd_bus_message *m, const OperationResult *result) {
                 r = name##_call_read(m, call);                                                             \
                 if (r < 0)                                                                                 \
                         return r;                                                                          \
+                enter(c, member, call->volume, call->target);                                              \
                 r = operation_##name(c, call, &result, f);                                                 \
                 if (r != 0)                                                                                \
                         return r;                                                                          \
@@ -128,6 +134,7 @@ static int run_unmount(Child *c, sd_bus_message *m, UnmountCall *call, Failure *
         r = unmount_call_read(m, call);
         if (r < 0)
                 return r;
+        enter(c, WORKER_UNMOUNT, NULL, call->target);
         r = operation_unmount(c, call, &unmounted, &fingerprint, f);
         if (r != 0)
                 return r;
@@ -186,7 +193,23 @@ static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return finish(userdata, &(CallSubject){ WORKER_INSPECT, NULL, target }, r, &f, error);
 }
 
-static int reply_watched(sd_bus_message *m, const Node *node, const MountFact *mounts, size_t n) {
+static int append_orphans(const Child *c, sd_bus_message *reply) {
+        size_t i = 0;
+        OrphanNote o;
+        int r;
+
+        r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE);
+        if (r < 0)
+                return r;
+        while (children_next_orphan(c->children, child_peer_pid(c), &i, &o)) {
+                r = orphan_note_append(reply, &o);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
+}
+
+static int reply_watched(const Child *c, sd_bus_message *m, const Node *node, const MountFact *mounts, size_t n) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;
 
@@ -197,6 +220,9 @@ static int reply_watched(sd_bus_message *m, const Node *node, const MountFact *m
         if (r < 0)
                 return r;
         r = mount_facts_append(reply, mounts, n);
+        if (r < 0)
+                return r;
+        r = append_orphans(c, reply);
         if (r < 0)
                 return r;
         r = sd_bus_send(NULL, reply, NULL);
@@ -212,7 +238,7 @@ static int run_watch(Child *c, sd_bus_message *m) {
         r = watch_begin(c, &node, &mounts, &n);
         if (r < 0)
                 return r;
-        return reply_watched(m, node, mounts, n);
+        return reply_watched(c, m, node, mounts, n);
 }
 
 /* The child stays for it. */
@@ -244,6 +270,27 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return r == 0 ? 1 : finish(userdata, &(CallSubject){ .operation = WORKER_EXPECT }, r, &f, error);
 }
 
+static int run_await(const Child *c, sd_bus_message *m) {
+        uint32_t pid;
+        int r;
+
+        r = sd_bus_message_read(m, "u", &pid);
+        if (r < 0)
+                return r;
+        r = children_wait(c->children, (pid_t) pid);
+        if (r < 0)
+                return r;
+        r = sd_bus_reply_method_return(m, NULL);
+        return r < 0 ? r : 0;
+}
+
+static int on_await(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        int r = run_await(userdata, m);
+
+        return finish(userdata, &(CallSubject){ .operation = WORKER_AWAIT }, r, &f, error);
+}
+
 #define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 
 static const sd_bus_vtable vtable[] = {
@@ -254,8 +301,9 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
-        METHOD(WORKER_WATCH, NULL, NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
+        METHOD(WORKER_WATCH, NULL, NODE_TYPE "a" MOUNT_FACT_TYPE "a" ORPHAN_NOTE_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
+        METHOD(WORKER_AWAIT, "u", NULL, on_await),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
         SD_BUS_SIGNAL(WORKER_MARKED, MARK_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_CHANGED, "a" MOUNT_FACT_TYPE "at", 0),

@@ -128,7 +128,10 @@ static int receive_connection(int spare_fd) {
 }
 
 static int serve(Server *s, int fd, int spare_fd) {
-        Child c = { .settings = &s->settings, .staging = &s->staging, .propagating = s->propagating };
+        Child c = { .settings = &s->settings,
+                    .staging = &s->staging,
+                    .children = s->children,
+                    .propagating = s->propagating };
         int r;
 
         r = serve_prepare(&c);
@@ -227,6 +230,7 @@ static void collect_children(Server *s) {
                                 child_gone(s->connections[i], &si);
                 if (si.si_pid == s->spare_pid)
                         drop_spare(s);
+                children_leave(s->children, si.si_pid);
                 (void) waitid(P_PID, (id_t) si.si_pid, &si, WEXITED | WNOHANG);
         }
 }
@@ -460,6 +464,9 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
         if (r != 0)
                 return r;
         prepare_staging(s);
+        r = children_new(SERVER_CONNECTIONS_MAX, &s->children);
+        if (r < 0)
+                return log_error_errno(r, "Failed to allocate memory for children: %m");
 
         r = add_sources(s);
         return r < 0 ? log_error_errno(r, "Failed to set up the event loop: %m") : 0;

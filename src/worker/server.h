@@ -6,9 +6,10 @@
 #include <systemd/sd-event.h>
 
 #include "mount/stage-spec.h"
+#include "worker/children.h"
 
-/* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the child when the peer hangs up. Touches no volume itself,
- * so that none can block it. */
+/* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the child when the peer
+ * hangs up. Touches no volume itself, so that none can block it. */
 
 enum { SERVER_CONNECTIONS_MAX = 128 };
 
@@ -25,6 +26,7 @@ typedef struct Server {
         bool stopping;
         int fd; /* listening */
         Staging staging;
+        Children *children;
         pid_t spare_pid; /* of a child that waits for the next connection; 0 if there is none */
         int spare_fd;    /* where it waits */
         sd_event *event;

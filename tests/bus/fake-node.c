@@ -149,7 +149,7 @@ uint64_t reserve_id(void) {
 
                 while (i < table.n_mounts && table.mounts[i].mount_id != id)
                         i++;
-                if (i == table.n_mounts && fcntl(fd, F_SETLK, &held) == 0) {
+                if (i == table.n_mounts && fcntl(fd, F_OFD_SETLK, &held) == 0) {
                         (void) close(lock);
                         return id;
                 }

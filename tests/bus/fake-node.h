@@ -51,7 +51,7 @@ MountFact *find_mount(const Observed *table, const char *target);
 bool has_identity(const MountFact *m, const MountIdentity *identity);
 /* Ids are given anew once they are free, so an id alone names no mount. */
 bool is_listed(const MountFact *m, const Observed *table);
-/* The lowest free id, as the kernel does; it is held as long as this process lives. */
+/* The lowest free id, as the kernel does; it is held as long as this process lives, or one that it forks. */
 uint64_t reserve_id(void);
 
 /* What a volume carries, DIRECTORY/WHAT-NAME. */

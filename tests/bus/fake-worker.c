@@ -7,6 +7,8 @@
  *   hang-STEP, die-STEP, slow-STEP         stops for ever, ends, or takes half a second at a step: observe (before the
  *                                          question Plan), mount (after its answer), map, publishing (after the answer to
  *                                          Ready), published (after mounting), unmount
+ *   stuck-publishing                       can't be ended there, and goes on when there is DIRECTORY/go; DIRECTORY/orphan tells
+ *                                          others of it until then
  *   drop-context, publish-fails            fails so
  *   busy                                   can't be unmounted
  *   xfs, vfat, btrfs                       holds such a file system
@@ -434,6 +436,29 @@ static int change_files(Operation *o, Failure *f) {
         return 0;
 }
 
+static pid_t peer_pid(void) {
+        struct ucred credentials;
+        socklen_t n = sizeof(credentials);
+
+        check(getsockopt(sd_bus_get_fd(peer), SOL_SOCKET, SO_PEERCRED, &credentials, &n) < 0 ? -errno : 0);
+        return credentials.pid;
+}
+
+/* Goes on in a process that the parent doesn't know. */
+static void outlive(const Operation *o) {
+        pid_t of = peer_pid();
+
+        if (fork() > 0)
+                hang();
+        write_text(FORMAT("%s/orphan", directory),
+                   FORMAT("%i %i %s %s", (int) getpid(), (int) of, o->volume, o->mount.target));
+        for (unsigned i = 0; access(FORMAT("%s/go", directory), F_OK) < 0; i++) {
+                if (i == 3000)
+                        _exit(1);
+                (void) usleep(10000);
+        }
+}
+
 static int publish(Operation *o, Failure *f) {
         const char *source = o->mount.source;
         Observed table;
@@ -444,6 +469,8 @@ static int publish(Operation *o, Failure *f) {
                 return r;
         ask_ready(o);
         step(source, "publishing");
+        if (behaves(source, "stuck-publishing"))
+                outlive(o);
         if (behaves(source, "publish-fails"))
                 return failure_set(f, FAILURE_MOUNT_FAILED, "It can't be attached.");
 
@@ -456,6 +483,10 @@ static int publish(Operation *o, Failure *f) {
         add_fact(&table, &o->mount);
         write_table(&table);
         (void) close(lock);
+        if (behaves(source, "stuck-publishing")) {
+                (void) unlink(FORMAT("%s/orphan", directory));
+                _exit(0);
+        }
         step(source, "published");
         return 0;
 }
@@ -741,6 +772,25 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return sd_bus_reply_method_return(m, NULL);
 }
 
+static void append_orphan(sd_bus_message *reply) {
+        char *text = read_text(FORMAT("%s/orphan", directory)), *volume = NULL, *target = NULL;
+        int pid, of;
+
+        check(sd_bus_message_open_container(reply, 'a', ORPHAN_NOTE_TYPE));
+        if (text && sscanf(text, "%i %i %ms %ms", &pid, &of, &volume, &target) == 4 && of != peer_pid())
+                check(orphan_note_append(
+                        reply,
+                        &(OrphanNote){ .pid = pid, .operation = WORKER_MOUNT, .volume = volume, .target = target }));
+        check(sd_bus_message_close_container(reply));
+}
+
+static int on_await(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        while (access(FORMAT("%s/orphan", directory), F_OK) == 0)
+                (void) usleep(10000);
+        served = true;
+        return sd_bus_reply_method_return(m, NULL);
+}
+
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         Node node = read_node();
@@ -750,6 +800,7 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         watching = true;
         check(node_append(reply, &node));
         check(mount_facts_append(reply, watched.mounts, watched.n_mounts));
+        append_orphan(reply);
         return send_reply(reply);
 }
 
@@ -763,8 +814,9 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
-        METHOD(WORKER_WATCH, "", NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
+        METHOD(WORKER_WATCH, "", NODE_TYPE "a" MOUNT_FACT_TYPE "a" ORPHAN_NOTE_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, "", on_expect),
+        METHOD(WORKER_AWAIT, "u", "", on_await),
         SD_BUS_VTABLE_END,
 };
 

@@ -353,6 +353,15 @@ char *mount_table(Fixture *f) {
         return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
 }
 
+gsize count_mounts(Fixture *f) {
+        g_autofree char *table = mount_table(f);
+        gsize n = 0;
+
+        for (const char *p = table; (p = strchr(p, '\n')); p++)
+                n++;
+        return n;
+}
+
 gboolean is_mounted(Fixture *f, const char *target) {
         g_autofree char *table = mount_table(f), *needle = g_strdup_printf(" %s ", target);
 

@@ -94,6 +94,7 @@ void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolea
 
 /* The pretended mount table as text. */
 char *mount_table(Fixture *f);
+gsize count_mounts(Fixture *f);
 gboolean is_mounted(Fixture *f, const char *target);
 void write_file(Fixture *f, const char *name, const char *text);
 /* "" if it isn't there. */

@@ -764,7 +764,6 @@ static void test_interrupted(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(after, ==, before);
 }
 
-/* The worker is restarted: what is mounted stays, what happened meanwhile is noticed. */
 /* Before it was known which mount it will be there is nothing to remember. */
 static void test_interrupted_early(Fixture *f, gconstpointer data) {
         GAsyncResult *hung = call_start(f, "MountVolume", mount_arguments("v", "/dev/hang-mount", T1, POD_A));
@@ -779,6 +778,39 @@ static void test_interrupted_early(Fixture *f, gconstpointer data) {
         assert_error(error, "NoSuchVolume", "v");
 }
 
+/* A child of before that can't be ended keeps its volume and target, and nothing else; what it publishes is the volume's. */
+static void test_orphan(Fixture *f, gconstpointer data) {
+        GAsyncResult *hung = call_start(f, "MountVolume", mount_arguments("v", "/dev/stuck-publishing", T1, POD_A));
+        g_autoptr(GVariant) other = NULL, again = NULL;
+        g_autofree char *path = g_build_filename(f->directory, "orphan", NULL);
+        GAsyncResult *waiting;
+        GError *error = NULL;
+
+        WAIT_FOR(f, g_file_test(path, G_FILE_TEST_EXISTS));
+        daemon_stop(f, SIGKILL);
+        g_assert_null(call_end(f, hung, &error));
+        g_clear_error(&error);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+        other = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_null(call_mount(f, "v", "/dev/vdb", T3, "{'TimeoutUSec': <@t 300000>}", &error));
+        assert_error(g_steal_pointer(&error), "Busy", "Mount of volume v by process");
+        g_assert_null(call_mount(f, "u", "/dev/vdd", T1, "{'TimeoutUSec': <@t 300000>}", &error));
+        assert_error(g_steal_pointer(&error), "Busy", "for a selvold that has ended");
+
+        waiting = call_start(f, "MountVolume", mount_arguments("v", "/dev/stuck-publishing", T1, POD_A));
+        run_for(300);
+        g_assert_false(call_has_ended(waiting));
+        write_file(f, "go", "");
+        again = call_end(f, waiting, &error);
+        g_assert_no_error(error);
+        assert_mounted(again, CONTEXT_A, "", "context-mount");
+        g_assert_cmpuint(count_mounts(f), ==, 2);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
+/* The worker is restarted: what is mounted stays, what happened meanwhile is noticed. */
 static void test_worker_restart(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) first = NULL, second = NULL, third = NULL;
         GError *error = NULL;
@@ -1253,6 +1285,7 @@ int main(int argc, char *argv[]) {
                 g_test_add(path, Fixture, GSIZE_TO_POINTER(i), set_up, test_interrupted, tear_down);
         }
         ADD("interrupted-early", NULL, test_interrupted_early);
+        ADD("orphan", NULL, test_orphan);
         ADD("worker-restart", NULL, test_worker_restart);
         ADD("damaged-state", NULL, test_damaged_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);

@@ -96,15 +96,6 @@ static void assert_unmounted(Fixture *f, const char *volume, const char *target,
         g_assert_cmpint(unmounted, ==, expected);
 }
 
-static gsize count_mounts(Fixture *f) {
-        g_autofree char *table = mount_table(f);
-        gsize n = 0;
-
-        for (const char *p = table; (p = strchr(p, '\n')); p++)
-                n++;
-        return n;
-}
-
 static guint count_ended(GAsyncResult *const *calls, guint first, guint step) {
         guint n = 0;
 

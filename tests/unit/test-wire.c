@@ -605,6 +605,32 @@ static void test_lines(void) {
         }
 }
 
+static void test_orphans(void) {
+        static const OrphanNote good = { 7, "Mount", "v", "/t" }, bad[] = { { 0, "Mount", "v", "/t" },
+                                                                            { -1, "Mount", "v", "/t" },
+                                                                            { 7, "", "v", "/t" },
+                                                                            { 7, "Mount", "a\nb", "/t" },
+                                                                            { 7, "Mount", "v", "/t\x1b" } };
+        OrphanNote read;
+
+        for (size_t i = 0; i <= G_N_ELEMENTS(bad); i++) {
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+
+                g_assert_cmpint(sd_bus_message_open_container(m, 'a', ORPHAN_NOTE_TYPE), >=, 0);
+                g_assert_cmpint(orphan_note_append(m, &good), ==, 0);
+                if (i < G_N_ELEMENTS(bad))
+                        g_assert_cmpint(orphan_note_append(m, &bad[i]), ==, 0);
+                g_assert_cmpint(sd_bus_message_close_container(m), >=, 0);
+                g_assert_cmpint(sd_bus_message_enter_container(finish(m), 'a', ORPHAN_NOTE_TYPE), ==, 1);
+                g_assert_cmpint(orphan_note_read(m, &read), ==, 1);
+                g_assert_cmpint(read.pid, ==, 7);
+                g_assert_cmpstr(read.operation, ==, "Mount");
+                g_assert_cmpstr(read.volume, ==, "v");
+                g_assert_cmpstr(read.target, ==, "/t");
+                g_assert_cmpint(orphan_note_read(m, &read), ==, i < G_N_ELEMENTS(bad) ? -EBADMSG : 0);
+        }
+}
+
 static void test_values(void) {
         REFUSED(PlanQuestion, plan_question, v.seclabel = 2);
         REFUSED(PlanQuestion, plan_question, v.seclabel = -2);
@@ -749,6 +775,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/wire/refused/words", test_words);
         g_test_add_func("/wire/refused/contexts", test_contexts);
         g_test_add_func("/wire/refused/lines", test_lines);
+        g_test_add_func("/wire/refused/orphans", test_orphans);
         g_test_add_func("/wire/refused/values", test_values);
         g_test_add_func("/wire/refused/too-many", test_too_many);
         g_test_add_func("/wire/refused/marks", test_marks);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
+#include "basic/log.h"
+#include "job/line.h"
+#include "job/orphans.h"
+#include "state/watch.h"
+#include "wire/peer.h"
+#include "wire/protocol.h"
+
+typedef struct Orphan Orphan;
+struct Orphan {
+        Orphan *prev, *next;
+        Jobs *jobs;
+        pid_t pid;
+        char *operation, *volume, *target;
+        Claimant claims;
+        sd_bus *worker; /* tells of its end; NULL: it has gone */
+};
+
+static Orphan *orphan_free(Orphan *o) {
+        if (o) {
+                claims_leave(&o->jobs->state->claims, &o->claims);
+                peer_disconnect(o->worker);
+                free(o->operation);
+                free(o->volume);
+                free(o->target);
+                free(o);
+        }
+        return NULL;
+}
+DEFINE_CLEANUP_FUNC(Orphan *, orphan_free);
+
+/* Its end. */
+
+static int on_gone(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Orphan *o = userdata;
+
+        o->worker = peer_disconnect(o->worker);
+        log_info("%s: process %i, of a selvold that has ended, has gone.", o->volume, (int) o->pid);
+        watch_recheck(o->jobs->state);
+        return 0;
+}
+
+/* Without the worker none of its children is left. */
+static int await(Orphan *o) {
+        const State *s = o->jobs->state;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        r = peer_connect(s->worker_socket, s->event, &o->worker);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_new_method_call(o->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_AWAIT);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "u", (uint32_t) o->pid);
+        if (r < 0)
+                return r;
+        return sd_bus_call_async(o->worker, NULL, call, on_gone, o, UINT64_MAX);
+}
+
+/* The beginning. */
+
+static int fill(Orphan *o, const OrphanNote *note) {
+        const char *volume = note->volume;
+        Volume *v;
+
+        if (isempty(volume) && volumes_find_target(&o->jobs->state->volumes, note->target, &v))
+                volume = v->id;
+        o->pid = note->pid;
+        o->operation = strdup(note->operation);
+        o->volume = strdup(volume);
+        o->target = strdup(note->target);
+        return o->operation && o->volume && o->target ? 0 : -ENOMEM;
+}
+
+static int add(Jobs *jobs, const OrphanNote *note) {
+        _cleanup_(orphan_freep) Orphan *o = calloc(1, sizeof(*o));
+        int r;
+
+        if (!o)
+                return -ENOMEM;
+        o->jobs = jobs;
+        r = fill(o, note);
+        if (r < 0)
+                return r;
+        r = line_claim(jobs->state, &o->claims, o->volume, o->target);
+        if (r < 0)
+                return r;
+        r = await(o);
+        if (r < 0)
+                return r;
+        (void) claims_take(&o->claims);
+        log_notice(
+                "%s: process %i is still at work for a selvold that has ended (%s%s%s): what it has stays claimed.",
+                o->volume, (int) o->pid, o->operation, isempty(o->target) ? "" : " at ", o->target);
+        DL_APPEND(jobs->orphans, o);
+        TAKE_PTR(o);
+        return 0;
+}
+
+static bool is_known(const Jobs *jobs, pid_t pid) {
+        const Orphan *o;
+
+        DL_FOREACH (jobs->orphans, o)
+                if (o->pid == pid)
+                        return true;
+        return false;
+}
+
+static void forget_gone(Jobs *jobs) {
+        Orphan *o, *next;
+
+        DL_FOREACH_SAFE (jobs->orphans, o, next)
+                if (!o->worker) {
+                        DL_DELETE(jobs->orphans, o);
+                        orphan_free(o);
+                        line_advance(jobs);
+                }
+}
+
+int orphans_take(Jobs *jobs, sd_bus_message *look) {
+        OrphanNote note;
+        int r;
+
+        forget_gone(jobs);
+        r = sd_bus_message_enter_container(look, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        while ((r = orphan_note_read(look, &note)) > 0) {
+                if (is_known(jobs, note.pid))
+                        continue;
+                r = add(jobs, &note);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(look);
+        return r < 0 ? r : 0;
+}
+
+static const Orphan *find_in_front(const Job *job) {
+        const Claimant *blocker = claims_find_blocker(&job->claims);
+        const Orphan *o;
+
+        DL_FOREACH (job->jobs->orphans, o)
+                if (&o->claims == blocker)
+                        return o;
+        return NULL;
+}
+
+bool orphans_fail_busy(Job *job) {
+        const Orphan *front = find_in_front(job);
+
+        if (!front)
+                return false;
+        job_fail(
+                job,
+                failure_set(
+                        &job->failure, FAILURE_BUSY,
+                        "%s: The time to wait in line is over: %s of volume %s by process %i of the worker, for a selvold that has ended, can't be ended: its file system or server does not answer. Call again when it does.",
+                        job->request.volume, front->operation, front->volume, (int) front->pid));
+        return true;
+}
+
+void orphans_free(Jobs *jobs) {
+        Orphan *o, *next;
+
+        DL_FOREACH_SAFE (jobs->orphans, o, next)
+                orphan_free(o);
+        jobs->orphans = NULL;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "job/job.h"
+
+/* Children of the worker that are at work for a selvold that is gone: one in move_mount(2) can't be killed, and publishes its
+ * mount after the next selvold has compared the record with the mount table. Each keeps its volume and its target claimed
+ * until a look at the mount table that comes after its end. */
+
+/* A look at the mount table: reads the list of children from it, and lets go what those had that have gone before it. Returns
+ * 0 or a negative errno. */
+int orphans_take(Jobs *jobs, sd_bus_message *look) _warn_unused_;
+
+/* Fails a job that waits in line behind one of them with BUSY, and says so. Returns whether it does. */
+bool orphans_fail_busy(Job *job);
+
+void orphans_free(Jobs *jobs);

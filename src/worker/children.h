@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#include "wire/messages.h"
+
+/* What each child of the worker is at, in memory that all of them share: so a selvold that starts learns of what one before
+ * it has left at work. */
+
+typedef struct Children Children;
+
+/* Room for n children. *ret is never released: it is there as long as the process. Returns 0 or a negative errno. */
+int children_new(size_t n, Children **ret) _warn_unused_;
+
+/* By a child that is about to change something: says what, and for which process. operation is the name of the method;
+ * volume and target are "" if not known. */
+void children_enter(Children *c, pid_t peer, const char *operation, const char *volume, const char *target);
+/* By the parent: the child has gone. */
+void children_leave(Children *c, pid_t pid);
+
+/* The next child, from *index on, that is at work for another process than the peer. The strings are those of the table.
+ * Returns whether there is one. */
+bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret);
+/* Waits until the child has gone; one that is not known has. Returns 0 or a negative errno. */
+int children_wait(const Children *c, pid_t pid) _warn_unused_;
