@@ -8,6 +8,7 @@
 #include "basic/open-util.h"
 #include "basic/path-util.h"
 #include "model/request.h"
+#include "mount/health.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
 
@@ -96,7 +97,7 @@ static int target_failure(Failure *f, const char *path, int error) {
                                    "Target '%s' is being moved by someone else: try again when that has ended.",
                                    escaped);
         default:
-                return error;
+                return health_explain_errno(error, path, f);
         }
 }
 
@@ -139,7 +140,7 @@ int target_open(const char *path, const Settings *settings, Target *ret, Failure
                 return target_failure(f, path, t.fd);
         r = get_statx(t.fd, &sx);
         if (r < 0)
-                return r;
+                return target_failure(f, path, r);
 
         t.device = makedev(sx.stx_dev_major, sx.stx_dev_minor);
         t.inode = sx.stx_ino;

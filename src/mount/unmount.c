@@ -65,8 +65,37 @@ static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t f
         return r == -ENOENT ? 0 : r;
 }
 
+static int find_at(const char *path, MountFact **ret, size_t *ret_n) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        return r < 0 ? r : mount_table_find_at(table, path, ret, ret_n);
+}
+
+static bool is_meant(const MountFact *fact, uint64_t mount_id, const char *device) {
+        return mount_id == 0 || (fact->mount_id == mount_id && (isempty(device) || streq(fact->device, device)));
+}
+
+/* Where the file system doesn't answer, as after a shutdown. */
+static int table_has(const char *path, uint64_t mount_id, const char *device) {
+        MountFact *facts;
+        size_t n;
+        bool there = false;
+        int r;
+
+        r = find_at(path, &facts, &n);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++)
+                if (mount_id != 0 && is_meant(&facts[i], mount_id, device) && isempty(facts[i].covered_by))
+                        there = true;
+        mount_facts_free(facts, n);
+        return there;
+}
+
 /* Returns 1 if the mount is there and nothing on top of it, 0 if not. */
-static int mount_is_there(int parent, const char *name, uint64_t mount_id, const char *device) {
+static int mount_is_there(const char *path, int parent, const char *name, uint64_t mount_id, const char *device) {
         uint64_t found = 0;
         dev_t files = 0;
         int r;
@@ -75,7 +104,7 @@ static int mount_is_there(int parent, const char *name, uint64_t mount_id, const
         if (r == -ENOENT)
                 return 0;
         if (r < 0)
-                return r;
+                return table_has(path, mount_id, device);
         if (found == 0 || found != mount_id)
                 return 0;
         return isempty(device) ? 1 : is_of_device(parent, name, found, files, device);
@@ -130,10 +159,6 @@ static int unknown_failure(Failure *f, const char *path, const MountFact *fact) 
                 escaped, other);
 }
 
-static bool is_meant(const MountFact *fact, uint64_t mount_id, const char *device) {
-        return mount_id == 0 || (fact->mount_id == mount_id && (isempty(device) || streq(fact->device, device)));
-}
-
 static int explain(const MountFact *facts, size_t n, const char *path, uint64_t mount_id, const char *device,
                    Failure *f) {
         for (size_t i = 0; i < n; i++)
@@ -146,15 +171,11 @@ static int explain(const MountFact *facts, size_t n, const char *path, uint64_t 
 /* Not what the path leads to: then the mount table tells whether it is there at all, beneath another mount. Returns 0 if it
  * is not. */
 static int check_absent(const char *path, uint64_t mount_id, const char *device, Failure *f) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
         MountFact *facts;
         size_t n;
         int r;
 
-        r = mount_table_read(NULL, &table);
-        if (r < 0)
-                return r;
-        r = mount_table_find_at(table, path, &facts, &n);
+        r = find_at(path, &facts, &n);
         if (r < 0)
                 return r;
         r = explain(facts, n, path, mount_id, device, f);
@@ -175,7 +196,7 @@ static int try_unmount(const char *path, const Settings *settings, uint64_t moun
                 return 0;
         if (r != 0)
                 return r;
-        r = mount_is_there(parent, name, mount_id, device);
+        r = mount_is_there(path, parent, name, mount_id, device);
         if (r <= 0)
                 return r;
 
@@ -188,7 +209,7 @@ static int try_unmount(const char *path, const Settings *settings, uint64_t moun
         if (r < 0)
                 return r;
         /* umount2(2) takes what is on top by then. */
-        r = mount_is_there(parent, name, mount_id, device);
+        r = mount_is_there(path, parent, name, mount_id, device);
         if (r < 0)
                 return r;
         if (r > 0)

@@ -3,6 +3,7 @@
 
 #include "basic/log.h"
 #include "label/selinux.h"
+#include "mount/health.h"
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
@@ -93,6 +94,9 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         r = target_open_mount(call->target, c->settings, &target, f);
+        if (r != 0)
+                return r;
+        r = health_check(target.fd, target.path, f);
         if (r != 0)
                 return r;
         r = observe_and_ask(c, &target, &answer, f);

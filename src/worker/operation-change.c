@@ -4,6 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "label/selinux.h"
+#include "mount/health.h"
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
@@ -43,6 +44,9 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
                 return r < 0 ? r : observe_source_mounts(&p->source, &q->observed);
         }
         r = target_open_mount(call->target, c->settings, &p->target, f);
+        if (r != 0)
+                return r;
+        r = health_check(p->target.fd, p->target.path, f);
         if (r != 0)
                 return r;
         r = observe_mounted(&p->target, &q->observed, &q->outcome);

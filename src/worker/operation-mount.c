@@ -4,6 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "label/selinux.h"
+#include "mount/health.h"
 #include "mount/publish.h"
 #include "plan/files.h"
 #include "worker/ask.h"
@@ -15,7 +16,7 @@
 #include "worker/staged.h"
 
 /* The mount that a repeated request wants may be there already. */
-static int find_repeated(const MountCall *call, const Target *target, OperationResult *result) {
+static int find_repeated(const MountCall *call, const Target *target, OperationResult *result, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(mark_done) Mark mark = { 0 };
         int r;
@@ -23,6 +24,9 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
         if (call->expected.id == 0 || !target->is_mount || !target->is_directory ||
             target->mount_id != call->expected.id)
                 return 0;
+        r = health_check(target->fd, target->path, f);
+        if (r != 0)
+                return r;
         r = observe_mount(target, &o, &mark);
         if (r < 0)
                 return r;
@@ -112,6 +116,9 @@ static int prepare(Child *c, const MountCall *call, const Source *source, const 
                    PlanQuestion *question, PlanAnswer *answer, Subject *staged, OperationResult *result, Failure *f) {
         int r;
 
+        r = health_check(staged->root, call->source, f);
+        if (r != 0)
+                return r;
         r = observe_root(staged->root, &result->outcome, &result->mark);
         if (r < 0)
                 return r;
@@ -195,8 +202,8 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = target_open(call->target, c->settings, &target, f);
         if (r != 0)
                 return r;
-        r = find_repeated(call, &target, result);
-        if (r < 0 || result->repeated)
+        r = find_repeated(call, &target, result, f);
+        if (r != 0 || result->repeated)
                 return r;
         r = target_check_free(&target, f);
         if (r != 0)

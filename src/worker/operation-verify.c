@@ -4,6 +4,7 @@
 
 #include "basic/log.h"
 #include "label/selinux.h"
+#include "mount/health.h"
 #include "mount/mount-table.h"
 #include "worker/files.h"
 #include "worker/observe.h"
@@ -109,6 +110,9 @@ static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyRe
         int r;
 
         r = target_open(call->path, c->settings, &target, f);
+        if (r != 0)
+                return r;
+        r = health_check(target.fd, target.path, f);
         if (r != 0)
                 return r;
         r = selinux_read_label(target.fd, &v->actual);

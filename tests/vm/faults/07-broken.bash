@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# What no mount table tells of: a device that goes under its file system, a file system that was shut down after an error, and
+# errors that ext4 has noted. The next operation tells; unmounting works all the time.
+
+T=$pods/broken/v U=$pods/broken/u
+mkdir -p "$T" "$U"
+verify() { call VerifyLabel 'ssa{sv}' "$1" "$file_type:s0:c1,c2" 0; }
+
+# all_refuse NAME WORD: those that rely on the file system
+all_refuse() {
+    mount_with s0:c1,c2 broken $source "$T"
+    expect_error "$1: the mount again" MountFailed "$2" 'Unmount the volume everywhere'
+    verify "$T"
+    expect_error "$1: verified" MountFailed "$2"
+    mount_with s0:c1,c2 broken $source "$U"
+    is "$1: no further holder" "${error:+refused}" refused
+    yes "$1: the holder is there still" is_held broken "$T"
+}
+# ends NAME: it can be unmounted, and used again
+ends() {
+    unmount_volume broken "$T"
+    is "$1: unmounted" "$error$(field Unmounted)" true
+}
+works_again() {
+    mount_with s0:c1,c2 broken $source "$T"
+    answers "$1: mounted again" "$file_type:s0:c1,c2" '' context-mount context-mount
+    unmount_volume broken "$T"
+}
+
+source=/dev/scratch1
+mkfs.xfs -q -f $source
+mount_with s0:c1,c2 broken $source "$T"
+xfs_io -x -c shutdown "$T"
+all_refuse 'shut down' 'fails with EIO'
+ends 'shut down'
+works_again 'shut down'
+
+source=/dev/scratch2
+mkfs.ext4 -q -F $source
+mount_with s0:c1,c2 broken $source "$T"
+name=$(basename "$(readlink -f $source)")
+echo word >"/sys/fs/ext4/$name/trigger_fs_error"
+mount_with s0:c1,c2 broken $source "$T"
+answers 'errors of ext4: the mount again' "$file_type:s0:c1,c2" '' context-mount context-mount
+journal_has 'errors of ext4: in the journal' SYSLOG_IDENTIFIER=selvol-worker "MESSAGE=$T: ext4 has noted 1 errors on $name since it was checked last, and may take no more writes: see dmesg. Unmount the volume everywhere, and mount it again when e2fsck has checked it."
+ends 'errors of ext4'
+e2fsck -fy $source >/dev/null 2>&1
+
+mount_with s0:c1,c2 broken $source "$T"
+virtio=$(basename "$(readlink -f "/sys/block/$name/device")")
+echo "$virtio" >/sys/bus/virtio/drivers/virtio_blk/unbind
+all_refuse 'the device has gone' 'is gone'
+ends 'the device has gone'
+echo "$virtio" >/sys/bus/virtio/drivers/virtio_blk/bind
+soon 'the device has gone: it is back' 10 test -b $source
+e2fsck -fy $source >/dev/null 2>&1
+works_again 'the device has gone'
+clean broken
