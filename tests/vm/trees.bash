@@ -50,13 +50,16 @@ labels() { find "$1" -printf '%Z\n' | sort | uniq -c | sed 's/^ *//'; }
 # all_labeled NAME DIRECTORY CONTEXT: each entry, the symlinks themselves too
 all_labeled() { is "$1" "$(labels "$2")" "$(entries "$2") $3"; }
 
-# on_disk SOURCE COMMAND...: with what is on the disk, at /mnt and without a context; nobody may have it mounted
+# on_disk SOURCE COMMAND...: with what is on the disk, at /mnt and without a context; nobody may have it mounted. Not even a
+# superblock is written: of xfs that would look like a mount by somebody else.
 on_disk() {
-    local status=0
-    mount -o ro "$1" /mnt || return
+    local source=$1 status=0
+    if [[ -b $source ]]; then blockdev --setro "$source"; fi
+    mount -o ro "$source" /mnt || return
     shift
     "$@" || status=$?
     umount /mnt
+    if [[ -b $source ]]; then blockdev --setrw "$source"; fi
     return $status
 }
 
