@@ -17,7 +17,7 @@ static bool ext_is_ours(const MarkEvidence *e) {
 static bool is_ours(const MarkEvidence *e) {
         const Witness *w = &e->witness;
 
-        if (w->beside)
+        if (w->beside || e->hidden)
                 return false;
         if (fingerprint_is_known(&e->mark->fingerprint))
                 return ext_is_ours(e);

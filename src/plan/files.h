@@ -22,6 +22,7 @@ typedef struct MarkEvidence {
         Fingerprint before; /* of the file system before it was mounted for this operation; not known: it was not */
         Fingerprint now;    /* as it is */
         bool fresh;         /* nobody had it mounted before that */
+        bool hidden;        /* somebody has, who can't be seen */
         bool adopted;       /* a driver has mounted it, */
         bool writable;      /* for writing */
         Witness witness;

@@ -28,10 +28,11 @@ static const MountFact *find_fact(const MountFact *const *sorted, size_t n, uint
         return low < n && sorted[low]->mount_id == id ? sorted[low] : NULL;
 }
 
-/* The kernel gives ids of mounts that are gone to others, so the id alone says nothing. */
+/* The kernel gives ids of mounts that are gone to others, so the id alone says nothing. The type that is recorded is that of
+ * an earlier mount until the outcome of this one is. */
 static bool is_same_mount(const Volume *v, const Holder *h, const MountFact *fact) {
         return fact && fact->mount_id == h->mount_id && (isempty(h->device) || streq(h->device, fact->device)) &&
-               streq(fact->fs_type, v->fs_type) &&
+               (h->state == HOLDER_MOUNTING || streq(fact->fs_type, v->fs_type)) &&
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
 }
 

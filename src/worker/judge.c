@@ -27,6 +27,7 @@ void judge_staged(const Source *source, const PlanQuestion *question, const Plan
                 .before = *before,
                 .now = fingerprint_is_kept_in_mark(before) ? source_read_fingerprint(source) : *before,
                 .fresh = isempty(answer->share_target) && o->n_mounts == 0 && !o->mounts_unknown && !o->hidden,
+                .hidden = o->hidden,
                 .writable = !result->outcome.superblock_read_only,
                 .witness = answer->witness,
         };
@@ -43,23 +44,26 @@ void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationRe
                 .witness = answer->witness,
         };
 
-        /* What others have changed may not be on disk yet. */
-        if (adopted && fingerprint_is_known(&e.witness.kept))
+        /* It is compared with what was kept, and what others have changed may not be on disk yet. */
+        if (adopted && !e.witness.alive && fingerprint_is_known(&e.witness.kept))
                 (void) syncfs(root);
         e.now = superblock_read_fingerprint(root, &result->outcome.fact);
         judge(&e, result);
 }
 
-static bool is_right(const OperationResult *result) {
-        return result->mark.found == MARK_PRESENT && result->outcome.proof.belief != MARK_ELSEWHERE;
+static bool is_kept(const OperationResult *result) {
+        const MarkProof *proof = &result->outcome.proof;
+
+        return result->mark.found == MARK_PRESENT && proof->belief != MARK_ELSEWHERE &&
+               !fingerprint_is_kept_in_mark(&proof->fingerprint);
 }
 
 void judge_keep_mounted(OperationResult *result) {
-        if (is_right(result))
+        if (is_kept(result))
                 (void) fingerprint_from_string(FINGERPRINT_MOUNTED, &result->fingerprint);
 }
 
 void judge_keep(const Source *source, OperationResult *result) {
-        if (is_right(result))
+        if (is_kept(result))
                 result->fingerprint = source_take_fingerprint(source);
 }

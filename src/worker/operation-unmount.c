@@ -14,16 +14,26 @@ static void log_unmounted(const char *path) {
         log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Unmounted %s.", strempty(target));
 }
 
-/* What can't be opened as the source of a volume, or is not the device that was mounted, is not known. */
+/* Whether the mount is of the source. Which one that of an image or a btrfs is of, the mount table tells. */
+static bool is_mounted_from(const Source *s, const MountIdentity *identity) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        dev_t device;
+
+        if (!s->is_image && device_parse(strempty(identity->device), &device) >= 0 && major(device) != 0)
+                return device == s->device;
+        return mount_table_read_mount(NULL, identity->id, &table) >= 0 &&
+               mount_table_find_id(table, identity->id, &fact) >= 0 && source_is_mounted_as(s, &fact) > 0;
+}
+
+/* Of what can't be opened as the source of a volume, or leads to something else by now, nothing is known. */
 static void open_source(const Child *c, const UnmountCall *call, Source *ret) {
         _cleanup_(source_done) Source s = SOURCE_INIT;
         _cleanup_failure_ Failure ignored = { 0 };
-        dev_t device;
 
-        if (isempty(call->source) || source_open(call->source, call->fs_type, false, c->settings, &s, &ignored) != 0)
-                return;
-        if (!s.is_image && device_parse(strempty(call->identity.device), &device) >= 0 && major(device) != 0 &&
-            device != s.device)
+        if (isempty(call->source) ||
+            source_open(call->source, call->fs_type, false, c->settings, &s, &ignored) != 0 ||
+            !is_mounted_from(&s, &call->identity))
                 return;
         *ret = s;
         s = SOURCE_INIT;

@@ -92,7 +92,7 @@ static bool disk_make(Disk *d, const char *fs_type) {
 
         g_auto(Answer) first = mount_disk(d);
         assert_walked(&first, "unknown", d->n_files);
-        g_assert_cmpstr(first.fingerprint.text, ==, FINGERPRINT_MOUNTED);
+        g_assert_cmpstr(first.fingerprint.text, ==, g_str_equal(fs_type, "ext4") ? "" : FINGERPRINT_MOUNTED);
         unmount_disk(d, &first);
         return true;
 }
@@ -476,7 +476,7 @@ static void test_adopt(gconstpointer data) {
         h = mount_by_hand(&d, 0);
         g_auto(Answer) first = adopt_disk(&d);
         assert_skipped(&first);
-        g_assert_cmpstr(first.fingerprint.text, ==, FINGERPRINT_MOUNTED);
+        g_assert_cmpstr(first.fingerprint.text, ==, g_str_equal(d.fs_type, "ext4") ? "" : FINGERPRINT_MOUNTED);
         g_auto(Answer) again = adopt_disk(&d);
         assert_skipped(&again);
         unmount_by_hand(&h);

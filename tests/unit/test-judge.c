@@ -16,7 +16,7 @@ static Fingerprint fingerprint(const char *text) {
 
 /* --- the mark --- */
 
-enum { ALIVE = 1, BESIDE = 2, TRUSTED = 4, FRESH = 8, ADOPTED = 16, WRITABLE = 32, COPIED = 64 };
+enum { ALIVE = 1, BESIDE = 2, TRUSTED = 4, FRESH = 8, ADOPTED = 16, WRITABLE = 32, COPIED = 64, HIDDEN = 128 };
 
 static void test_judge(void) {
         static const struct {
@@ -48,6 +48,7 @@ static void test_judge(void) {
                 { EXT("1:7"), "", EXT("2:8"), "", WRITABLE, MARK_ELSEWHERE },
                 /* Others have it now; a copy of a root; what is configured. */
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", BESIDE | WRITABLE, MARK_ELSEWHERE },
+                { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", HIDDEN | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE | COPIED | TRUSTED, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE | TRUSTED, MARK_TRUSTED },
@@ -79,6 +80,7 @@ static void test_judge(void) {
                         .before = fingerprint(rows[i].before),
                         .now = fingerprint(rows[i].now),
                         .fresh = flags & FRESH,
+                        .hidden = flags & HIDDEN,
                         .adopted = flags & ADOPTED,
                         .writable = flags & WRITABLE,
                         .witness = { .alive = flags & ALIVE,
