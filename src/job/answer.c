@@ -43,7 +43,7 @@ typedef struct Commit {
 static void set_commit_failure(Job *job, int error) {
         const char *outcome = job->ended_usec > 0     ? "what was done is not recorded yet"
                               : job->identity.id != 0 ? "the volume was not mounted"
-                                                      : "nothing was changed";
+                                                      : "no file was changed";
         const State *s = job->jobs->state;
         int r;
 

@@ -82,8 +82,10 @@ int health_check(int fd, const char *path, Failure *f) {
         if (S_ISDIR(st.st_mode)) {
                 _cleanup_close_ int directory = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-                if (directory < 0)
-                        return health_explain_errno(-errno, path, f);
+                /* Root may have no right to read what is another host's. */
+                r = directory < 0 && errno != EACCES ? health_explain_errno(-errno, path, f) : 0;
+                if (r != 0)
+                        return r;
         }
         /* Network file systems, tmpfs and btrfs have numbers of no device. */
         if (major(st.st_dev) == 0)

@@ -261,7 +261,7 @@ static void test_not_durable(Fixture *f, gconstpointer data) {
         daemon_limit(f, TRUE);
         g_assert_null(call_relabel(f, "v", "", NULL, &error));
         daemon_limit(f, FALSE);
-        assert_error(error, "StoreFailed", "nothing was changed");
+        assert_error(error, "StoreFailed", "no file was changed");
         said = read_file(f, "walks");
         g_assert_cmpstr(said, ==, "");
 }
