@@ -11,8 +11,8 @@
 enum { COLUMNS_MAX = 16 };
 
 static const char *const holder_columns[] = {
-        "?Volume",  "?Holder",    "Target",    "?State",   "?ReadOnly",  "?Adopted",
-        "?FSGroup", "?DiskGroup", "SinceUSec", "?Context", "?CoveredBy", NULL,
+        "?Volume",    "?Holder",   "Target",   "?State",     "?ReadOnly", "?Adopted", "?FSGroup",
+        "?DiskGroup", "SinceUSec", "?Context", "?CoveredBy", "?AlsoAt",   NULL,
 };
 static const char *const history_columns[] = {
         "TimeUSec", "Operation", "Result", "?Reason", "?Holder", "?Target", "?Text", NULL,

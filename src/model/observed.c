@@ -14,6 +14,7 @@ void mount_fact_done(MountFact *m) {
         free(m->root);
         free(m->context);
         free(m->covered_by);
+        free(m->also_at);
         *m = (MountFact){ 0 };
 }
 

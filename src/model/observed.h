@@ -28,7 +28,9 @@ typedef struct MountFact {
         bool seclabel;
         bool read_only;
         bool superblock_read_only; /* for the worker, not on the wire */
-        char *covered_by; /* of what is watched: the mount that hides it, described; NULL or "" if none does */
+        /* Of what is watched: the mount that hides it, described, and the first place outside of the target roots where its
+         * files are mounted too; NULL or "" if there is none. */
+        char *covered_by, *also_at;
         uint64_t mount_id;
 } MountFact;
 

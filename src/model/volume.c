@@ -58,6 +58,7 @@ Holder *holder_free(Holder *h) {
                 free(h->context);
                 free(h->device);
                 free(h->covered_by);
+                free(h->also_at);
                 free(h->spec);
                 free(h);
         }

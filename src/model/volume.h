@@ -60,8 +60,10 @@ typedef struct Holder {
         char *context;     /* of the strategy, canonical; "" if it plays no part or is unknown */
         uint64_t mount_id; /* of the mount at target; 0 until it is known */
         char *device;      /* of its superblock, "major:minor"; "" until it is known */
-        char *covered_by; /* the mount that hides it, described; NULL: none. Not in the store: each start looks anew */
-        char *spec;       /* the request in one string, to tell a repeated request from another one */
+        /* The mount that hides it, described, and where else its files are mounted; NULL: none. Not in the store: each start
+         * looks anew. */
+        char *covered_by, *also_at;
+        char *spec; /* the request in one string, to tell a repeated request from another one */
 } Holder;
 
 typedef struct Volume {

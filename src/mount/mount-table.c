@@ -8,6 +8,7 @@
 #include "model/context.h"
 #include "model/settings.h"
 #include "mount/cover.h"
+#include "mount/elsewhere.h"
 #include "mount/mount-table.h"
 
 /* The context that the kernel uses for one that it can't understand. No volume is ever mounted with it. */
@@ -213,6 +214,23 @@ static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
         return r;
 }
 
+static int find_elsewhere(const MountTable *table, char *const *roots, MountFact *facts, size_t n) {
+        _cleanup_free_ const Mount **elsewhere = NULL;
+        int r;
+
+        r = elsewhere_find(table, roots, &elsewhere);
+        for (size_t i = 0, k = 0; r >= 0 && i < table->n && k < n; i++) {
+                if (table->mounts[i].id != facts[k].mount_id)
+                        continue;
+                if (elsewhere[i]) {
+                        facts[k].also_at = string_escape(elsewhere[i]->target, 200);
+                        r = facts[k].also_at ? 0 : -ENOMEM;
+                }
+                k++;
+        }
+        return r;
+}
+
 typedef bool (*MatchTarget)(const char *target, const void *userdata);
 
 /* With what covers them. */
@@ -241,10 +259,24 @@ static bool is_beneath_roots(const char *target, const void *roots) {
 }
 
 int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
+        MountFact *facts;
+        size_t n;
+        int r;
+
         assert(table);
         assert(ret && ret_n);
 
-        return find_targets(table, is_beneath_roots, roots, ret, ret_n);
+        r = find_targets(table, is_beneath_roots, roots, &facts, &n);
+        if (r < 0)
+                return r;
+        r = find_elsewhere(table, roots, facts, n);
+        if (r < 0) {
+                mount_facts_free(facts, n);
+                return r;
+        }
+        *ret = facts;
+        *ret_n = n;
+        return 0;
 }
 
 static bool is_at(const char *target, const void *path) {

@@ -54,9 +54,35 @@ static void note_change(State *s, Volume *v, Holder *h, const char *text) {
         event_emit(s, mount_changed, v, h, strempty(text));
 }
 
-void holder_note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
+static void note_covered(State *s, Volume *v, Holder *h, const MountFact *fact) {
         _cleanup_free_ char *text = NULL;
 
+        if (streq(strempty(h->covered_by), strempty(fact->covered_by)) ||
+            free_and_strdup(&h->covered_by, isempty(fact->covered_by) ? NULL : fact->covered_by) < 0)
+                return;
+        if (h->covered_by)
+                text = strdup_printf("The mount is hidden by another one: %s.", h->covered_by);
+        note_change(s, v, h, h->covered_by ? text : "The mount is not hidden any more.");
+        event_emit(s, volume_changed, v);
+}
+
+/* Holders at a target that was beneath a root once are no strangers. */
+static void note_elsewhere(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        const char *also_at = volumes_find_target(&s->volumes, strempty(fact->also_at), NULL) ? NULL : fact->also_at;
+        _cleanup_free_ char *text = NULL;
+
+        if (streq(strempty(h->also_at), strempty(also_at)) ||
+            free_and_strdup(&h->also_at, isempty(also_at) ? NULL : also_at) < 0)
+                return;
+        if (h->also_at)
+                text = strdup_printf("Somebody else has mounted files of the volume at %s too.", h->also_at);
+        note_change(s, v, h,
+                    h->also_at ? text
+                               : "Nobody else has files of the volume mounted outside of TargetRoots= any more.");
+        event_emit(s, volume_changed, v);
+}
+
+void holder_note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
         if (h->read_only != fact->read_only) {
                 h->read_only = fact->read_only;
                 commit_holder(s, v, h);
@@ -64,14 +90,8 @@ void holder_note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
                             h->read_only ? "Somebody else has made the mount read-only."
                                          : "Somebody else has made the mount writable.");
         }
-        if (streq(strempty(h->covered_by), strempty(fact->covered_by)))
-                return;
-        if (free_and_strdup(&h->covered_by, isempty(fact->covered_by) ? NULL : fact->covered_by) < 0)
-                return;
-        if (h->covered_by)
-                text = strdup_printf("The mount is hidden by another one: %s.", h->covered_by);
-        note_change(s, v, h, h->covered_by ? text : "The mount is not hidden any more.");
-        event_emit(s, volume_changed, v);
+        note_covered(s, v, h, fact);
+        note_elsewhere(s, v, h, fact);
 }
 
 void holder_note_reconciled(State *s, Volume *v, const Holder *h, const char *outcome) {

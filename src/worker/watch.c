@@ -68,7 +68,8 @@ static bool is_same_mount(const MountFact *a, const MountFact *b) {
 
 static bool is_unchanged(const MountFact *a, const MountFact *b) {
         return is_same_mount(a, b) && streq(a->context, b->context) && a->seclabel == b->seclabel &&
-               a->read_only == b->read_only && streq(strempty(a->covered_by), strempty(b->covered_by));
+               a->read_only == b->read_only && streq(strempty(a->covered_by), strempty(b->covered_by)) &&
+               streq(strempty(a->also_at), strempty(b->also_at));
 }
 
 /* Walks over both lists, which are sorted by id, and appends to came what is new or changed; to went, if not NULL,

@@ -643,12 +643,16 @@ static void test_mount_changed(Fixture *f, gconstpointer data) {
         const struct {
                 const char *table, *text;
                 gboolean read_only, covered;
+                const char *also_at;
         } rows[] = {
                 { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n7 " T1 " on-top tmpfs - 0\n",
                   "hidden by another one: on-top", FALSE, TRUE },
                 { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n", "not hidden any more", FALSE, FALSE },
                 { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 1\n", "read-only", TRUE, FALSE },
                 { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n", "writable", FALSE, FALSE },
+                { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n7 /mnt/v /dev/vdb ext4 " CONTEXT_A " 0\n",
+                  "mounted files of the volume at /mnt/v", FALSE, FALSE, "/mnt/v" },
+                { "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n", "any more", FALSE, FALSE },
         };
         g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
         g_autoptr(GVariant) mounted = NULL;
@@ -661,6 +665,7 @@ static void test_mount_changed(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 g_autoptr(GVariant) holders = NULL, holder = NULL;
+                const char *also_at = NULL;
                 gboolean read_only;
 
                 write_file(f, "mounts", rows[i].table);
@@ -671,6 +676,8 @@ static void test_mount_changed(Fixture *f, gconstpointer data) {
                 g_assert_true(g_variant_lookup(holder, "ReadOnly", "b", &read_only));
                 g_assert_cmpint(read_only, ==, rows[i].read_only);
                 g_assert_cmpint(g_variant_lookup(holder, "CoveredBy", "&s", NULL), ==, rows[i].covered);
+                (void) g_variant_lookup(holder, "AlsoAt", "&s", &also_at);
+                g_assert_cmpstr(also_at, ==, rows[i].also_at);
         }
         /* Moved, it is not the holder's any more. */
         write_file(f, "mounts", "1000 " T2 " /dev/vdb ext4 " CONTEXT_A " 0\n");

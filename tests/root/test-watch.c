@@ -165,6 +165,33 @@ static void test_covered(void) {
         must(umount2(target, 0));
 }
 
+/* So is a second mount of the same files outside of the roots. */
+static void test_also_at(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("bound"), *outside = path_printf(TEST_DIR "/bound");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
+        size_t n;
+
+        must(mkdir(outside, 0755));
+        must(mount("volume", target, "tmpfs", 0, NULL));
+        facts = start_watch(bus, &n);
+        g_assert_cmpint(n, ==, 1);
+        g_assert_cmpstr(facts[0].also_at, ==, "");
+        mount_facts_free(facts, n);
+        must(mount(target, outside, NULL, MS_BIND, NULL));
+        g_auto(Change) bound = next_change(bus, LONG);
+        g_assert_cmpint(bound.n_came, ==, 1);
+        g_assert_cmpstr(bound.came[0].target, ==, target);
+        g_assert_cmpstr(bound.came[0].also_at, ==, outside);
+        must(umount2(outside, 0));
+        g_auto(Change) gone = next_change(bus, LONG);
+        g_assert_cmpint(gone.n_came, ==, 1);
+        g_assert_cmpstr(gone.came[0].also_at, ==, "");
+        g_assert_cmpint(gone.n_went, ==, 0);
+        must(umount2(target, 0));
+}
+
 /* What came and went between two looks is missed unless it was expected. */
 static void test_expect(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
@@ -236,6 +263,7 @@ int main(int argc, char **argv) {
 
         g_test_add_func("/watch", test_watch);
         g_test_add_func("/watch/covered", test_covered);
+        g_test_add_func("/watch/also-at", test_also_at);
         g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/storm", test_storm);
         return g_test_run();

@@ -68,6 +68,7 @@ static MountFact facts[] = {
           .context = S(""),
           .read_only = true,
           .covered_by = S("tmpfs, type tmpfs, at '/target'"),
+          .also_at = S("/mnt"),
           .mount_id = UINT64_MAX },
 };
 
@@ -256,6 +257,7 @@ static void same_mount_fact(const MountFact *a, const MountFact *b) {
         SAME_STRING(root);
         SAME_STRING(context);
         SAME_STRING(covered_by);
+        SAME_STRING(also_at);
         SAME(seclabel);
         SAME(read_only);
         SAME(mount_id);
