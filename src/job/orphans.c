@@ -4,9 +4,6 @@
 #include "basic/log.h"
 #include "job/line.h"
 #include "job/orphans.h"
-#include "state/watch.h"
-#include "wire/peer.h"
-#include "wire/protocol.h"
 
 typedef struct Orphan Orphan;
 struct Orphan {
@@ -15,13 +12,12 @@ struct Orphan {
         pid_t pid;
         char *operation, *volume, *target;
         Claimant claims;
-        sd_bus *worker; /* tells of its end; NULL: it has gone */
+        bool listed; /* by the last look */
 };
 
 static Orphan *orphan_free(Orphan *o) {
         if (o) {
                 claims_leave(&o->jobs->state->claims, &o->claims);
-                peer_disconnect(o->worker);
                 free(o->operation);
                 free(o->volume);
                 free(o->target);
@@ -30,37 +26,6 @@ static Orphan *orphan_free(Orphan *o) {
         return NULL;
 }
 DEFINE_CLEANUP_FUNC(Orphan *, orphan_free);
-
-/* Its end. */
-
-static int on_gone(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        Orphan *o = userdata;
-
-        o->worker = peer_disconnect(o->worker);
-        log_info("%s: process %i, of a selvold that has ended, has gone.", o->volume, (int) o->pid);
-        watch_recheck(o->jobs->state);
-        return 0;
-}
-
-/* Without the worker none of its children is left. */
-static int await(Orphan *o) {
-        const State *s = o->jobs->state;
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
-
-        r = peer_connect(s->worker_socket, s->event, &o->worker);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_new_method_call(o->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_AWAIT);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(call, "u", (uint32_t) o->pid);
-        if (r < 0)
-                return r;
-        return sd_bus_call_async(o->worker, NULL, call, on_gone, o, UINT64_MAX);
-}
-
-/* The beginning. */
 
 static int fill(Orphan *o, const OrphanNote *note) {
         const char *volume = note->volume;
@@ -82,13 +47,11 @@ static int add(Jobs *jobs, const OrphanNote *note) {
         if (!o)
                 return -ENOMEM;
         o->jobs = jobs;
+        o->listed = true;
         r = fill(o, note);
         if (r < 0)
                 return r;
         r = line_claim(jobs->state, &o->claims, o->volume, o->target);
-        if (r < 0)
-                return r;
-        r = await(o);
         if (r < 0)
                 return r;
         (void) claims_take(&o->claims);
@@ -100,43 +63,55 @@ static int add(Jobs *jobs, const OrphanNote *note) {
         return 0;
 }
 
-static bool is_known(const Jobs *jobs, pid_t pid) {
-        const Orphan *o;
+static Orphan *find(const Jobs *jobs, pid_t pid) {
+        Orphan *o;
 
         DL_FOREACH (jobs->orphans, o)
                 if (o->pid == pid)
-                        return true;
-        return false;
+                        return o;
+        return NULL;
+}
+
+static int take(Jobs *jobs, const OrphanNote *note) {
+        Orphan *o = find(jobs, note->pid);
+
+        if (!o)
+                return add(jobs, note);
+        o->listed = true;
+        return 0;
 }
 
 static void forget_gone(Jobs *jobs) {
         Orphan *o, *next;
 
-        DL_FOREACH_SAFE (jobs->orphans, o, next)
-                if (!o->worker) {
-                        DL_DELETE(jobs->orphans, o);
-                        orphan_free(o);
-                        line_advance(jobs);
-                }
+        DL_FOREACH_SAFE (jobs->orphans, o, next) {
+                if (o->listed)
+                        continue;
+                log_info("%s: process %i, of a selvold that has ended, has gone.", o->volume, (int) o->pid);
+                DL_DELETE(jobs->orphans, o);
+                orphan_free(o);
+                line_advance(jobs);
+        }
 }
 
 int orphans_take(Jobs *jobs, sd_bus_message *look) {
         OrphanNote note;
+        Orphan *o;
         int r;
 
-        forget_gone(jobs);
         r = sd_bus_message_enter_container(look, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE);
         if (r <= 0)
                 return r < 0 ? r : -EBADMSG;
+        DL_FOREACH (jobs->orphans, o)
+                o->listed = false;
         while ((r = orphan_note_read(look, &note)) > 0) {
-                if (is_known(jobs, note.pid))
-                        continue;
-                r = add(jobs, &note);
+                r = take(jobs, &note);
                 if (r < 0)
                         return r;
         }
         if (r < 0)
                 return r;
+        forget_gone(jobs);
         r = sd_bus_message_exit_container(look);
         return r < 0 ? r : 0;
 }

@@ -5,10 +5,10 @@
 
 /* Children of the worker that are at work for a selvold that is gone: one in move_mount(2) can't be killed, and publishes its
  * mount after the next selvold has compared the record with the mount table. Each keeps its volume and its target claimed
- * until a look at the mount table that comes after its end. */
+ * until a look at the mount table doesn't name it any more. */
 
-/* A look at the mount table: reads the list of children from it, and lets go what those had that have gone before it. Returns
- * 0 or a negative errno. */
+/* Reads the list of children that a look at the mount table begins with, and lets go what those had who are not in it. Returns 0
+ * or a negative errno. */
 int orphans_take(Jobs *jobs, sd_bus_message *look) _warn_unused_;
 
 /* Fails a job that waits in line behind one of them with BUSY, and says so. Returns whether it does. */

@@ -31,6 +31,9 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         size_t n;
         int r;
 
+        r = s->take_orphans(s->userdata, reply);
+        if (r < 0)
+                return r;
         r = node_read(reply, &node);
         if (r < 0)
                 return r;
@@ -38,9 +41,7 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         state_take_node(s, &node);
-        r = s->take_orphans ? s->take_orphans(s->userdata, reply) : 0;
-        if (r >= 0)
-                r = reconcile(s, facts, n);
+        r = reconcile(s, facts, n);
         mount_facts_free(facts, n);
         return r;
 }
@@ -140,6 +141,11 @@ static int on_node(sd_bus_message *signal, void *userdata, sd_bus_error *error) 
         return 0;
 }
 
+static int on_orphan_gone(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        watch_recheck(userdata);
+        return 0;
+}
+
 static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         State *s = userdata;
 
@@ -185,6 +191,9 @@ static int open_connection(State *s, sd_bus **ret) {
         if (r < 0)
                 return r;
         r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_NODE, on_node, s);
+        if (r < 0)
+                return r;
+        r = sd_bus_match_signal(worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, on_orphan_gone, s);
         if (r < 0)
                 return r;
         r = sd_bus_match_signal_async(worker, NULL, NULL, "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
@@ -310,6 +319,9 @@ void watch_expect(State *s, const MountFact *fact) {
 }
 
 void watch_recheck(State *s) {
+        /* The look that is to come is one more not before it. */
+        if (!s->watch->worker && s->watch->retry)
+                return;
         s->watch->retry_sec = 0;
         retry_later(s);
 }

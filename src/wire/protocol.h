@@ -28,10 +28,9 @@
  *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left
  *   alone and counts as absent. BUSY if it is in use.
  * Inspect(s target) -> Node, MountOutcome, Mark: what is mounted there. INVALID_TARGET if nothing is.
- * Watch() -> Node, MountFact[], OrphanNote[]: every mount beneath the target roots, and the children that are at work for another
- *   process, as an earlier selvold; then the signal Changed with what came and what went, at most twice a second, until the
- *   connection ends. An event between two looks is seen as its sum.
- * Await(u pid): answered when the child has gone.
+ * Watch() -> OrphanNote[], Node, MountFact[]: the children that are at work for another process, as an earlier selvold, and after
+ *   these every mount beneath the target roots; then the signal Changed with what came and what went, at most twice a second,
+ *   until the connection ends. An event between two looks is seen as its sum.
  * Expect(MountFact): on a connection that watches, names a mount that must be there, because it may have come and gone
  *   between two looks. It is looked for within half a second, and is among those that went if it isn't there. */
 #define WORKER_MOUNT   "Mount"
@@ -42,7 +41,6 @@
 #define WORKER_INSPECT "Inspect"
 #define WORKER_WATCH   "Watch"
 #define WORKER_EXPECT  "Expect"
-#define WORKER_AWAIT   "Await"
 
 /* Signals of the worker.
  *
@@ -50,11 +48,13 @@
  *   the first of them. total is how many entries there are, 0: unknown. A walk that sends nothing is stuck.
  * Marked(Mark): the mark on the volume was written, and is this now.
  * Changed(MountFact[], at): of Watch.
+ * OrphanGone(): of Watch: one of the children that it has named; another Watch names those that are left.
  * NodeChanged(Node): of Watch: SELinux is in another mode than it was, or has another policy; within a second. */
 #define WORKER_PROGRESS "Progress"
 #define WORKER_MARKED   "Marked"
 #define WORKER_CHANGED  "Changed"
 #define WORKER_NODE     "NodeChanged"
+#define WORKER_ORPHAN   "OrphanGone"
 
 /* What the child asks selvold.
  *

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <limits.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "model/failure.h"
@@ -82,24 +80,4 @@ bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNo
                 return true;
         }
         return false;
-}
-
-static bool is_known(const Children *c, pid_t pid) {
-        for (size_t i = 0; i < c->n; i++)
-                if (c->entries[i].pid == pid)
-                        return true;
-        return false;
-}
-
-int children_wait(const Children *c, pid_t pid) {
-        _cleanup_close_ int fd = pid > 0 ? pidfd_open(pid, 0) : -EBADF;
-        struct pollfd p = { .fd = fd, .events = POLLIN };
-
-        /* The pid may have become another's before it was opened. */
-        if (fd < 0 || !is_known(c, pid))
-                return 0;
-        while (poll(&p, 1, -1) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return 0;
 }

@@ -22,5 +22,3 @@ void children_leave(Children *c, pid_t pid);
 /* The next child, from *index on, that is at work for another process than the peer. The strings are those of the table.
  * Returns whether there is one. */
 bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret);
-/* Waits until the child has gone; one that is not known has. Returns 0 or a negative errno. */
-int children_wait(const Children *c, pid_t pid) _warn_unused_;

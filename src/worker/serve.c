@@ -193,52 +193,37 @@ static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return finish(userdata, &(CallSubject){ WORKER_INSPECT, NULL, target }, r, &f, error);
 }
 
-static int append_orphans(const Child *c, sd_bus_message *reply) {
-        size_t i = 0;
-        OrphanNote o;
+static int append_watched(sd_bus_message *reply, const Node *node, const MountFact *mounts, size_t n) {
         int r;
 
-        r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE);
-        if (r < 0)
-                return r;
-        while (children_next_orphan(c->children, child_peer_pid(c), &i, &o)) {
-                r = orphan_note_append(reply, &o);
-                if (r < 0)
-                        return r;
-        }
-        return sd_bus_message_close_container(reply);
-}
-
-static int reply_watched(const Child *c, sd_bus_message *m, const Node *node, const MountFact *mounts, size_t n) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_return(m, &reply);
-        if (r < 0)
-                return r;
         r = node_append(reply, node);
         if (r < 0)
                 return r;
-        r = mount_facts_append(reply, mounts, n);
-        if (r < 0)
-                return r;
-        r = append_orphans(c, reply);
-        if (r < 0)
-                return r;
-        r = sd_bus_send(NULL, reply, NULL);
-        return r < 0 ? r : 0;
+        return mount_facts_append(reply, mounts, n);
 }
 
+/* The children first: one that has gone by then has published what it had before the table is read. */
 static int run_watch(Child *c, sd_bus_message *m) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const MountFact *mounts;
         const Node *node;
         size_t n;
         int r;
 
+        r = sd_bus_message_new_method_return(m, &reply);
+        if (r < 0)
+                return r;
+        r = watch_orphans(c, reply);
+        if (r < 0)
+                return r;
         r = watch_begin(c, &node, &mounts, &n);
         if (r < 0)
                 return r;
-        return reply_watched(c, m, node, mounts, n);
+        r = append_watched(reply, node, mounts, n);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(NULL, reply, NULL);
+        return r < 0 ? r : 0;
 }
 
 /* The child stays for it. */
@@ -270,27 +255,6 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return r == 0 ? 1 : finish(userdata, &(CallSubject){ .operation = WORKER_EXPECT }, r, &f, error);
 }
 
-static int run_await(const Child *c, sd_bus_message *m) {
-        uint32_t pid;
-        int r;
-
-        r = sd_bus_message_read(m, "u", &pid);
-        if (r < 0)
-                return r;
-        r = children_wait(c->children, (pid_t) pid);
-        if (r < 0)
-                return r;
-        r = sd_bus_reply_method_return(m, NULL);
-        return r < 0 ? r : 0;
-}
-
-static int on_await(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_failure_ Failure f = { 0 };
-        int r = run_await(userdata, m);
-
-        return finish(userdata, &(CallSubject){ .operation = WORKER_AWAIT }, r, &f, error);
-}
-
 #define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 
 static const sd_bus_vtable vtable[] = {
@@ -301,12 +265,12 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
-        METHOD(WORKER_WATCH, NULL, NODE_TYPE "a" MOUNT_FACT_TYPE "a" ORPHAN_NOTE_TYPE, on_watch),
+        METHOD(WORKER_WATCH, NULL, "a" ORPHAN_NOTE_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
-        METHOD(WORKER_AWAIT, "u", NULL, on_await),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
         SD_BUS_SIGNAL(WORKER_MARKED, MARK_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_CHANGED, "a" MOUNT_FACT_TYPE "at", 0),
+        SD_BUS_SIGNAL(WORKER_ORPHAN, NULL, 0),
         SD_BUS_SIGNAL(WORKER_NODE, NODE_TYPE, 0),
         SD_BUS_VTABLE_END,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/pidfd.h>
 
 #include "basic/log.h"
 #include "basic/time-util.h"
@@ -299,6 +300,42 @@ static int start(Child *c, Watch **ret) {
 
         *ret = TAKE_PTR(w);
         return 0;
+}
+
+static int on_orphan_gone(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Child *c = userdata;
+
+        (void) sd_event_source_set_enabled(source, SD_EVENT_OFF);
+        return sd_bus_emit_signal(c->bus, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL);
+}
+
+/* Returns 1, or 0 if it has gone already. The descriptor ends with the process. */
+static int watch_orphan(Child *c, pid_t pid) {
+        int fd = pidfd_open(pid, 0), r;
+
+        if (fd < 0)
+                return errno == ESRCH ? 0 : -errno;
+        r = sd_event_add_io(c->event, NULL, fd, EPOLLIN, on_orphan_gone, c);
+        return r < 0 ? r : 1;
+}
+
+int watch_orphans(Child *c, sd_bus_message *reply) {
+        OrphanNote o;
+        size_t i = 0;
+        int r;
+
+        r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE);
+        if (r < 0)
+                return r;
+        while (children_next_orphan(c->children, child_peer_pid(c), &i, &o)) {
+                r = watch_orphan(c, o.pid);
+                if (r > 0)
+                        r = orphan_note_append(reply, &o);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : 0;
 }
 
 int watch_begin(Child *c, const Node **ret_node, const MountFact **ret_mounts, size_t *ret_n) {

@@ -63,7 +63,7 @@ static sd_bus *peer;
 static bool served;
 static Observed watched; /* its mounts */
 static Node watched_node;
-static bool watching;
+static bool watching, watched_orphan;
 
 static _Noreturn void hang(void) {
         for (;;)
@@ -760,6 +760,13 @@ static void tell_changes(void) {
         watched = now;
 }
 
+static void tell_orphan(void) {
+        if (!watched_orphan || access(FORMAT("%s/orphan", directory), F_OK) == 0)
+                return;
+        watched_orphan = false;
+        check(sd_bus_emit_signal(peer, WORKER_PATH, WORKER_INTERFACE, WORKER_ORPHAN, NULL));
+}
+
 /* As in the real worker, an id that was seen is not looked for. */
 static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         MountFact fact;
@@ -777,30 +784,24 @@ static void append_orphan(sd_bus_message *reply) {
         int pid, of;
 
         check(sd_bus_message_open_container(reply, 'a', ORPHAN_NOTE_TYPE));
-        if (text && sscanf(text, "%i %i %ms %ms", &pid, &of, &volume, &target) == 4 && of != peer_pid())
+        watched_orphan = text && sscanf(text, "%i %i %ms %ms", &pid, &of, &volume, &target) == 4 && of != peer_pid();
+        if (watched_orphan)
                 check(orphan_note_append(
                         reply,
                         &(OrphanNote){ .pid = pid, .operation = WORKER_MOUNT, .volume = volume, .target = target }));
         check(sd_bus_message_close_container(reply));
 }
 
-static int on_await(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        while (access(FORMAT("%s/orphan", directory), F_OK) == 0)
-                (void) usleep(10000);
-        served = true;
-        return sd_bus_reply_method_return(m, NULL);
-}
-
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         Node node = read_node();
 
+        append_orphan(reply);
         watched_node = node;
         watched = read_table();
         watching = true;
         check(node_append(reply, &node));
         check(mount_facts_append(reply, watched.mounts, watched.n_mounts));
-        append_orphan(reply);
         return send_reply(reply);
 }
 
@@ -814,9 +815,8 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
-        METHOD(WORKER_WATCH, "", NODE_TYPE "a" MOUNT_FACT_TYPE "a" ORPHAN_NOTE_TYPE, on_watch),
+        METHOD(WORKER_WATCH, "", "a" ORPHAN_NOTE_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, "", on_expect),
-        METHOD(WORKER_AWAIT, "u", "", on_await),
         SD_BUS_VTABLE_END,
 };
 
@@ -836,6 +836,7 @@ static _Noreturn void serve(int fd) {
                 if (watching && now_monotonic_usec() >= next_look) {
                         tell_changes();
                         tell_node();
+                        tell_orphan();
                         next_look = now_monotonic_usec() + LOOK_INTERVAL_USEC;
                 }
                 if (r == 0)

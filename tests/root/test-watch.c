@@ -16,6 +16,7 @@ static MountFact *start_watch(sd_bus *bus, size_t *ret_n) {
 
         g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, ""),
                         >=, 0);
+        g_assert_cmpint(sd_bus_message_skip(reply, "a" ORPHAN_NOTE_TYPE), >, 0);
         g_assert_cmpint(node_read(reply, &node), ==, 0);
         g_assert_cmpint(mount_facts_read(reply, &facts, ret_n), ==, 0);
         return facts;
