@@ -45,9 +45,11 @@ static void measure_selvol(const Scene *s, double *ret, double *ret_unmount) {
         *ret_unmount = call_unmount(s->bus, VOLUME, s->target);
 }
 
-/* As a relabel leaves it. */
+/* As a relabel leaves it, but for who has had the volume mounted. */
+#define COMPLETE "version=2 inode=2 fingerprint= label=complete "
+
 static void set_mark(const Scene *s) {
-        static const char mark[] = "version=1 label=complete tainted=no ownership=unknown gid=0 context=" CONTEXT;
+        static const char mark[] = COMPLETE "tainted=no ownership=unknown gid=0 context=" CONTEXT;
 
         if (mount(s->device, s->target, s->fs_type, MS_NOSUID | MS_NODEV, NULL) < 0 ||
             setxattr(s->target, MARK, mark, strlen(mark), 0) < 0 || umount2(s->target, 0) < 0)
@@ -61,7 +63,7 @@ static bool is_tainted(const Scene *s) {
         if (n < 0)
                 return false;
         mark[n] = '\0';
-        return startswith(mark, "version=1 label=complete tainted=yes ");
+        return startswith(mark, COMPLETE "tainted=yes ");
 }
 
 static void measure_taint(const Scene *s, double *ret, _unused_ double *ret_unmount) {
