@@ -88,13 +88,13 @@ int cover_find(const MountTable *table, const Mount ***ret) {
         assert(table);
         assert(ret);
 
-        sorted = calloc(table->n, sizeof(*sorted));
-        covers = calloc(table->n, sizeof(*covers));
+        sorted = calloc(table->n, sizeof(Mount *));
+        covers = calloc(table->n, sizeof(Mount *));
         if (!sorted || !covers)
                 return -ENOMEM;
         for (size_t i = 0; i < table->n; i++)
                 sorted[i] = &table->mounts[i];
-        qsort(sorted, table->n, sizeof(*sorted), compare_places);
+        qsort(sorted, table->n, sizeof(Mount *), compare_places);
         for (size_t i = 0; i < table->n; i++)
                 covers[i] = find_cover(&(Places){ table, sorted }, &table->mounts[i]);
         *ret = TAKE_PTR(covers);

@@ -45,14 +45,14 @@ int elsewhere_find(const MountTable *table, char *const *roots, const Mount ***r
         assert(table);
         assert(ret);
 
-        sorted = calloc(table->n, sizeof(*sorted));
-        elsewhere = calloc(table->n, sizeof(*elsewhere));
+        sorted = calloc(table->n, sizeof(Mount *));
+        elsewhere = calloc(table->n, sizeof(Mount *));
         if (!sorted || !elsewhere)
                 return -ENOMEM;
         for (size_t i = 0; i < table->n; i++)
                 if (!roots_contain(roots, table->mounts[i].target))
                         sorted[o.n++] = &table->mounts[i];
-        qsort(sorted, o.n, sizeof(*sorted), compare_devices);
+        qsort(sorted, o.n, sizeof(Mount *), compare_devices);
         o.sorted = sorted;
         for (size_t i = 0; i < table->n; i++)
                 if (roots_contain(roots, table->mounts[i].target))
