@@ -36,11 +36,13 @@ MarkBelief files_judge_mark(const MarkEvidence *e) _pure_;
 /* Decides whether all files have to be visited, for labels and groups apart. Pure.
  *
  * Labels; the first reason that applies: forced, partial, unknown, tainted, mounted elsewhere, other context, root differs,
- * complete or trusted. The walk is blind only if the mark is complete for another context, not tainted, and the root has that other context.
+ * complete or trusted. The walk is blind only if the mark is complete for another context, not tainted, and the root has that
+ * other context.
  *
  * Groups; the first that applies: forced, gate off, policy Always, a file system that keeps no mark (skipped on its root
- * alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown, mounted elsewhere, root differs from the mark; the same
- * group: skip; another one: on disk, user namespace, mounted; map. Where no file may be changed it is a map or nothing.
+ * alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown, mounted elsewhere, root differs from the
+ * mark; the same group: skip; another one: on disk, user namespace, mounted; map. Where no file may be changed it is a map or
+ * nothing.
  *
  * Unknown or lost state is never a reason to skip. */
 FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen);

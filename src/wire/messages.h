@@ -216,9 +216,9 @@ typedef struct OperationResult {
         FilesDecision files; /* what was done */
         char *detail;        /* of the ownership's reason, for people; "" */
         bool walked;
-        Fingerprint
-                fingerprint; /* to be kept of the volume: FINGERPRINT_MOUNTED; after Change of what is not mounted, that
-                                  * of the file system; not known: the mark is not believed, or keeps it itself */
+        /* To be kept of the volume: FINGERPRINT_MOUNTED; after Change of what is not mounted, that of the file system; not
+         * known: the mark is not believed, or keeps it itself. */
+        Fingerprint fingerprint;
         WalkResult walk; /* counts.failed > 0: some entries could not be changed; a mount was not published then */
 } OperationResult;
 
