@@ -636,8 +636,10 @@ static void test_planned(Fixture *f, gconstpointer data) {
                 g_autofree char *volume = g_strdup_printf("v%u", i),
                                 *source = g_strdup_printf("/dev/%u/hang-observe", i), *target = target_of(i);
 
-                mounts[i] = start_mount(&crowd[i % CROWD], volume, source, target, "{'TimeoutUSec': <@t 2000000>}");
+                mounts[i] = start_mount(&crowd[i % CROWD], volume, source, target, "{'TimeoutUSec': <@t 5000000>}");
         }
+        /* Calls of several connections come in any order, and the job is asked about by its number. */
+        WAIT_FOR(f, worker_count_children(f) == JOBS_MAX + 1);
         plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
         for (guint i = 0; i < JOBS_MAX; i++)
                 assert_fails(&crowd[i % CROWD], mounts[i], "TimedOut", "in time");
