@@ -40,6 +40,12 @@ static int fill(Orphan *o, const OrphanNote *note) {
         return o->operation && o->volume && o->target ? 0 : -ENOMEM;
 }
 
+/* A job that was there first has it for a while. */
+static void note_listed(Orphan *o) {
+        o->listed = true;
+        (void) claims_take(&o->claims);
+}
+
 static int add(Jobs *jobs, const OrphanNote *note) {
         _cleanup_(orphan_freep) Orphan *o = calloc(1, sizeof(*o));
         int r;
@@ -47,14 +53,13 @@ static int add(Jobs *jobs, const OrphanNote *note) {
         if (!o)
                 return -ENOMEM;
         o->jobs = jobs;
-        o->listed = true;
         r = fill(o, note);
         if (r < 0)
                 return r;
         r = line_claim(jobs->state, &o->claims, o->volume, o->target);
         if (r < 0)
                 return r;
-        (void) claims_take(&o->claims);
+        note_listed(o);
         log_notice(
                 "%s: process %i is still at work for a selvold that has ended (%s%s%s): what it has stays claimed.",
                 o->volume, (int) o->pid, o->operation, isempty(o->target) ? "" : " at ", o->target);
@@ -77,7 +82,7 @@ static int take(Jobs *jobs, const OrphanNote *note) {
 
         if (!o)
                 return add(jobs, note);
-        o->listed = true;
+        note_listed(o);
         return 0;
 }
 
@@ -135,8 +140,9 @@ bool orphans_fail_busy(Job *job) {
                 job,
                 failure_set(
                         &job->failure, FAILURE_BUSY,
-                        "%s: The time to wait in line is over: %s of volume %s by process %i of the worker, for a selvold that has ended, can't be ended: its file system or server does not answer. Call again when it does.",
-                        job->request.volume, front->operation, front->volume, (int) front->pid));
+                        "%s: The time to wait in line is over: %s of %s by process %i of the worker, for a selvold that has ended, can't be ended: its file system or server does not answer. Call again when it does.",
+                        job->request.volume, front->operation, isempty(front->volume) ? front->target : front->volume,
+                        (int) front->pid));
         return true;
 }
 

@@ -81,3 +81,10 @@ bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNo
         }
         return false;
 }
+
+bool children_has(const Children *c, pid_t pid) {
+        for (size_t i = 0; i < c->n; i++)
+                if (c->entries[i].pid == pid)
+                        return true;
+        return false;
+}

@@ -22,3 +22,5 @@ void children_leave(Children *c, pid_t pid);
 /* The next child, from *index on, that is at work for another process than the peer. The strings are those of the table.
  * Returns whether there is one. */
 bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret);
+/* Whether a child with the pid is at work. It is one until its parent has reaped it, so nobody else has the pid then. */
+bool children_has(const Children *c, pid_t pid);

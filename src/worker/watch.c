@@ -315,6 +315,11 @@ static int watch_orphan(Child *c, pid_t pid) {
 
         if (fd < 0)
                 return errno == ESRCH ? 0 : -errno;
+        /* The pid may have become another's before it was opened. */
+        if (!children_has(c->children, pid)) {
+                close(fd);
+                return 0;
+        }
         r = sd_event_add_io(c->event, NULL, fd, EPOLLIN, on_orphan_gone, c);
         return r < 0 ? r : 1;
 }

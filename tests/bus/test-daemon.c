@@ -802,7 +802,7 @@ static void test_orphan(Fixture *f, gconstpointer data) {
         other = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
         g_assert_no_error(error);
         g_assert_null(call_mount(f, "v", "/dev/vdb", T3, "{'TimeoutUSec': <@t 300000>}", &error));
-        assert_error(g_steal_pointer(&error), "Busy", "Mount of volume v by process");
+        assert_error(g_steal_pointer(&error), "Busy", "Mount of v by process");
         g_assert_null(call_mount(f, "u", "/dev/vdd", T1, "{'TimeoutUSec': <@t 300000>}", &error));
         assert_error(g_steal_pointer(&error), "Busy", "for a selvold that has ended");
 
