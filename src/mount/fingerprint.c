@@ -9,7 +9,8 @@
 #include "mount/fingerprint.h"
 #include "mount/uuid.h"
 
-/* Where on the device, and where in the superblock. Linux: fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h, include/uapi/linux/btrfs_tree.h. */
+/* Where on the device, and where in the superblock. Linux: fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h,
+ * include/uapi/linux/btrfs_tree.h. */
 enum {
         EXT_OFFSET = 1024,
         EXT_MTIME = 0x2c,
@@ -36,41 +37,21 @@ enum {
         XFS_LSN = 240,
 };
 
-static uint16_t le16(const uint8_t *p) {
-        return (uint16_t) (p[0] | p[1] << 8);
-}
+#define DEFINE_READER(name, Type, to_host)   \
+        static Type name(const uint8_t *p) { \
+                Type n;                      \
+                                             \
+                memcpy(&n, p, sizeof(n));    \
+                return to_host(n);           \
+        }                                    \
+        struct name##_needs_a_semicolon
 
-static uint32_t le32(const uint8_t *p) {
-        uint32_t n;
-
-        memcpy(&n, p, sizeof(n));
-        return le32toh(n);
-}
-
-static uint64_t le64(const uint8_t *p) {
-        uint64_t n;
-
-        memcpy(&n, p, sizeof(n));
-        return le64toh(n);
-}
-
-static uint16_t be16(const uint8_t *p) {
-        return (uint16_t) (p[0] << 8 | p[1]);
-}
-
-static uint32_t be32(const uint8_t *p) {
-        uint32_t n;
-
-        memcpy(&n, p, sizeof(n));
-        return be32toh(n);
-}
-
-static uint64_t be64(const uint8_t *p) {
-        uint64_t n;
-
-        memcpy(&n, p, sizeof(n));
-        return be64toh(n);
-}
+DEFINE_READER(le16, uint16_t, le16toh);
+DEFINE_READER(le32, uint32_t, le32toh);
+DEFINE_READER(le64, uint64_t, le64toh);
+DEFINE_READER(be16, uint16_t, be16toh);
+DEFINE_READER(be32, uint32_t, be32toh);
+DEFINE_READER(be64, uint64_t, be64toh);
 
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 

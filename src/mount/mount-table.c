@@ -187,15 +187,34 @@ char *mount_fact_describe(const MountFact *fact) {
         return source && target ? strdup_printf("%s, type %s, at '%s'", source, fact->fs_type, target) : NULL;
 }
 
-static int describe_cover(const Mount *m, char **ret) {
-        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+typedef int (*DescribeOther)(const Mount *other, MountFact *fact);
+
+/* Describes in the fact of a mount the other one that there may be for it: others has one for each mount of the table. Both
+ * are in the order of the table: a fact is of the next mount with its id. */
+static int describe_others(const MountTable *table, const Mount *const *others, DescribeOther describe,
+                           MountFact *facts, size_t n) {
+        for (size_t i = 0, k = 0; i < table->n && k < n; i++) {
+                int r;
+
+                if (table->mounts[i].id != facts[k].mount_id)
+                        continue;
+                r = others[i] ? describe(others[i], &facts[k]) : 0;
+                if (r < 0)
+                        return r;
+                k++;
+        }
+        return 0;
+}
+
+static int describe_cover(const Mount *cover, MountFact *fact) {
+        _cleanup_(mount_fact_done) MountFact other = { 0 };
         int r;
 
-        r = copy_fact(m, &fact);
+        r = copy_fact(cover, &other);
         if (r < 0)
                 return r;
-        *ret = mount_fact_describe(&fact);
-        return *ret ? 0 : -ENOMEM;
+        fact->covered_by = mount_fact_describe(&other);
+        return fact->covered_by ? 0 : -ENOMEM;
 }
 
 static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
@@ -203,15 +222,12 @@ static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
         int r;
 
         r = cover_find(table, &covers);
-        /* Both are in the order of the table: a fact is of the next mount with its id. */
-        for (size_t i = 0, k = 0; r >= 0 && i < table->n && k < n; i++) {
-                if (table->mounts[i].id != facts[k].mount_id)
-                        continue;
-                if (covers[i])
-                        r = describe_cover(covers[i], &facts[k].covered_by);
-                k++;
-        }
-        return r;
+        return r < 0 ? r : describe_others(table, covers, describe_cover, facts, n);
+}
+
+static int describe_place(const Mount *elsewhere, MountFact *fact) {
+        fact->also_at = string_escape(elsewhere->target, 200);
+        return fact->also_at ? 0 : -ENOMEM;
 }
 
 static int find_elsewhere(const MountTable *table, char *const *roots, MountFact *facts, size_t n) {
@@ -219,16 +235,7 @@ static int find_elsewhere(const MountTable *table, char *const *roots, MountFact
         int r;
 
         r = elsewhere_find(table, roots, &elsewhere);
-        for (size_t i = 0, k = 0; r >= 0 && i < table->n && k < n; i++) {
-                if (table->mounts[i].id != facts[k].mount_id)
-                        continue;
-                if (elsewhere[i]) {
-                        facts[k].also_at = string_escape(elsewhere[i]->target, 200);
-                        r = facts[k].also_at ? 0 : -ENOMEM;
-                }
-                k++;
-        }
-        return r;
+        return r < 0 ? r : describe_others(table, elsewhere, describe_place, facts, n);
 }
 
 typedef bool (*MatchTarget)(const char *target, const void *userdata);

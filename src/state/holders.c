@@ -54,11 +54,15 @@ static void note_change(State *s, Volume *v, Holder *h, const char *text) {
         event_emit(s, mount_changed, v, h, strempty(text));
 }
 
+/* Returns whether it is another one than before; "" is none. */
+static bool replace_text(char **text, const char *now) {
+        return !streq(strempty(*text), strempty(now)) && free_and_strdup(text, isempty(now) ? NULL : now) >= 0;
+}
+
 static void note_covered(State *s, Volume *v, Holder *h, const MountFact *fact) {
         _cleanup_free_ char *text = NULL;
 
-        if (streq(strempty(h->covered_by), strempty(fact->covered_by)) ||
-            free_and_strdup(&h->covered_by, isempty(fact->covered_by) ? NULL : fact->covered_by) < 0)
+        if (!replace_text(&h->covered_by, fact->covered_by))
                 return;
         if (h->covered_by)
                 text = strdup_printf("The mount is hidden by another one: %s.", h->covered_by);
@@ -68,11 +72,10 @@ static void note_covered(State *s, Volume *v, Holder *h, const MountFact *fact) 
 
 /* Holders at a target that was beneath a root once are no strangers. */
 static void note_elsewhere(State *s, Volume *v, Holder *h, const MountFact *fact) {
-        const char *also_at = volumes_find_target(&s->volumes, strempty(fact->also_at), NULL) ? NULL : fact->also_at;
+        bool held = volumes_find_target(&s->volumes, strempty(fact->also_at), NULL);
         _cleanup_free_ char *text = NULL;
 
-        if (streq(strempty(h->also_at), strempty(also_at)) ||
-            free_and_strdup(&h->also_at, isempty(also_at) ? NULL : also_at) < 0)
+        if (!replace_text(&h->also_at, held ? NULL : fact->also_at))
                 return;
         if (h->also_at)
                 text = strdup_printf("Somebody else has mounted files of the volume at %s too.", h->also_at);

@@ -143,6 +143,14 @@ static void unmount_by_hand(const Hand *h) {
         close(h->loop);
 }
 
+/* A whole visit: mounted, changed and unmounted. */
+static void change_by_hand(Disk *d) {
+        Hand h = mount_by_hand(d, 0);
+
+        change_label(&h);
+        unmount_by_hand(&h);
+}
+
 static void sync_at(const char *path) {
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -292,13 +300,10 @@ static void test_change(gconstpointer data) {
 
 static void test_by_hand(gconstpointer data) {
         g_auto(Disk) d = { 0 };
-        Hand h;
 
         if (!disk_make(&d, data))
                 return;
-        h = mount_by_hand(&d, 0);
-        change_label(&h);
-        unmount_by_hand(&h);
+        change_by_hand(&d);
         expect_walk(&d, 1);
 }
 
@@ -338,13 +343,10 @@ static void test_crash(gconstpointer data) {
 static void test_not_laundered(gconstpointer data) {
         g_auto(Disk) d = { 0 };
         Arguments a;
-        Hand h;
 
         if (!disk_make(&d, data))
                 return;
-        h = mount_by_hand(&d, 0);
-        change_label(&h);
-        unmount_by_hand(&h);
+        change_by_hand(&d);
         a = of_disk(&d);
         a.files = FILES_WANTED_INIT;
         g_auto(Answer) nothing = call_mount(worker, &a);
@@ -354,9 +356,7 @@ static void test_not_laundered(gconstpointer data) {
         expect_walk(&d, 1);
 
         /* A walk for the group says nothing of labels. */
-        h = mount_by_hand(&d, 0);
-        change_label(&h);
-        unmount_by_hand(&h);
+        change_by_hand(&d);
         a = of_disk(&d);
         a.files = wanted_group(1000);
         g_auto(Answer) group = call_mount(worker, &a);
@@ -425,13 +425,10 @@ static void test_beside(gconstpointer data) {
 static void test_trusted(gconstpointer data) {
         g_auto(Disk) d = { 0 };
         Arguments a;
-        Hand h;
 
         if (!disk_make(&d, data))
                 return;
-        h = mount_by_hand(&d, 0);
-        change_label(&h);
-        unmount_by_hand(&h);
+        change_by_hand(&d);
         a = of_disk(&d);
         a.witness.trusted = true;
         g_auto(Answer) mounted = call_mount(worker, &a);
@@ -489,9 +486,7 @@ static void test_adopt(gconstpointer data) {
         assert_skipped(&next);
         unmount_by_hand(&h);
 
-        h = mount_by_hand(&d, 0);
-        change_label(&h);
-        unmount_by_hand(&h);
+        change_by_hand(&d);
         h = mount_by_hand(&d, 0);
         g_auto(Answer) other = adopt_disk(&d);
         assert_walked(&other, "mounted-elsewhere", 1);
