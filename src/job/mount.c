@@ -80,8 +80,8 @@ static int plan_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return job_record_intent(job, false);
 }
 
-/* As the copy of the mark has it; the root, and who else had the volume, are seen only when it is mounted:
- * they are taken to agree. */
+/* As the copy of the mark has it; the root, and who else had the volume, are seen only when it is mounted: they are taken to
+ * agree. */
 static void predict_files(Job *job) {
         const FilesWanted wanted = job_files_wanted(job);
         const Mark unknown = { .found = MARK_ABSENT };

@@ -11,15 +11,15 @@
 /* Reads it. What makes no sense, is too long or of another version is MARK_INVALID. Returns 0 or a negative errno. */
 int mark_xattr_read(int fd, Mark *ret) _warn_unused_;
 
-/* Makes it claim less, and notes the fingerprint of a mark that is believed, which is not synced: lost, it costs a walk. A mark that makes no sense is replaced by one that claims nothing. If it can't be written it is
- * removed, which claims nothing either; a read-only file system, one that keeps no such xattrs, and a mark that claims
- * nothing anyway are left as they are. Returns 0, a negative errno, or MOUNT_FAILED if a mark stays behind that claims
- * more than will be true. */
+/* Makes it claim less, and notes the fingerprint of a mark that is believed, which is not synced: lost, it costs a walk. A
+ * mark that makes no sense is replaced by one that claims nothing. If it can't be written it is removed, which claims nothing
+ * either; a read-only file system, one that keeps no such xattrs, and a mark that claims nothing anyway are left as they are.
+ * Returns 0, a negative errno, or MOUNT_FAILED if a mark stays behind that claims more than will be true. */
 int mark_xattr_apply(int fd, MarkChange change, const MarkProof *proof, Mark *ret, Failure *f) _warn_unused_;
 
 /* Before the first file is touched: partial, mark_begin(). What the mark says of what is not worked on stays if it is
- * believed, and is unknown otherwise. *ret is
- * what was to be written; its found says what is there. Returns as mark_xattr_apply(), but ENTRIES_FAILED. */
+ * believed, and is unknown otherwise. *ret is what was to be written; its found says what is there. Returns as
+ * mark_xattr_apply(), but ENTRIES_FAILED. */
 int mark_xattr_begin(int fd, const MarkWork *work, const MarkProof *proof, Mark *ret, Failure *f) _warn_unused_;
 
 /* When all is on disk: complete, mark_finish(), but for what others may have done meanwhile and may do, change; it is

@@ -25,8 +25,8 @@
  * Change(ChangeCall) -> OperationResult: the files of a volume, where it is mounted or staged for this; asks Plan.
  * Verify(VerifyCall) -> VerifyResult: compares, and resets what the mark of the volume wrongly claims. Asks nothing.
  * Unmount(UnmountCall) -> b, s: whether the mount was there, and the fingerprint of the file system if that was the last one
- *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left
- *   alone and counts as absent. BUSY if it is in use.
+ *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left alone and counts
+ *   as absent. BUSY if it is in use.
  * Inspect(s target) -> Node, MountOutcome, Mark: what is mounted there. INVALID_TARGET if nothing is.
  * Watch() -> OrphanNote[], Node, MountFact[]: the children that are at work for another process, as an earlier selvold, and after
  *   these every mount beneath the target roots; then the signal Changed with what came and what went, at most twice a second,
