@@ -50,16 +50,20 @@ labels() { find "$1" -printf '%Z\n' | sort | uniq -c | sed 's/^ *//'; }
 # all_labeled NAME DIRECTORY CONTEXT: each entry, the symlinks themselves too
 all_labeled() { is "$1" "$(labels "$2")" "$(entries "$2") $3"; }
 
-# on_disk SOURCE COMMAND...: with what is on the disk, at /mnt and without a context; nobody may have it mounted. Not even a
-# superblock is written: of xfs that would look like a mount by somebody else.
+# on_disk SOURCE COMMAND...: with what is on the disk, at /mnt and without a context; nobody may have it mounted. xfs writes its
+# superblock when a read-only mount ends, which would look like a mount by somebody else, unless the device is read-only.
 on_disk() {
-    local source=$1 status=0
-    if [[ -b $source ]]; then blockdev --setro "$source"; fi
-    mount -o ro "$source" /mnt || return
+    local source=$1 status=0 xfs=false
+    if [[ -b $source && $(blkid -p -s TYPE -o value "$source") == xfs ]]; then xfs=true; fi
     shift
-    "$@" || status=$?
-    umount /mnt
-    if [[ -b $source ]]; then blockdev --setrw "$source"; fi
+    if $xfs; then blockdev --setro "$source"; fi
+    if mount -o ro "$source" /mnt; then
+        "$@" || status=$?
+        umount /mnt
+    else
+        status=1
+    fi
+    if $xfs; then blockdev --setrw "$source"; fi
     return $status
 }
 
