@@ -138,29 +138,20 @@ static void call(Client *c, const char *method, GVariant *arguments) {
         send(c, "org.selvol1", "/org/selvol1", "org.selvol1.Manager", method, arguments, on_answered);
 }
 
-static bool one_in(Client *c, int n) {
-        return g_rand_int_range(c->rand, 0, n) == 0;
-}
-
-static uint32_t draw_gid(Client *c) {
-        return one_in(c, 2) ? 2000 : 3000;
-}
-
-static void call_mount(Client *c, int volume, int target) {
+/* options: an a{sv} as text, or NULL */
+static void call_mount(Client *c, int volume, int target, uint32_t gid, const char *options) {
         const TestVolume *v = &c->environment->volumes[volume];
         GVariantBuilder b = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
 
         c->running = model_begin(KIND_MOUNT, c->number, volume, target);
+        c->running->gid = gid;
         g_variant_builder_add_parsed(&b, "{'FSType', <%s>}", v->fs_type);
-        if (one_in(c, 2)) {
-                c->running->gid = draw_gid(c);
-                g_variant_builder_add_parsed(&b, "{'FSGroup', <%u>}", c->running->gid);
+        if (gid != NO_GID) {
+                g_variant_builder_add_parsed(&b, "{'FSGroup', <%u>}", gid);
                 g_variant_builder_add_parsed(&b, "{'FSGroupPolicy', <'File'>}");
-                if (one_in(c, 4))
-                        g_variant_builder_add_parsed(&b, "{'UserNamespace', <true>}");
-                if (one_in(c, 4))
-                        g_variant_builder_add_parsed(&b, "{'FSGroupChangePolicy', <'Always'>}");
         }
+        if (options)
+                g_variant_builder_add_parsed(&b, options);
         call(c, "MountVolume", g_variant_new("(sssa{sv})", v->id, v->source, c->environment->targets[target], &b));
 }
 
@@ -171,17 +162,60 @@ static void call_unmount(Client *c, int volume, int target) {
                            c->environment->targets[target], NULL));
 }
 
-static void call_ownership(Client *c, int volume) {
-        GVariantBuilder b = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
-
+/* options: an a{sv} as text */
+static void call_ownership(Client *c, int volume, uint32_t gid, const char *options) {
         c->running = model_begin(KIND_OWNERSHIP, c->number, volume, NO_TARGET);
-        c->running->gid = draw_gid(c);
-        if (one_in(c, 2))
-                g_variant_builder_add_parsed(&b, "{'Force', <true>}");
-        if (one_in(c, 3))
-                g_variant_builder_add_parsed(&b, "{'MaxEntriesPerSecond', <uint64 10000>}");
+        c->running->gid = gid;
         call(c, "ApplyOwnership",
-             g_variant_new("(sua{sv})", c->environment->volumes[volume].id, c->running->gid, &b));
+             g_variant_new("(su@a{sv})", c->environment->volumes[volume].id, gid, g_variant_new_parsed(options)));
+}
+
+const Operation *client_mount(Client *c, int volume, int target, uint32_t gid) {
+        call_mount(c, volume, target, gid, NULL);
+        return c->running;
+}
+
+const Operation *client_unmount(Client *c, int volume, int target) {
+        call_unmount(c, volume, target);
+        return c->running;
+}
+
+const Operation *client_ownership(Client *c, int volume, uint32_t gid) {
+        call_ownership(c, volume, gid, "{'Force': <true>}");
+        return c->running;
+}
+
+/* ---- a series ---- */
+
+static bool one_in(Client *c, int n) {
+        return g_rand_int_range(c->rand, 0, n) == 0;
+}
+
+static const char *draw(Client *c, const char *const *list, unsigned n) {
+        return list[g_rand_int_range(c->rand, 0, (int) n)];
+}
+
+static uint32_t draw_gid(Client *c) {
+        return one_in(c, 2) ? 2000 : 3000;
+}
+
+static void draw_mount(Client *c, int volume, int target) {
+        static const char *const options[] = { NULL, NULL, "{'UserNamespace', <true>}",
+                                               "{'FSGroupChangePolicy', <'Always'>}" };
+        bool with_group = one_in(c, 2);
+
+        call_mount(c, volume, target, with_group ? draw_gid(c) : NO_GID,
+                   with_group ? draw(c, options, G_N_ELEMENTS(options)) : NULL);
+}
+
+static void draw_ownership(Client *c, int volume) {
+        static const char *const options[] = {
+                "@a{sv} {}",
+                "{'Force': <true>}",
+                "{'MaxEntriesPerSecond': <uint64 10000>}",
+        };
+
+        call_ownership(c, volume, draw_gid(c), draw(c, options, G_N_ELEMENTS(options)));
 }
 
 /* Most often a target has the same volume, so that mounts and unmounts meet. */
@@ -198,13 +232,13 @@ static void start_next(Client *c) {
         target = g_rand_int_range(c->rand, 0, TARGETS);
         kind = g_rand_int_range(c->rand, 0, 20);
         if (kind < 8)
-                call_mount(c, draw_volume(c, target, 12), target);
+                draw_mount(c, draw_volume(c, target, 12), target);
         else if (kind < 15)
                 call_unmount(c, draw_volume(c, target, 3), target);
         else if (kind < 16)
                 call_unmount(c, ANY_VOLUME, target);
         else
-                call_ownership(c, g_rand_int_range(c->rand, 0, VOLUMES));
+                draw_ownership(c, g_rand_int_range(c->rand, 0, VOLUMES));
 }
 
 /* ---- life ---- */
@@ -214,6 +248,7 @@ Client *client_new(const Environment *e, int number) {
 
         c->environment = e;
         c->number = number;
+        c->rand = g_rand_new();
         c->bus = environment_connect(e);
         g_assert_nonnull(c->bus);
         return c;

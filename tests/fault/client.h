@@ -12,6 +12,10 @@ void client_free(Client *c);
 
 /* Starts a series of operations, which the main loop carries on. */
 void client_start(Client *c, uint32_t seed);
+/* Start one operation, which has ended when the client is idle again. Walks look at all files. */
+const Operation *client_mount(Client *c, int volume, int target, uint32_t gid);
+const Operation *client_unmount(Client *c, int volume, int target);
+const Operation *client_ownership(Client *c, int volume, uint32_t gid);
 bool client_is_idle(const Client *c);
 /* An operation that got no answer in time, or NULL. */
 const Operation *client_hung(const Client *c);

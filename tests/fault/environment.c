@@ -350,6 +350,15 @@ static GStrv list_children(const Environment *e, bool with_spare) {
         return g_strv_builder_end(list);
 }
 
+pid_t environment_find_spare(const Environment *e) {
+        g_auto(GStrv) children = list_children(e, true);
+
+        for (char **pid = children; *pid; pid++)
+                if (is_spare(*pid))
+                        return (pid_t) g_ascii_strtoll(*pid, NULL, 10);
+        return 0;
+}
+
 unsigned environment_count_children(const Environment *e) {
         g_auto(GStrv) children = list_children(e, false);
 
@@ -435,19 +444,22 @@ void environment_restart(Environment *e, Victim v, bool slow) {
                 start_worker(e);
 }
 
-static bool has_ended(GPid pid) {
+int environment_has_ended(const Environment *e, Victim v) {
+        GPid pid = v == VICTIM_DAEMON ? e->daemon : e->worker;
         siginfo_t si = { 0 };
 
         must(waitid(P_PID, (id_t) pid, &si, WEXITED | WNOHANG | WNOWAIT));
-        return si.si_pid == pid;
+        if (si.si_pid != pid)
+                return 0;
+        return si.si_code == CLD_EXITED ? si.si_status : 128 + si.si_status;
 }
 
 bool environment_is_sound(const Environment *e, const char **ret) {
         g_autofree char *log = read_log(e);
 
-        *ret = has_ended(e->daemon)                                        ? "selvold has ended by itself"
-               : has_ended(e->worker)                                      ? "selvol-worker has ended by itself"
-               : strstr(log, "Sanitizer") || strstr(log, "runtime error:") ? "a sanitizer has found something"
-                                                                           : NULL;
+        *ret = strstr(log, "Sanitizer") || strstr(log, "runtime error:") ? "a sanitizer has found something"
+               : environment_has_ended(e, VICTIM_DAEMON)                 ? "selvold has ended by itself"
+               : environment_has_ended(e, VICTIM_WORKER)                 ? "selvol-worker has ended by itself"
+                                                                         : NULL;
         return !*ret;
 }

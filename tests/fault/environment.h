@@ -62,6 +62,8 @@ int environment_find_target(const Environment *e, const char *path);
 bool run(const char *program, ...) G_GNUC_NULL_TERMINATED;
 
 unsigned environment_count_children(const Environment *e);
+/* The child of the worker that waits for a connection; 0 if there is none. */
+pid_t environment_find_spare(const Environment *e);
 /* A child of the worker, rather the youngest one, as a pidfd; -1 if there is none. */
 int environment_pick_child(const Environment *e, GRand *rand);
 /* Returns whether the victim was there. */
@@ -70,4 +72,6 @@ bool environment_kill(Environment *e, Victim v, int child);
 void environment_restart(Environment *e, Victim v, bool slow);
 /* Whether selvold and the worker run and have not complained; if not, *ret says what it is. */
 bool environment_is_sound(const Environment *e, const char **ret);
+/* Whether selvold or the worker has ended by itself, and how: 0 if not, else its exit status, or 128 and the signal. */
+int environment_has_ended(const Environment *e, Victim v);
 void environment_print_log(const Environment *e);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "check.h"
+#include "client.h"
+#include "tracer.h"
+
+/* An operation is interrupted at one of the system calls of one of those that take part: that one is killed, or the call
+ * fails. Then record and kernel must agree, what was acknowledged must hold, and the same request must work.
+ *
+ * With --full at each system call in turn, and with each error that it can fail with; without it at some that a seed draws. */
+
+enum { ANSWER_SEC = 60, REPEAT_SEC = 30 };
+
+/* Who is interrupted; the store is a thread of selvold. */
+typedef enum Subject { SUBJECT_DAEMON, SUBJECT_STORE, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
+static const char *const subject_names[SUBJECTS] = { "selvold", "selvold's store", "selvol-worker", "a child" };
+
+/* Each begins where the one before has ended. */
+typedef struct Scene {
+        const char *name;
+        Kind kind;
+        int volume, target;
+        uint32_t gid, gid_before;
+} Scene;
+
+static const Scene scenes[] = {
+        { "mount", KIND_MOUNT, 0, 0, NO_GID, NO_GID },
+        { "further holder", KIND_MOUNT, 0, 1, NO_GID, NO_GID },
+        { "mount with a group", KIND_MOUNT, 1, 2, 2000, NO_GID },
+        { "ownership", KIND_OWNERSHIP, 0, NO_TARGET, 3000, 2000 },
+        { "mount of a tmpfs", KIND_MOUNT, 3, 3, NO_GID, NO_GID },
+        { "unmount one of two", KIND_UNMOUNT, 0, 1, NO_GID, NO_GID },
+        { "unmount", KIND_UNMOUNT, 0, 0, NO_GID, NO_GID },
+};
+
+/* What a system call may fail with, where anything can make it so: the disk, its server, memory, limits, signals. */
+typedef struct Fallible {
+        long call;
+        int errors[6];
+} Fallible;
+
+static const Fallible fallible[] = {
+        { SYS_openat, { EMFILE, ENOMEM, EIO, ESTALE, EINTR } },
+        { SYS_read, { EIO, EINTR } },
+        { SYS_pread64, { EIO, ENOMEM, EINTR } },
+        { SYS_pwrite64, { EIO, ENOSPC, EROFS } },
+        { SYS_fsync, { EIO, ENOSPC } },
+        { SYS_fdatasync, { EIO, ENOSPC } },
+        { SYS_syncfs, { EIO } },
+        { SYS_ftruncate, { EIO } },
+        { SYS_newfstatat, { EIO, ENOMEM, ESTALE } },
+        { SYS_fstatfs, { EIO, ESTALE } },
+        { SYS_statx, { EIO, ENOMEM, ESTALE } },
+        { SYS_readlinkat, { EIO, ENOMEM, ESTALE } },
+        { SYS_readlink, { EIO, ENOMEM, ESTALE } },
+        { SYS_getdents64, { EIO, ENOMEM, ESTALE } },
+        { SYS_mkdir, { ENOSPC, EROFS } },
+        { SYS_fgetxattr, { EIO, ENOMEM, ESTALE } },
+        { SYS_getxattr, { EIO, ENOMEM, ESTALE } },
+        { SYS_fsetxattr, { EIO, ENOSPC, EROFS } },
+        { SYS_fchownat, { EIO, ENOMEM, ESTALE } },
+        { SYS_fchmod, { EIO, ENOMEM, ESTALE } },
+        { SYS_ioctl, { EIO, ENOMEM, EINTR } },
+        { SYS_fsopen, { EMFILE, ENOMEM } },
+        { SYS_fsconfig, { EIO, ENOMEM, EINTR } },
+        { SYS_fsmount, { EMFILE, ENOMEM } },
+        { SYS_open_tree, { EMFILE, ENOMEM } },
+        { SYS_mount_setattr, { ENOMEM } },
+        { SYS_move_mount, { ENOMEM, ESTALE } },
+        { SYS_umount2, { EIO, ENOMEM, ESTALE } },
+        { SYS_socket, { EMFILE, ENOMEM } },
+        { SYS_socketpair, { EMFILE, ENOMEM } },
+        { SYS_connect, { EAGAIN, EINTR } },
+        { SYS_accept4, { EMFILE, ENOMEM, EINTR } },
+        { SYS_clone, { EAGAIN, ENOMEM } },
+        { SYS_epoll_wait, { EINTR } },
+        { SYS_epoll_create1, { EMFILE, ENOMEM } },
+        { SYS_epoll_ctl, { ENOMEM } },
+        { SYS_timerfd_create, { EMFILE, ENOMEM } },
+        { SYS_pidfd_open, { EMFILE, ENOMEM } },
+};
+
+typedef struct Steps {
+        Environment environment;
+        Client *client;
+        GRand *rand;
+        int seed, sample;
+        gboolean full;
+        unsigned n_killed[SUBJECTS], n_failed[SUBJECTS];
+} Steps;
+
+/* What is done at the nth moment. */
+typedef struct Blow {
+        Subject subject;
+        bool kill; /* or a call fails */
+        unsigned n;
+        /* What has come of it: */
+        bool struck;
+        long call;
+        int error;
+} Blow;
+
+/* Of what is no file, as a timer or a pipe, read(2) does not fail. */
+static bool reads_file(const Call *call) {
+        g_autofree char *path = g_strdup_printf("/proc/%i/fd/%i", (int) call->pid, call->fd),
+                        *target = g_file_read_link(path, NULL);
+
+        return target && target[0] == '/';
+}
+
+static const Fallible *find_fallible(const Call *call) {
+        for (size_t i = 0; i < G_N_ELEMENTS(fallible); i++)
+                if (fallible[i].call == call->number)
+                        return call->number != SYS_read || reads_file(call) ? &fallible[i] : NULL;
+        return NULL;
+}
+
+static unsigned count_errors(const Call *call) {
+        const Fallible *f = find_fallible(call);
+        unsigned n = 0;
+
+        while (f && f->errors[n] != 0)
+                n++;
+        return n;
+}
+
+/* ---- requests ---- */
+
+static const Operation *start(Steps *s, const Scene *scene) {
+        if (scene->kind == KIND_MOUNT)
+                return client_mount(s->client, scene->volume, scene->target, scene->gid);
+        if (scene->kind == KIND_UNMOUNT)
+                return client_unmount(s->client, scene->volume, scene->target);
+        return client_ownership(s->client, scene->volume, scene->gid);
+}
+
+static bool is_done(Steps *s, const Scene *scene) {
+        const Operation *o = start(s, scene);
+
+        return WAIT_FOR(client_is_idle(s->client), ANSWER_SEC) && o->outcome == OUTCOME_ACKNOWLEDGED;
+}
+
+/* What was interrupted may need a moment. */
+static bool do_scene(Steps *s, const Scene *scene, const char *what, Wrong *w) {
+        return WAIT_FOR(is_done(s, scene), REPEAT_SEC) ||
+               blame(w, scene->volume, scene->target, "%s does not work", what);
+}
+
+/* So that the scene can be played once more. */
+static bool undo_scene(Steps *s, const Scene *scene, Wrong *w) {
+        Scene before = *scene;
+
+        before.kind = scene->kind == KIND_MOUNT     ? KIND_UNMOUNT
+                      : scene->kind == KIND_UNMOUNT ? KIND_MOUNT
+                                                    : KIND_OWNERSHIP;
+        before.gid = scene->gid_before;
+        return do_scene(s, &before, "to undo it", w);
+}
+
+/* ---- blows ---- */
+
+static pid_t find_store(pid_t daemon) {
+        g_autofree char *path = g_strdup_printf("/proc/%i/task", (int) daemon);
+        g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+        const char *name;
+
+        while (dir && (name = g_dir_read_name(dir))) {
+                g_autofree char *comm = g_build_filename(path, name, "comm", NULL);
+
+                if (g_ascii_strtoll(name, NULL, 10) != daemon && g_file_test(comm, G_FILE_TEST_EXISTS))
+                        return (pid_t) g_ascii_strtoll(name, NULL, 10);
+        }
+        return 0;
+}
+
+static pid_t find_subject(const Environment *e, Subject subject) {
+        switch (subject) {
+        case SUBJECT_DAEMON:
+                return e->daemon;
+        case SUBJECT_STORE:
+                return find_store(e->daemon);
+        case SUBJECT_WORKER:
+                return e->worker;
+        default:
+                return environment_find_spare(e);
+        }
+}
+
+static void strike(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned i) {
+        b->struck = true;
+        b->call = call->number;
+        if (b->kill) {
+                s->n_killed[b->subject]++;
+                must(kill(b->subject == SUBJECT_STORE ? s->environment.daemon : t->pid, SIGKILL));
+                return;
+        }
+        s->n_failed[b->subject]++;
+        b->error = find_fallible(call)->errors[i];
+        tracer_fail(t, b->error);
+}
+
+/* A moment for a kill is a system call, one for a failure is an error of one. */
+static void on_call(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned *count) {
+        unsigned n = b->kill ? 1 : count_errors(call);
+
+        if (!b->struck && b->n >= *count && b->n < *count + n)
+                strike(s, t, b, call, b->n - *count);
+        *count += n;
+        tracer_continue(t);
+}
+
+/* Runs the scene until it is answered; *ret_count is how many moments there were. */
+static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wrong *w) {
+        int64_t end = g_get_monotonic_time() + ANSWER_SEC * G_USEC_PER_SEC;
+        unsigned count = 0;
+        Tracer t;
+        pid_t pid = 0;
+
+        (void) WAIT_FOR((pid = find_subject(&s->environment, b->subject)) > 0, 5);
+        if (!tracer_attach(&t, pid, b->subject == SUBJECT_DAEMON || b->subject == SUBJECT_WORKER))
+                return blame(w, scene->volume, scene->target, "%s can't be traced", subject_names[b->subject]);
+        (void) start(s, scene);
+        while (!client_is_idle(s->client) && g_get_monotonic_time() < end) {
+                Call call = { 0 };
+                Stop stop = tracer_poll(&t, &call);
+
+                if (stop == STOP_CALL)
+                        on_call(s, &t, b, &call, &count);
+                else if (stop == STOP_OTHER)
+                        tracer_continue(&t);
+                else
+                        g_usleep(20);
+                (void) g_main_context_iteration(NULL, FALSE);
+        }
+        tracer_detach(&t);
+        *ret_count = count;
+        return client_is_idle(s->client) || blame(w, scene->volume, scene->target, "a call got no answer");
+}
+
+/* ---- steps ---- */
+
+static void restart_killed(Steps *s, const Blow *b) {
+        Victim v = b->subject == SUBJECT_WORKER ? VICTIM_WORKER : VICTIM_DAEMON;
+
+        if (!b->struck || !b->kill || b->subject == SUBJECT_CHILD)
+                return;
+        (void) environment_kill(&s->environment, v, -1);
+        environment_restart(&s->environment, v, false);
+}
+
+static bool check(Steps *s, Wrong *w) {
+        const char *complaint;
+
+        if (!environment_is_sound(&s->environment, &complaint))
+                return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
+        return check_all(&s->environment, w);
+}
+
+static bool step(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wrong *w) {
+        if (!play(s, scene, b, ret_count, w))
+                return false;
+        restart_killed(s, b);
+        return check(s, w) && do_scene(s, scene, "the same request", w) && undo_scene(s, scene, w);
+}
+
+static bool count_moments(Steps *s, const Scene *scene, Subject subject, bool kill, unsigned *ret, Wrong *w) {
+        Blow none = { .subject = subject, .kill = kill, .n = UINT_MAX };
+
+        return step(s, scene, &none, ret, w);
+}
+
+static void print_blow(const Scene *scene, const Blow *b) {
+        g_print("# %s: %s, moment %u, system call %li: %s\n", scene->name, subject_names[b->subject], b->n, b->call,
+                b->kill ? "killed" : g_strerror(b->error));
+}
+
+static bool run_moment(Steps *s, const Scene *scene, Blow b, Wrong *w) {
+        unsigned count;
+
+        if (step(s, scene, &b, &count, w))
+                return true;
+        print_blow(scene, &b);
+        return false;
+}
+
+static bool run_all(Steps *s, const Scene *scene, Subject subject, bool kill, Wrong *w) {
+        unsigned count;
+
+        if (!count_moments(s, scene, subject, kill, &count, w))
+                return false;
+        g_print("# %s: %s: %u moments to %s\n", scene->name, subject_names[subject], count,
+                kill ? "be killed" : "fail");
+        for (unsigned n = 0; n < count; n++)
+                if (!run_moment(s, scene, (Blow){ .subject = subject, .kill = kill, .n = n }, w))
+                        return false;
+        return true;
+}
+
+static bool run_some(Steps *s, const Scene *scene, Subject subject, bool kill, Wrong *w) {
+        unsigned count;
+
+        if (!count_moments(s, scene, subject, kill, &count, w))
+                return false;
+        for (int i = 0; count > 0 && i < s->sample; i++)
+                if (!run_moment(s, scene,
+                                (Blow){ .subject = subject,
+                                        .kill = kill,
+                                        .n = (unsigned) g_rand_int_range(s->rand, 0, (int) count) },
+                                w))
+                        return false;
+        return true;
+}
+
+static bool run_scene(Steps *s, const Scene *scene, Wrong *w) {
+        for (Subject subject = 0; subject < SUBJECTS; subject++)
+                for (int kill = 0; kill <= 1; kill++) {
+                        if (!kill && !tracer_can_fail())
+                                continue;
+                        if (!(s->full ? run_all : run_some)(s, scene, subject, kill, w))
+                                return false;
+                }
+        return do_scene(s, scene, "the request", w) && check(s, w);
+}
+
+static bool run_scenes(Steps *s, Wrong *w) {
+        static const uint32_t gids[VOLUMES];
+        int at[TARGETS];
+
+        for (int i = 0; i < TARGETS; i++)
+                at[i] = NO_VOLUME;
+        model_start_over(at, gids);
+        for (size_t i = 0; i < G_N_ELEMENTS(scenes); i++)
+                if (!run_scene(s, &scenes[i], w))
+                        return false;
+        return true;
+}
+
+static bool parse_arguments(Steps *s, int argc, char **argv) {
+        const GOptionEntry entries[] = {
+                { "seed", 0, 0, G_OPTION_ARG_INT, &s->seed, "What decides on the moments (random)", "N" },
+                { "sample", 0, 0, G_OPTION_ARG_INT, &s->sample, "How many moments of each kind (1)", "N" },
+                { "full", 0, 0, G_OPTION_ARG_NONE, &s->full, "All moments", NULL },
+                { 0 },
+        };
+        g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+        g_autoptr(GError) error = NULL;
+
+        g_option_context_add_main_entries(context, entries, NULL);
+        if (g_option_context_parse(context, &argc, &argv, &error) && argc == 1 && s->seed >= 0 && s->sample > 0)
+                return true;
+        g_printerr("test-steps: %s\n", error ? error->message : "it takes --seed N, --sample N and --full");
+        return false;
+}
+
+int main(int argc, char **argv) {
+        static Steps s = { .sample = 1 };
+        Wrong wrong = { 0 };
+        bool ok;
+
+        (void) setvbuf(stdout, NULL, _IOLBF, 0);
+        s.seed = (int) (g_random_int() >> 1);
+        if (!parse_arguments(&s, argc, argv))
+                return 2;
+        if (!environment_enter())
+                return 77;
+        g_print("1..1\n# to repeat: test-steps --seed %i --sample %i\n", s.seed, s.sample);
+        s.rand = g_rand_new_with_seed((uint32_t) s.seed);
+        environment_start(&s.environment);
+        s.client = client_new(&s.environment, 0);
+
+        ok = run_scenes(&s, &wrong);
+        if (!ok) {
+                g_print("# volume %i, target %i: %s\n", wrong.volume, wrong.target, wrong.text);
+                model_print_history(wrong.volume, wrong.target);
+                environment_print_log(&s.environment);
+        }
+        for (Subject i = 0; i < SUBJECTS; i++)
+                g_print("# %s: killed %u times, %u system calls failed\n", subject_names[i], s.n_killed[i],
+                        s.n_failed[i]);
+        g_print("%sok 1 - after an interruption at a system call all agree, and the request works\n",
+                ok ? "" : "not ");
+
+        client_free(s.client);
+        environment_stop(&s.environment);
+        g_free(wrong.text);
+        return ok ? 0 : 1;
+}
