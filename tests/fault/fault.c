@@ -15,7 +15,15 @@
  * A seed decides on the calls and the kills, but not on how they meet in time: to see a failure again a run may have to
  * be repeated. */
 
-enum { CLIENTS = 4, KILLS = 60, DELAY_USEC = 150000, FREEZE_USEC = 120000, DOWN_USEC = 30000, ROUND_SEC = 600 };
+enum {
+        CLIENTS = 4,
+        KILLS = 60,
+        FULL_KILLS = 10000,
+        DELAY_USEC = 150000,
+        FREEZE_USEC = 120000,
+        DOWN_USEC = 30000,
+        ROUND_SEC = 600
+};
 
 typedef struct Fault {
         Environment environment;
@@ -150,19 +158,24 @@ static bool check_mixture(const Fault *f) {
 }
 
 static bool parse_arguments(Fault *f, int argc, char **argv) {
+        gboolean full = FALSE;
         const GOptionEntry entries[] = {
                 { "seed", 0, 0, G_OPTION_ARG_INT, &f->seed, "What decides on calls and kills (random)", "N" },
                 { "kills", 0, 0, G_OPTION_ARG_INT, &f->kills, "How many there are (60)", "N" },
+                { "full", 0, 0, G_OPTION_ARG_NONE, &full, "10000 kills", NULL },
                 { 0 },
         };
         g_autoptr(GOptionContext) context = g_option_context_new(NULL);
         g_autoptr(GError) error = NULL;
 
         g_option_context_add_main_entries(context, entries, NULL);
-        if (g_option_context_parse(context, &argc, &argv, &error) && argc == 1 && f->seed >= 0 && f->kills > 0)
-                return true;
-        g_printerr("test-fault: %s\n", error ? error->message : "it takes --seed N and --kills N");
-        return false;
+        if (!g_option_context_parse(context, &argc, &argv, &error) || argc != 1 || f->seed < 0 || f->kills <= 0) {
+                g_printerr("test-fault: %s\n", error ? error->message : "it takes --seed N, --kills N and --full");
+                return false;
+        }
+        if (full)
+                f->kills = FULL_KILLS;
+        return true;
 }
 
 int main(int argc, char **argv) {
