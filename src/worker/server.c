@@ -285,6 +285,7 @@ static int connection_start(Server *s, int fd) {
         if (r < 0) {
                 (void) kill(c->pid, SIGKILL);
                 (void) waitpid(c->pid, NULL, 0);
+                children_leave(s->children, c->pid);
                 return r;
         }
         s->connections[s->n_connections++] = TAKE_PTR(c);
