@@ -314,8 +314,7 @@ static int clone_share(const StageSpec *spec, const Target *share, int *ret_tree
         return r != 0 ? r : check_share(spec, share, &ret->fact, f);
 }
 
-int stage_share(const StageSpec *spec, const Target *share, uint64_t share_id, int *ret_tree, MountOutcome *ret,
-                Failure *f) {
+int stage_share(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_close_ int tree = -EBADF;
         int r;
@@ -324,10 +323,6 @@ int stage_share(const StageSpec *spec, const Target *share, uint64_t share_id, i
         assert(share);
         assert(ret_tree && ret);
 
-        if (!share->is_mount || share->mount_id != share_id)
-                return failure_set(
-                        f, FAILURE_MOUNT_FAILED,
-                        "The mount that was to be shared is gone or was replaced by another one: try again.");
         r = mount_once_more(spec, share, &tree, &o);
         if (r < 0)
                 return r;

@@ -102,9 +102,14 @@ static bool swap_serves(const Plan *p, const Holder *h, bool user_namespace) {
                h->fs_group == p->fs_group;
 }
 
+/* Rather one that no other mount hides. */
+static const Holder *choose_share(const Holder *a, const Holder *b) {
+        return a && !a->covered_by ? a : b;
+}
+
 int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, bool mounted, Plan *p,
                     Failure *f) {
-        const Holder *h, *mapped = NULL, *other = NULL;
+        const Holder *h, *plain = NULL, *mapped = NULL, *other = NULL;
         const Volume *own = others->own;
 
         if (!own)
@@ -116,18 +121,16 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
                         return plan_group_conflict(own, h, p, f);
                 if (h->state != HOLDER_MOUNTED)
                         continue;
-                if (!holder_is_mapped(h)) {
-                        p->share = h;
-                        return 0;
-                }
-                if (swap_serves(p, h, user_namespace))
-                        mapped = h;
+                if (!holder_is_mapped(h))
+                        plain = choose_share(plain, h);
+                else if (swap_serves(p, h, user_namespace))
+                        mapped = choose_share(mapped, h);
                 else
                         other = h;
         }
-        p->share = mapped;
+        p->share = plain ? plain : mapped;
         /* A disk can be mounted once more, as it is. */
-        if (mapped || !other || !fs || fs->source == SOURCE_BLOCK || mounted)
+        if (p->share || !other || !fs || fs->source == SOURCE_BLOCK || mounted)
                 return 0;
         return plan_group_conflict(own, other, p, f);
 }

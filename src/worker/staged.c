@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include "basic/log.h"
+#include "mount/mount-table.h"
 #include "mount/stage.h"
 #include "worker/staged.h"
 
@@ -21,6 +22,58 @@ static int explain_failure(const Child *c, const Source *s, Failure *f) {
         return r;
 }
 
+/* Whether the mount is there still, where another one hides it, and is all of the source. */
+static int find_hidden(const Source *source, uint64_t id, MountFact *ret) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        _cleanup_free_ char *root = NULL;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_id(table, id, &fact);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        r = mount_table_find_root(table, id, &root);
+        if (r < 0)
+                return r;
+        if (!streq(root, "/"))
+                return 0;
+        r = source_is_mounted_as(source, &fact);
+        if (r <= 0)
+                return r;
+        *ret = fact;
+        fact = (MountFact){ 0 };
+        return 1;
+}
+
+static int fail_gone(Failure *f) {
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "The mount that was to be shared is gone, or another one hides it: unmount that one, or call again.");
+}
+
+/* A disk can be mounted once more where its mount can't be reached: the superblock is alive. */
+static int share_hidden(const StageSpec *spec, uint64_t id, Subject *s, MountOutcome *o, Failure *f) {
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        int r;
+
+        if (spec->source->fs->source != SOURCE_BLOCK)
+                return fail_gone(f);
+        r = find_hidden(spec->source, id, &fact);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return fail_gone(f);
+        r = stage_mount(spec, &s->tree, o, f);
+        if (r != 0)
+                return r;
+        return streq(o->fact.device, fact.device) ? 0 : fail_gone(f);
+}
+
 static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *a, Subject *s, MountOutcome *o,
                        Failure *f) {
         _cleanup_(target_done) Target share = TARGET_INIT;
@@ -29,7 +82,9 @@ static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *
         r = target_open(a->share_target, c->settings, &share, f);
         if (r != 0)
                 return r;
-        r = stage_share(spec, &share, a->share_id, &s->tree, o, f);
+        if (!share.is_mount || share.mount_id != a->share_id)
+                return share_hidden(spec, a->share_id, s, o, f);
+        r = stage_share(spec, &share, &s->tree, o, f);
         if (r != 0)
                 return r;
         r = clone_root_is_part(s->tree, o->fact.root);

@@ -192,7 +192,7 @@ static void test_share_refused(void) {
         a.share_id = first.outcome.fact.mount_id + 100000;
         g_auto(Answer) stale = call_mount(worker, &a);
         assert_answer(stale, "MountFailed");
-        assert_message(stale, "try again");
+        assert_message(stale, "call again");
 
         a.share_id = first.outcome.fact.mount_id;
         a.source = other;
@@ -206,6 +206,40 @@ static void test_share_refused(void) {
 
         g_assert_false(is_mounted(two));
         g_assert_cmpint(umount2(one, 0), ==, 0);
+}
+
+/* The mount that is to be shared lies beneath another one: a disk is mounted once more, of a tmpfs that can't be. */
+static void test_share_hidden(void) {
+        g_autofree char *image = make_image("covered", "ext4"), *one = make_target("covered-1"),
+                        *two = make_target("covered-2"), *file = path_printf("%s/file", one),
+                        *file_two = path_printf("%s/file", two);
+        const Arguments rows[] = {
+                { .source = image, .fs_type = "ext4", .target = one },
+                { .source = "tmpfs", .fs_type = "tmpfs", .target = one },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                bool disk = g_str_equal(rows[i].fs_type, "ext4");
+                Arguments a = rows[i];
+
+                g_auto(Answer) first = call_mount(worker, &a);
+                assert_answer(first, "ok");
+                g_assert_true(g_file_set_contents(file, "data", -1, NULL));
+                must(mount("cover", one, "tmpfs", 0, NULL));
+                a.target = two;
+                a.share = one;
+                a.share_id = first.outcome.fact.mount_id;
+                g_auto(Answer) second = call_mount(worker, &a);
+                assert_answer(second, disk ? "ok" : "MountFailed");
+                if (disk) {
+                        g_assert_cmpstr(second.outcome.fact.device, ==, first.outcome.fact.device);
+                        g_assert_true(g_file_test(file_two, G_FILE_TEST_EXISTS));
+                        must(umount2(two, 0));
+                } else
+                        assert_message(second, "hides it");
+                must(umount2(one, 0));
+                must(umount2(one, 0));
+        }
 }
 
 /* What others have mounted is seen, wherever it is. */
@@ -549,6 +583,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount/other-way", test_other_way);
         g_test_add_func("/mount/tmpfs", test_tmpfs);
         g_test_add_func("/share/refused", test_share_refused);
+        g_test_add_func("/share/hidden", test_share_hidden);
         g_test_add_func("/observe/mounted-elsewhere", test_mounted_elsewhere);
         g_test_add_func("/observe/hidden", test_hidden);
         g_test_add_func("/observe/btrfs-mounted-elsewhere", test_btrfs_mounted_elsewhere);

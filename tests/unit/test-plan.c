@@ -505,6 +505,19 @@ static void test_same_context_other_spelling(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
+/* Rather a mount that can be reached. */
+static void test_share_hidden(Fixture *x, gconstpointer data) {
+        Holder *one = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1), *two;
+
+        g_assert_cmpint(free_and_strdup(&one->covered_by, "tmpfs"), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.share == one);
+
+        two = fixture_hold(x, TEST_VOLUME, TARGET_3, "pod-3", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_true(x->plan.share == two);
+}
+
 static void set_device(Holder *h, const char *device) {
         g_assert_cmpint(free_and_strdup(&h->device, device), ==, 0);
 }
@@ -1117,6 +1130,7 @@ int main(int argc, char **argv) {
         g_test_add_data_func("/plan/canonical/equal-levels", "s0:c0.c2-s0:c2,c0.c1",
                              test_same_context_other_spelling);
         ADD("conflict/names-all", test_conflict_names_all);
+        ADD("share-hidden", test_share_hidden);
         ADD("needs-mounts", test_needs_mounts);
         ADD("hidden", test_hidden);
         ADD("needs-mounts/relabel", test_needs_mounts_relabel);
