@@ -14,12 +14,6 @@ typedef struct Kernel {
         bool bystander;
 } Kernel;
 
-typedef struct Records {
-        int at[TARGETS];                /* the volume that is held there */
-        uint32_t shown_gid[TARGETS];    /* that the files have to the holder, NO_GID if it was given none */
-        uint32_t complete_gid[VOLUMES]; /* that all files are said to have on disk, NO_GID if that isn't known */
-} Records;
-
 bool blame(Wrong *w, int volume, int target, const char *format, ...) {
         va_list ap;
 
@@ -173,7 +167,7 @@ static bool take_volume(const Environment *e, GVariant *properties, Records *r, 
         return true;
 }
 
-static bool read_records(const Environment *e, Records *r, Wrong *w) {
+bool read_records(const Environment *e, Records *r, Wrong *w) {
         g_autoptr(GVariant) reply = NULL, objects = NULL;
         g_autoptr(GError) error = NULL;
 

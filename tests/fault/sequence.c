@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "check.h"
+#include "client.h"
+
+/* Sequences of calls, of what strangers do to the targets, and of kills, one after the other. After each action there must be
+ * mounted what a model of a few lines says, and recorded what is mounted. A sequence that fails is made shorter until nothing
+ * can be left out, and printed. */
+
+enum {
+        LENGTH = 40,
+        ACTIONS = 2000,
+        FULL_ACTIONS = 100000,
+        COVERS_MAX = 2,
+        SETTLE_SEC = 10,
+        ANSWER_SEC = 60,
+        SHRINKS = 100
+};
+
+typedef enum Act {
+        ACT_MOUNT,
+        ACT_UNMOUNT,
+        ACT_UNMOUNT_ANY, /* without the volume's name */
+        ACT_OWNERSHIP,
+        ACT_COVER,     /* a tmpfs over the target */
+        ACT_TAKE_AWAY, /* umount(2) of what is on top */
+        ACT_DETACH,    /* the same with MNT_DETACH */
+        ACT_READ_ONLY, /* a remount of the mount on top */
+        ACT_READ_WRITE,
+        ACT_KILL_DAEMON,
+        ACT_KILL_WORKER,
+        ACTS
+} Act;
+
+static const struct {
+        const char *name;
+        int weight;
+} acts[ACTS] = {
+        [ACT_MOUNT] = { "mount", 10 },
+        [ACT_UNMOUNT] = { "unmount", 6 },
+        [ACT_UNMOUNT_ANY] = { "unmount-any", 1 },
+        [ACT_OWNERSHIP] = { "ownership", 1 },
+        [ACT_COVER] = { "cover", 3 },
+        [ACT_TAKE_AWAY] = { "take-away", 4 },
+        [ACT_DETACH] = { "detach", 2 },
+        [ACT_READ_ONLY] = { "read-only", 2 },
+        [ACT_READ_WRITE] = { "read-write", 2 },
+        [ACT_KILL_DAEMON] = { "kill-selvold", 1 },
+        [ACT_KILL_WORKER] = { "kill-worker", 1 },
+};
+
+typedef struct Action {
+        Act act;
+        int volume, target;
+} Action;
+
+/* A target has selvol's mount of a volume or none, and strangers' above it. */
+typedef struct Place {
+        int volume;
+        unsigned covers;
+} Place;
+
+typedef struct Sequence {
+        Environment environment;
+        Client *client;
+        GRand *rand;
+        int seed, actions;
+        Place places[TARGETS];
+        unsigned n_done[ACTS], n_refused[ACTS];
+} Sequence;
+
+/* ---- what is mounted ---- */
+
+static unsigned count_mounts_at(const char *target, int *ret_first_is_ours) {
+        g_autofree char *text = NULL;
+        g_auto(GStrv) lines = NULL;
+        unsigned n = 0;
+
+        g_assert_true(g_file_get_contents("/proc/self/mountinfo", &text, NULL, NULL));
+        lines = g_strsplit(text, "\n", -1);
+        for (char **line = lines; *line; line++) {
+                g_auto(GStrv) fields = g_strsplit(*line, " ", -1);
+
+                if (g_strv_length(fields) < 10 || !g_str_equal(fields[4], target))
+                        continue;
+                if (n == 0)
+                        *ret_first_is_ours = !strstr(*line, " - tmpfs stranger ");
+                n++;
+        }
+        return n;
+}
+
+static bool kernel_agrees(const Sequence *s, Wrong *w) {
+        for (int i = 0; i < TARGETS; i++) {
+                const Place *p = &s->places[i];
+                int ours = 0;
+                unsigned n = count_mounts_at(s->environment.targets[i], &ours);
+
+                if (n != p->covers + (p->volume != NO_VOLUME) || (n > 0 && ours != (p->volume != NO_VOLUME)))
+                        return blame(w, p->volume, i,
+                                     "%u mounts, the first is %s; expected are volume %i and %u of strangers", n,
+                                     ours ? "selvol's" : "a stranger's", p->volume, p->covers);
+        }
+        return true;
+}
+
+/* The watch looks at most twice a second. */
+static bool records_agree(const Sequence *s, Wrong *w) {
+        Records records = { 0 };
+
+        if (!read_records(&s->environment, &records, w))
+                return false;
+        for (int i = 0; i < TARGETS; i++)
+                if (records.at[i] != s->places[i].volume)
+                        return blame(w, s->places[i].volume, i, "volume %i is recorded, expected is %i",
+                                     records.at[i], s->places[i].volume);
+        return true;
+}
+
+static bool check_places(const Sequence *s, Wrong *w) {
+        const char *complaint;
+
+        if (!environment_is_sound(&s->environment, &complaint))
+                return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
+        return kernel_agrees(s, w) && WAIT_FOR(records_agree(s, w), SETTLE_SEC);
+}
+
+/* ---- calls ---- */
+
+static bool is_image(const Sequence *s, int volume) {
+        return s->environment.volumes[volume].image;
+}
+
+/* Returns whether it was done. */
+static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
+        if (!WAIT_FOR(client_is_idle(s->client), ANSWER_SEC))
+                return blame(w, o->volume, o->target, "no answer");
+        *ret_done = o->outcome == OUTCOME_ACKNOWLEDGED;
+        return true;
+}
+
+static bool do_mount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+        Place *p = &s->places[a->target];
+        bool free = p->volume == NO_VOLUME && p->covers == 0;
+
+        if (!finish(s, client_mount(s->client, a->volume, a->target, NO_GID), ret_done, w))
+                return false;
+        if (*ret_done && !free && p->volume != a->volume)
+                return blame(w, a->volume, a->target, "mounted, though the target is taken");
+        /* Each mount of a tmpfs is another file system. */
+        if (!*ret_done && free && is_image(s, a->volume))
+                return blame(w, a->volume, a->target, "not mounted, though nothing is in the way");
+        if (*ret_done && free)
+                p->volume = a->volume;
+        return true;
+}
+
+static bool do_unmount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+        Place *p = &s->places[a->target];
+        bool any = a->act == ACT_UNMOUNT_ANY, there = p->volume != NO_VOLUME && (any || p->volume == a->volume);
+        const Operation *o = client_unmount(s->client, any ? ANY_VOLUME : a->volume, a->target);
+
+        if (!finish(s, o, ret_done, w))
+                return false;
+        if (there && p->covers > 0 && *ret_done)
+                return blame(w, p->volume, a->target, "said to be unmounted beneath another mount");
+        if (there && p->covers == 0 && (!*ret_done || o->idle))
+                return blame(w, p->volume, a->target, "not unmounted");
+        if (!there && *ret_done && !o->idle)
+                return blame(w, a->volume, a->target, "said to have been unmounted, and was not there");
+        if (there && *ret_done)
+                p->volume = NO_VOLUME;
+        return true;
+}
+
+/* ---- strangers ---- */
+
+static bool do_cover(Sequence *s, const Action *a) {
+        Place *p = &s->places[a->target];
+
+        if (p->covers == COVERS_MAX)
+                return false;
+        must(mount("stranger", s->environment.targets[a->target], "tmpfs", 0, NULL));
+        p->covers++;
+        return true;
+}
+
+static bool do_take_away(Sequence *s, const Action *a) {
+        Place *p = &s->places[a->target];
+
+        if (p->covers == 0 && p->volume == NO_VOLUME)
+                return false;
+        must(umount2(s->environment.targets[a->target], a->act == ACT_DETACH ? MNT_DETACH : 0));
+        if (p->covers > 0)
+                p->covers--;
+        else
+                p->volume = NO_VOLUME;
+        return true;
+}
+
+static bool do_remount(Sequence *s, const Action *a) {
+        const Place *p = &s->places[a->target];
+        unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV;
+
+        if (p->covers == 0 && p->volume == NO_VOLUME)
+                return false;
+        must(mount(NULL, s->environment.targets[a->target], NULL, flags | (a->act == ACT_READ_ONLY ? MS_RDONLY : 0),
+                   NULL));
+        return true;
+}
+
+/* ---- sequences ---- */
+
+static bool perform(Sequence *s, const Action *a, Wrong *w) {
+        bool done = true, ok = true;
+
+        switch (a->act) {
+        case ACT_MOUNT:
+                ok = do_mount(s, a, &done, w);
+                break;
+        case ACT_UNMOUNT:
+        case ACT_UNMOUNT_ANY:
+                ok = do_unmount(s, a, &done, w);
+                break;
+        case ACT_OWNERSHIP:
+                ok = finish(s, client_ownership(s->client, a->volume, 2000), &done, w);
+                break;
+        case ACT_COVER:
+                done = do_cover(s, a);
+                break;
+        case ACT_TAKE_AWAY:
+        case ACT_DETACH:
+                done = do_take_away(s, a);
+                break;
+        case ACT_READ_ONLY:
+        case ACT_READ_WRITE:
+                done = do_remount(s, a);
+                break;
+        case ACT_KILL_DAEMON:
+        case ACT_KILL_WORKER:
+                (void) environment_kill(&s->environment, a->act == ACT_KILL_DAEMON ? VICTIM_DAEMON : VICTIM_WORKER,
+                                        -1);
+                environment_restart(&s->environment, a->act == ACT_KILL_DAEMON ? VICTIM_DAEMON : VICTIM_WORKER,
+                                    false);
+                break;
+        default:
+                g_assert_not_reached();
+        }
+        s->n_done[a->act] += done;
+        s->n_refused[a->act] += !done;
+        return ok && check_places(s, w);
+}
+
+/* Nothing is mounted or recorded any more. */
+static void start_over(Sequence *s) {
+        static const uint32_t gids[VOLUMES];
+        int at[TARGETS];
+        Wrong w = { 0 };
+
+        for (int i = 0; i < TARGETS; i++) {
+                at[i] = NO_VOLUME;
+                while (umount2(s->environment.targets[i], MNT_DETACH) >= 0)
+                        ;
+                s->places[i] = (Place){ .volume = NO_VOLUME };
+        }
+        model_start_over(at, gids);
+        if (!WAIT_FOR(records_agree(s, &w), SETTLE_SEC))
+                g_error("Holders of what was unmounted are left: %s", w.text);
+        g_free(w.text);
+}
+
+static bool play(Sequence *s, const GArray *actions, Wrong *w) {
+        start_over(s);
+        for (unsigned i = 0; i < actions->len; i++)
+                if (!perform(s, &g_array_index(actions, Action, i), w))
+                        return false;
+        return true;
+}
+
+static Act draw_act(Sequence *s) {
+        int sum = 0, n;
+        Act act = 0;
+
+        for (Act i = 0; i < ACTS; i++)
+                sum += acts[i].weight;
+        n = g_rand_int_range(s->rand, 0, sum);
+        while (n >= acts[act].weight)
+                n -= acts[act++].weight;
+        return act;
+}
+
+/* Most often a target has the same volume. */
+static GArray *draw_actions(Sequence *s, int n) {
+        GArray *actions = g_array_new(FALSE, FALSE, sizeof(Action));
+
+        for (int i = 0; i < n; i++) {
+                int target = g_rand_int_range(s->rand, 0, TARGETS);
+                Action a = { draw_act(s), target % VOLUMES, target };
+
+                if (g_rand_int_range(s->rand, 0, 3) == 0)
+                        a.volume = g_rand_int_range(s->rand, 0, VOLUMES);
+                g_array_append_val(actions, a);
+        }
+        return actions;
+}
+
+static void print_actions(const GArray *actions) {
+        for (unsigned i = 0; i < actions->len; i++) {
+                const Action *a = &g_array_index(actions, Action, i);
+
+                g_print("#   %s volume %i target %i\n", acts[a->act].name, a->volume, a->target);
+        }
+}
+
+/* Leaves out one action after the other, from the end on, that the failure does not need. */
+static void shrink(Sequence *s, GArray *actions, Wrong *w) {
+        int tries = SHRINKS;
+
+        for (unsigned i = actions->len; i-- > 0 && tries-- > 0;) {
+                Action left_out = g_array_index(actions, Action, i);
+
+                g_array_remove_index(actions, i);
+                if (play(s, actions, w))
+                        g_array_insert_val(actions, i, left_out);
+        }
+        (void) play(s, actions, w);
+}
+
+static bool run_sequences(Sequence *s) {
+        for (int done = 0; done < s->actions; done += LENGTH) {
+                g_autoptr(GArray) actions = draw_actions(s, LENGTH);
+                Wrong w = { 0 };
+
+                if (!play(s, actions, &w)) {
+                        g_print("# volume %i, target %i: %s\n", w.volume, w.target, w.text);
+                        environment_print_log(&s->environment);
+                        shrink(s, actions, &w);
+                        g_print("# volume %i, target %i: %s; the shortest sequence:\n", w.volume, w.target, w.text);
+                        print_actions(actions);
+                        return false;
+                }
+                g_free(w.text);
+        }
+        return true;
+}
+
+static bool parse_arguments(Sequence *s, int argc, char **argv) {
+        gboolean full = FALSE;
+        const GOptionEntry entries[] = {
+                { "seed", 0, 0, G_OPTION_ARG_INT, &s->seed, "What decides on the actions (random)", "N" },
+                { "actions", 0, 0, G_OPTION_ARG_INT, &s->actions, "How many there are (2000)", "N" },
+                { "full", 0, 0, G_OPTION_ARG_NONE, &full, "100000 actions", NULL },
+                { 0 },
+        };
+        g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+        g_autoptr(GError) error = NULL;
+
+        g_option_context_add_main_entries(context, entries, NULL);
+        if (!g_option_context_parse(context, &argc, &argv, &error) || argc != 1 || s->seed < 0 || s->actions <= 0) {
+                g_printerr("test-sequence: %s\n",
+                           error ? error->message : "it takes --seed N, --actions N and --full");
+                return false;
+        }
+        if (full)
+                s->actions = FULL_ACTIONS;
+        return true;
+}
+
+int main(int argc, char **argv) {
+        static Sequence s = { .actions = ACTIONS };
+        bool ok;
+
+        (void) setvbuf(stdout, NULL, _IOLBF, 0);
+        s.seed = (int) (g_random_int() >> 1);
+        if (!parse_arguments(&s, argc, argv))
+                return 2;
+        if (!environment_enter())
+                return 77;
+        g_print("1..1\n# to repeat: test-sequence --seed %i --actions %i\n", s.seed, s.actions);
+        s.rand = g_rand_new_with_seed((uint32_t) s.seed);
+        environment_start(&s.environment);
+        s.client = client_new(&s.environment, 0);
+
+        ok = run_sequences(&s);
+        for (Act i = 0; i < ACTS; i++)
+                g_print("# %s: %u done, %u not\n", acts[i].name, s.n_done[i], s.n_refused[i]);
+        g_print("%sok 1 - after each action there is what the model says\n", ok ? "" : "not ");
+        client_free(s.client);
+        environment_stop(&s.environment);
+        return ok ? 0 : 1;
+}
