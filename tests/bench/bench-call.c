@@ -101,6 +101,43 @@ double call_unmount(sd_bus *bus, const char *volume, const char *target) {
         return send_call(bus, m, volume);
 }
 
+double call_plan(sd_bus *bus, const char *volume, const char *source, const char *target) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_call(bus, "PlanVolume", volume, source, target);
+        int r;
+
+        r = sd_bus_message_append(m, "a{sv}", 0);
+        if (r < 0)
+                fail("PlanVolume: %s", strerror(-r));
+        return send_call(bus, m, volume);
+}
+
+double call_holders(sd_bus *bus, const char *volume) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = sd_bus_path_encode("/org/selvol1/volume", volume, &path);
+        if (r >= 0)
+                r = sd_bus_message_new_method_call(bus, &m, "org.selvol1", path, "org.freedesktop.DBus.Properties",
+                                                   "Get");
+        if (r >= 0)
+                r = sd_bus_message_append(m, "ss", "org.selvol1.Volume", "Holders");
+        if (r < 0)
+                fail("Holders: %s", strerror(-r));
+        return send_call(bus, m, volume);
+}
+
+double call_list(sd_bus *bus) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &m, "org.selvol1", "/org/selvol1",
+                                           "org.freedesktop.DBus.ObjectManager", "GetManagedObjects");
+        if (r < 0)
+                fail("GetManagedObjects: %s", strerror(-r));
+        return send_call(bus, m, "all");
+}
+
 pid_t service_pid(sd_bus *bus) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         pid_t pid;

@@ -20,6 +20,11 @@ sd_bus *bus_open(void);
 double call_mount(sd_bus *bus, const MountCall *c);
 double call_unmount(sd_bus *bus, const char *volume, const char *target);
 
+/* The same, for calls that change nothing: what a mount would do, the holders of a volume, all that is recorded. */
+double call_plan(sd_bus *bus, const char *volume, const char *source, const char *target);
+double call_holders(sd_bus *bus, const char *volume);
+double call_list(sd_bus *bus);
+
 /* 0 if the service is not there. */
 pid_t service_pid(sd_bus *bus);
 /* The value of a metric without labels; 0 if there is none. */

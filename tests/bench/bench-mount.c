@@ -8,6 +8,7 @@
 #include "basic/string-util.h"
 #include "bench-call.h"
 #include "bench-common.h"
+#include "bench-fill.h"
 #include "bench-rows.h"
 #include "bench-service.h"
 
@@ -16,9 +17,6 @@
 
 enum {
         ROUNDS = 20,
-        VOLUMES_MAX = 4096, /* that the service takes: the measured one is one of them */
-        HOLDERS_MAX = 16,
-        STEPS_MAX = 8,
         PAUSE_MSEC = 200,
         IDLE_SEC = 10,
 };
@@ -26,92 +24,20 @@ enum {
 /* What a mount may cost: two bare calls, the commits of intent and outcome, and so much for processes and messages. */
 #define LIMIT_USEC 500
 
-typedef struct Fill {
-        unsigned from;
-        double first_usec, further_usec; /* for each */
-} Fill;
-
 typedef struct Bench {
         Scene scene;
         Service service;
         bool json, emulated;
         unsigned rounds;
-        unsigned steps[STEPS_MAX]; /* numbers of volumes that are mounted already */
-        size_t n_steps;
-        unsigned holders; /* of each of them */
-        const char *targets, *devices_path;
-
-        char **devices;     /* for them; NULL: tmpfs */
-        unsigned n_volumes; /* mounted meanwhile */
+        Steps steps; /* numbers of volumes that are mounted already */
+        Fill fill;
+        const char *devices_path;
         Series results[STEPS_MAX][ROWS];
 } Bench;
 
-/* ---- volumes that are mounted meanwhile ------------------------------------------------------------------------ */
-
-static char *make_target(const Bench *b, const char *name) {
-        char *path = format_string("%s/%s", b->targets, name);
-
-        if (mkdir(path, 0755) < 0 && errno != EEXIST)
-                fail("%s: %s", path, strerror(errno));
-        return path;
-}
-
+/* The measured one is a volume too. */
 static unsigned count_present(unsigned volumes) {
         return volumes < VOLUMES_MAX ? volumes : VOLUMES_MAX - 1;
-}
-
-/* Each with a level of its own. */
-static double mount_volume(Bench *b, unsigned i, unsigned holder) {
-        _cleanup_free_ char *volume = format_string("bench-%u", i),
-                            *level = format_string("s0:c%u,c%u", i % 512, 512 + i / 512),
-                            *name = format_string("volume-%u-%u", i, holder), *target = make_target(b, name);
-
-        return call_mount(b->scene.bus, &(MountCall){ .volume = volume,
-                                                      .source = b->devices ? b->devices[i] : "tmpfs",
-                                                      .fs_type = b->devices ? "ext4" : "tmpfs",
-                                                      .target = target,
-                                                      .level = b->scene.plain ? NULL : level,
-                                                      .shared = b->holders > 1 });
-}
-
-static Fill mount_volumes(Bench *b, unsigned n) {
-        Fill fill = { .from = b->n_volumes };
-        unsigned added = n - fill.from;
-
-        for (; b->n_volumes < n; b->n_volumes++) {
-                fill.first_usec += mount_volume(b, b->n_volumes, 0);
-                for (unsigned k = 1; k < b->holders; k++)
-                        fill.further_usec += mount_volume(b, b->n_volumes, k);
-        }
-        if (added > 0)
-                fill.first_usec /= added;
-        if (added > 0 && b->holders > 1)
-                fill.further_usec /= added * (b->holders - 1);
-        return fill;
-}
-
-static void unmount_volumes(Bench *b) {
-        unsigned mounts = b->n_volumes * b->holders;
-        double usec = 0;
-
-        while (b->n_volumes > 0) {
-                unsigned i = --b->n_volumes;
-                _cleanup_free_ char *volume = format_string("bench-%u", i);
-
-                for (unsigned k = b->holders; k-- > 0;) {
-                        _cleanup_free_ char *target = format_string("%s/volume-%u-%u", b->targets, i, k);
-
-                        usec += call_unmount(b->scene.bus, volume, target);
-                        (void) rmdir(target);
-                }
-        }
-        if (mounts == 0)
-                return;
-        if (b->json)
-                printf("{\"empty\":\"%s\",\"mounts\":%u,\"each_usec\":%.0f}\n", b->devices ? "ext4" : "tmpfs", mounts,
-                       usec / mounts);
-        else
-                printf("\nunmounting these %u, one after the other, took %.3f each\n", mounts, usec / mounts / 1e3);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
@@ -157,30 +83,11 @@ static void print_header(const Bench *b) {
                 printf("{\"bench\":\"mount\",\"mode\":\"%s\",\"emulated\":%s,\"kernel\":\"%s\",\"fs_type\":\"%s\","
                        "\"rounds\":%u,\"holders\":%u}\n",
                        s->plain ? "plain" : "context", b->emulated ? "true" : "false", u.release, s->fs_type,
-                       b->rounds, b->holders);
+                       b->rounds, b->fill.holders);
         else
                 printf("mount of %s %s, kernel %s, %u rounds, milliseconds\n%s", s->fs_type,
                        s->plain ? "without context" : "with context=", u.release, b->rounds,
                        b->emulated ? "Emulated machine (TCG): only ratios count.\n" : "");
-}
-
-static void print_fill(const Bench *b, const Fill *fill) {
-        unsigned to = b->n_volumes;
-
-        if (to <= fill->from)
-                return;
-        if (b->json) {
-                printf("{\"fill\":\"%s\",\"from\":%u,\"to\":%u,\"holders\":%u,\"each_usec\":%.0f,"
-                       "\"further_usec\":%.0f}\n",
-                       b->devices ? "ext4" : "tmpfs", fill->from, to, b->holders, fill->first_usec,
-                       fill->further_usec);
-                return;
-        }
-        printf("\nmounted already: %u; the last %u, one after the other, took %.3f each", to, to - fill->from,
-               fill->first_usec / 1e3);
-        if (b->holders > 1)
-                printf(", further holders, %u of each, %.3f", b->holders - 1, fill->further_usec / 1e3);
-        printf("\n");
 }
 
 static void print_ratio(const Bench *b, const char *name, unsigned volumes, double value) {
@@ -192,7 +99,7 @@ static void print_ratio(const Bench *b, const char *name, unsigned volumes, doub
 
 static void print_step(const Bench *b, size_t step) {
         const Series *r = b->results[step];
-        unsigned volumes = b->steps[step], mounts = b->n_volumes * b->holders;
+        unsigned volumes = b->steps.volumes[step], mounts = fill_count_mounts(&b->fill);
 
         if (!b->json)
                 printf("  %-16s %9s %9s %9s\n", "", "min", "median", "max");
@@ -216,23 +123,23 @@ static void print_step(const Bench *b, size_t step) {
 }
 
 static void print_growth(const Bench *b) {
-        if (b->n_steps < 2)
+        if (b->steps.n < 2)
                 return;
         if (!b->json) {
                 printf("\ngrowth of the medians");
-                for (size_t k = 0; k < b->n_steps; k++)
-                        printf(" %s%u", k > 0 ? "-> " : "", b->steps[k]);
+                for (size_t k = 0; k < b->steps.n; k++)
+                        printf(" %s%u", k > 0 ? "-> " : "", b->steps.volumes[k]);
                 printf("\n");
         }
         for (Row i = 0; i < ROWS; i++) {
                 if (!b->json)
                         printf("  %-16s", row_names[i]);
-                for (size_t k = 1; k < b->n_steps; k++) {
+                for (size_t k = 1; k < b->steps.n; k++) {
                         double growth = b->results[k][i].median / b->results[0][i].median;
 
                         if (b->json)
                                 printf("{\"growth\":\"%s\",\"from\":%u,\"to\":%u,\"value\":%.3f}\n", row_names[i],
-                                       b->steps[0], b->steps[k], growth);
+                                       b->steps.volumes[0], b->steps.volumes[k], growth);
                         else
                                 printf(" %9.2f", growth);
                 }
@@ -242,21 +149,6 @@ static void print_growth(const Bench *b) {
 }
 
 /* ---- main ------------------------------------------------------------------------------------------------------ */
-
-static void parse_steps(Bench *b, char *list) {
-        char *saved = NULL;
-
-        b->n_steps = 0;
-        for (char *s = strtok_r(list, ",", &saved); s; s = strtok_r(NULL, ",", &saved)) {
-                unsigned n = parse_number(s, VOLUMES_MAX);
-
-                if (b->n_steps == STEPS_MAX || (b->n_steps > 0 && n <= b->steps[b->n_steps - 1]))
-                        fail("--volumes takes at most %i numbers, each larger than the one before", STEPS_MAX);
-                b->steps[b->n_steps++] = n;
-        }
-        if (b->n_steps == 0)
-                fail("--volumes takes numbers");
-}
 
 static _Noreturn void usage(void) {
         fputs("bench-mount --device DEVICE --targets DIR --state DIR [--plain] [--emulated] [--json] [--rounds N]\n"
@@ -269,10 +161,10 @@ static _Noreturn void usage(void) {
 static void take_option(Bench *b, int option, char *value) {
         switch (option) {
         case 'j':
-                b->json = b->service.json = true;
+                b->json = b->service.json = b->fill.json = true;
                 break;
         case 'p':
-                b->scene.plain = true;
+                b->scene.plain = b->fill.plain = true;
                 break;
         case 'e':
                 b->emulated = true;
@@ -281,10 +173,10 @@ static void take_option(Bench *b, int option, char *value) {
                 b->rounds = parse_number(value, 100000);
                 break;
         case 'v':
-                parse_steps(b, value);
+                steps_parse(&b->steps, value);
                 break;
         case 'h':
-                b->holders = parse_number(value, HOLDERS_MAX);
+                b->fill.holders = parse_number(value, HOLDERS_MAX);
                 break;
         case 'l':
                 b->devices_path = value;
@@ -296,7 +188,7 @@ static void take_option(Bench *b, int option, char *value) {
                 b->scene.fs_type = value;
                 break;
         case 't':
-                b->targets = value;
+                b->fill.targets = value;
                 break;
         case 's':
                 b->scene.state = value;
@@ -333,8 +225,8 @@ static void parse_arguments(Bench *b, int argc, char **argv) {
 
         while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
                 take_option(b, c, optarg);
-        if (optind < argc || !b->scene.device || !b->targets || !b->scene.state || b->rounds == 0 ||
-            b->holders == 0 || (b->holders > 1 && !b->devices_path))
+        if (optind < argc || !b->scene.device || !b->fill.targets || !b->scene.state || b->rounds == 0 ||
+            b->fill.holders == 0 || (b->fill.holders > 1 && !b->devices_path))
                 usage();
 }
 
@@ -343,36 +235,33 @@ int main(int argc, char **argv) {
                 .scene = { .pause_msec = PAUSE_MSEC, .fs_type = "ext4" },
                 .service.idle_sec = IDLE_SEC,
                 .rounds = ROUNDS,
-                .steps = { 1, 100, 1000 },
-                .n_steps = 3,
-                .holders = 1,
+                .steps = { { 1, 100, 1000 }, 3 },
+                .fill.holders = 1,
         };
 
         parse_arguments(&b, argc, argv);
         if (b.devices_path)
-                b.devices = read_lines(b.devices_path, count_present(b.steps[b.n_steps - 1]));
-        b.scene.bus = bus_open();
+                b.fill.devices = read_lines(b.devices_path, count_present(b.steps.volumes[b.steps.n - 1]));
+        b.scene.bus = b.fill.bus = bus_open();
         database_open(&b.scene);
-        b.scene.target = make_target(&b, "measured-0");
-        b.scene.second_target = make_target(&b, "measured-1");
+        b.scene.target = fill_target(&b.fill, "measured-0");
+        b.scene.second_target = fill_target(&b.fill, "measured-1");
 
         print_header(&b);
-        for (size_t i = 0; i < b.n_steps; i++) {
-                Fill fill = mount_volumes(&b, count_present(b.steps[i]));
-
-                print_fill(&b, &fill);
+        for (size_t i = 0; i < b.steps.n; i++) {
+                fill_up(&b.fill, count_present(b.steps.volumes[i]));
                 run_rounds(&b, b.results[i]);
                 print_step(&b, i);
         }
         print_growth(&b);
-        service_report(&b.service, b.scene.bus, b.n_volumes, b.n_volumes * b.holders);
+        service_report(&b.service, b.scene.bus, b.fill.n_volumes, fill_count_mounts(&b.fill));
 
-        unmount_volumes(&b);
+        fill_empty(&b.fill);
         (void) rmdir(b.scene.target);
         (void) rmdir(b.scene.second_target);
         free(b.scene.target);
         free(b.scene.second_target);
-        strv_free(b.devices);
+        strv_free(b.fill.devices);
         database_close(&b.scene);
         sd_bus_flush_close_unref(b.scene.bus);
         return EXIT_SUCCESS;

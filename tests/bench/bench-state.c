@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "basic/string-util.h"
+#include "bench-call.h"
+#include "bench-common.h"
+#include "bench-fill.h"
+#include "bench-service.h"
+
+/* How the answers of selvold grow with what it remembers, and how fast it sees that mounts were taken away behind its back.
+ * tools/bench sets the scene. See docs/bench.md. */
+
+enum { ROUNDS = 50, ROUNDS_MAX = 1000, HOLDERS = 3, RELEASE_SEC = 60 };
+
+typedef enum Answer { ANSWER_PLAN, ANSWER_HOLDERS, ANSWER_LIST, ANSWERS } Answer;
+static const char *const answer_names[ANSWERS] = { "PlanVolume", "Holders", "GetManagedObjects" };
+
+typedef struct Bench {
+        Fill fill;
+        Service service;
+        Steps steps;
+        unsigned rounds;
+        Series results[STEPS_MAX][ANSWERS];
+} Bench;
+
+static double ask(const Bench *b, Answer answer) {
+        _cleanup_free_ char *target = format_string("%s/volume-0-0", b->fill.targets);
+
+        switch (answer) {
+        case ANSWER_PLAN:
+                return call_plan(b->fill.bus, "bench-0", b->fill.devices[0], target);
+        case ANSWER_HOLDERS:
+                return call_holders(b->fill.bus, "bench-0");
+        default:
+                return call_list(b->fill.bus);
+        }
+}
+
+static void measure(const Bench *b, Series *results) {
+        double values[ROUNDS_MAX];
+
+        for (Answer answer = 0; answer < ANSWERS; answer++) {
+                (void) ask(b, answer);
+                for (unsigned i = 0; i < b->rounds; i++)
+                        values[i] = ask(b, answer);
+                results[answer] = summarize(values, b->rounds);
+        }
+}
+
+static void print_step(const Bench *b, size_t step) {
+        const Series *r = b->results[step];
+
+        if (!b->fill.json)
+                printf("  %-20s %9s %9s %9s   growth\n", "", "min", "median", "p99");
+        for (Answer i = 0; i < ANSWERS; i++)
+                if (b->fill.json)
+                        printf("{\"answer\":\"%s\",\"volumes\":%u,\"mounts\":%u,\"min_usec\":%.0f,\"median_usec\":%.0f,"
+                               "\"p99_usec\":%.0f}\n",
+                               answer_names[i], b->fill.n_volumes, fill_count_mounts(&b->fill), r[i].min, r[i].median,
+                               r[i].p99);
+                else
+                        printf("  %-20s %9.3f %9.3f %9.3f   %6.2f\n", answer_names[i], r[i].min / 1e3,
+                               r[i].median / 1e3, r[i].p99 / 1e3, r[i].median / b->results[0][i].median);
+        fflush(stdout);
+}
+
+/* All that is mounted, by hand; then until the last holder is released. */
+static void take_away(Bench *b) {
+        unsigned mounts = fill_count_mounts(&b->fill);
+        double start = now_usec(), unmounted, released;
+
+        for (unsigned i = 0; i < b->fill.n_volumes; i++)
+                for (unsigned k = 0; k < b->fill.holders; k++) {
+                        _cleanup_free_ char *target = format_string("%s/volume-%u-%u", b->fill.targets, i, k);
+
+                        if (umount2(target, 0) < 0)
+                                fail("%s: %s", target, strerror(errno));
+                }
+        unmounted = now_usec();
+        while (service_metric(b->fill.bus, "selvol_holders") > 0) {
+                if (now_usec() - unmounted > RELEASE_SEC * 1e6)
+                        fail("there are holders still, %i s after their mounts went", RELEASE_SEC);
+                sleep_msec(10);
+        }
+        released = now_usec();
+        if (b->fill.json)
+                printf("{\"taken_away\":%u,\"unmount_usec\":%.0f,\"release_usec\":%.0f}\n", mounts, unmounted - start,
+                       released - unmounted);
+        else
+                printf("\n%u mounts were taken away within %.2f s, and released %.2f s after the last one\n", mounts,
+                       (unmounted - start) / 1e6, (released - unmounted) / 1e6);
+        b->fill.n_volumes = 0;
+}
+
+static _Noreturn void usage(void) {
+        fputs("bench-state --devices LIST --targets DIR [--json] [--rounds N] [--volumes N,...] [--holders N]\n"
+              "            [--worker-pid PID] [--control PROGRAM]\n",
+              stderr);
+        exit(2);
+}
+
+static const char *parse_arguments(Bench *b, int argc, char **argv) {
+        static const struct option options[] = {
+                { "json", no_argument, NULL, 'j' },
+                { "rounds", required_argument, NULL, 'r' },
+                { "volumes", required_argument, NULL, 'v' },
+                { "holders", required_argument, NULL, 'h' },
+                { "devices", required_argument, NULL, 'l' },
+                { "targets", required_argument, NULL, 't' },
+                { "worker-pid", required_argument, NULL, 'k' },
+                { "control", required_argument, NULL, 'c' },
+                { 0 },
+        };
+        const char *devices = NULL;
+        int c;
+
+        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
+                switch (c) {
+                case 'j':
+                        b->fill.json = b->service.json = true;
+                        break;
+                case 'r':
+                        b->rounds = parse_number(optarg, ROUNDS_MAX);
+                        break;
+                case 'v':
+                        steps_parse(&b->steps, optarg);
+                        break;
+                case 'h':
+                        b->fill.holders = parse_number(optarg, HOLDERS_MAX);
+                        break;
+                case 'l':
+                        devices = optarg;
+                        break;
+                case 't':
+                        b->fill.targets = optarg;
+                        break;
+                case 'k':
+                        b->service.worker = (pid_t) parse_number(optarg, INT32_MAX);
+                        break;
+                case 'c':
+                        b->service.control = optarg;
+                        break;
+                default:
+                        usage();
+                }
+        if (optind < argc || !devices || !b->fill.targets || b->rounds == 0 || b->fill.holders == 0)
+                usage();
+        return devices;
+}
+
+int main(int argc, char **argv) {
+        static Bench b = {
+                .fill = { .holders = HOLDERS, .plain = true },
+                .rounds = ROUNDS,
+                .steps = { { 10, 100, 1000, 4096 }, 4 },
+        };
+        const char *devices = parse_arguments(&b, argc, argv);
+
+        b.fill.devices = read_lines(devices, b.steps.volumes[b.steps.n - 1]);
+        b.fill.bus = bus_open();
+        for (size_t i = 0; i < b.steps.n; i++) {
+                fill_up(&b.fill, b.steps.volumes[i]);
+                measure(&b, b.results[i]);
+                print_step(&b, i);
+        }
+        service_report(&b.service, b.fill.bus, b.fill.n_volumes, fill_count_mounts(&b.fill));
+        take_away(&b);
+        strv_free(b.fill.devices);
+        sd_bus_flush_close_unref(b.fill.bus);
+        return EXIT_SUCCESS;
+}
