@@ -89,7 +89,7 @@ typedef struct Steps {
         Environment environment;
         Client *client;
         GRand *rand;
-        int seed, sample;
+        int seed, sample, only; /* only: a scene; negative: all */
         gboolean full;
         unsigned n_killed[SUBJECTS], n_failed[SUBJECTS];
 } Steps;
@@ -334,8 +334,9 @@ static bool run_scenes(Steps *s, Wrong *w) {
         for (int i = 0; i < TARGETS; i++)
                 at[i] = NO_VOLUME;
         model_start_over(at, gids);
-        for (size_t i = 0; i < G_N_ELEMENTS(scenes); i++)
-                if (!run_scene(s, &scenes[i], w))
+        for (int i = 0; i < (int) G_N_ELEMENTS(scenes); i++)
+                if (s->only >= 0 && i != s->only ? !do_scene(s, &scenes[i], "the request", w)
+                                                 : !run_scene(s, &scenes[i], w))
                         return false;
         return true;
 }
@@ -345,6 +346,7 @@ static bool parse_arguments(Steps *s, int argc, char **argv) {
                 { "seed", 0, 0, G_OPTION_ARG_INT, &s->seed, "What decides on the moments (random)", "N" },
                 { "sample", 0, 0, G_OPTION_ARG_INT, &s->sample, "How many moments of each kind (1)", "N" },
                 { "full", 0, 0, G_OPTION_ARG_NONE, &s->full, "All moments", NULL },
+                { "scene", 0, 0, G_OPTION_ARG_INT, &s->only, "Interrupt one scene only, from 0 on", "N" },
                 { 0 },
         };
         g_autoptr(GOptionContext) context = g_option_context_new(NULL);
@@ -353,12 +355,13 @@ static bool parse_arguments(Steps *s, int argc, char **argv) {
         g_option_context_add_main_entries(context, entries, NULL);
         if (g_option_context_parse(context, &argc, &argv, &error) && argc == 1 && s->seed >= 0 && s->sample > 0)
                 return true;
-        g_printerr("test-steps: %s\n", error ? error->message : "it takes --seed N, --sample N and --full");
+        g_printerr("test-steps: %s\n",
+                   error ? error->message : "it takes --seed N, --sample N, --scene N and --full");
         return false;
 }
 
 int main(int argc, char **argv) {
-        static Steps s = { .sample = 1 };
+        static Steps s = { .sample = 1, .only = -1 };
         Wrong wrong = { 0 };
         bool ok;
 
