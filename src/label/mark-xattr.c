@@ -59,7 +59,8 @@ static bool claims_much(const Mark *m) {
         return (m->label_state == FILES_COMPLETE && !m->tainted) || m->ownership_state == FILES_COMPLETE;
 }
 
-/* Puts mark in the place of old, or at least takes old away. */
+/* Puts mark in the place of old, or at least takes old away. For a mount it may stay where nothing can be written, as nothing
+ * else changes there either; not where files are going to be changed. */
 static int replace(int fd, const Mark *old, const Mark *mark, FailureKind kind, Failure *f) {
         _cleanup_free_ char *text = mark_format(mark);
         int error;
@@ -69,7 +70,7 @@ static int replace(int fd, const Mark *old, const Mark *mark, FailureKind kind, 
         if (fsetxattr(fd, MARK_XATTR, text, strlen(text), 0) >= 0)
                 return sync_root(fd);
         error = errno;
-        if (error == EROFS || old->found == MARK_ABSENT)
+        if ((error == EROFS && kind == FAILURE_MOUNT_FAILED) || old->found == MARK_ABSENT)
                 return 0;
         if (fremovexattr(fd, MARK_XATTR) >= 0 || errno == ENODATA)
                 return sync_root(fd);

@@ -248,6 +248,21 @@ static void test_stuck(void) {
         }
 }
 
+/* One that can't be written goes before files are changed, whatever the reason. */
+static void test_not_written(void) {
+        g_autoptr(TestVolume) v = volume_mount("not-written", "ext4", 0);
+        g_autoptr(Worker) traced = worker_start_traced("inject=fsetxattr:error=EROFS");
+
+        if (!traced)
+                return;
+        set_mark(v->target, MARK_GROUP("complete", "5"));
+        g_auto(Answer) changed = call_change(
+                traced,
+                &(Arguments){ .target = v->target, .share_id = mount_id_of(v->target), .files = wanted_group(1000) });
+        assert_answer(changed, "ok");
+        assert_mark(v->target, NULL);
+}
+
 /* Where there is no room for another mark, there is none. Each new value needs a block, with none left. */
 static void test_full(gconstpointer data) {
         const char *mark = data;
@@ -327,6 +342,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mark/read-only", test_read_only);
         g_test_add_func("/mark/unsupported", test_unsupported);
         g_test_add_func("/mark/stuck", test_stuck);
+        g_test_add_func("/mark/not-written", test_not_written);
         g_test_add_data_func("/mark/full/none", NULL, test_full);
         g_test_add_data_func("/mark/full/shared", MARK_LABELS("complete", "no", LABEL_1), test_full);
         for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
