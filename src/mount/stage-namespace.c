@@ -67,10 +67,12 @@ static int build(const char *directory) {
 }
 
 /* Keeps the namespace until the parent has opened it. */
-static _Noreturn void run_builder(const char *directory, int fd) {
+static _Noreturn void run_builder(const char *directory, int fd, pid_t parent) {
         int r;
 
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+                _exit(EXIT_FAILURE);
         r = unshare(CLONE_NEWNS) < 0 ? -errno : build(directory);
         if (write(fd, &r, sizeof(r)) == sizeof(r))
                 (void) pause();
@@ -91,8 +93,8 @@ static int open_built(pid_t pid, int fd) {
 }
 
 int stage_namespace_make(const char *directory, int *ret) {
+        pid_t parent = getpid(), pid;
         int pipe[2], r;
-        pid_t pid;
 
         assert(directory);
         assert(ret);
@@ -101,7 +103,7 @@ int stage_namespace_make(const char *directory, int *ret) {
                 return -errno;
         pid = fork();
         if (pid == 0)
-                run_builder(directory, pipe[1]);
+                run_builder(directory, pipe[1], parent);
         r = pid < 0 ? -errno : 0;
         close(pipe[1]);
         if (r >= 0) {
