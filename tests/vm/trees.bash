@@ -26,7 +26,8 @@ os.mkdir("closed")
 with open("closed/file", "w") as f:
     f.write("word")
 os.chmod("closed", 0)
-os.link("secret", "other/link")
+# in one directory, so that one thread visits both names: two could both find the old label, and count it twice
+os.link("secret", "link")
 os.symlink("d0/f0", "symlink")
 os.symlink("nowhere", "dangling")
 os.symlink("/etc/shadow", "outside")
