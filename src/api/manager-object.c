@@ -10,6 +10,7 @@
 #include "job/job-metrics.h"
 #include "model/context.h"
 #include "state/commit.h"
+#include "state/unrecorded.h"
 #include "wire/message-ids.h"
 #include "wire/peer.h"
 
@@ -82,6 +83,10 @@ static int method_adopt_volume(sd_bus_message *m, void *userdata, sd_bus_error *
         return start_request(userdata, m, OPERATION_ADOPT, METHOD_ADOPT, error);
 }
 
+static bool is_mounted_at(const State *s, const char *target) {
+        return volumes_find_target(&s->volumes, target, NULL) || unrecorded_find(s, target);
+}
+
 /* What is mounted beneath roots that the configuration doesn't name any more can still be unmounted. */
 static int check_unmount(const Api *api, Request *q, Failure *f) {
         int r;
@@ -91,9 +96,11 @@ static int check_unmount(const Api *api, Request *q, Failure *f) {
                 if (r != 0)
                         return r;
         }
-        r = target_validate(q->target, &api->state->settings, f);
-        if (r != 0)
-                return r;
+        if (!is_mounted_at(api->state, q->target)) {
+                r = target_validate(q->target, &api->state->settings, f);
+                if (r != 0)
+                        return r;
+        }
         r = free_and_strdup(&q->holder, q->target);
         if (r < 0)
                 return r;
@@ -395,6 +402,24 @@ static int get_selinux_mode(sd_bus *bus, const char *path, const char *interface
         return sd_bus_message_append(reply, "s", state_selinux_mode(api->state));
 }
 
+static int get_unrecorded(sd_bus *bus, const char *path, const char *interface, const char *property,
+                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Api *api = userdata;
+        const Unrecorded *u;
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "(ss)");
+        if (r < 0)
+                return r;
+        for (u = api->state->unrecorded; u; u = u->hh.next) {
+                r = unrecorded_is_held(api->state, u) ? 0
+                                                      : sd_bus_message_append(reply, "(ss)", u->volume, u->target);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
+}
+
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD_WITH_ARGS("MountVolume", SD_BUS_ARGS("s", volume, "s", source, "s", target, "a{sv}", options),
@@ -426,6 +451,7 @@ static const sd_bus_vtable manager_vtable[] = {
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("SELinuxMode", "s", get_selinux_mode, 0, 0),
+        SD_BUS_PROPERTY("UnrecordedMounts", "a(ss)", get_unrecorded, 0, 0),
         SD_BUS_SIGNAL_WITH_ARGS("ContextConflict",
                                 SD_BUS_ARGS("s", volume, "s", wanted, "s", held, "aa{sv}", holders), 0),
         SD_BUS_SIGNAL_WITH_ARGS("JobNew", SD_BUS_ARGS("t", id, "o", job), 0),

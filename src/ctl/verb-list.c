@@ -1,16 +1,47 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
 #include "ctl/objects.h"
 #include "ctl/print.h"
+#include "ctl/terminal.h"
 #include "ctl/verbs.h"
 
 static const char *const volume_columns[] = { "Id", "Strategy", "Context", "FSType", "Source", "Holders", NULL };
+
+/* On standard error, as they are no volumes of the list. */
+static int warn_unrecorded(sd_bus *bus) {
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        const char *volume, *target;
+        int r;
+
+        r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, PROPERTIES_INTERFACE, "Get", "ss", MANAGER_INTERFACE,
+                            "UnrecordedMounts");
+        if (r != 0)
+                return r;
+        r = sd_bus_message_enter_container(reply, 'v', "a(ss)");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(reply, 'a', "(ss)");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(reply, "(ss)", &volume, &target)) > 0) {
+                _cleanup_free_ char *text = strdup_printf(
+                        "mounted at %s, but not recorded, as the record was lost: unmount it with \"selvolctl unmount %s\", or record it with \"selvolctl adopt\"",
+                        target, target);
+
+                report_error(volume, strempty(text));
+        }
+        return r;
+}
 
 int verb_list(sd_bus *bus, const Args *a) {
         _cleanup_json_ json_t *volumes = NULL;
         int r;
 
         r = objects_get(bus, VOLUME_INTERFACE, &volumes);
-        return r != 0 ? r : print_list(a, volumes, volume_columns, "volume");
+        if (r != 0)
+                return r;
+        r = print_list(a, volumes, volume_columns, "volume");
+        return r != 0 ? r : warn_unrecorded(bus);
 }
 
 /* By its id, or by a target, which begins with '/' as no id does. */

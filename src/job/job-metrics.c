@@ -3,6 +3,7 @@
 
 #include "basic/time-util.h"
 #include "job/job-metrics.h"
+#include "state/unrecorded.h"
 
 /* kubelet's names of storage operations; NULL: not one. */
 static const char *const storage_operation[OPERATIONS] = {
@@ -174,6 +175,7 @@ static void update_gauges(const State *s, const Jobs *jobs) {
                 tainted += v->mark.tainted;
         }
         metrics_set(s->metrics, METRIC_HOLDERS, (double) holders);
+        metrics_set(s->metrics, METRIC_UNRECORDED, (double) unrecorded_count(s));
         metrics_set(s->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
         metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
         count_jobs(s->metrics, jobs);

@@ -15,6 +15,7 @@
 #include "job/places.h"
 #include "job/run.h"
 #include "state/commit.h"
+#include "state/unrecorded.h"
 #include "wire/peer.h"
 
 void caller_done(Caller *c) {
@@ -391,6 +392,7 @@ static int join(Job *job, JobReply reply, void *userdata, Failure *f) {
 
 /* Whichever is at the target: in the record, or on its way there. */
 static int resolve_volume(const Jobs *jobs, Request *q) {
+        const Unrecorded *lost;
         const Job *job;
         Volume *v;
 
@@ -400,7 +402,8 @@ static int resolve_volume(const Jobs *jobs, Request *q) {
                 if (operation_changes(job->operation) && !job_is_over(job) &&
                     streq(strempty(job->request.target), q->target))
                         return free_and_strdup(&q->volume, job->request.volume);
-        return 0;
+        lost = unrecorded_find(jobs->state, q->target);
+        return lost ? free_and_strdup(&q->volume, lost->volume) : 0;
 }
 
 static int fill(Job *job, JobReply reply, void *userdata) {

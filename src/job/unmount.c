@@ -3,6 +3,7 @@
 #include "job/operation.h"
 #include "state/commit.h"
 #include "state/holders.h"
+#include "state/unrecorded.h"
 #include "state/watch.h"
 #include "wire/protocol.h"
 
@@ -21,6 +22,7 @@ static void set_state(Job *job, HolderState state) {
 static int check(Job *job) {
         const State *s = job->jobs->state;
         Holder *h = job_find_holder(job);
+        const Unrecorded *lost;
         Volume *other = NULL;
 
         if (h && h->state == HOLDER_MOUNTING) {
@@ -38,7 +40,22 @@ static int check(Job *job) {
         if (volumes_find_target(&s->volumes, job->request.target, &other))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
                                    "The target is held as volume %s, not as %s.", other->id, job->request.volume);
+        lost = unrecorded_find(s, job->request.target);
+        if (lost && !streq(lost->volume, job->request.volume))
+                return failure_set(&job->failure, FAILURE_INVALID_TARGET,
+                                   "The target is mounted as volume %s, not as %s.", lost->volume,
+                                   job->request.volume);
         return 0;
+}
+
+/* That of the mount of a lost record is known from the worker's notes. */
+static MountIdentity find_identity(const Job *job) {
+        const Unrecorded *lost = unrecorded_find(job->jobs->state, job->request.target);
+        const Holder *h = job_find_holder(job);
+
+        if (h)
+                return (MountIdentity){ h->mount_id, h->device };
+        return lost ? (MountIdentity){ lost->mount_id, lost->device } : (MountIdentity){ 0 };
 }
 
 static int append(const Job *job, sd_bus_message *call) {
@@ -48,7 +65,7 @@ static int append(const Job *job, sd_bus_message *call) {
         bool keep = h && !v->holders->next && streq(v->fingerprint.text, FINGERPRINT_MOUNTED);
         const UnmountCall c = {
                 .target = job->request.target,
-                .identity = { .id = h ? h->mount_id : 0, .device = h ? h->device : NULL },
+                .identity = find_identity(job),
                 .source = keep ? v->source : NULL,
                 .fs_type = keep ? v->fs_type : NULL,
         };
@@ -60,6 +77,7 @@ static int take(Job *job, sd_bus_message *reply) {
         State *s = job->jobs->state;
         Holder *h = job_find_holder(job);
         Volume *v = job_volume(job);
+        const Unrecorded *lost;
         Fingerprint fingerprint;
         const char *text;
         int there, r;
@@ -71,6 +89,9 @@ static int take(Job *job, sd_bus_message *reply) {
         if (r < 0)
                 return r;
         job->unmounted = there;
+        lost = unrecorded_find(s, job->request.target);
+        if (lost)
+                unrecorded_drop(s, lost->mount_id);
         if (h) {
                 /* For the journal, which is written when it has gone. */
                 r = free_and_strdup(&job->request.holder, h->name);

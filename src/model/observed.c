@@ -15,6 +15,7 @@ void mount_fact_done(MountFact *m) {
         free(m->context);
         free(m->covered_by);
         free(m->also_at);
+        free(m->volume);
         *m = (MountFact){ 0 };
 }
 

@@ -31,6 +31,8 @@ typedef struct MountFact {
         /* Of what is watched: the mount that hides it, described, and the first place outside of the target roots where its
          * files are mounted too; NULL or "" if there is none. */
         char *covered_by, *also_at;
+        char *volume; /* likewise, when the watch begins: whose the worker has mounted or adopted it as in this boot; NULL or
+                       * "": it has not, or doesn't know any more */
         uint64_t mount_id;
 } MountFact;
 

@@ -261,11 +261,18 @@ static int find_targets(const MountTable *table, MatchTarget matches, const void
         return 0;
 }
 
-static bool is_beneath_roots(const char *target, const void *roots) {
-        return roots_contain((char *const *) roots, target);
+typedef struct Places {
+        char *const *roots, *const *others;
+} Places;
+
+static bool is_in_places(const char *target, const void *userdata) {
+        const Places *p = userdata;
+
+        return roots_contain(p->roots, target) || strv_contains(p->others, target);
 }
 
-int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret, size_t *ret_n) {
+int mount_table_find_beneath(const MountTable *table, char *const *roots, char *const *others, MountFact **ret,
+                             size_t *ret_n) {
         MountFact *facts;
         size_t n;
         int r;
@@ -273,7 +280,7 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, MountF
         assert(table);
         assert(ret && ret_n);
 
-        r = find_targets(table, is_beneath_roots, roots, &facts, &n);
+        r = find_targets(table, is_in_places, &(Places){ roots, others }, &facts, &n);
         if (r < 0)
                 return r;
         r = find_elsewhere(table, roots, facts, n);

@@ -14,10 +14,11 @@ int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret) _w
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* All mounts strictly beneath one of the roots, by comparison of strings; with what covers them. In the order of the table,
+/* All mounts strictly beneath one of the roots or at one of the others (NULL: there are none), by comparison of strings; with
+ * what covers them. In the order of the table,
  * which since Linux 6.8 is that in which mounts were made, not that in which they were attached: it doesn't tell what is on top
  * of what. */
-int mount_table_find_beneath(const MountTable *table, char *const *roots, MountFact **ret,
+int mount_table_find_beneath(const MountTable *table, char *const *roots, char *const *others, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
 /* All mounts at path, by comparison of strings; with what covers them. *ret is to be released with mount_facts_free(). Returns

@@ -168,9 +168,7 @@ static int explain(const MountFact *facts, size_t n, const char *path, uint64_t 
         return 0;
 }
 
-/* Not what the path leads to: then the mount table tells whether it is there at all, beneath another mount. Returns 0 if it
- * is not. */
-static int check_absent(const char *path, uint64_t mount_id, const char *device, Failure *f) {
+int unmount_check_absent(const char *path, uint64_t mount_id, const char *device, Failure *f) {
         MountFact *facts;
         size_t n;
         int r;
@@ -228,5 +226,5 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         r = try_unmount(path, settings, mount_id, device, ret_unmounted, f);
         if (r != 0 || *ret_unmounted)
                 return r;
-        return check_absent(path, mount_id, device, f);
+        return unmount_check_absent(path, mount_id, device, f);
 }

@@ -9,3 +9,7 @@
  * 0; or BUSY: it is in use, or hidden beneath another mount, or another one was unmounted in its place. */
 int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
                    bool *ret_unmounted, Failure *f) _warn_unused_;
+
+/* Whether the mount table has no such mount at path; nothing is opened. Returns 0 if so, a negative errno, or a failure kind: it
+ * is there, hidden beneath another one, or id is 0 and some other is. */
+int unmount_check_absent(const char *path, uint64_t mount_id, const char *device, Failure *f) _warn_unused_;

@@ -8,6 +8,7 @@
 #include "state/load.h"
 #include "wire/message-ids.h"
 #include "state/reconcile.h"
+#include "state/unrecorded.h"
 #include "state/watch.h"
 
 int state_reload_settings(State *s, const char *usr_config, const char *etc_config) {
@@ -166,6 +167,7 @@ State *state_free(State *s) {
         s->mount_gone = NULL;
         commit_teardown(s);
         watch_stop(s);
+        unrecorded_free(s);
         if (s->store)
                 (void) commit_now(s);
         store_close(s->store);

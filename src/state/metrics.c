@@ -104,6 +104,8 @@ static const struct {
         [METRIC_TAINTED_VOLUMES] = { "selvol_tainted_volumes", "Volumes with files that may have no label on disk.",
                                      GAUGE },
         [METRIC_HOLDERS] = { "selvol_holders", "Holders of all volumes.", GAUGE },
+        [METRIC_UNRECORDED] = { "selvol_unrecorded_mounts",
+                                "Mounts of volumes whose record was lost: see UnrecordedMounts.", GAUGE },
         [METRIC_JOBS] = { "selvol_jobs", "Jobs that are running.", GAUGE },
         [METRIC_JOBS_WAITING] = { "selvol_jobs_waiting", "Jobs that wait in line.", GAUGE },
         [METRIC_JOBS_WALKING] = { "selvol_jobs_walking", "Jobs that walk over the files of a volume.", GAUGE },

@@ -31,6 +31,7 @@ typedef enum MetricId {
         METRIC_TOTAL_VOLUMES,   /* volume_plugin, state: gauge */
         METRIC_TAINTED_VOLUMES, /* gauge */
         METRIC_HOLDERS,         /* gauge */
+        METRIC_UNRECORDED,      /* gauge */
         METRIC_JOBS,            /* gauge */
         METRIC_JOBS_WAITING,    /* gauge */
         METRIC_JOBS_WALKING,    /* gauge */

@@ -106,9 +106,10 @@ bool target_is_claimed(const State *s, const char *target) {
         return key && claims_is_owned(&s->claims, key);
 }
 
-/* While a job is at work there, it knows better. What is beneath a root that is one no more, the worker doesn't look at. */
+/* While a job is at work there, it knows better. Of what is beneath a root that is one no more the worker names only what it
+ * has noted. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
-        if (!roots_contain(s->settings.target_roots, h->target))
+        if (!fact && !roots_contain(s->settings.target_roots, h->target))
                 return;
         if (!target_is_claimed(s, h->target))
                 reconcile_holder(s, v, h, fact);

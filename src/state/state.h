@@ -12,6 +12,7 @@
 
 typedef struct Deferred Deferred;
 typedef struct Watch Watch;
+typedef struct Unrecorded Unrecorded;
 
 /* What selvold knows. */
 typedef struct State {
@@ -37,7 +38,8 @@ typedef struct State {
         int (*take_orphans)(void *userdata, sd_bus_message *look);
         void *userdata; /* of these */
         Watch *watch;
-        bool recheck_needed; /* the mount table changed where a job was at work */
+        Unrecorded *unrecorded; /* by target */
+        bool recheck_needed;    /* the mount table changed where a job was at work */
         /* commit.c */
         Deferred *deferred;           /* who waits for what is collecting */
         Deferred *waiting;            /* for the transaction under way */

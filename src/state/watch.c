@@ -7,6 +7,7 @@
 #include "wire/protocol.h"
 #include "state/holders.h"
 #include "state/reconcile.h"
+#include "state/unrecorded.h"
 #include "state/watch.h"
 #include "wire/messages.h"
 #include "wire/peer.h"
@@ -42,6 +43,8 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
                 return r;
         state_take_node(s, &node);
         r = reconcile(s, facts, n);
+        if (r >= 0)
+                r = unrecorded_take(s, facts, n);
         mount_facts_free(facts, n);
         return r;
 }
@@ -108,9 +111,11 @@ static int take_changed(State *s, sd_bus_message *signal) {
         r = sd_bus_message_enter_container(signal, 'a', "t");
         if (r < 0)
                 return r;
-        while ((r = sd_bus_message_read(signal, "t", &id)) > 0)
+        while ((r = sd_bus_message_read(signal, "t", &id)) > 0) {
+                unrecorded_drop(s, id);
                 if (!take_removed(s, id, &came) && s->mount_gone)
                         s->mount_gone(s->userdata, NULL);
+        }
         for (size_t i = 0; r >= 0 && i < came.n_mounts; i++)
                 take_came(s, &came.mounts[i]);
         return r;

@@ -57,8 +57,8 @@ int node_append(sd_bus_message *m, const Node *node) {
 }
 
 int mount_fact_append(sd_bus_message *m, const MountFact *fact) {
-        const char *const strings[] = { fact->target, fact->source,  fact->fs_type,    fact->device,
-                                        fact->root,   fact->context, fact->covered_by, fact->also_at };
+        const char *const strings[] = { fact->target,  fact->source,     fact->fs_type, fact->device, fact->root,
+                                        fact->context, fact->covered_by, fact->also_at, fact->volume };
         int r;
 
         r = open_struct(m, MOUNT_FACT_TYPE);

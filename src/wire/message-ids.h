@@ -32,6 +32,8 @@
 #define MESSAGE_STORE_SET_ASIDE "849b45bb109c402496f22ecaa39c5a8a"
 /* The worker could not be reached, died or broke the protocol. */
 #define MESSAGE_WORKER_FAILED "f0718d1a0a3d43c2a9b87f51ef291ad9"
+/* A volume is mounted, but not recorded any more. */
+#define MESSAGE_UNRECORDED "a2cfdda7c5784aa194de868c41737085"
 /* The caller is not authorized. */
 #define MESSAGE_DENIED "f56c450d604a4fbebc0ec814cb0e3fad"
 /* The configuration has a mistake. */

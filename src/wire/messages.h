@@ -20,7 +20,7 @@
 int node_append(sd_bus_message *m, const Node *node) _warn_unused_;
 int node_read(sd_bus_message *m, Node *ret) _warn_unused_;
 
-#define MOUNT_FACT_TYPE "(tssssssssbb)"
+#define MOUNT_FACT_TYPE "(tsssssssssbb)"
 int mount_fact_append(sd_bus_message *m, const MountFact *fact) _warn_unused_;
 int mount_fact_read(sd_bus_message *m, MountFact *ret) _warn_unused_;
 int mount_facts_append(sd_bus_message *m, const MountFact *facts, size_t n) _warn_unused_;

@@ -61,22 +61,30 @@ int node_read(sd_bus_message *m, Node *ret) {
         return 0;
 }
 
+static bool volume_is_good(const char *id) {
+        _cleanup_failure_ Failure ignored = { 0 };
+
+        return isempty(id) || volume_id_validate(id, &ignored) == 0;
+}
+
 /* Returns 1 if there was one, 0 at the end of an array. */
 static int next_fact(sd_bus_message *m, MountFact *ret) {
-        const char *s[8];
+        const char *s[9];
         int seclabel, read_only, r;
         MountFact fact = { 0 };
         uint64_t id;
 
         r = sd_bus_message_read(m, MOUNT_FACT_TYPE, &id, &s[0], &s[1], &s[2], &s[3], &s[4], &s[5], &s[6], &s[7],
-                                &seclabel, &read_only);
+                                &s[8], &seclabel, &read_only);
         if (r <= 0)
                 return r;
-        if (!unmarshal_context_is_good(s[5]) || !unmarshal_line_is_good(s[6]) || !unmarshal_line_is_good(s[7]))
+        if (!unmarshal_context_is_good(s[5]) || !unmarshal_line_is_good(s[6]) || !unmarshal_line_is_good(s[7]) ||
+            !volume_is_good(s[8]))
                 return -EBADMSG;
         r = unmarshal_copy_strings(s,
                                    (char **const[]){ &fact.target, &fact.source, &fact.fs_type, &fact.device,
-                                                     &fact.root, &fact.context, &fact.covered_by, &fact.also_at },
+                                                     &fact.root, &fact.context, &fact.covered_by, &fact.also_at,
+                                                     &fact.volume },
                                    ELEMENTSOF(s));
         if (r < 0)
                 return r;

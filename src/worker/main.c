@@ -17,6 +17,7 @@
 
 #define RUNTIME_DIRECTORY "/run/selvol"
 #define STAGE_DIRECTORY   "/run/selvol/stage"
+#define NOTES_DIRECTORY   "/run/selvol/mounts"
 #define PEER_USER         "selvol"
 
 typedef struct Arguments {
@@ -149,18 +150,26 @@ static int find_peer_uid(const char *argument, uid_t *ret) {
         return 0;
 }
 
-/* What is staged must be out of everybody's reach until it has been verified. */
-static int prepare_stage_directory(void) {
+static int prepare_directory(const char *path) {
         struct stat st;
 
-        if ((mkdir(RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST) ||
-            (mkdir(STAGE_DIRECTORY, 0700) < 0 && errno != EEXIST) || lstat(STAGE_DIRECTORY, &st) < 0)
-                return log_error_errno(errno, "Failed to make %s: %m", STAGE_DIRECTORY);
+        if ((mkdir(path, 0700) < 0 && errno != EEXIST) || lstat(path, &st) < 0)
+                return log_error_errno(errno, "Failed to make %s: %m", path);
         if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || (st.st_mode & 07777) != 0700) {
-                log_error("%s is not a directory that belongs to root and has mode 0700.", STAGE_DIRECTORY);
+                log_error("%s is not a directory that belongs to root and has mode 0700.", path);
                 return -EPERM;
         }
         return 0;
+}
+
+/* What is staged must be out of everybody's reach until it has been verified, and what the worker notes be its own. */
+static int prepare_directories(void) {
+        int r;
+
+        if (mkdir(RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST)
+                return log_error_errno(errno, "Failed to make %s: %m", RUNTIME_DIRECTORY);
+        r = prepare_directory(STAGE_DIRECTORY);
+        return r < 0 ? r : prepare_directory(NOTES_DIRECTORY);
 }
 
 static int block_signals(void) {
@@ -180,6 +189,7 @@ static int run(const Arguments *args) {
                 .usr_dir = args->config_usr,
                 .etc_dir = args->config_etc,
                 .stage_directory = STAGE_DIRECTORY,
+                .notes_directory = NOTES_DIRECTORY,
         };
         int fd, r;
 
@@ -194,7 +204,7 @@ static int run(const Arguments *args) {
         r = block_signals();
         if (r < 0)
                 return r;
-        r = prepare_stage_directory();
+        r = prepare_directories();
         if (r < 0)
                 return r;
         r = server_start(&server, fd, &config);

@@ -4,6 +4,7 @@
 #include "basic/log.h"
 #include "label/selinux.h"
 #include "mount/health.h"
+#include "mount/mount-note.h"
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
@@ -117,6 +118,7 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
                 return r;
         judge_keep_mounted(result);
         check_group_option(result);
+        mount_note_write(c->notes, call->volume, &result->outcome.fact);
         log_debug("%s: adopted mount %llu.", call->volume, (unsigned long long) result->outcome.fact.mount_id);
         return 0;
 }

@@ -5,6 +5,7 @@
 #include "basic/time-util.h"
 #include "label/selinux.h"
 #include "mount/health.h"
+#include "mount/mount-note.h"
 #include "mount/publish.h"
 #include "plan/files.h"
 #include "worker/ask.h"
@@ -224,6 +225,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = publish(c, &answer, &staged, &target, result, f);
         if (r != 0)
                 return r;
+        mount_note_write(c->notes, call->volume, &result->outcome.fact);
         log_mounted(call->volume, &result->outcome, now_monotonic_usec() - start);
         return 0;
 }

@@ -2,6 +2,7 @@
 #include <sys/sysmacros.h>
 
 #include "basic/log.h"
+#include "mount/mount-note.h"
 #include "mount/mount-table.h"
 #include "mount/source.h"
 #include "mount/unmount.h"
@@ -39,15 +40,59 @@ static void open_source(const Child *c, const UnmountCall *call, Source *ret) {
         s = SOURCE_INIT;
 }
 
+/* Whether the worker has noted the mount as one that it has made or adopted. Returns 1, 0 or a negative errno. */
+static int is_noted(const Child *c, const UnmountCall *call) {
+        _cleanup_(mount_note_done) MountNote note = { 0 };
+        int r;
+
+        r = mount_note_read(c->notes, call->identity.id, &note);
+        if (r <= 0)
+                return r;
+        return streq(note.target, call->target) && streq(note.device, strempty(call->identity.device));
+}
+
+/* What is beneath none of the roots any more is unmounted only if it is noted: the directory that it is in is a root for this.
+ * Otherwise no more is said than that it is not there. */
+static int unmount_former(const Child *c, const UnmountCall *call, bool noted, bool *ret_unmounted, Failure *f) {
+        _cleanup_free_ char *directory = NULL;
+        _cleanup_failure_ Failure there = { 0 };
+        Settings settings = *c->settings;
+        int r;
+
+        if (!noted) {
+                *ret_unmounted = false;
+                r = call->identity.id == 0
+                            ? 1
+                            : unmount_check_absent(call->target, call->identity.id, call->identity.device, &there);
+                return r > 0 ? target_validate(call->target, c->settings, f) : r;
+        }
+        directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
+        if (!directory)
+                return -ENOMEM;
+        settings.target_roots = (char *[]){ directory, NULL };
+        return unmount_target(call->target, &settings, call->identity.id, call->identity.device, ret_unmounted, f);
+}
+
+static int unmount(const Child *c, const UnmountCall *call, bool noted, bool *ret_unmounted, Failure *f) {
+        if (!roots_contain(c->settings->target_roots, call->target))
+                return unmount_former(c, call, noted, ret_unmounted, f);
+        return unmount_target(call->target, c->settings, call->identity.id, call->identity.device, ret_unmounted, f);
+}
+
 int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
                       Failure *f) {
         _cleanup_(source_done) Source source = SOURCE_INIT;
-        int r;
+        int noted, r;
 
+        noted = is_noted(c, call);
+        if (noted < 0)
+                return noted;
         open_source(c, call, &source);
-        r = unmount_target(call->target, c->settings, call->identity.id, call->identity.device, ret_unmounted, f);
+        r = unmount(c, call, noted, ret_unmounted, f);
         if (r != 0)
                 return r;
+        if (noted)
+                mount_note_remove(c->notes, call->identity.id);
         *ret_fingerprint = *ret_unmounted && source.fs ? source_take_fingerprint(&source) : (Fingerprint){ 0 };
         if (*ret_unmounted)
                 log_unmounted(call->target);

@@ -7,6 +7,7 @@
 #include "basic/time-util.h"
 #include "label/selinux.h"
 #include "wire/protocol.h"
+#include "mount/mount-note.h"
 #include "mount/mount-table.h"
 #include "worker/watch.h"
 
@@ -23,6 +24,7 @@ typedef struct Watch {
         int fd;               /* /proc/self/mountinfo, polled */
         MountFact *mounts;    /* by id; as last told */
         size_t n_mounts;
+        char **former; /* targets of mounts of volumes that are beneath the roots no more */
 } Watch;
 
 struct Watch *watch_free(struct Watch *w) {
@@ -33,6 +35,7 @@ struct Watch *watch_free(struct Watch *w) {
                 node_done(&w->node);
                 fd_close(w->fd);
                 mount_facts_free(w->mounts, w->n_mounts);
+                strv_free(w->former);
                 free(w);
         }
         return NULL;
@@ -46,14 +49,14 @@ static int compare_ids(const void *a, const void *b) {
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-static int look(const Settings *settings, MountFact **ret, size_t *ret_n) {
+static int look(const Watch *w, MountFact **ret, size_t *ret_n) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         int r;
 
         r = mount_table_read(NULL, &table);
         if (r < 0)
                 return r;
-        r = mount_table_find_beneath(table, settings->target_roots, ret, ret_n);
+        r = mount_table_find_beneath(table, w->child->settings->target_roots, w->former, ret, ret_n);
         if (r < 0)
                 return r;
         if (*ret_n > 1)
@@ -161,18 +164,17 @@ static int look_soon(Watch *w);
 /* The table changes while it is read, so what one look does not see is looked for again before it is told to have gone.
  * With *ret_n SIZE_MAX the two don't agree. */
 static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
-        const Settings *settings = w->child->settings;
         MountFact *mounts;
         size_t n, gone;
         int r;
 
-        r = look(settings, &mounts, &n);
+        r = look(w, &mounts, &n);
         if (r < 0)
                 return r;
         gone = count_gone(w, mounts, n);
         if (gone > 0) {
                 mount_facts_free(mounts, n);
-                r = look(settings, &mounts, &n);
+                r = look(w, &mounts, &n);
                 if (r < 0)
                         return r;
         }
@@ -274,6 +276,68 @@ static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+/* Where a mount with the id is, or would be. */
+static size_t find_position(const Watch *w, uint64_t id) {
+        size_t low = 0, high = w->n_mounts;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (w->mounts[middle].mount_id < id)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+static bool is_noted(const MountNote *note, const MountFact *fact) {
+        return note->id == fact->mount_id && streq(note->device, fact->device) && streq(note->target, fact->target);
+}
+
+/* Whose mount each is. What is noted and not in the table has gone. */
+static void name_volumes(Watch *w, MountNote *notes, size_t n_notes) {
+        for (size_t i = 0; i < n_notes; i++) {
+                size_t k = find_position(w, notes[i].id);
+
+                if (k < w->n_mounts && is_noted(&notes[i], &w->mounts[k]))
+                        w->mounts[k].volume = TAKE_PTR(notes[i].volume);
+                else
+                        mount_note_remove(w->child->notes, notes[i].id);
+        }
+}
+
+static int find_former(Watch *w, const MountNote *notes, size_t n_notes) {
+        for (size_t i = 0; i < n_notes; i++) {
+                int r;
+
+                if (roots_contain(w->child->settings->target_roots, notes[i].target))
+                        continue;
+                r = strv_extend(&w->former, notes[i].target);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* The notes before the table: each is of a mount that was there already. */
+static int first_look(Watch *w) {
+        MountNote *notes;
+        size_t n_notes;
+        int r;
+
+        r = mount_notes_read(w->child->notes, &notes, &n_notes);
+        if (r < 0)
+                return r;
+        r = find_former(w, notes, n_notes);
+        if (r >= 0)
+                r = look(w, &w->mounts, &w->n_mounts);
+        if (r >= 0)
+                name_volumes(w, notes, n_notes);
+        mount_notes_free(notes, n_notes);
+        return r;
+}
+
 /* Polls before the first look, so that nothing is missed in between. */
 static int start(Child *c, Watch **ret) {
         _cleanup_(watch_freep) Watch *w = calloc(1, sizeof(*w));
@@ -294,7 +358,7 @@ static int start(Child *c, Watch **ret) {
         r = sd_event_add_time_relative(c->event, &w->node_source, CLOCK_MONOTONIC, NODE_INTERVAL_USEC, 0, on_node, w);
         if (r < 0)
                 return r;
-        r = look(c->settings, &w->mounts, &w->n_mounts);
+        r = first_look(w);
         if (r < 0)
                 return r;
 
@@ -354,21 +418,6 @@ int watch_begin(Child *c, const Node **ret_node, const MountFact **ret_mounts, s
         *ret_mounts = c->watch->mounts;
         *ret_n = c->watch->n_mounts;
         return 0;
-}
-
-/* Where a mount with the id is, or would be. */
-static size_t find_position(const Watch *w, uint64_t id) {
-        size_t low = 0, high = w->n_mounts;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (w->mounts[middle].mount_id < id)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
 }
 
 /* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't

@@ -482,6 +482,7 @@ static int publish(Operation *o, Failure *f) {
         table = read_table();
         add_fact(&table, &o->mount);
         write_table(&table);
+        write_text(FORMAT("%s/note-%" PRIu64, directory, o->mount.mount_id), o->volume);
         (void) close(lock);
         if (behaves(source, "stuck-publishing")) {
                 (void) unlink(FORMAT("%s/orphan", directory));
@@ -799,6 +800,9 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         append_orphan(reply);
         watched_node = node;
         watched = read_table();
+        for (size_t i = 0; i < watched.n_mounts; i++)
+                watched.mounts[i].volume =
+                        read_text(FORMAT("%s/note-%" PRIu64, directory, watched.mounts[i].mount_id));
         watching = true;
         check(node_append(reply, &node));
         check(mount_facts_append(reply, watched.mounts, watched.n_mounts));

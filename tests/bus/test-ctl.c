@@ -55,17 +55,24 @@
 #define GET_PROPERTIES(properties) \
         { PROPERTIES, "GetAll", "('org.selvol1.Volume',)", "(" properties ",)" }
 
+#define GET_UNRECORDED(list)                                                                  \
+        {                                                                                     \
+                "/org/selvol1", "org.freedesktop.DBus.Properties", "Get",                     \
+                        "('org.selvol1.Manager', 'UnrecordedMounts')", "(<@a(ss) " list ">,)" \
+        }
+
 static const Case cases[] = {
         { "list/empty",
           "list",
-          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" } },
+          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]") },
           0,
           .out = "0 volumes listed.\n" },
         { "list/table",
           "",
           { { OBJECTS, "GetManagedObjects", "()",
               "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES ", 'org.freedesktop.Peer': {}}, "
-              "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" } },
+              "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+            GET_UNRECORDED("[]") },
           0,
           .out = "ID    STRATEGY      CONTEXT                                      FS-TYPE SOURCE   HOLDERS\n"
                  "pvc-0 relabel       -                                            xfs     /dev/vdc 0\n"
@@ -74,14 +81,16 @@ static const Case cases[] = {
         { "list/no-legend",
           "list --no-legend",
           { { OBJECTS, "GetManagedObjects", "()",
-              "({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" } },
+              "({objectpath '/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+            GET_UNRECORDED("[]") },
           0,
           .out = "pvc-0 relabel - xfs /dev/vdc 0\n" },
         { "list/json",
           "list --json",
           { { OBJECTS, "GetManagedObjects", "()",
               "({objectpath '" PVC1 "': {'org.selvol1.Volume': " VOLUME_PROPERTIES "}, "
-              "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" } },
+              "'/org/selvol1/volume/pvc_2d0': {'org.selvol1.Volume': " FREE_VOLUME "}},)" },
+            GET_UNRECORDED("[]") },
           0,
           .json = "[{\"FSType\":\"xfs\",\"Holders\":[],\"Id\":\"pvc-0\",\"LabelState\":\"complete\","
                   "\"MountOptions\":[],\"OwnershipState\":\"unknown\",\"Source\":\"/dev/vdc\","
@@ -96,16 +105,25 @@ static const Case cases[] = {
                   "\"Tainted\":true,\"VolumeType\":\"csi\"}]" },
         { "list/json-empty",
           "list --json",
-          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" } },
+          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }, GET_UNRECORDED("[]") },
           0,
           .json = "[]" },
         { "list/other-types",
           "list --no-legend",
           { { OBJECTS, "GetManagedObjects", "()",
               "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <uint32 7>, 'Strategy': <[1, 2]>, 'Context': "
-              "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)" } },
+              "<{'a': <1>}>, 'FSType': <(1, 'a')>, 'Holders': <''>}}},)" },
+            GET_UNRECORDED("[]") },
           0,
           .out = "7 1,2 - 1,a - -\n" },
+        { "list/unrecorded",
+          "list",
+          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" },
+            GET_UNRECORDED("[('pvc-1', '/var/lib/kubelet/a')]") },
+          0,
+          .out = "0 volumes listed.\n",
+          .err = "selvolctl: pvc-1: mounted at /var/lib/kubelet/a, but not recorded, as the record was lost: unmount it with "
+                 "\"selvolctl unmount /var/lib/kubelet/a\", or record it with \"selvolctl adopt\"\n" },
 
         { "show/text",
           "show pvc-1",

@@ -836,6 +836,60 @@ static void test_worker_restart(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
 }
 
+static void lose_state(Fixture *f) {
+        daemon_stop(f, SIGTERM);
+        write_file(f, "state/state.db",
+                   "This is no database, but it is long enough to be looked at as one. Or is it not? ");
+        daemon_start(f, CALLER_ROOT);
+}
+
+static void assert_unrecorded(Fixture *f, const char *expected) {
+        g_autoptr(GVariant) list = get_property_at(f, "/org/selvol1", "org.selvol1.Manager", "UnrecordedMounts");
+        g_autofree char *actual = g_variant_print(list, FALSE);
+
+        g_assert_cmpstr(actual, ==, expected);
+}
+
+static gboolean has_unrecorded(Fixture *f) {
+        g_autoptr(GVariant) list = get_property_at(f, "/org/selvol1", "org.selvol1.Manager", "UnrecordedMounts");
+
+        return g_variant_n_children(list) > 0;
+}
+
+/* What the worker has mounted is found again without a record: it is listed, and can be unmounted and adopted. */
+static void test_lost_state(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) v = NULL, w = NULL, x = NULL, adopted = NULL;
+        g_autofree char *left = NULL;
+        GError *error = NULL;
+
+        v = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        w = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
+        x = call_mount(f, "x", "/dev/vdd", T3, POD_A, &error);
+        g_assert_no_error(error);
+        assert_unrecorded(f, "[]");
+        lose_state(f);
+        assert_unrecorded(f, "[('v', '" T1 "'), ('w', '" T2 "'), ('x', '" T3 "')]");
+        assert_metric(f, "selvol_unrecorded_mounts 3\n");
+
+        g_assert_false(call_unmount(f, "w", T1, &error));
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "mounted as volume v, not as w");
+        g_assert_true(call_unmount(f, "", T1, &error));
+        g_assert_no_error(error);
+        g_assert_cmpuint(count_mounts(f), ==, 2);
+        assert_unrecorded(f, "[('w', '" T2 "'), ('x', '" T3 "')]");
+
+        adopted =
+                call(f, "AdoptVolume", g_variant_new_parsed("('w', '" T2 "', @a{sv} {'Holder': <'pod-a'>})"), &error);
+        g_assert_no_error(error);
+        assert_unrecorded(f, "[('x', '" T3 "')]");
+
+        /* By others */
+        left = g_strdup_printf("%" G_GUINT64_FORMAT " " T2 " /dev/vdc ext4 " CONTEXT_A " 0\n", find_mount_id(f, T2));
+        write_file(f, "mounts", left);
+        WAIT_FOR(f, !has_unrecorded(f));
+        g_assert_cmpuint(count_holders(f, "w"), ==, 1);
+}
+
 static void test_damaged_state(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) mounted = NULL;
         g_autofree char *state = g_build_filename(f->directory, "state", NULL);
@@ -844,10 +898,7 @@ static void test_damaged_state(Fixture *f, gconstpointer data) {
         GError *error = NULL;
         const char *name;
 
-        daemon_stop(f, SIGTERM);
-        write_file(f, "state/state.db",
-                   "This is no database, but it is long enough to be looked at as one. Or is it not? ");
-        daemon_start(f, CALLER_ROOT);
+        lose_state(f);
         mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
         g_assert_no_error(error);
         d = g_dir_open(state, 0, NULL);
@@ -1295,6 +1346,7 @@ int main(int argc, char *argv[]) {
         ADD("orphan", NULL, test_orphan);
         ADD("worker-restart", NULL, test_worker_restart);
         ADD("damaged-state", NULL, test_damaged_state);
+        ADD("lost-state", NULL, test_lost_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);
         ADD("promtool", NULL, test_promtool);
         ADD("worker-hangs", NULL, test_worker_hangs);

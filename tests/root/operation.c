@@ -367,18 +367,25 @@ Answer call_verify(const Worker *w, const VerifyCall *c) {
         return operation_finish(operation_start_verify(w, c));
 }
 
-Answer call_unmount(const Worker *w, const char *target, uint64_t id) {
-        return call_unmount_of(w, target, id, NULL, NULL);
-}
-
-Answer call_unmount_of(const Worker *w, const char *target, uint64_t id, const char *source, const char *fs_type) {
-        const UnmountCall c = { .target = (char *) target,
-                                .identity = { .id = id },
-                                .source = (char *) source,
-                                .fs_type = (char *) fs_type };
+static Answer unmount_with(const Worker *w, const UnmountCall *c) {
         sd_bus_message *call;
         Operation *o = operation_new(w, WORKER_UNMOUNT, &call);
 
-        g_assert_cmpint(unmount_call_append(call, &c), ==, 0);
+        g_assert_cmpint(unmount_call_append(call, c), ==, 0);
         return operation_finish(operation_send(o, call));
+}
+
+Answer call_unmount(const Worker *w, const char *target, uint64_t id) {
+        return call_unmount_identity(w, target, &(MountIdentity){ .id = id });
+}
+
+Answer call_unmount_identity(const Worker *w, const char *target, const MountIdentity *identity) {
+        return unmount_with(w, &(UnmountCall){ .target = (char *) target, .identity = *identity });
+}
+
+Answer call_unmount_of(const Worker *w, const char *target, uint64_t id, const char *source, const char *fs_type) {
+        return unmount_with(w, &(UnmountCall){ .target = (char *) target,
+                                               .identity = { .id = id },
+                                               .source = (char *) source,
+                                               .fs_type = (char *) fs_type });
 }

@@ -118,6 +118,8 @@ Answer call_inspect(const Worker *w, const char *target);
 Answer call_verify(const Worker *w, const VerifyCall *call);
 /* id 0: none is expected there. */
 Answer call_unmount(const Worker *w, const char *target, uint64_t id);
+/* The same, with the device that it has to be of. */
+Answer call_unmount_identity(const Worker *w, const char *target, const MountIdentity *identity);
 /* And tells the fingerprint of the source when its last mount has gone. */
 Answer call_unmount_of(const Worker *w, const char *target, uint64_t id, const char *source, const char *fs_type);
 

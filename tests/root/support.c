@@ -154,7 +154,7 @@ size_t count_mounts(void) {
         size_t n;
 
         g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
-        g_assert_cmpint(mount_table_find_beneath(table, roots, &facts, &n), ==, 0);
+        g_assert_cmpint(mount_table_find_beneath(table, roots, NULL, &facts, &n), ==, 0);
         mount_facts_free(facts, n);
         mount_table_free(table);
         return n;

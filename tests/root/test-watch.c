@@ -257,6 +257,70 @@ static void test_storm(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
+/* The volume of the only mount that a watch begins with; NULL if it has none. */
+static char *only_volume(const Worker *w, MountIdentity *ret) {
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
+        char *volume;
+        size_t n;
+
+        facts = start_watch(bus, &n);
+        g_assert_cmpint(n, ==, 1);
+        volume = isempty(facts[0].volume) ? NULL : g_strdup(facts[0].volume);
+        *ret = (MountIdentity){ .id = facts[0].mount_id, .device = g_strdup(facts[0].device) };
+        mount_facts_free(facts, n);
+        return volume;
+}
+
+static size_t count_watched(const Worker *w) {
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
+        size_t n;
+
+        facts = start_watch(bus, &n);
+        mount_facts_free(facts, n);
+        return n;
+}
+
+/* A worker knows what one before it has mounted and adopted, by the mount and not by its place, and looks at it and unmounts
+ * it also where nothing is allowed any more. */
+static void test_notes(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autoptr(Worker) other = worker_start("[Worker]\nTargetRoots=" TEST_DIR "/other\n", NULL);
+        g_autofree char *target = make_target("noted"), *volume = NULL, *again = NULL, *stranger = NULL;
+        _cleanup_(mount_identity_done) MountIdentity mounted = { 0 }, adopted = { 0 }, strange = { 0 };
+
+        g_auto(Answer) answer =
+                call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target });
+        assert_answer(answer, "ok");
+        volume = only_volume(other, &mounted);
+        g_assert_cmpstr(volume, ==, "volume");
+        g_assert_cmpint(mounted.id, ==, mount_id_of(target));
+        g_auto(Answer) taken = call_unmount_identity(other, target, &mounted);
+        assert_answer(taken, "ok");
+        g_assert_true(taken.unmounted);
+        g_assert_false(is_mounted(target));
+
+        g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
+        g_assert_cmpint(count_watched(other), ==, 0);
+        g_assert_null(stranger = only_volume(w, &strange));
+        g_auto(Answer) refused = call_unmount_identity(other, target, &strange);
+        assert_answer(refused, "PathNotAllowed");
+        g_auto(Answer) asked = call_unmount(other, target, 0);
+        assert_answer(asked, "PathNotAllowed");
+        g_auto(Answer) taken_over = call_adopt(w, &(Arguments){ .target = target });
+        assert_answer(taken_over, "ok");
+        again = only_volume(other, &adopted);
+        g_assert_cmpstr(again, ==, "volume");
+
+        /* By somebody else: the note is of a mount that is not there any more, whatever is mounted there next. */
+        g_assert_cmpint(umount2(target, 0), ==, 0);
+        g_auto(Answer) absent = call_unmount_identity(other, target, &adopted);
+        assert_answer(absent, "ok");
+        g_assert_false(absent.unmounted);
+        g_assert_cmpint(count_watched(other), ==, 0);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         if (!test_enter())
@@ -266,6 +330,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/watch/covered", test_covered);
         g_test_add_func("/watch/also-at", test_also_at);
         g_test_add_func("/watch/expect", test_expect);
+        g_test_add_func("/watch/notes", test_notes);
         g_test_add_func("/watch/storm", test_storm);
         return g_test_run();
 }

@@ -69,7 +69,7 @@ static bool read_all(const char *path) {
 
         r = mount_table_read(path, &table);
         if (r >= 0)
-                r = mount_table_find_beneath(table, roots, &facts, &n);
+                r = mount_table_find_beneath(table, roots, NULL, &facts, &n);
         g_assert_cmpint(r, ==, failed ? -ENOMEM : 0);
         g_assert_cmpint(n, ==, failed ? 0 : 3);
         mount_facts_free(facts, n);

@@ -187,7 +187,7 @@ static void test_beneath(void) {
         MountFact *facts;
         size_t n;
 
-        g_assert_cmpint(mount_table_find_beneath(table, roots, &facts, &n), ==, 0);
+        g_assert_cmpint(mount_table_find_beneath(table, roots, NULL, &facts, &n), ==, 0);
         g_assert_cmpint(n, ==, 2);
         g_assert_cmpstr(facts[0].target, ==, "/a/one");
         g_assert_cmpstr(facts[1].target, ==, "/c/d/three");

@@ -40,6 +40,7 @@ yes 'the state of before is not that of the small file system' is_unknown again
 
 # damaged
 mount_with s0:c1,c2 store /dev/scratch0 "$T" 'Holder s pod-A'
+mount_with s0:c1,c2 other none "$U" 'FSType s tmpfs'
 systemctl stop selvold
 rm -f $state/state.db-wal $state/state.db-shm
 dd if=/dev/urandom of=$state/state.db bs=4k count=4 conv=notrunc status=none
@@ -49,11 +50,24 @@ yes 'a damaged state: set aside, and a new one' is_unknown store
 journal_has 'a damaged state: in the journal' MESSAGE_ID=849b45bb109c402496f22ecaa39c5a8a
 is 'a damaged state: the old file is kept' "$(find $state -name 'state.db?*' ! -name '*-wal' ! -name '*-shm' | wc -l)" 1
 yes 'a damaged state: what is mounted stays' is_mounted "$T"
+like 'a damaged state: what is mounted is listed' "$(selvolctl list 2>&1)" "store: mounted at $T, but not recorded"
+unmount_volume other "$U"
+is 'a damaged state: what was mounted is unmounted as ever' "$error$(field Unmounted)$(is_mounted "$U" && echo mounted)" true
 refused 'a damaged state: the mount is nobody'\''s now' InvalidTarget 'adopt it' mount_with s0:c1,c2 store /dev/scratch0 "$T"
 refused 'a damaged state: but conflicts are seen in the mount table' ContextConflict "$T" \
     mount_with s0:c3,c4 store /dev/scratch0 "$U"
 adopt_with s0:c1,c2 store "$T" 'Holder s pod-A'
 answers 'a damaged state: it can be adopted' "$file_type:s0:c1,c2" '' context-mount context-mount
+
+# other directories for targets
+mount_with s0:c1,c2 other none "$U" 'FSType s tmpfs'
+printf '[Worker]\nTargetRoots=/srv\n' >/etc/selvol/selvol.conf.d/roots.conf
+systemctl reload selvold
+yes 'other roots: the holder is there still' is_held other "$U"
+unmount_volume other "$U"
+is 'other roots: it can be unmounted' "$error$(field Unmounted)$(is_mounted "$U" && echo mounted)" true
+rm /etc/selvol/selvol.conf.d/roots.conf
+systemctl reload selvold
 
 # a reboot: nothing is mounted, and the boot id is another
 systemctl stop selvold

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/log.h"
+#include "state/reconcile.h"
+#include "state/unrecorded.h"
+#include "wire/message-ids.h"
+
+static Unrecorded *unrecorded_free_one(Unrecorded *u) {
+        if (u) {
+                free(u->volume);
+                free(u->target);
+                free(u->device);
+                free(u);
+        }
+        return NULL;
+}
+DEFINE_CLEANUP_FUNC(Unrecorded *, unrecorded_free_one);
+
+static int unrecorded_new(const MountFact *fact, Unrecorded **ret) {
+        _cleanup_(unrecorded_free_onep) Unrecorded *u = calloc(1, sizeof(*u));
+
+        if (!u)
+                return -ENOMEM;
+        u->mount_id = fact->mount_id;
+        u->volume = strdup(fact->volume);
+        u->target = strdup(fact->target);
+        u->device = strdup(fact->device);
+        if (!u->volume || !u->target || !u->device)
+                return -ENOMEM;
+        *ret = TAKE_PTR(u);
+        return 0;
+}
+
+static void tell(const Unrecorded *u) {
+        _cleanup_free_ char *target = string_escape(u->target, 200);
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_UNRECORDED },
+                { "SELVOL_VOLUME", u->volume },
+                { "SELVOL_TARGET", target },
+        };
+
+        log_fields(
+                LOG_WARNING, fields, ELEMENTSOF(fields),
+                "%s: The volume is mounted at %s, but not recorded: the record was lost. UnmountVolume unmounts it, AdoptVolume records it again.",
+                u->volume, strempty(target));
+}
+
+/* While a job is at work there, it is going to be recorded. */
+static bool is_unrecorded(const State *s, const MountFact *fact) {
+        return !isempty(fact->volume) && !volumes_find_target(&s->volumes, fact->target, NULL) &&
+               !target_is_claimed(s, fact->target);
+}
+
+/* Returns 0 or -ENOMEM. */
+static int add(State *s, const MountFact *fact, const Unrecorded *before) {
+        const Unrecorded *known;
+        Unrecorded *u;
+        int r;
+
+        r = unrecorded_new(fact, &u);
+        if (r < 0)
+                return r;
+        HASH_FIND_STR(before, u->target, known);
+        if (!known || known->mount_id != u->mount_id)
+                tell(u);
+        HASH_ADD_KEYPTR(hh, s->unrecorded, u->target, strlen(u->target), u);
+        return 0;
+}
+
+static void free_all(Unrecorded **all) {
+        Unrecorded *u, *next;
+
+        HASH_ITER (hh, *all, u, next) {
+                HASH_DEL(*all, u);
+                unrecorded_free_one(u);
+        }
+}
+
+int unrecorded_take(State *s, const MountFact *facts, size_t n_facts) {
+        Unrecorded *before = TAKE_PTR(s->unrecorded);
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < n_facts; i++)
+                if (is_unrecorded(s, &facts[i]) && !unrecorded_find(s, facts[i].target))
+                        r = add(s, &facts[i], before);
+        free_all(&before);
+        return r;
+}
+
+const Unrecorded *unrecorded_find(const State *s, const char *target) {
+        const Unrecorded *u;
+
+        HASH_FIND_STR(s->unrecorded, target, u);
+        return u;
+}
+
+bool unrecorded_is_held(const State *s, const Unrecorded *u) {
+        return volumes_find_target(&s->volumes, u->target, NULL);
+}
+
+size_t unrecorded_count(const State *s) {
+        const Unrecorded *u;
+        size_t n = 0;
+
+        for (u = s->unrecorded; u; u = u->hh.next)
+                n += !unrecorded_is_held(s, u);
+        return n;
+}
+
+void unrecorded_drop(State *s, uint64_t mount_id) {
+        Unrecorded *u, *next;
+
+        HASH_ITER (hh, s->unrecorded, u, next) {
+                if (u->mount_id != mount_id)
+                        continue;
+                HASH_DEL(s->unrecorded, u);
+                unrecorded_free_one(u);
+        }
+}
+
+void unrecorded_free(State *s) {
+        free_all(&s->unrecorded);
+}
