@@ -412,8 +412,7 @@ static int get_unrecorded(sd_bus *bus, const char *path, const char *interface, 
         if (r < 0)
                 return r;
         for (u = api->state->unrecorded; u; u = u->hh.next) {
-                r = unrecorded_is_held(api->state, u) ? 0
-                                                      : sd_bus_message_append(reply, "(ss)", u->volume, u->target);
+                r = sd_bus_message_append(reply, "(ss)", u->volume, u->target);
                 if (r < 0)
                         return r;
         }

@@ -46,13 +46,20 @@ static int check_holder(Job *job, const MountFact *fact) {
         return 0;
 }
 
+/* What is known of before, if it is that: the mount table names the loop device of an image. */
+static const char *find_source(const Job *job, const PlanQuestion *q) {
+        const Volume *v = job_volume(job);
+
+        return v && plan_is_held_source(v, &q->observed) ? v->source : q->outcome.fact.source;
+}
+
 static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         const MountFact *fact = &q->outcome.fact;
         int r;
 
         if (!q->mounted)
                 return -EBADMSG;
-        r = free_and_strdup(&job->request.source, fact->source);
+        r = free_and_strdup(&job->request.source, find_source(job, q));
         if (r < 0)
                 return r;
         r = free_and_strdup(&job->observed.fs_type, fact->fs_type);

@@ -175,7 +175,7 @@ static void update_gauges(const State *s, const Jobs *jobs) {
                 tainted += v->mark.tainted;
         }
         metrics_set(s->metrics, METRIC_HOLDERS, (double) holders);
-        metrics_set(s->metrics, METRIC_UNRECORDED, (double) unrecorded_count(s));
+        metrics_set(s->metrics, METRIC_UNRECORDED, HASH_COUNT(s->unrecorded));
         metrics_set(s->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
         metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
         count_jobs(s->metrics, jobs);

@@ -55,7 +55,8 @@ static int parse(const char *text, MountNote *ret) {
         return ret->device && ret->volume && ret->target ? 1 : -ENOMEM;
 }
 
-int mount_note_read(const char *directory, uint64_t id, MountNote *ret) {
+/* Returns 1; 0 if there is none, or one that is not ours; or a negative errno. */
+static int read_note(const char *directory, uint64_t id, MountNote *ret) {
         _cleanup_free_ char *path = note_path(directory, id);
         MountNote note = { .id = id };
         char text[PATH_MAX];
@@ -76,6 +77,14 @@ int mount_note_read(const char *directory, uint64_t id, MountNote *ret) {
         return r;
 }
 
+int mount_note_exists(const char *directory, uint64_t id, const char *device, const char *target) {
+        _cleanup_(mount_note_done) MountNote note = { 0 };
+        int r;
+
+        r = read_note(directory, id, &note);
+        return r <= 0 ? r : streq(note.device, device) && streq(note.target, target);
+}
+
 /* Appends the one with the name, if it is one. */
 static int append(const char *directory, const char *name, MountNote **notes, size_t *n) {
         MountNote note = { 0 }, *grown;
@@ -84,7 +93,7 @@ static int append(const char *directory, const char *name, MountNote **notes, si
 
         if (parse_u64(name, &id) < 0)
                 return 0;
-        r = mount_note_read(directory, id, &note);
+        r = read_note(directory, id, &note);
         if (r <= 0)
                 return r;
         grown = reallocarray(*notes, *n + 1, sizeof(MountNote));

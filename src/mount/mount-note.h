@@ -9,8 +9,8 @@
 /* The worker's own notes of the mounts that it has made or adopted in this boot, whatever becomes of selvold's record: a
  * symbolic link for each in a directory of /run that only root may write, called by the mount's id, whose text is
  * "DEVICE VOLUME TARGET". Making and reading one is a single step for the kernel (symlink(2), readlink(2)), so that none
- * is ever half written. A mount that others take away leaves its note behind: whoever reads one compares it with the mount
- * table. */
+ * is ever half written. A mount that others take away leaves its note behind until the watch sees it: whoever reads one compares
+ * it with the mount table. */
 
 typedef struct MountNote {
         uint64_t id;  /* of the mount */
@@ -28,8 +28,8 @@ MountNote *mount_notes_free(MountNote *notes, size_t n);
  * PATH_MAX. */
 void mount_note_write(const char *directory, const char *volume, const MountFact *fact);
 
-/* Returns 1; 0 if there is none, or one that isn't ours; or a negative errno. */
-int mount_note_read(const char *directory, uint64_t id, MountNote *ret) _warn_unused_;
+/* Whether this mount is noted, and not another one of the same id. Returns 1, 0 or a negative errno. */
+int mount_note_exists(const char *directory, uint64_t id, const char *device, const char *target) _warn_unused_;
 
 /* All of them, in no order. Returns 0 or a negative errno. */
 int mount_notes_read(const char *directory, MountNote **ret, size_t *ret_n) _warn_unused_;

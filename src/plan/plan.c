@@ -180,12 +180,31 @@ static int decide_any_strategy(const PlanInput *in, Plan *p, Failure *f) {
         return adopt_with_context(in, p, f);
 }
 
+bool plan_is_held_source(const Volume *own, const Observed *observed) {
+        const Holder *h;
+
+        LL_FOREACH (own->holders, h)
+                for (size_t i = 0; i < observed->n_mounts; i++)
+                        if (h->mount_id == observed->mounts[i].mount_id && streq(h->device, observed->mounts[i].device))
+                                return true;
+        return false;
+}
+
+static bool is_other_source(const PlanInput *in, const Volume *own) {
+        const Request *q = in->request;
+
+        if (!own || !own->holders || !q->source || isempty(own->source) || streq(own->source, q->source))
+                return false;
+        if (!own->holders->next && streq(own->holders->target, q->target))
+                return false;
+        return !plan_is_held_source(own, in->observed);
+}
+
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         const Request *q = in->request;
         const char *type = in->observed->fs_type;
 
-        if (own && own->holders && q->source && !isempty(own->source) && !streq(own->source, q->source) &&
-            (own->holders->next || !streq(own->holders->target, q->target))) {
+        if (is_other_source(in, own)) {
                 _cleanup_free_ char *escaped = string_escape(own->source, 200);
 
                 if (!escaped)

@@ -93,19 +93,6 @@ const Unrecorded *unrecorded_find(const State *s, const char *target) {
         return u;
 }
 
-bool unrecorded_is_held(const State *s, const Unrecorded *u) {
-        return volumes_find_target(&s->volumes, u->target, NULL);
-}
-
-size_t unrecorded_count(const State *s) {
-        const Unrecorded *u;
-        size_t n = 0;
-
-        for (u = s->unrecorded; u; u = u->hh.next)
-                n += !unrecorded_is_held(s, u);
-        return n;
-}
-
 void unrecorded_drop(State *s, uint64_t mount_id) {
         Unrecorded *u, *next;
 

@@ -20,12 +20,7 @@ int unrecorded_take(State *s, const MountFact *facts, size_t n_facts) _warn_unus
 /* The one at the target; NULL: there is none. */
 const Unrecorded *unrecorded_find(const State *s, const char *target);
 
-/* One with the id has gone, if there was one. */
+/* One with the id has gone or is recorded again, if there was one. */
 void unrecorded_drop(State *s, uint64_t mount_id);
-
-/* Whether it is recorded again, and so none of them any more. */
-bool unrecorded_is_held(const State *s, const Unrecorded *u);
-
-size_t unrecorded_count(const State *s);
 
 void unrecorded_free(State *s);

@@ -317,6 +317,7 @@ static int send_expect(State *s, const MountFact *fact) {
 }
 
 void watch_expect(State *s, const MountFact *fact) {
+        unrecorded_drop(s, fact->mount_id);
         s->watch->n_expected++;
         /* Without a connection the next one begins with a full look. */
         if (s->watch->worker && send_expect(s, fact) < 0)

@@ -40,17 +40,6 @@ static void open_source(const Child *c, const UnmountCall *call, Source *ret) {
         s = SOURCE_INIT;
 }
 
-/* Whether the worker has noted the mount as one that it has made or adopted. Returns 1, 0 or a negative errno. */
-static int is_noted(const Child *c, const UnmountCall *call) {
-        _cleanup_(mount_note_done) MountNote note = { 0 };
-        int r;
-
-        r = mount_note_read(c->notes, call->identity.id, &note);
-        if (r <= 0)
-                return r;
-        return streq(note.target, call->target) && streq(note.device, strempty(call->identity.device));
-}
-
 /* What is beneath none of the roots any more is unmounted only if it is noted: the directory that it is in is a root for this.
  * Otherwise no more is said than that it is not there. */
 static int unmount_former(const Child *c, const UnmountCall *call, bool noted, bool *ret_unmounted, Failure *f) {
@@ -84,7 +73,7 @@ int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fi
         _cleanup_(source_done) Source source = SOURCE_INIT;
         int noted, r;
 
-        noted = is_noted(c, call);
+        noted = mount_note_exists(c->notes, call->identity.id, strempty(call->identity.device), call->target);
         if (noted < 0)
                 return noted;
         open_source(c, call, &source);

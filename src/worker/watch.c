@@ -159,6 +159,19 @@ static size_t count_gone(const Watch *w, const MountFact *new, size_t n_new) {
         return n;
 }
 
+/* The kernel may give a stranger's mount at the target the same id, and a tmpfs the same device. */
+static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
+        for (size_t i = 0, k = 0; i < w->n_mounts; i++) {
+                const MountFact *old = &w->mounts[i];
+
+                while (k < n_new && compare_ids(&new[k], old) < 0)
+                        k++;
+                if ((k >= n_new || compare_ids(&new[k], old) > 0 || !is_same_mount(&new[k], old)) &&
+                    mount_note_exists(w->child->notes, old->mount_id, old->device, old->target) > 0)
+                        mount_note_remove(w->child->notes, old->mount_id);
+        }
+}
+
 static int look_soon(Watch *w);
 
 /* The table changes while it is read, so what one look does not see is looked for again before it is told to have gone.
@@ -195,8 +208,10 @@ static int look_again(Watch *w) {
         r = look_surely(w, &mounts, &n);
         if (r >= 0 && n == SIZE_MAX)
                 return look_soon(w);
-        if (r >= 0)
+        if (r >= 0) {
+                remove_notes(w, mounts, n);
                 r = tell(w, mounts, n);
+        }
         if (r < 0) {
                 /* The peer sees the end of the connection and starts again from a full look. */
                 mount_facts_free(mounts, n);

@@ -186,6 +186,17 @@ int environment_find_target(const Environment *e, const char *path) {
         return NO_TARGET;
 }
 
+void environment_lose_state(void) {
+        const char *const names[] = { "state.db", "state.db-wal", "state.db-shm" };
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+                g_autofree char *path = g_build_filename(STATE_DIRECTORY, names[i], NULL);
+
+                if (unlink(path) < 0 && errno != ENOENT)
+                        g_error("%s can't be removed: %s", path, g_strerror(errno));
+        }
+}
+
 /* ---- processes ---- */
 
 static void die_with_parent(gpointer userdata) {

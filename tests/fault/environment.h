@@ -70,6 +70,8 @@ int environment_pick_child(const Environment *e, GRand *rand);
 bool environment_kill(Environment *e, Victim v, int child);
 /* Starts what was killed; slow: it is delayed at certain system calls. */
 void environment_restart(Environment *e, Victim v, bool slow);
+/* Removes the state of a selvold that does not run. */
+void environment_lose_state(void);
 /* Whether selvold and the worker run and have not complained; if not, *ret says what it is. */
 bool environment_is_sound(const Environment *e, const char **ret);
 /* Whether selvold or the worker has ended by itself, and how: 0 if not, else its exit status, or 128 and the signal. */

@@ -27,13 +27,18 @@ typedef enum Act {
         ACT_UNMOUNT,
         ACT_UNMOUNT_ANY, /* without the volume's name */
         ACT_OWNERSHIP,
+        ACT_ADOPT,
+        ACT_VERIFY,
+        ACT_FORGET,
         ACT_COVER,     /* a tmpfs over the target */
         ACT_TAKE_AWAY, /* umount(2) of what is on top */
         ACT_DETACH,    /* the same with MNT_DETACH */
         ACT_READ_ONLY, /* a remount of the mount on top */
         ACT_READ_WRITE,
+        ACT_VANISH, /* the image of a volume goes, or comes back */
         ACT_KILL_DAEMON,
         ACT_KILL_WORKER,
+        ACT_LOSE_RECORD, /* the state of a selvold that was killed is gone */
         ACTS
 } Act;
 
@@ -45,13 +50,18 @@ static const struct {
         [ACT_UNMOUNT] = { "unmount", 6 },
         [ACT_UNMOUNT_ANY] = { "unmount-any", 1 },
         [ACT_OWNERSHIP] = { "ownership", 1 },
+        [ACT_ADOPT] = { "adopt", 3 },
+        [ACT_VERIFY] = { "verify", 1 },
+        [ACT_FORGET] = { "forget", 1 },
         [ACT_COVER] = { "cover", 3 },
         [ACT_TAKE_AWAY] = { "take-away", 4 },
         [ACT_DETACH] = { "detach", 2 },
         [ACT_READ_ONLY] = { "read-only", 2 },
         [ACT_READ_WRITE] = { "read-write", 2 },
+        [ACT_VANISH] = { "vanish", 1 },
         [ACT_KILL_DAEMON] = { "kill-selvold", 1 },
         [ACT_KILL_WORKER] = { "kill-worker", 1 },
+        [ACT_LOSE_RECORD] = { "lose-record", 1 },
 };
 
 typedef struct Action {
@@ -63,6 +73,8 @@ typedef struct Action {
 typedef struct Place {
         int volume;
         unsigned covers;
+        bool adopted; /* it was a stranger's */
+        bool lost;    /* it is not recorded any more */
 } Place;
 
 typedef struct Sequence {
@@ -71,6 +83,7 @@ typedef struct Sequence {
         GRand *rand;
         int seed, actions;
         Place places[TARGETS];
+        bool vanished[VOLUMES];
         unsigned n_done[ACTS], n_refused[ACTS];
 } Sequence;
 
@@ -101,7 +114,8 @@ static bool kernel_agrees(const Sequence *s, Wrong *w) {
                 int ours = 0;
                 unsigned n = count_mounts_at(s->environment.targets[i], &ours);
 
-                if (n != p->covers + (p->volume != NO_VOLUME) || (n > 0 && ours != (p->volume != NO_VOLUME)))
+                if (n != p->covers + (p->volume != NO_VOLUME) ||
+                    (n > 0 && ours != (p->volume != NO_VOLUME && !p->adopted)))
                         return blame(w, p->volume, i,
                                      "%u mounts, the first is %s; expected are volume %i and %u of strangers", n,
                                      ours ? "selvol's" : "a stranger's", p->volume, p->covers);
@@ -115,11 +129,52 @@ static bool records_agree(const Sequence *s, Wrong *w) {
 
         if (!read_records(&s->environment, &records, w))
                 return false;
-        for (int i = 0; i < TARGETS; i++)
-                if (records.at[i] != s->places[i].volume)
+        for (int i = 0; i < TARGETS; i++) {
+                int expected = s->places[i].lost ? NO_VOLUME : s->places[i].volume;
+
+                if (records.at[i] != expected)
                         return blame(w, s->places[i].volume, i, "volume %i is recorded, expected is %i",
-                                     records.at[i], s->places[i].volume);
+                                     records.at[i], expected);
+        }
         return true;
+}
+
+/* Makes a call and waits for its end. Returns NULL if it was refused. */
+static GVariant *call(const Sequence *s, const char *interface, const char *method, GVariant *arguments) {
+        return g_dbus_connection_call_sync(s->environment.bus, "org.selvol1", "/org/selvol1", interface, method,
+                                           arguments, NULL, G_DBUS_CALL_FLAGS_NONE, ANSWER_SEC * 1000, NULL, NULL);
+}
+
+static bool call_manager(const Sequence *s, const char *method, GVariant *arguments) {
+        g_autoptr(GVariant) reply = call(s, "org.selvol1.Manager", method, arguments);
+
+        return reply;
+}
+
+/* What is mounted and was lost from the record is listed, and nothing else. */
+static bool lost_agree(const Sequence *s, Wrong *w) {
+        g_autoptr(GVariant) reply = call(s, "org.freedesktop.DBus.Properties", "Get",
+                                         g_variant_new("(ss)", "org.selvol1.Manager", "UnrecordedMounts"));
+        g_autoptr(GVariant) list = NULL;
+        const char *id, *target;
+        unsigned n = 0;
+        GVariantIter i;
+
+        if (!reply)
+                return blame(w, NO_VOLUME, NO_TARGET, "UnrecordedMounts can't be read");
+        g_variant_get(reply, "(v)", &list);
+        g_variant_iter_init(&i, list);
+        while (g_variant_iter_next(&i, "(&s&s)", &id, &target)) {
+                int at = environment_find_target(&s->environment, target);
+                const Place *p = at == NO_TARGET ? NULL : &s->places[at];
+
+                if (!p || !p->lost || !g_str_equal(id, s->environment.volumes[p->volume].id))
+                        return blame(w, NO_VOLUME, at, "%s is said to be mounted without a record", id);
+                n++;
+        }
+        for (int at = 0; at < TARGETS; at++)
+                n -= s->places[at].lost;
+        return n == 0 || blame(w, NO_VOLUME, NO_TARGET, "a mount without a record is not listed");
 }
 
 static bool check_places(const Sequence *s, Wrong *w) {
@@ -127,7 +182,7 @@ static bool check_places(const Sequence *s, Wrong *w) {
 
         if (!environment_is_sound(&s->environment, &complaint))
                 return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
-        return kernel_agrees(s, w) && WAIT_FOR(records_agree(s, w), SETTLE_SEC);
+        return kernel_agrees(s, w) && WAIT_FOR(records_agree(s, w) && lost_agree(s, w), SETTLE_SEC);
 }
 
 /* ---- calls ---- */
@@ -144,19 +199,30 @@ static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
         return true;
 }
 
+/* Whether a mount of the volume is nobody's: then it may be in the way. */
+static bool is_lost_somewhere(const Sequence *s, int volume) {
+        for (int i = 0; i < TARGETS; i++)
+                if (s->places[i].lost && s->places[i].volume == volume)
+                        return true;
+        return false;
+}
+
 static bool do_mount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         Place *p = &s->places[a->target];
         bool free = p->volume == NO_VOLUME && p->covers == 0;
 
         if (!finish(s, client_mount(s->client, a->volume, a->target, NO_GID), ret_done, w))
                 return false;
-        if (*ret_done && !free && p->volume != a->volume)
+        if (*ret_done && !free && (p->volume != a->volume || p->lost))
                 return blame(w, a->volume, a->target, "mounted, though the target is taken");
+        if (*ret_done && free && s->vanished[a->volume])
+                return blame(w, a->volume, a->target, "mounted, though there is no such image");
         /* Each mount of a tmpfs is another file system. */
-        if (!*ret_done && free && is_image(s, a->volume))
+        if (!*ret_done && free && is_image(s, a->volume) && !s->vanished[a->volume] &&
+            !is_lost_somewhere(s, a->volume))
                 return blame(w, a->volume, a->target, "not mounted, though nothing is in the way");
         if (*ret_done && free)
-                p->volume = a->volume;
+                *p = (Place){ .volume = a->volume };
         return true;
 }
 
@@ -174,8 +240,42 @@ static bool do_unmount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         if (!there && *ret_done && !o->idle)
                 return blame(w, a->volume, a->target, "said to have been unmounted, and was not there");
         if (there && *ret_done)
-                p->volume = NO_VOLUME;
+                *p = (Place){ .volume = NO_VOLUME };
         return true;
+}
+
+static bool is_held(const Sequence *s, int volume) {
+        for (int i = 0; i < TARGETS; i++)
+                if (s->places[i].volume == volume && !s->places[i].lost)
+                        return true;
+        return false;
+}
+
+/* A tmpfs of a stranger becomes a volume, and a volume whose record was lost gets one. */
+static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+        Place *p = &s->places[a->target];
+        int volume = p->volume == NO_VOLUME ? VOLUMES - 1 : p->volume;
+        /* Each tmpfs is another file system. */
+        bool may_fail = !is_image(s, volume) && is_held(s, volume);
+
+        *ret_done = false;
+        if (p->covers != (p->volume == NO_VOLUME))
+                return true;
+        *ret_done = call_manager(s, "AdoptVolume",
+                                 g_variant_new("(ssa{sv})", s->environment.volumes[volume].id,
+                                               s->environment.targets[a->target], NULL));
+        if (!*ret_done)
+                return may_fail || blame(w, volume, a->target, "not adopted");
+        if (p->volume == NO_VOLUME)
+                *p = (Place){ .volume = volume, .adopted = true };
+        p->lost = false;
+        return true;
+}
+
+static bool do_forget(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
+        *ret_done = call_manager(s, "ForgetVolume",
+                                 g_variant_new("(sa{sv})", s->environment.volumes[a->volume].id, NULL));
+        return !*ret_done || !is_held(s, a->volume) || blame(w, a->volume, NO_TARGET, "forgotten, though it is held");
 }
 
 /* ---- strangers ---- */
@@ -199,7 +299,7 @@ static bool do_take_away(Sequence *s, const Action *a) {
         if (p->covers > 0)
                 p->covers--;
         else
-                p->volume = NO_VOLUME;
+                *p = (Place){ .volume = NO_VOLUME };
         return true;
 }
 
@@ -212,6 +312,32 @@ static bool do_remount(Sequence *s, const Action *a) {
         must(mount(NULL, s->environment.targets[a->target], NULL, flags | (a->act == ACT_READ_ONLY ? MS_RDONLY : 0),
                    NULL));
         return true;
+}
+
+static bool do_vanish(Sequence *s, const Action *a) {
+        const char *image = s->environment.volumes[a->volume].source;
+        g_autofree char *away = g_strconcat(image, ".away", NULL);
+
+        if (!is_image(s, a->volume))
+                return false;
+        must(s->vanished[a->volume] ? rename(away, image) : rename(image, away));
+        s->vanished[a->volume] = !s->vanished[a->volume];
+        return true;
+}
+
+/* ---- kills ---- */
+
+static void do_kill(Sequence *s, Victim victim) {
+        (void) environment_kill(&s->environment, victim, -1);
+        environment_restart(&s->environment, victim, false);
+}
+
+static void do_lose_record(Sequence *s) {
+        (void) environment_kill(&s->environment, VICTIM_DAEMON, -1);
+        environment_lose_state();
+        environment_restart(&s->environment, VICTIM_DAEMON, false);
+        for (int i = 0; i < TARGETS; i++)
+                s->places[i].lost = s->places[i].volume != NO_VOLUME;
 }
 
 /* ---- sequences ---- */
@@ -230,6 +356,16 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
         case ACT_OWNERSHIP:
                 ok = finish(s, client_ownership(s->client, a->volume, 2000), &done, w);
                 break;
+        case ACT_ADOPT:
+                ok = do_adopt(s, a, &done, w);
+                break;
+        case ACT_VERIFY:
+                done = call_manager(s, "VerifyLabel",
+                                    g_variant_new("(ssa{sv})", s->environment.volumes[a->volume].id, "", NULL));
+                break;
+        case ACT_FORGET:
+                ok = do_forget(s, a, &done, w);
+                break;
         case ACT_COVER:
                 done = do_cover(s, a);
                 break;
@@ -241,12 +377,17 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
         case ACT_READ_WRITE:
                 done = do_remount(s, a);
                 break;
+        case ACT_VANISH:
+                done = do_vanish(s, a);
+                break;
         case ACT_KILL_DAEMON:
+                do_kill(s, VICTIM_DAEMON);
+                break;
         case ACT_KILL_WORKER:
-                (void) environment_kill(&s->environment, a->act == ACT_KILL_DAEMON ? VICTIM_DAEMON : VICTIM_WORKER,
-                                        -1);
-                environment_restart(&s->environment, a->act == ACT_KILL_DAEMON ? VICTIM_DAEMON : VICTIM_WORKER,
-                                    false);
+                do_kill(s, VICTIM_WORKER);
+                break;
+        case ACT_LOSE_RECORD:
+                do_lose_record(s);
                 break;
         default:
                 g_assert_not_reached();
@@ -256,7 +397,7 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
         return ok && check_places(s, w);
 }
 
-/* Nothing is mounted or recorded any more. */
+/* Nothing is mounted or recorded any more, and all images are there. */
 static void start_over(Sequence *s) {
         static const uint32_t gids[VOLUMES];
         int at[TARGETS];
@@ -268,6 +409,9 @@ static void start_over(Sequence *s) {
                         ;
                 s->places[i] = (Place){ .volume = NO_VOLUME };
         }
+        for (int i = 0; i < VOLUMES; i++)
+                if (s->vanished[i])
+                        (void) do_vanish(s, &(Action){ .volume = i });
         model_start_over(at, gids);
         if (!WAIT_FOR(records_agree(s, &w), SETTLE_SEC))
                 g_error("Holders of what was unmounted are left: %s", w.text);
