@@ -23,8 +23,9 @@ typedef struct Environment {
         TestVolume volumes[VOLUMES];
         GDBusConnection *bus;
         GPid worker, daemon;
-        bool slow;      /* how selvold or the worker is started next */
-        int worker_end; /* is at its end when the worker and all its children are gone */
+        const char *preload; /* a library for both, or NULL */
+        bool slow;           /* how selvold or the worker is started next */
+        int worker_end;      /* is at its end when the worker and all its children are gone */
 } Environment;
 
 /* What can be killed. */

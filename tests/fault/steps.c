@@ -5,8 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "check.h"
-#include "client.h"
+#include "scenes.h"
 #include "tracer.h"
 
 /* An operation is interrupted at one of the system calls of one of those that take part: that one is killed, or the call
@@ -14,29 +13,9 @@
  *
  * With --full at each system call in turn, and with each error that it can fail with; without it at some that a seed draws. */
 
-enum { ANSWER_SEC = 60, REPEAT_SEC = 30 };
-
 /* Who is interrupted; the store is a thread of selvold. */
 typedef enum Subject { SUBJECT_DAEMON, SUBJECT_STORE, SUBJECT_WORKER, SUBJECT_CHILD, SUBJECTS } Subject;
 static const char *const subject_names[SUBJECTS] = { "selvold", "selvold's store", "selvol-worker", "a child" };
-
-/* Each begins where the one before has ended. */
-typedef struct Scene {
-        const char *name;
-        Kind kind;
-        int volume, target;
-        uint32_t gid, gid_before;
-} Scene;
-
-static const Scene scenes[] = {
-        { "mount", KIND_MOUNT, 0, 0, NO_GID, NO_GID },
-        { "further holder", KIND_MOUNT, 0, 1, NO_GID, NO_GID },
-        { "mount with a group", KIND_MOUNT, 1, 2, 2000, NO_GID },
-        { "ownership", KIND_OWNERSHIP, 0, NO_TARGET, 3000, 2000 },
-        { "mount of a tmpfs", KIND_MOUNT, 3, 3, NO_GID, NO_GID },
-        { "unmount one of two", KIND_UNMOUNT, 0, 1, NO_GID, NO_GID },
-        { "unmount", KIND_UNMOUNT, 0, 0, NO_GID, NO_GID },
-};
 
 /* What a system call may fail with, where anything can make it so: the disk, its server, memory, limits, signals. ESTALE only
  * where no entry of a tree is meant, which has gone then. */
@@ -130,39 +109,6 @@ static unsigned count_errors(const Call *call) {
         return n;
 }
 
-/* ---- requests ---- */
-
-static const Operation *start(Steps *s, const Scene *scene) {
-        if (scene->kind == KIND_MOUNT)
-                return client_mount(s->client, scene->volume, scene->target, scene->gid);
-        if (scene->kind == KIND_UNMOUNT)
-                return client_unmount(s->client, scene->volume, scene->target);
-        return client_ownership(s->client, scene->volume, scene->gid);
-}
-
-static bool is_done(Steps *s, const Scene *scene) {
-        const Operation *o = start(s, scene);
-
-        return WAIT_FOR(client_is_idle(s->client), ANSWER_SEC) && o->outcome == OUTCOME_ACKNOWLEDGED;
-}
-
-/* What was interrupted may need a moment. */
-static bool do_scene(Steps *s, const Scene *scene, const char *what, Wrong *w) {
-        return WAIT_FOR(is_done(s, scene), REPEAT_SEC) ||
-               blame(w, scene->volume, scene->target, "%s does not work", what);
-}
-
-/* So that the scene can be played once more. */
-static bool undo_scene(Steps *s, const Scene *scene, Wrong *w) {
-        Scene before = *scene;
-
-        before.kind = scene->kind == KIND_MOUNT     ? KIND_UNMOUNT
-                      : scene->kind == KIND_UNMOUNT ? KIND_MOUNT
-                                                    : KIND_OWNERSHIP;
-        before.gid = scene->gid_before;
-        return do_scene(s, &before, "to undo it", w);
-}
-
 /* ---- blows ---- */
 
 static pid_t find_store(pid_t daemon) {
@@ -217,7 +163,7 @@ static void on_call(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned *co
 
 /* Runs the scene until it is answered; *ret_count is how many moments there were. */
 static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wrong *w) {
-        int64_t end = g_get_monotonic_time() + ANSWER_SEC * G_USEC_PER_SEC;
+        int64_t end = g_get_monotonic_time() + SCENE_ANSWER_SEC * G_USEC_PER_SEC;
         unsigned count = 0;
         Tracer t;
         pid_t pid = 0;
@@ -225,7 +171,7 @@ static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
         (void) WAIT_FOR((pid = find_subject(&s->environment, b->subject)) > 0, 5);
         if (!tracer_attach(&t, pid, b->subject == SUBJECT_DAEMON || b->subject == SUBJECT_WORKER))
                 return blame(w, scene->volume, scene->target, "%s can't be traced", subject_names[b->subject]);
-        (void) start(s, scene);
+        (void) scene_start(s->client, scene);
         while (!client_is_idle(s->client) && g_get_monotonic_time() < end) {
                 Call call = { 0 };
                 Stop stop = tracer_poll(&t, &call);
@@ -254,19 +200,12 @@ static void restart_killed(Steps *s, const Blow *b) {
         environment_restart(&s->environment, v, false);
 }
 
-static bool check(Steps *s, Wrong *w) {
-        const char *complaint;
-
-        if (!environment_is_sound(&s->environment, &complaint))
-                return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
-        return check_all(&s->environment, w);
-}
-
 static bool step(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wrong *w) {
         if (!play(s, scene, b, ret_count, w))
                 return false;
         restart_killed(s, b);
-        return check(s, w) && do_scene(s, scene, "the same request", w) && undo_scene(s, scene, w);
+        return scenes_check(&s->environment, w) && scene_do(s->client, scene, "the same request", w) &&
+               scene_undo(s->client, scene, w);
 }
 
 static bool count_moments(Steps *s, const Scene *scene, Subject subject, bool kill, unsigned *ret, Wrong *w) {
@@ -325,18 +264,13 @@ static bool run_scene(Steps *s, const Scene *scene, Wrong *w) {
                         if (!(s->full ? run_all : run_some)(s, scene, subject, kill, w))
                                 return false;
                 }
-        return do_scene(s, scene, "the request", w) && check(s, w);
+        return scene_do(s->client, scene, "the request", w) && scenes_check(&s->environment, w);
 }
 
 static bool run_scenes(Steps *s, Wrong *w) {
-        static const uint32_t gids[VOLUMES];
-        int at[TARGETS];
-
-        for (int i = 0; i < TARGETS; i++)
-                at[i] = NO_VOLUME;
-        model_start_over(at, gids);
-        for (int i = 0; i < (int) G_N_ELEMENTS(scenes); i++)
-                if (s->only >= 0 && i != s->only ? !do_scene(s, &scenes[i], "the request", w)
+        scenes_begin();
+        for (int i = 0; i < SCENES; i++)
+                if (s->only >= 0 && i != s->only ? !scene_do(s->client, &scenes[i], "the request", w)
                                                  : !run_scene(s, &scenes[i], w))
                         return false;
         return true;

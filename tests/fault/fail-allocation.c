@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Preloaded into selvold and selvol-worker: one allocation of one process fails, whoever asks for it, libraries too. */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fail-allocation.h"
+
+static FailAllocation *shared;
+
+__attribute__((constructor)) static void map_shared(void) {
+        const char *path = getenv(FAIL_ALLOCATION_FILE);
+        int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+        void *p;
+
+        if (fd < 0)
+                return;
+        p = mmap(NULL, sizeof(FailAllocation), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        (void) close(fd);
+        shared = p == MAP_FAILED ? NULL : p;
+}
+
+#pragma GCC visibility push(default)
+
+static bool fails(void) {
+        if (!shared || atomic_load(&shared->pid) != getpid() ||
+            atomic_fetch_add(&shared->count, 1) != atomic_load(&shared->fail_at))
+                return false;
+        errno = ENOMEM;
+        return true;
+}
+
+/* What is found once is kept. */
+#define NEXT(name)                                                         \
+        ({                                                                 \
+                static __typeof__(&name) next;                             \
+                if (!next)                                                 \
+                        next = (__typeof__(next)) dlsym(RTLD_NEXT, #name); \
+                next;                                                      \
+        })
+
+void *malloc(size_t size) {
+        return fails() ? NULL : NEXT(malloc)(size);
+}
+
+void *calloc(size_t n, size_t size) {
+        return fails() ? NULL : NEXT(calloc)(n, size);
+}
+
+void *realloc(void *p, size_t size) {
+        return fails() ? NULL : NEXT(realloc)(p, size);
+}
+
+void *reallocarray(void *p, size_t n, size_t size) {
+        return fails() ? NULL : NEXT(reallocarray)(p, n, size);
+}
+
+/* Those of AddressSanitizer would not come here. */
+char *strndup(const char *text, size_t max) {
+        size_t n = strnlen(text, max);
+        char *copy = malloc(n + 1);
+
+        if (copy) {
+                memcpy(copy, text, n);
+                copy[n] = '\0';
+        }
+        return copy;
+}
+
+char *strdup(const char *text) {
+        return strndup(text, strlen(text));
+}

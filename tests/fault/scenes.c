@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "scenes.h"
+
+enum { REPEAT_SEC = 30 };
+
+const Scene scenes[SCENES] = {
+        { "mount", KIND_MOUNT, 0, 0, NO_GID, NO_GID },
+        { "further holder", KIND_MOUNT, 0, 1, NO_GID, NO_GID },
+        { "mount with a group", KIND_MOUNT, 1, 2, 2000, NO_GID },
+        { "ownership", KIND_OWNERSHIP, 0, NO_TARGET, 3000, 2000 },
+        { "mount of a tmpfs", KIND_MOUNT, 3, 3, NO_GID, NO_GID },
+        { "unmount one of two", KIND_UNMOUNT, 0, 1, NO_GID, NO_GID },
+        { "unmount", KIND_UNMOUNT, 0, 0, NO_GID, NO_GID },
+};
+
+void scenes_begin(void) {
+        static const uint32_t gids[VOLUMES];
+        int at[TARGETS];
+
+        for (int i = 0; i < TARGETS; i++)
+                at[i] = NO_VOLUME;
+        model_start_over(at, gids);
+}
+
+const Operation *scene_start(Client *c, const Scene *scene) {
+        if (scene->kind == KIND_MOUNT)
+                return client_mount(c, scene->volume, scene->target, scene->gid);
+        if (scene->kind == KIND_UNMOUNT)
+                return client_unmount(c, scene->volume, scene->target);
+        return client_ownership(c, scene->volume, scene->gid);
+}
+
+static bool is_done(Client *c, const Scene *scene) {
+        const Operation *o = scene_start(c, scene);
+
+        return WAIT_FOR(client_is_idle(c), SCENE_ANSWER_SEC) && o->outcome == OUTCOME_ACKNOWLEDGED;
+}
+
+bool scene_do(Client *c, const Scene *scene, const char *what, Wrong *w) {
+        return WAIT_FOR(is_done(c, scene), REPEAT_SEC) ||
+               blame(w, scene->volume, scene->target, "%s does not work", what);
+}
+
+bool scene_undo(Client *c, const Scene *scene, Wrong *w) {
+        Scene before = *scene;
+
+        before.kind = scene->kind == KIND_MOUNT     ? KIND_UNMOUNT
+                      : scene->kind == KIND_UNMOUNT ? KIND_MOUNT
+                                                    : KIND_OWNERSHIP;
+        before.gid = scene->gid_before;
+        return scene_do(c, &before, "to undo it", w);
+}
+
+bool scenes_check(const Environment *e, Wrong *w) {
+        const char *complaint;
+
+        if (!environment_is_sound(e, &complaint))
+                return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
+        return check_all(e, w);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "check.h"
+#include "client.h"
+
+/* Requests that are interrupted in every way. Each begins where the one before has ended, and can be undone, to be made again. */
+
+typedef struct Scene {
+        const char *name;
+        Kind kind;
+        int volume, target;
+        uint32_t gid, gid_before;
+} Scene;
+
+enum { SCENES = 7, SCENE_ANSWER_SEC = 60 };
+extern const Scene scenes[SCENES];
+
+/* Nothing is mounted yet. */
+void scenes_begin(void);
+
+/* Sends the request. */
+const Operation *scene_start(Client *c, const Scene *scene);
+/* Makes the request until it is done: what was interrupted may need a moment. what: it, for the complaint. */
+bool scene_do(Client *c, const Scene *scene, const char *what, Wrong *w);
+/* So that it can be made once more. */
+bool scene_undo(Client *c, const Scene *scene, Wrong *w);
+
+/* Whether both processes run, and record, kernel and answers agree. */
+bool scenes_check(const Environment *e, Wrong *w);
