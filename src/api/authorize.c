@@ -222,6 +222,11 @@ static int remember_sender(Api *api, const char *name, uid_t uid) {
         if (HASH_COUNT(api->senders) >= SENDERS_MAX)
                 forget_all(api);
         HASH_ADD_KEYPTR(hh, api->senders, s->name, strlen(s->name), s);
+        if (hash_was_added(s) < 0) {
+                free(s->name);
+                free(s);
+                return -ENOMEM;
+        }
         return 0;
 }
 

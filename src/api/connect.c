@@ -44,13 +44,20 @@ static int add_objects(Api *api) {
         return sd_bus_add_filter(api->bus, NULL, on_message, api);
 }
 
+/* Also for lack of memory while a message is read. */
+static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        api_leave(userdata, "The connection to the system bus has ended");
+        return 0;
+}
+
 static int connect_bus(Api *api) {
         int r;
 
         r = sd_bus_open_system(&api->bus);
         if (r < 0)
                 return r;
-        r = sd_bus_set_exit_on_disconnect(api->bus, true);
+        r = sd_bus_match_signal_async(api->bus, NULL, NULL, "/org/freedesktop/DBus/Local",
+                                      "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, api);
         if (r < 0)
                 return r;
         /* At the end those who wait are told first. */
@@ -79,7 +86,6 @@ static int own_name(Api *api, uint64_t flags) {
 static int connect_again(Api *api) {
         int r;
 
-        (void) sd_bus_set_exit_on_disconnect(api->bus, false);
         turns_forget(api->turns, NULL);
         calls_abandon(api);
         authorize_teardown(api);

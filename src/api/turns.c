@@ -74,6 +74,11 @@ static TurnCaller *find_or_add(Turns *t, const char *name) {
                 return NULL;
         }
         HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
+        if (hash_was_added(c) < 0) {
+                free(c->name);
+                free(c);
+                return NULL;
+        }
         return c;
 }
 
@@ -108,7 +113,10 @@ static TurnCaller *begin_turn(Turns *t) {
         return first;
 }
 
+/* Needs no memory: the table, of at least two, stays as large as it is. */
 static void move_to_end(Turns *t, TurnCaller *c) {
+        if (HASH_COUNT(t->callers) < 2)
+                return;
         HASH_DEL(t->callers, c);
         HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
 }

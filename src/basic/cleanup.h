@@ -47,6 +47,9 @@ static inline void freep(void *p) {
         free(*(void **) p);
 }
 
+/* After HASH_ADD_KEYPTR() (uthash): 0, or -ENOMEM if the element is in no table, as HASH_NONFATAL_OOM has it. */
+#define hash_was_added(element) ((element)->hh.tbl ? 0 : -ENOMEM)
+
 /* Closes fd if it is one and keeps errno; returns -EBADF, so that "fd = fd_close(fd)" leaves nothing to close twice.
  */
 static inline int fd_close(int fd) {

@@ -94,7 +94,8 @@ static Volume *add_volume(Job *job) {
 
         if (!v || fill_volume(job, v) < 0)
                 return NULL;
-        volumes_add(&s->volumes, v);
+        if (volumes_add(&s->volumes, v) < 0)
+                return NULL;
         job->volume_is_new = true;
         event_emit(s, volume_added, v);
         return TAKE_PTR(v);
@@ -104,6 +105,7 @@ int job_record_intent(Job *job, bool adopted) {
         _cleanup_(holder_freep) Holder *h = holder_new(job, adopted);
         Holder *old;
         Volume *v;
+        int r;
 
         if (!h)
                 return -ENOMEM;
@@ -113,10 +115,16 @@ int job_record_intent(Job *job, bool adopted) {
         if (!v)
                 return -ENOMEM;
         old = volume_find_holder(v, h->target);
+        r = volume_add_holder(v, h);
+        if (r < 0) {
+                if (!v->holders && job->volume_is_new)
+                        commit_removal(job->jobs->state, v);
+                return r;
+        }
+        TAKE_PTR(h);
         if (old)
                 volume_remove_holder(v, old);
         job->intent_recorded = true;
-        volume_add_holder(v, TAKE_PTR(h));
         event_emit(job->jobs->state, volume_changed, v);
         return 0;
 }
@@ -161,7 +169,6 @@ int job_record_outcome(Job *job) {
 
         if (!h)
                 return -EBADMSG;
-        h->state = HOLDER_MOUNTED;
         r = fill_holder(job, h, result->outcome.fact.device, result->outcome.fact.mount_id, result->files.gid,
                         result->files.disk_gid);
         if (r < 0)
@@ -169,6 +176,8 @@ int job_record_outcome(Job *job) {
         r = fill_volume(job, v);
         if (r < 0)
                 return r;
+        /* An intent until nothing can fail any more. */
+        h->state = HOLDER_MOUNTED;
         v->mounted_this_boot = v->mounted_this_boot || job->operation == OPERATION_MOUNT;
         v->inodes_used = result->walked ? result->walk.counts.done : result->outcome.inodes_used;
         v->fingerprint = result->fingerprint;

@@ -101,9 +101,11 @@ size_t volume_count_holders(const Volume *v) {
         return n;
 }
 
-static void add_target(Volumes *all, Holder *h) {
-        if (all)
-                HASH_ADD_KEYPTR(hh, all->targets, h->target, strlen(h->target), h);
+static int add_target(Volumes *all, Holder *h) {
+        if (!all)
+                return 0;
+        HASH_ADD_KEYPTR(hh, all->targets, h->target, strlen(h->target), h);
+        return hash_was_added(h);
 }
 
 static void remove_target(Volumes *all, Holder *h) {
@@ -111,10 +113,15 @@ static void remove_target(Volumes *all, Holder *h) {
                 HASH_DEL(all->targets, h); /* NOLINT(clang-analyzer-core.NullDereference) */
 }
 
-void volume_add_holder(Volume *v, Holder *h) {
+int volume_add_holder(Volume *v, Holder *h) {
+        int r;
+
+        r = add_target(v->all, h);
+        if (r < 0)
+                return r;
         h->volume = v;
         LL_APPEND(v->holders, h);
-        add_target(v->all, h);
+        return 0;
 }
 
 Holder *volume_take_holder(Volume *v, Holder *h) {
@@ -170,13 +177,36 @@ Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_vo
         return found;
 }
 
-void volumes_add(Volumes *all, Volume *v) {
-        Holder *h;
+static int add_targets(Volumes *all, Volume *v) {
+        Holder *h, *added;
+        int r;
 
-        v->all = all;
+        LL_FOREACH (v->holders, h) {
+                r = add_target(all, h);
+                if (r >= 0)
+                        continue;
+                for (added = v->holders; added != h; added = added->next)
+                        remove_target(all, added);
+                return r;
+        }
+        return 0;
+}
+
+int volumes_add(Volumes *all, Volume *v) {
+        int r;
+
+        r = add_targets(all, v);
+        if (r < 0)
+                return r;
         HASH_ADD_KEYPTR(hh, all->table, v->id, strlen(v->id), v);
-        LL_FOREACH (v->holders, h)
-                add_target(all, h);
+        r = hash_was_added(v);
+        if (r < 0) {
+                for (Holder *h = v->holders; h; h = h->next)
+                        remove_target(all, h);
+                return r;
+        }
+        v->all = all;
+        return 0;
 }
 
 void volumes_remove(Volumes *all, Volume *v) {

@@ -97,7 +97,8 @@ DEFINE_CLEANUP_FUNC(Holder *, holder_free);
 
 Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
 size_t volume_count_holders(const Volume *v) _pure_;
-void volume_add_holder(Volume *v, Holder *h);
+/* Takes it over. Returns 0; or -ENOMEM, then it is the caller's still. */
+int volume_add_holder(Volume *v, Holder *h) _warn_unused_;
 /* Takes it out of the list; it is the caller's then. */
 Holder *volume_take_holder(Volume *v, Holder *h);
 void volume_remove_holder(Volume *v, Holder *h);
@@ -125,7 +126,8 @@ size_t volumes_count(const Volumes *all);
 Holder *volumes_find_target(const Volumes *all, const char *target, Volume **ret_volume);
 /* Finds the holder whose target a path is, or is beneath; the innermost one. */
 Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_volume);
-void volumes_add(Volumes *all, Volume *v);
+/* Takes it over, with its holders. Returns 0; or -ENOMEM, then it is the caller's still. */
+int volumes_add(Volumes *all, Volume *v) _warn_unused_;
 void volumes_remove(Volumes *all, Volume *v);
 
 /* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy, force and the group

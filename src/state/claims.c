@@ -34,6 +34,11 @@ static Claim *claim_get(Claims *claims, const char *key) {
                 return NULL;
         }
         HASH_ADD_KEYPTR(hh, claims->table, claim->key, strlen(claim->key), claim);
+        if (hash_was_added(claim) < 0) {
+                free(claim->key);
+                free(claim);
+                return NULL;
+        }
         return claim;
 }
 

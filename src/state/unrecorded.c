@@ -63,7 +63,10 @@ static int add(State *s, const MountFact *fact, const Unrecorded *before) {
         if (!known || known->mount_id != u->mount_id)
                 tell(u);
         HASH_ADD_KEYPTR(hh, s->unrecorded, u->target, strlen(u->target), u);
-        return 0;
+        r = hash_was_added(u);
+        if (r < 0)
+                unrecorded_free_one(u);
+        return r;
 }
 
 static void free_all(Unrecorded **all) {

@@ -450,8 +450,10 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
         if ((h->fs_group == GID_NONE) != (h->disk_gid == GID_NONE))
                 return -EUCLEAN;
 
-        volume_add_holder(v, TAKE_PTR(h));
-        return 0;
+        r = volume_add_holder(v, h);
+        if (r >= 0)
+                TAKE_PTR(h);
+        return r;
 }
 
 static int load_volume(sqlite3_stmt *st, Volumes *all) {
@@ -461,8 +463,10 @@ static int load_volume(sqlite3_stmt *st, Volumes *all) {
         r = read_volume(st, &v);
         if (r < 0)
                 return r;
-        volumes_add(all, v);
-        return 0;
+        r = volumes_add(all, v);
+        if (r < 0)
+                volume_free(v);
+        return r;
 }
 
 /* Any bytes: the callback has them escaped. */

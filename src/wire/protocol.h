@@ -12,8 +12,11 @@
  * Errors are org.selvol1.Error.KIND (model/failure.h). The worker checks every request, and every answer, against its
  * own reading of the configuration, whatever selvold has checked before. What is said is in wire/messages.h. */
 
+/* The paths are as short as can be: where memory runs out while an object is added, sd-bus keeps what it has made for the
+ * directories above, and aborts when the connection is freed (seen in 252). */
+
 #define WORKER_SOCKET    "/run/selvol/worker"
-#define WORKER_PATH      "/org/selvol1/worker"
+#define WORKER_PATH      "/"
 #define WORKER_INTERFACE "org.selvol1.Worker"
 
 /* Methods of the worker.
@@ -65,7 +68,7 @@
  *   told. Answered when that is durable, so that the record never claims more than the mark.
  * Ready(ReadyNote) -> (): which mount was made, before anybody can see it. Answered when that is durable, so that it is known
  *   as the volume's by its identity, whatever is lost meanwhile. */
-#define DECISION_PATH      "/org/selvol1/decision"
+#define DECISION_PATH      "/"
 #define DECISION_INTERFACE "org.selvol1.Decision"
 #define DECISION_PLAN      "Plan"
 #define DECISION_WALK      "Walk"

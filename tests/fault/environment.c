@@ -240,7 +240,7 @@ static GPid spawn(const Environment *e, int inherited, const char *program, ...)
         environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", address, TRUE);
         environment = g_environ_unsetenv(environment, "NOTIFY_SOCKET");
         /* LeakSanitizer can't work on a process that is traced. */
-        environment = g_environ_setenv(environment, "ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0", TRUE);
+        environment = g_environ_setenv(environment, "ASAN_OPTIONS", "detect_leaks=0", TRUE);
         if (e->preload)
                 environment = g_environ_setenv(environment, "LD_PRELOAD", e->preload, TRUE);
         g_spawn_async_with_pipes_and_fds(NULL, (const char *const *) argv->pdata, (const char *const *) environment,

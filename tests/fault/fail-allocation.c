@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Preloaded into selvold and selvol-worker: one allocation of one process fails, whoever asks for it, libraries too. */
+/* Preloaded into selvold and selvol-worker: one allocation of one process fails, whoever asks for it, libraries too. What else
+ * allocates in the C library calls these. */
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -56,24 +56,4 @@ void *calloc(size_t n, size_t size) {
 
 void *realloc(void *p, size_t size) {
         return fails() ? NULL : NEXT(realloc)(p, size);
-}
-
-void *reallocarray(void *p, size_t n, size_t size) {
-        return fails() ? NULL : NEXT(reallocarray)(p, n, size);
-}
-
-/* Those of AddressSanitizer would not come here. */
-char *strndup(const char *text, size_t max) {
-        size_t n = strnlen(text, max);
-        char *copy = malloc(n + 1);
-
-        if (copy) {
-                memcpy(copy, text, n);
-                copy[n] = '\0';
-        }
-        return copy;
-}
-
-char *strdup(const char *text) {
-        return strndup(text, strlen(text));
 }

@@ -68,7 +68,7 @@ static void add(Run *r, unsigned number) {
         g_autofree char *id = g_strdup_printf("v%03u", number), *target = g_strdup_printf("/t/%u", number);
         Volume *v = sample(id, target);
 
-        volumes_add(&r->all, v);
+        g_assert_cmpint(volumes_add(&r->all, v), ==, 0);
         put(r->fixture, v);
         store_add_history(r->fixture->store, id, &(HistoryEntry){ .operation = (char *) "mount" });
 }

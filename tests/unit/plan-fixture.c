@@ -91,7 +91,7 @@ Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const c
         if (!v) {
                 v = volume_new(volume);
                 g_assert_nonnull(v);
-                volumes_add(&x->volumes, v);
+                g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
         }
         v->strategy = strategy;
         g_assert_cmpint(free_and_strdup(&v->context, context), ==, 0);
@@ -106,7 +106,7 @@ Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const c
                 .fs_group = GID_NONE,
                 .disk_gid = GID_NONE,
         };
-        volume_add_holder(v, h);
+        g_assert_cmpint(volume_add_holder(v, h), ==, 0);
         return h;
 }
 

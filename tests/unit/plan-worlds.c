@@ -76,5 +76,5 @@ void world_build(const World *w, Fixture *x) {
         v->strategy = STRATEGY_RELABEL;
         v->mounted_this_boot = true;
         g_assert_cmpint(free_and_strdup(&v->context, w->used_with), ==, 0);
-        volumes_add(&x->volumes, v);
+        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
 }

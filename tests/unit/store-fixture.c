@@ -75,7 +75,7 @@ Volume *sample(const char *id, const char *target) {
                        .disk_gid = 1000,
                        .since_usec = 17,
                        .mount_id = UINT64_MAX };
-        volume_add_holder(v, h);
+        g_assert_cmpint(volume_add_holder(v, h), ==, 0);
         return v;
 }
 

@@ -197,8 +197,8 @@ static void test_witness(void) {
                                .spec = copy(""),
                                .mount_id = 7 };
                 v->fingerprint = fingerprint(rows[i].kept);
-                volumes_add(&volumes, v);
-                volume_add_holder(v, h);
+                g_assert_cmpint(volumes_add(&volumes, v), ==, 0);
+                g_assert_cmpint(volume_add_holder(v, h), ==, 0);
                 for (char **m = mounts; *m; m++) {
                         g_auto(GStrv) words = g_strsplit(*m, " ", -1);
 

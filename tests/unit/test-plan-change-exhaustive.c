@@ -273,7 +273,7 @@ static Volume *own_volume(Fixture *x) {
                 return v;
         v = volume_new(TEST_VOLUME);
         g_assert_nonnull(v);
-        volumes_add(&x->volumes, v);
+        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
         return v;
 }
 

@@ -23,7 +23,7 @@ static Volume *add_volume(Fixture *x, const char *id) {
         set_string(&v->fs_type, "ext4");
         set_string(&v->volume_type, "csi");
         v->mounted_here = true;
-        volumes_add(&x->volumes, v);
+        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
         return v;
 }
 

@@ -321,7 +321,7 @@ static void test_estimate(Fixture *x, gconstpointer data) {
 
         g_assert_nonnull(v);
         v->inodes_used = 300000;
-        volumes_add(&x->volumes, v);
+        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
         use(x, "vfat", "/dev/vdb");
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
                 x->request.fs_group_policy = (int) cases[i].policy;

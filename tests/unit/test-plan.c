@@ -211,8 +211,8 @@ static Volume *record(Volumes *volumes, const Request *q, const Plan *p) {
                 .fs_group = p->fs_group,
                 .disk_gid = p->fs_group,
         };
-        volume_add_holder(v, h);
-        volumes_add(volumes, v);
+        g_assert_cmpint(volume_add_holder(v, h), ==, 0);
+        g_assert_cmpint(volumes_add(volumes, v), ==, 0);
         return v;
 }
 
@@ -1054,7 +1054,7 @@ static void test_estimate(Fixture *x, gconstpointer data) {
 
         g_assert_nonnull(v);
         v->inodes_used = 300000;
-        volumes_add(&x->volumes, v);
+        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
         assert_success(fixture_plan(x), &x->failure);
         g_assert_cmpuint(x->plan.entries, ==, 0);
         g_assert_cmpuint(x->plan.usec, ==, 0);

@@ -43,9 +43,9 @@ static void rewrite_and_exit(char *path) {
         Volumes all = { 0 };
         int error;
 
-        volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
+        g_assert_cmpint(volumes_add(&all, sample("a/b", "/var/lib/kubelet/a")), ==, 0);
         rows_put_everything(&acknowledged, &all, "boot");
-        volumes_add(&all, sample("c", "/var/lib/kubelet/c"));
+        g_assert_cmpint(volumes_add(&all, sample("c", "/var/lib/kubelet/c")), ==, 0);
         rows_put_everything(&everything, &all, "boot");
         if (store_file_open(&file, &error) < 0 || error < 0 || store_file_commit(&file, &acknowledged) < 0)
                 _exit(1);
@@ -224,7 +224,7 @@ static void test_full(Fixture *f, gconstpointer data) {
                 r = store_commit(f->store);
         }
         g_assert_cmpint(r, ==, -ENOSPC);
-        volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
+        g_assert_cmpint(volumes_add(&all, sample("a/b", "/var/lib/kubelet/a")), ==, 0);
         g_assert_cmpint(write_anew(f, &all), ==, -ENOSPC);
         make_room(f);
         g_assert_cmpint(write_anew(f, &all), ==, 0);

@@ -401,9 +401,9 @@ static void test_rewrite(Fixture *f, gconstpointer data) {
         g_assert_cmpint(store_commit(f->store), ==, 0);
         planned->holders->state = HOLDER_MOUNTING;
         planned->holders->mount_id = 0;
-        volumes_add(&all, planned);
-        volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
-        volumes_add(&all, sample("c", "/var/lib/kubelet/c"));
+        g_assert_cmpint(volumes_add(&all, planned), ==, 0);
+        g_assert_cmpint(volumes_add(&all, sample("a/b", "/var/lib/kubelet/a")), ==, 0);
+        g_assert_cmpint(volumes_add(&all, sample("c", "/var/lib/kubelet/c")), ==, 0);
         store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "verify" });
         g_assert_cmpint(write_anew(f, &all), ==, 0);
         reopen(f);
@@ -428,7 +428,7 @@ static void test_failed(Fixture *f, gconstpointer data) {
         g_assert_cmpint(store_get_error(f->store), ==, -EUCLEAN);
         store_delete_volume(f->store, "a/b");
         g_assert_cmpint(store_commit(f->store), ==, -EUCLEAN);
-        volumes_add(&all, sample("a/b", "/var/lib/kubelet/a"));
+        g_assert_cmpint(volumes_add(&all, sample("a/b", "/var/lib/kubelet/a")), ==, 0);
         g_assert_cmpint(write_anew(f, &all), ==, 0);
         g_assert_cmpint(store_get_error(f->store), ==, 0);
         put_sample(f);

@@ -18,7 +18,7 @@ static Volume *make_volume(Volumes *all, const char *id) {
         Volume *v = volume_new(id);
 
         g_assert_nonnull(v);
-        volumes_add(all, v);
+        g_assert_cmpint(volumes_add(all, v), ==, 0);
         return v;
 }
 
@@ -40,8 +40,8 @@ static void test_holders(void) {
         Volume *v = volume_new("pvc-1");
         Holder *reader = make_holder("pod-1", "/a/1", true), *writer = make_holder("pod-2", "/a/2", false);
 
-        volume_add_holder(v, reader);
-        volume_add_holder(v, writer);
+        g_assert_cmpint(volume_add_holder(v, reader), ==, 0);
+        g_assert_cmpint(volume_add_holder(v, writer), ==, 0);
         g_assert_cmpuint(volume_count_holders(v), ==, 2);
         g_assert_true(v->holders == reader);
         g_assert_true(volume_find_holder(v, "/a/2") == writer);
@@ -67,7 +67,7 @@ static void test_volumes(void) {
 
         a = make_volume(&all, "a");
         b = make_volume(&all, "b");
-        volume_add_holder(b, h);
+        g_assert_cmpint(volume_add_holder(b, h), ==, 0);
         g_assert_cmpuint(volumes_count(&all), ==, 2);
         g_assert_true(volumes_find(&all, "a") == a);
         g_assert_null(volumes_find(&all, "A"));
@@ -96,8 +96,8 @@ static void test_find_above(void) {
                 { "/a/1/b/c", inner, b }, { "/a", NULL, NULL },   { "/a/11", NULL, NULL }, { "/", NULL, NULL },
         };
 
-        volume_add_holder(a, outer);
-        volume_add_holder(b, inner);
+        g_assert_cmpint(volume_add_holder(a, outer), ==, 0);
+        g_assert_cmpint(volume_add_holder(b, inner), ==, 0);
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
                 found = NULL;
                 g_assert_true(volumes_find_above(&all, cases[i].path, &found) == cases[i].holder);
