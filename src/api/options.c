@@ -40,16 +40,30 @@ static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Fa
         return 0;
 }
 
-static int read_strv(sd_bus_message *m, char ***ret) {
-        char **l;
+/* No further than the limit: a message has room for millions, and sd_bus_message_read_strv() takes the square of their number. */
+static int read_strv(sd_bus_message *m, const RequestOption *o, char ***ret, Failure *f) {
+        _cleanup_strv_ char **l = NULL;
+        const char *s;
+        size_t n = 0;
         int r;
 
-        r = sd_bus_message_read_strv(m, &l);
+        r = sd_bus_message_enter_container(m, 'a', "s");
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(m, "s", &s)) > 0) {
+                if (++n > OPTIONS_MAX)
+                        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has more than %i elements.", o->name,
+                                           OPTIONS_MAX);
+                r = strv_extend(&l, s);
+                if (r < 0)
+                        return r;
+        }
         if (r < 0)
                 return r;
         strv_free(*ret);
-        *ret = l;
-        return 0;
+        *ret = TAKE_PTR(l);
+        r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : 0;
 }
 
 /* Reads the value, whose type has been checked. */
@@ -64,7 +78,7 @@ static int read_value(sd_bus_message *m, const RequestOption *o, const Target *t
         case 'u':
                 return read_gid(m, o, target->where, f);
         case 'a':
-                return read_strv(m, target->where);
+                return read_strv(m, o, target->where, f);
         default: /* b, t */
                 r = sd_bus_message_read(m, o->type, target->where);
                 return r < 0 ? r : 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/log.h"
 #include "job/holder.h"
 #include "job/operation.h"
 #include "state/commit.h"
@@ -93,13 +94,14 @@ static int take(Job *job, sd_bus_message *reply) {
         if (lost)
                 unrecorded_drop(s, lost->mount_id);
         if (h) {
-                /* For the journal, which is written when it has gone. */
-                r = free_and_strdup(&job->request.holder, h->name);
+                /* For the journal, which is written when it has gone. It is unmounted, whatever there is no memory for. */
+                if (free_and_strdup(&job->request.holder, h->name) < 0)
+                        log_debug("%s: out of memory for the name of the holder.", v->id);
                 if (!v->holders->next)
                         v->fingerprint = fingerprint;
                 holder_drop(s, v, h);
         }
-        return r < 0 ? r : 0;
+        return 0;
 }
 
 /* Without the worker's word only the mount table knows. */

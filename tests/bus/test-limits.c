@@ -255,6 +255,19 @@ static void test_flood_objects(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(flood_end(&flood, f), >, FLOOD / 2);
 }
 
+/* It is read no further than it may be long, by whoever comes first. */
+static void test_long_array(Fixture *f, gconstpointer data) {
+        GVariantBuilder strings = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_STRING_ARRAY),
+                        options = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
+        GError *error = NULL;
+
+        for (unsigned i = 0; i < 500000; i++)
+                g_variant_builder_add(&strings, "s", "");
+        g_variant_builder_add(&options, "{sv}", "MountOptions", g_variant_builder_end(&strings));
+        g_assert_null(call(f, "PlanVolume", g_variant_new("(sssa{sv})", "v", "/dev/vdb", HEALTHY, &options), &error));
+        assert_error(error, "InvalidOption", "MountOptions has more than 64");
+}
+
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/limits/" name, Fixture, data, set_up, function, tear_down)
@@ -263,6 +276,7 @@ int main(int argc, char *argv[]) {
         ADD("caller", NULL, test_caller);
         ADD("unmount", NULL, test_unmount);
         ADD("waiting", NULL, test_waiting);
+        ADD("long-array", NULL, test_long_array);
         ADD("flood/calls", NULL, test_flood);
         ADD("flood/objects", NULL, test_flood_objects);
         g_test_add("/limits/deaf", Fixture, NULL, set_up_preloaded, test_deaf, tear_down);
