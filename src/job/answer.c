@@ -86,6 +86,7 @@ void job_then(Job *job, void (*callback)(Job *job)) {
         if (c && commit_then(job->jobs->state, on_committed, c) >= 0)
                 return;
         free(c);
-        job_fail(job, -ENOMEM);
+        if (needs_record(job))
+                job_fail(job, -ENOMEM);
         callback(job);
 }
