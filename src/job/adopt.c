@@ -50,7 +50,9 @@ static int check_holder(Job *job, const MountFact *fact) {
 static const char *find_source(const Job *job, const PlanQuestion *q) {
         const Volume *v = job_volume(job);
 
-        return v && plan_is_held_source(v, &q->observed) ? v->source : q->outcome.fact.source;
+        const char *source = q->outcome.fact.source;
+
+        return v && plan_is_held_source(v, &q->observed, source) ? v->source : source;
 }
 
 static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {

@@ -115,6 +115,11 @@ int job_record_intent(Job *job, bool adopted) {
         if (!v)
                 return -ENOMEM;
         old = volume_find_holder(v, h->target);
+        /* What is adopted again stays mounted whatever becomes of this. */
+        if (adopted && old && old->state == HOLDER_MOUNTED) {
+                h->state = HOLDER_MOUNTED;
+                h->mount_id = old->mount_id;
+        }
         r = volume_add_holder(v, h);
         if (r < 0) {
                 if (!v->holders && job->volume_is_new)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sys/file.h>
 
 #include "basic/log.h"
 #include "basic/string-util.h"
@@ -25,10 +27,22 @@ static char *note_path(const char *directory, uint64_t id) {
         return strdup_printf("%s/%" PRIu64, directory, id);
 }
 
+/* The kernel gives the id to another mount as soon as the one before has gone: who removes a note looks whose it is. */
+static int lock_notes(const char *directory) {
+        _cleanup_close_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0 || flock(fd, LOCK_EX) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
 static int write_note(const char *directory, const char *volume, const MountFact *fact) {
+        _cleanup_close_ int lock = lock_notes(directory);
         _cleanup_free_ char *path = note_path(directory, fact->mount_id),
                             *text = strdup_printf("%s %s %s", fact->device, volume, fact->target);
 
+        if (lock < 0)
+                return lock;
         if (!path || !text)
                 return -ENOMEM;
         if (unlink(path) < 0 && errno != ENOENT)
@@ -129,9 +143,24 @@ int mount_notes_read(const char *directory, MountNote **ret, size_t *ret_n) {
         return 0;
 }
 
-void mount_note_remove(const char *directory, uint64_t id) {
+static int remove_note(const char *directory, uint64_t id, const char *device, const char *target) {
+        _cleanup_close_ int lock = lock_notes(directory);
         _cleanup_free_ char *path = note_path(directory, id);
+        int r;
 
-        if (path && unlink(path) < 0 && errno != ENOENT)
-                log_debug("%s can't be removed: %s.", path, strerrorname_np(errno));
+        if (lock < 0)
+                return lock;
+        if (!path)
+                return -ENOMEM;
+        r = mount_note_exists(directory, id, device, target);
+        if (r <= 0)
+                return r;
+        return unlink(path) < 0 ? -errno : 0;
+}
+
+void mount_note_remove(const char *directory, uint64_t id, const char *device, const char *target) {
+        int r = remove_note(directory, id, device, target);
+
+        if (r < 0)
+                log_error_errno(r, "Failed to remove the note of a mount from %s: %m", directory);
 }

@@ -34,5 +34,5 @@ int mount_note_exists(const char *directory, uint64_t id, const char *device, co
 /* All of them, in no order. Returns 0 or a negative errno. */
 int mount_notes_read(const char *directory, MountNote **ret, size_t *ret_n) _warn_unused_;
 
-/* There may be none. */
-void mount_note_remove(const char *directory, uint64_t id);
+/* If this mount is noted, and not another one of the same id. */
+void mount_note_remove(const char *directory, uint64_t id, const char *device, const char *target);

@@ -180,12 +180,18 @@ static int decide_any_strategy(const PlanInput *in, Plan *p, Failure *f) {
         return adopt_with_context(in, p, f);
 }
 
-bool plan_is_held_source(const Volume *own, const Observed *observed) {
+/* What has no device of its own may be several sources in one superblock, as the exports of an NFS server. */
+static bool is_mount_of(const Holder *h, const MountFact *m, const char *source) {
+        return h->mount_id == m->mount_id && streq(h->device, m->device) &&
+               (!startswith(m->device, "0:") || streq(m->source, source));
+}
+
+bool plan_is_held_source(const Volume *own, const Observed *observed, const char *source) {
         const Holder *h;
 
         LL_FOREACH (own->holders, h)
                 for (size_t i = 0; i < observed->n_mounts; i++)
-                        if (h->mount_id == observed->mounts[i].mount_id && streq(h->device, observed->mounts[i].device))
+                        if (is_mount_of(h, &observed->mounts[i], source))
                                 return true;
         return false;
 }
@@ -197,7 +203,7 @@ static bool is_other_source(const PlanInput *in, const Volume *own) {
                 return false;
         if (!own->holders->next && streq(own->holders->target, q->target))
                 return false;
-        return !plan_is_held_source(own, in->observed);
+        return !plan_is_held_source(own, in->observed, q->source);
 }
 
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {

@@ -21,9 +21,9 @@ typedef struct PlanInput {
  * (*ret then holds the conflicts, and must be released too). */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
-/* Whether the volume's holders have mounts of what was looked at, whatever it is called: a disk has several names, and an image
+/* Whether the volume's holders have mounts of what was looked at as source, whatever they call it: a disk has several names, and an image
  * is a loop device to who looks at its mount. */
-bool plan_is_held_source(const Volume *own, const Observed *observed) _pure_;
+bool plan_is_held_source(const Volume *own, const Observed *observed, const char *source) _pure_;
 
 /* Whether a plan that was made with mounts_unknown may be another one once they are known. Not so where a holder's mount is
  * shared and no file is changed: a superblock has one context, so what the holder has is what all mounts have. But if all

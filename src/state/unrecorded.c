@@ -30,7 +30,7 @@ static int unrecorded_new(const MountFact *fact, Unrecorded **ret) {
         return 0;
 }
 
-static void tell(const Unrecorded *u) {
+static void tell(const State *s, const Unrecorded *u) {
         _cleanup_free_ char *target = string_escape(u->target, 200);
         const LogField fields[] = {
                 { "MESSAGE_ID", MESSAGE_UNRECORDED },
@@ -40,14 +40,21 @@ static void tell(const Unrecorded *u) {
 
         log_fields(
                 LOG_WARNING, fields, ELEMENTSOF(fields),
-                "%s: The volume is mounted at %s, but not recorded: the record was lost. UnmountVolume unmounts it, AdoptVolume records it again.",
-                u->volume, strempty(target));
+                "%s: The volume is mounted at %s, but not recorded: the record was lost. UnmountVolume unmounts it%s.",
+                u->volume, strempty(target),
+                roots_contain(s->settings.target_roots, u->target) ? ", AdoptVolume records it again" : "");
 }
 
-/* While a job is at work there, it is going to be recorded. */
-static bool is_unrecorded(const State *s, const MountFact *fact) {
-        return !isempty(fact->volume) && !volumes_find_target(&s->volumes, fact->target, NULL) &&
-               !target_is_claimed(s, fact->target);
+/* While a job is at work there, it is looked for again afterwards. */
+static bool is_unrecorded(State *s, const MountFact *fact) {
+        const Holder *h = volumes_find_target(&s->volumes, fact->target, NULL);
+
+        if (isempty(fact->volume) || (h && h->mount_id == fact->mount_id))
+                return false;
+        if (!target_is_claimed(s, fact->target))
+                return !h;
+        s->recheck_needed = true;
+        return false;
 }
 
 /* Returns 0 or -ENOMEM. */
@@ -61,7 +68,7 @@ static int add(State *s, const MountFact *fact, const Unrecorded *before) {
                 return r;
         HASH_FIND_STR(before, u->target, known);
         if (!known || known->mount_id != u->mount_id)
-                tell(u);
+                tell(s, u);
         HASH_ADD_KEYPTR(hh, s->unrecorded, u->target, strlen(u->target), u);
         r = hash_was_added(u);
         if (r < 0)

@@ -118,7 +118,8 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
                 return r;
         judge_keep_mounted(result);
         check_group_option(result);
-        mount_note_write(c->notes, call->volume, &result->outcome.fact);
+        if (!files_failed(result))
+                mount_note_write(c->notes, call->volume, &result->outcome.fact);
         log_debug("%s: adopted mount %llu.", call->volume, (unsigned long long) result->outcome.fact.mount_id);
         return 0;
 }

@@ -204,6 +204,8 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         r = find_repeated(call, &target, result, f);
+        if (r == 0 && result->repeated)
+                mount_note_write(c->notes, call->volume, &result->outcome.fact);
         if (r != 0 || result->repeated)
                 return r;
         r = target_check_free(&target, f);

@@ -40,48 +40,54 @@ static void open_source(const Child *c, const UnmountCall *call, Source *ret) {
         s = SOURCE_INIT;
 }
 
-/* What is beneath none of the roots any more is unmounted only if it is noted: the directory that it is in is a root for this.
- * Otherwise no more is said than that it is not there. */
-static int unmount_former(const Child *c, const UnmountCall *call, bool noted, bool *ret_unmounted, Failure *f) {
-        _cleanup_free_ char *directory = NULL;
+/* No more is said than that it is not there. */
+static int check_absent(const Child *c, const UnmountCall *call, Failure *f) {
         _cleanup_failure_ Failure there = { 0 };
+        int r = 1;
+
+        if (call->identity.id != 0)
+                r = unmount_check_absent(call->target, call->identity.id, call->identity.device, &there);
+        return r > 0 ? target_validate(call->target, c->settings, f) : r;
+}
+
+/* What is beneath none of the roots any more is unmounted only if it is noted: the directory that it is in is a root for
+ * this. */
+static int unmount_former(const Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
+        _cleanup_free_ char *directory = NULL;
         Settings settings = *c->settings;
         int r;
 
-        if (!noted) {
-                *ret_unmounted = false;
-                r = call->identity.id == 0
-                            ? 1
-                            : unmount_check_absent(call->target, call->identity.id, call->identity.device, &there);
-                return r > 0 ? target_validate(call->target, c->settings, f) : r;
-        }
+        *ret_unmounted = false;
+        r = mount_note_exists(c->notes, call->identity.id, strempty(call->identity.device), call->target);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return check_absent(c, call, f);
         directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
         if (!directory)
                 return -ENOMEM;
         settings.target_roots = (char *[]){ directory, NULL };
-        return unmount_target(call->target, &settings, call->identity.id, call->identity.device, ret_unmounted, f);
+        r = unmount_target(call->target, &settings, call->identity.id, call->identity.device, ret_unmounted, f);
+        /* In words of the roots that there are */
+        return r == FAILURE_PATH_NOT_ALLOWED ? target_validate(call->target, c->settings, f) : r;
 }
 
-static int unmount(const Child *c, const UnmountCall *call, bool noted, bool *ret_unmounted, Failure *f) {
+static int unmount(const Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
         if (!roots_contain(c->settings->target_roots, call->target))
-                return unmount_former(c, call, noted, ret_unmounted, f);
+                return unmount_former(c, call, ret_unmounted, f);
         return unmount_target(call->target, c->settings, call->identity.id, call->identity.device, ret_unmounted, f);
 }
 
 int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
                       Failure *f) {
         _cleanup_(source_done) Source source = SOURCE_INIT;
-        int noted, r;
+        int r;
 
-        noted = mount_note_exists(c->notes, call->identity.id, strempty(call->identity.device), call->target);
-        if (noted < 0)
-                return noted;
         open_source(c, call, &source);
-        r = unmount(c, call, noted, ret_unmounted, f);
+        r = unmount(c, call, ret_unmounted, f);
         if (r != 0)
                 return r;
-        if (noted)
-                mount_note_remove(c->notes, call->identity.id);
+        mount_note_remove(c->notes, call->identity.id, strempty(call->identity.device), call->target);
         *ret_fingerprint = *ret_unmounted && source.fs ? source_take_fingerprint(&source) : (Fingerprint){ 0 };
         if (*ret_unmounted)
                 log_unmounted(call->target);

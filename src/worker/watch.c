@@ -166,9 +166,8 @@ static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
 
                 while (k < n_new && compare_ids(&new[k], old) < 0)
                         k++;
-                if ((k >= n_new || compare_ids(&new[k], old) > 0 || !is_same_mount(&new[k], old)) &&
-                    mount_note_exists(w->child->notes, old->mount_id, old->device, old->target) > 0)
-                        mount_note_remove(w->child->notes, old->mount_id);
+                if (k >= n_new || compare_ids(&new[k], old) > 0 || !is_same_mount(&new[k], old))
+                        mount_note_remove(w->child->notes, old->mount_id, old->device, old->target);
         }
 }
 
@@ -318,7 +317,7 @@ static void name_volumes(Watch *w, MountNote *notes, size_t n_notes) {
                 if (k < w->n_mounts && is_noted(&notes[i], &w->mounts[k]))
                         w->mounts[k].volume = TAKE_PTR(notes[i].volume);
                 else
-                        mount_note_remove(w->child->notes, notes[i].id);
+                        mount_note_remove(w->child->notes, notes[i].id, notes[i].device, notes[i].target);
         }
 }
 
@@ -337,13 +336,13 @@ static int find_former(Watch *w, const MountNote *notes, size_t n_notes) {
 
 /* The notes before the table: each is of a mount that was there already. */
 static int first_look(Watch *w) {
-        MountNote *notes;
-        size_t n_notes;
+        MountNote *notes = NULL;
+        size_t n_notes = 0;
         int r;
 
         r = mount_notes_read(w->child->notes, &notes, &n_notes);
         if (r < 0)
-                return r;
+                log_error_errno(r, "Failed to read the notes of mounts in %s: %m", w->child->notes);
         r = find_former(w, notes, n_notes);
         if (r >= 0)
                 r = look(w, &w->mounts, &w->n_mounts);
@@ -464,6 +463,12 @@ int watch_expect(Child *c, MountFact *fact, Failure *f) {
 
         if (!w)
                 return failure_set(f, FAILURE_NOT_SUPPORTED, "Nothing is watched on this connection.");
+        /* Made by a child with other roots */
+        if (!roots_contain(c->settings->target_roots, fact->target)) {
+                r = strv_extend(&w->former, fact->target);
+                if (r < 0)
+                        return r;
+        }
         r = add_expected(w, fact);
         if (r < 0)
                 return r;

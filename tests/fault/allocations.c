@@ -52,7 +52,8 @@ static pid_t find_subject(const Environment *e, Subject subject) {
 static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
         pid_t pid = 0;
 
-        (void) WAIT_FOR((pid = find_subject(&a->environment, subject)) > 0, 5);
+        if (!WAIT_FOR((pid = find_subject(&a->environment, subject)) > 0, 5))
+                return blame(w, scene->volume, scene->target, "%s is not there", subject_names[subject]);
         atomic_store(&a->shared->count, 0);
         atomic_store(&a->shared->fail_at, n);
         atomic_store(&a->shared->pid, pid);
@@ -78,6 +79,9 @@ static bool run_subject(Allocations *a, const Scene *scene, Subject subject, Wro
         if (!fail(a, scene, subject, UINT32_MAX, &count, w))
                 return false;
         g_print("# %s: %s: %u allocations\n", scene->name, subject_names[subject], count);
+        if (count == 0)
+                return blame(w, scene->volume, scene->target, "%s has allocated nothing: was the library preloaded?",
+                             subject_names[subject]);
         n_tries = a->full ? count : MIN(count, (unsigned) a->sample);
         for (unsigned i = 0; i < n_tries; i++) {
                 unsigned n = a->full ? i : (unsigned) g_rand_int_range(a->rand, 0, (int) count);

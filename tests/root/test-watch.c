@@ -318,6 +318,7 @@ static void test_notes(void) {
         g_auto(Answer) absent = call_unmount_identity(other, target, &adopted);
         assert_answer(absent, "ok");
         g_assert_false(absent.unmounted);
+        g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(count_watched(other), ==, 0);
 }
 
