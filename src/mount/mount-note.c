@@ -96,7 +96,7 @@ int mount_note_exists(const char *directory, uint64_t id, const char *device, co
         int r;
 
         r = read_note(directory, id, &note);
-        return r <= 0 ? r : streq(note.device, device) && streq(note.target, target);
+        return r <= 0 ? r : streq_ptr(note.device, device) && streq_ptr(note.target, target);
 }
 
 /* Appends the one with the name, if it is one. */
