@@ -320,6 +320,7 @@ static void test_notes(void) {
         g_assert_false(absent.unmounted);
         g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(count_watched(other), ==, 0);
+        g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
 int main(int argc, char **argv) {
