@@ -7,11 +7,9 @@
 /* RESOLVE_BENEATH gives EAGAIN when something is renamed at the same time: openat2(2) says to retry. */
 enum { ATTEMPTS_MAX = 64 };
 
-int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) {
-        struct open_how how = {
-                .flags = (uint64_t) flags | O_CLOEXEC,
-                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
-        };
+static int open_resolved(int fd, const char *relative, int flags, uint64_t resolve) {
+        struct open_how how = { .flags = (uint64_t) flags | O_CLOEXEC,
+                                .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve };
 
         assert(fd >= 0);
         assert(relative);
@@ -27,4 +25,12 @@ int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) {
                 else if ((errno != EAGAIN && errno != EINTR) || ++i >= ATTEMPTS_MAX)
                         return -errno;
         }
+}
+
+int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) {
+        return open_resolved(fd, relative, flags, RESOLVE_NO_SYMLINKS | resolve);
+}
+
+int open_in_file_system(int fd, const char *relative, int flags) {
+        return open_resolved(fd, relative, flags, RESOLVE_NO_XDEV);
 }

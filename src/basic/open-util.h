@@ -17,3 +17,7 @@
  * RESOLVE_NO_XDEV. Returns a descriptor or a negative errno; what is a symbolic link is ELOOP, what leads out EXDEV.
  */
 int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) _warn_unused_;
+
+/* Opens what is beneath a directory and on its mount, following symbolic links that do not leave it. Returns a descriptor or a
+ * negative errno: EXDEV for what is on another mount or outside, without looking there. */
+int open_in_file_system(int fd, const char *relative, int flags) _warn_unused_;

@@ -114,14 +114,13 @@ int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) {
         return 0;
 }
 
-/* The list names "key" for a bare option and "key=" for one with a value. */
+/* The list has options as they stand, or "key=" for a key with any value. */
 static bool option_is_listed(char *const *list, const char *option) {
-        size_t n = strcspn(option, "=");
+        size_t key = strcspn(option, "=");
 
-        if (option[n] == '=')
-                n++;
         for (size_t i = 0; list && list[i]; i++)
-                if (strlen(list[i]) == n && strncmp(list[i], option, n) == 0)
+                if (streq(list[i], option) ||
+                    (option[key] == '=' && strlen(list[i]) == key + 1 && strncmp(list[i], option, key + 1) == 0))
                         return true;
         return false;
 }
@@ -135,7 +134,8 @@ static bool option_is_allowed(const Settings *settings, const FileSystem *fs, co
         if (!option_is_well_formed(option) || option_is_label(option) || startswith(option, "context="))
                 return false;
         return option_is_listed(settings->common_options, option) || option_is_listed(fs->options, option) ||
-               option_is_listed(fs->context_options, option) || option_is_for_group(fs, option);
+               option_is_listed(fs->default_options, option) || option_is_listed(fs->context_options, option) ||
+               option_is_for_group(fs, option);
 }
 
 int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) {
@@ -180,6 +180,18 @@ static bool key_is_passed(char *const *options, const char *option) {
                 if (same_key(options[i], option))
                         return true;
         return false;
+}
+
+int mount_options_add(char ***options, char *const *more) {
+        assert(options);
+
+        for (size_t i = 0; more && more[i]; i++) {
+                int r = key_is_passed(*options, more[i]) ? 0 : strv_extend(options, more[i]);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* wanted is compared as text: file systems may take a leading zero for an octal number. */

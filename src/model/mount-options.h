@@ -25,6 +25,9 @@ int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) _wa
 int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs,
                         Failure *f) _warn_unused_;
 
+/* Adds the options whose keys were not passed. Returns 0 or -ENOMEM, after which some may have been added. */
+int mount_options_add(char ***options, char *const *more) _warn_unused_;
+
 /* Whether an option of n bytes is an attribute of a mount, which each mount of a file system has for itself
  * (mount_setattr(2)); the others are the file system's. */
 bool mount_option_is_attribute(const char *option, size_t n) _pure_;

@@ -281,6 +281,7 @@ static int read_file_system(const Config *config, const char *section, const cha
                 { "Source", read_source_kind, &fs->source },
                 { "Labels", read_bool, &fs->labels },
                 { "MountOptions", read_words, &fs->options },
+                { "DefaultOptions", read_words, &fs->default_options },
                 { "ContextOptions", read_words, &fs->context_options },
                 { "GroupOptions", read_group_options, &fs->group_options },
         };
@@ -305,6 +306,7 @@ static int read_worker(const Config *config, const char *section, Settings *s, F
         const Key keys[] = {
                 { "TargetRoots", read_roots, &s->target_roots },
                 { "SourceRoots", read_roots, &s->source_roots },
+                { "ImagesOfOthers", read_bool, &s->images_of_others },
                 { "LabelTypes", read_type_names, &s->label_types },
                 { "IOSchedulingClass", read_io_class, &s->io_class },
                 { "MountOptions", read_words, &s->common_options },
@@ -382,6 +384,7 @@ void settings_done(Settings *s) {
         for (size_t i = 0; i < s->n_file_systems; i++) {
                 free(s->file_systems[i].name);
                 strv_free(s->file_systems[i].options);
+                strv_free(s->file_systems[i].default_options);
                 strv_free(s->file_systems[i].context_options);
                 strv_free(s->file_systems[i].group_options);
         }

@@ -51,7 +51,8 @@ typedef struct FileSystem {
         char *name; /* as in mount -t */
         SourceKind source;
         bool labels;            /* keeps security.selinux xattrs of its own: mounted plainly it shows seclabel */
-        char **options;         /* what a caller may pass; "key=" takes a value */
+        char **options;         /* what a caller may pass, as it stands; "key=" is a key with any value */
+        char **default_options; /* what is passed if the caller passes no option of the same key */
         char **context_options; /* what a context mount needs besides, such as nosharecache */
         char **group_options;   /* what gives all files to a group, "gid=" without its value among them; or empty */
 } FileSystem;
@@ -76,10 +77,11 @@ typedef struct Settings {
         uint64_t job_timeout_usec;                          /* JobTimeoutSec= */
         char *metrics_textfile;                             /* MetricsTextfile=, NULL: none */
         /* [Worker] */
-        char **target_roots; /* TargetRoots= */
-        char **source_roots; /* SourceRoots= */
-        char **label_types;  /* LabelTypes= */
-        IOClass io_class;    /* IOSchedulingClass= */
+        char **target_roots;   /* TargetRoots= */
+        char **source_roots;   /* SourceRoots= */
+        bool images_of_others; /* ImagesOfOthers=: images that others than root can change */
+        char **label_types;    /* LabelTypes= */
+        IOClass io_class;      /* IOSchedulingClass= */
         /* [FileSystem NAME], [VolumeType NAME], [Driver NAME] */
         char **common_options;
         FileSystem *file_systems;

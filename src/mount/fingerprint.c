@@ -12,7 +12,6 @@
 /* Where on the device, and where in the superblock. Linux: fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h,
  * include/uapi/linux/btrfs_tree.h. */
 enum {
-        EXT_OFFSET = 1024,
         EXT_MTIME = 0x2c,
         EXT_MOUNT_COUNT = 0x34,
         EXT_MAGIC = 0x38,
@@ -210,8 +209,8 @@ static bool read_at(int fd, off_t offset, uint8_t *bytes, size_t n) {
 static Fingerprint read_ext(int fd) {
         uint8_t superblock[EXT_SUPERBLOCK_SIZE];
 
-        return read_at(fd, EXT_OFFSET, superblock, sizeof(superblock)) ? fingerprint_of_ext(superblock)
-                                                                       : (Fingerprint){ 0 };
+        return read_at(fd, EXT_SUPERBLOCK_OFFSET, superblock, sizeof(superblock)) ? fingerprint_of_ext(superblock)
+                                                                                  : (Fingerprint){ 0 };
 }
 
 static Fingerprint read_btrfs(int fd) {

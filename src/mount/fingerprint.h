@@ -15,7 +15,12 @@ Fingerprint fingerprint_read(int fd, const char *fs_type);
 
 /* The same of bytes, which anybody may have written. */
 
-enum { EXT_SUPERBLOCK_SIZE = 1024, XFS_SUPERBLOCK_SIZE = 512, BTRFS_SUPERBLOCK_SIZE = 4096 };
+enum {
+        EXT_SUPERBLOCK_OFFSET = 1024,
+        EXT_SUPERBLOCK_SIZE = 1024,
+        XFS_SUPERBLOCK_SIZE = 512,
+        BTRFS_SUPERBLOCK_SIZE = 4096
+};
 
 Fingerprint fingerprint_of_ext(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE]);
 Fingerprint fingerprint_of_btrfs(const uint8_t superblock[static BTRFS_SUPERBLOCK_SIZE]);

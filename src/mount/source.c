@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "basic/path-util.h"
+#include "mount/ext-options.h"
 #include "mount/host-device.h"
 #include "mount/loop.h"
 #include "mount/magic.h"
 #include "mount/mount-table.h"
 #include "mount/probe.h"
+#include "mount/source-path.h"
 #include "mount/source.h"
 
 void source_done(Source *s) {
@@ -26,52 +27,6 @@ void source_done(Source *s) {
                 _cleanup_free_ char *_escaped_ = string_escape(path, 200);     \
                 _escaped_ ? failure_set(f, kind, format, _escaped_) : -ENOMEM; \
         })
-
-static int open_failure(Failure *f, const char *path, int error) {
-        switch (error) {
-        case -ENOENT:
-        case -ENOTDIR:
-                return refuse(f, FAILURE_INVALID_VOLUME, path,
-                              "Source '%s' does not exist: is the volume attached to this node?");
-        case -ENXIO:
-        case -ENODEV:
-        case -ENOMEDIUM:
-                return refuse(f, FAILURE_INVALID_VOLUME, path,
-                              "Source '%s' is a device node without a device: is the volume attached to this node?");
-        case -ELOOP:
-                return refuse(f, FAILURE_INVALID_VOLUME, path, "Source '%s': too many levels of symbolic links.");
-        default:
-                return error;
-        }
-}
-
-static int fd_read_path(int fd, char **ret) {
-        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", fd);
-        char buffer[4096];
-        ssize_t n;
-
-        if (!link)
-                return -ENOMEM;
-        n = readlink(link, buffer, sizeof(buffer));
-        if (n < 0)
-                return -errno;
-        if ((size_t) n == sizeof(buffer))
-                return -ENAMETOOLONG;
-        *ret = strndup(buffer, (size_t) n);
-        return *ret ? 0 : -ENOMEM;
-}
-
-/* path is source, or where its symbolic links lead, which the message must not reveal. */
-static int check_roots(const char *path, const char *source, const Settings *settings, Failure *f) {
-        if (!path_is_normalized(path))
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is not an absolute, normalized path of a block device or image.");
-        if (!roots_contain(settings->source_roots, path))
-                return refuse(
-                        f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' is not beneath one of the directories of SourceRoots= in [Worker], or is a symbolic link that leads out of them.");
-        return 0;
-}
 
 /* Opens what was checked: the path may lead elsewhere by now. */
 static int reopen(int fd, int flags) {
@@ -130,39 +85,20 @@ static int open_local(const char *source, const Settings *settings, Source *s, F
         struct stat st;
         int r;
 
-        r = check_roots(source, source, settings, f);
+        r = source_path_open(source, settings, &pinned, &st, &s->path, f);
         if (r != 0)
                 return r;
-        pinned = open(source, O_PATH | O_CLOEXEC);
-        if (pinned < 0)
-                return open_failure(f, source, -errno);
-        if (fstat(pinned, &st) < 0)
-                return -errno;
-        r = fd_read_path(pinned, &s->path);
-        if (r < 0)
-                return r;
-        r = check_roots(s->path, source, settings, f);
-        if (r != 0)
-                return r;
-
-        if (S_ISBLK(st.st_mode))
-                r = open_device(s, pinned, st.st_rdev, source, settings, f);
-        else if (S_ISREG(st.st_mode))
-                r = open_image(s, pinned, &st);
-        else
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is neither a block device nor an image file.");
-        if (r < 0)
-                return open_failure(f, source, r);
-        return r;
+        r = S_ISBLK(st.st_mode) ? open_device(s, pinned, st.st_rdev, source, settings, f)
+                                : open_image(s, pinned, &st);
+        return r < 0 ? source_path_failure(source, r, f) : r;
 }
 
 /* The driver of ext4 mounts all three. */
-static bool types_agree(const char *wanted, const char *found) {
-        static const char *const ext[] = { "ext2", "ext3", "ext4", NULL };
+static const char *const ext_types[] = { "ext2", "ext3", "ext4", NULL };
 
+static bool types_agree(const char *wanted, const char *found) {
         return streq(wanted, found) ||
-               (strv_contains((char *const *) ext, wanted) && strv_contains((char *const *) ext, found));
+               (strv_contains((char *const *) ext_types, wanted) && strv_contains((char *const *) ext_types, found));
 }
 
 /* Only a search that has read all that it looks for finds nothing. */
@@ -249,6 +185,16 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
         return 0;
 }
 
+/* Of a superblock that can't be read mounting tells. */
+static int check_ext_options(const Source *s, const Settings *settings, Failure *f) {
+        uint8_t superblock[EXT_SUPERBLOCK_SIZE];
+
+        if (!strv_contains((char *const *) ext_types, s->fs->name) ||
+            pread(s->fd, superblock, sizeof(superblock), EXT_SUPERBLOCK_OFFSET) != (ssize_t) sizeof(superblock))
+                return 0;
+        return ext_options_check(superblock, settings, s->fs, s->name, f);
+}
+
 int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) {
         _cleanup_(source_done) Source s = SOURCE_INIT;
@@ -282,6 +228,9 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         s.name = string_escape(s.path, 200);
         if (!s.name)
                 return -ENOMEM;
+        r = check_ext_options(&s, settings, f);
+        if (r != 0)
+                return r;
         *ret = s;
         s = SOURCE_INIT;
         return 0;

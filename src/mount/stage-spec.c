@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "model/mount-options.h"
 #include "mount/stage-spec.h"
 
 enum { EXPLANATION_MAX = 1024 };
 
 int stage_spec_options(const StageSpec *spec, char ***ret) {
         _cleanup_strv_ char **options = NULL;
-        char *const *needed = isempty(spec->context) ? NULL : spec->source->fs->context_options;
         int r;
 
         r = strv_copy(spec->options, &options);
         if (r < 0)
                 return r;
-        for (size_t i = 0; needed && needed[i]; i++) {
-                if (strv_contains(options, needed[i]))
-                        continue;
-                r = strv_extend(&options, needed[i]);
+        r = mount_options_add(&options, spec->source->fs->default_options);
+        if (r < 0)
+                return r;
+        if (!isempty(spec->context)) {
+                r = mount_options_add(&options, spec->source->fs->context_options);
                 if (r < 0)
                         return r;
         }

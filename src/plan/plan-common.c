@@ -118,15 +118,11 @@ int plan_mount_options(const Settings *settings, const char *fs_type, Strategy s
                 if (r != 0)
                         return r;
         }
-
-        if (fs && strategy == STRATEGY_CONTEXT_MOUNT)
-                STRV_FOREACH (option, fs->context_options) {
-                        if (strv_contains(all, *option))
-                                continue;
-                        r = strv_extend(&all, *option);
-                        if (r < 0)
-                                return r;
-                }
+        if (fs && strategy == STRATEGY_CONTEXT_MOUNT) {
+                r = mount_options_add(&all, fs->context_options);
+                if (r < 0)
+                        return r;
+        }
         *ret = TAKE_PTR(all);
         return 0;
 }

@@ -138,7 +138,7 @@ static void test_waiting(Fixture *f, gconstpointer data) {
 
                 send_mount(f, "hung", "/dev/hang-observe", target);
         }
-        g_assert_null(call_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/w", "{}", &error));
+        g_assert_null(call_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/pods/w", "{}", &error));
         assert_error(g_steal_pointer(&error), "LimitReached", "of this caller");
         assert_unmounts_at_once(f, "v");
         assert_mounts_at_once(&other, "v", "/dev/vdb");
@@ -272,7 +272,7 @@ int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/limits/" name, Fixture, data, set_up, function, tear_down)
         ADD("source/server", "server.example:/hang-observe", test_source);
-        ADD("source/images", "/var/lib/kubelet/fuse/hang-observe", test_source);
+        ADD("source/images", "/var/lib/kubelet/plugins/fuse/hang-observe", test_source);
         ADD("caller", NULL, test_caller);
         ADD("unmount", NULL, test_unmount);
         ADD("waiting", NULL, test_waiting);

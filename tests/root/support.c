@@ -117,6 +117,13 @@ char *attach_loop(const char *image, int *ret_fd) {
         return copy;
 }
 
+char *make_link(const char *name, const char *leads_to) {
+        char *path = path_printf("/dev/selvol-test-%i-%s", (int) getpid(), name);
+
+        must(symlink(leads_to, path));
+        return path;
+}
+
 uint64_t mount_id_of(const char *path) {
         uint64_t id;
         int fd;

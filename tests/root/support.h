@@ -38,6 +38,8 @@ char *make_image(const char *name, const char *fs_type);
 char *make_target(const char *name);
 /* Attaches the image to a loop device, which goes with *ret_fd. */
 char *attach_loop(const char *image, int *ret_fd);
+/* A symbolic link in /dev, which the host sees too: to be removed. */
+char *make_link(const char *name, const char *leads_to);
 bool is_mounted(const char *path);
 bool is_read_only(const char *path);
 uint64_t mount_id_of(const char *path);

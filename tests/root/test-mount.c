@@ -75,11 +75,11 @@ static void test_file_system(gconstpointer data) {
 
 static void test_block_device(void) {
         g_autofree char *image = make_image("block", "ext4"), *target = make_target("block"), *device = NULL,
-                        *link = path_printf(TEST_IMAGES "/by-id");
+                        *link = NULL;
         int loop;
 
         device = attach_loop(image, &loop);
-        g_assert_cmpint(symlink(device, link), ==, 0);
+        link = make_link("by-id", strrchr(device, '/') + 1);
 
         g_auto(Answer) observed = call_observe(worker, link, "ext4", target);
         assert_answer(observed, "ok");
@@ -99,6 +99,32 @@ static void test_block_device(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
         g_assert_cmpint(unlink(link), ==, 0);
+}
+
+/* Whatever the superblock says, unless the caller does. */
+static void test_errors(void) {
+        static const struct {
+                const char *options, *expected;
+        } rows[] = {
+                { NULL, "errors=remount-ro" },
+                { "noatime", "errors=remount-ro" },
+                { "errors=continue", "errors=continue" },
+        };
+        g_autofree char *image = make_image("errors", "ext4"), *target = make_target("errors");
+
+        g_assert_true(run("tune2fs", "-e", "panic", image, NULL));
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autofree char *table = NULL;
+
+                g_auto(Answer) mounted = call_mount(worker, &(Arguments){ .source = image,
+                                                                          .fs_type = "ext4",
+                                                                          .target = target,
+                                                                          .options = rows[i].options });
+                assert_answer(mounted, "ok");
+                g_assert_true(g_file_get_contents("/proc/self/mounts", &table, NULL, NULL));
+                g_assert_nonnull(strstr(strstr(table, target), rows[i].expected));
+                must(umount2(target, 0));
+        }
 }
 
 /* A flag that only mount(2) takes. */
@@ -580,6 +606,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(path, shares[i], test_share);
         }
         g_test_add_func("/mount/block-device", test_block_device);
+        g_test_add_func("/mount/errors", test_errors);
         g_test_add_func("/mount/other-way", test_other_way);
         g_test_add_func("/mount/tmpfs", test_tmpfs);
         g_test_add_func("/share/refused", test_share_refused);

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "basic/string-util.h"
 #include "operation.h"
 #include "wire/protocol.h"
 
@@ -41,12 +43,23 @@ static const Row rows[] = {
         { "source/missing", I "absent", "ext4", T "free", NULL, NULL, "InvalidVolume", "does not exist" },
         { "source/directory", I "directory", "ext4", T "free", NULL, NULL, "InvalidVolume",
           "neither a block device" },
-        { "source/character-device", "/dev/null", "ext4", T "free", NULL, NULL, "InvalidVolume", "neither a block" },
+        { "source/character-device", "/dev/null", "ext4", T "free", NULL, NULL, "InvalidVolume",
+          "not a block device" },
         { "source/fifo", I "fifo", "ext4", T "free", NULL, NULL, "InvalidVolume", "neither a block device" },
-        { "source/link-out", I "link-out", "ext4", T "free", NULL, NULL, "PathNotAllowed", "SourceRoots=" },
+        { "source/link-out", I "link-out", "ext4", T "free", NULL, NULL, "PathNotAllowed",
+          "followed beneath /dev only" },
+        { "source/link", I "link", "ext4", T "free", NULL, NULL, "PathNotAllowed", "followed beneath /dev only" },
+        { "source/link-above", I "here/good", "ext4", T "free", NULL, NULL, "PathNotAllowed",
+          "followed beneath /dev only" },
+        { "source/device-elsewhere", I "device", "ext4", T "free", NULL, NULL, "PathNotAllowed",
+          "pass the node in /dev" },
+        { "source/shared-memory", "/dev/shm/image", "ext4", T "free", NULL, NULL, "PathNotAllowed",
+          "another file system than /dev" },
+        { "source/descriptor", "/dev/fd/0", "ext4", T "free", NULL, NULL, "PathNotAllowed",
+          "another file system than /dev" },
         { "source/outside", "/etc/passwd", "ext4", T "free", NULL, NULL, "PathNotAllowed", "SourceRoots=" },
-        { "source/loop-of-links", I "circle", "ext4", T "free", NULL, NULL, "InvalidVolume",
-          "too many levels of symbolic links" },
+        { "source/loop-of-links", I "circle", "ext4", T "free", NULL, NULL, "PathNotAllowed",
+          "followed beneath /dev only" },
         { "source/detached", "/dev/loop-free", "ext4", T "free", NULL, NULL, "InvalidVolume", "does not exist" },
         { "source/share-colon", "server:/export", "ext4", T "free", NULL, NULL, "InvalidVolume", "absolute" },
         { "source/nfs-option", "-o:/x", "nfs4", T "free", NULL, NULL, "InvalidVolume", "server:/export" },
@@ -83,6 +96,9 @@ static void prepare(void) {
         g_assert_cmpint(mkfifo(I "fifo", 0600), ==, 0);
         g_assert_cmpint(symlink("/etc/passwd", I "link-out"), ==, 0);
         g_assert_cmpint(symlink("circle", I "circle"), ==, 0);
+        must(symlink("good", I "link"));
+        must(symlink(".", I "here"));
+        must(mknod(I "device", S_IFBLK | 0600, makedev(7, 0)));
 }
 
 static Worker *worker;
@@ -169,6 +185,119 @@ static void test_host_device(void) {
         g_auto(Answer) btrfs = call_observe(worker, device, "", T "free");
         g_assert_cmpint(umount2("/srv", 0), ==, 0);
         assert_answer(btrfs, "PathNotAllowed");
+        close(loop);
+}
+
+static void assert_refused(const char *source, const char *kind, const char *needle) {
+        g_auto(Answer) refused = call_observe(worker, source, "ext4", T "free");
+
+        assert_answer(refused, kind);
+        assert_message(refused, needle);
+}
+
+/* udev's are followed. Where anybody can make links they tell nothing of what is elsewhere. */
+static void test_links_in_dev(void) {
+        g_autofree char *image = make_image("linked", "ext4"), *device = NULL, *relative = NULL, *absolute = NULL,
+                        *circle = NULL, *dangling = NULL, *out = NULL,
+                        *directory = path_printf("/dev/shm/selvol-test-%i", (int) getpid()),
+                        *link = path_printf("%s/link", directory);
+        static const char *const elsewhere[] = { "/etc/shadow", "/etc/no-such-file", "/dev/loop0", "no-such-file",
+                                                 "." };
+        int loop;
+
+        device = attach_loop(image, &loop);
+        relative = make_link("relative", strrchr(device, '/') + 1);
+        absolute = make_link("absolute", device);
+        circle = make_link("circle", "selvol-test-circle");
+        must(unlink(circle));
+        must(symlink(strrchr(circle, '/') + 1, circle));
+        dangling = make_link("dangling", "no-such-device");
+        out = make_link("out", "../etc/shadow");
+
+        g_auto(Answer) followed = call_observe(worker, relative, "ext4", T "free");
+        assert_answer(followed, "ok");
+        g_auto(Answer) too = call_observe(worker, absolute, "ext4", T "free");
+        assert_answer(too, "ok");
+        assert_refused(out, "PathNotAllowed", "pass the device node");
+        assert_refused(circle, "InvalidVolume", "too many levels of symbolic links");
+        assert_refused(dangling, "InvalidVolume", "does not exist");
+
+        must(mkdir(directory, 0700));
+        for (size_t i = 0; i < G_N_ELEMENTS(elsewhere); i++) {
+                must(symlink(elsewhere[i], link));
+                assert_refused(link, "PathNotAllowed", "another file system than /dev");
+                must(unlink(link));
+        }
+        must(rmdir(directory));
+        must(unlink(relative));
+        must(unlink(absolute));
+        must(unlink(circle));
+        must(unlink(dangling));
+        must(unlink(out));
+        close(loop);
+}
+
+/* Who can change an image, or put another one in its place, is not root alone. */
+static void test_images_of_others(void) {
+        static const struct {
+                const char *path;
+                mode_t mode;
+                uid_t uid;
+        } changes[] = {
+                { I "others/image", 0600, 1000 }, { I "others/image", 0620, 0 }, { I "others/image", 0602, 0 },
+                { I "others", 0755, 1000 },       { I "others", 0775, 0 },       { I "others", 01777, 0 },
+        };
+        g_autofree char *image = NULL;
+
+        must(mkdir(I "others", 0755));
+        image = make_image("others/image", "ext4");
+        g_auto(Answer) of_root = call_observe(worker, image, "ext4", T "free");
+        assert_answer(of_root, "ok");
+
+        g_autoptr(Worker) trusting = worker_start("[Worker]\nImagesOfOthers=yes\n", NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+                g_autofree char *named = path_printf("'%s' must belong to root", changes[i].path);
+
+                must(chown(changes[i].path, changes[i].uid, 0));
+                must(chmod(changes[i].path, changes[i].mode));
+                assert_refused(image, "PathNotAllowed", named);
+                assert_refused(image, "PathNotAllowed", "ImagesOfOthers=");
+                g_auto(Answer) believed = call_observe(trusting, image, "ext4", T "free");
+                assert_answer(believed, "ok");
+                must(chown(changes[i].path, 0, 0));
+                must(chmod(changes[i].path, streq(changes[i].path, image) ? 0600 : 0755));
+        }
+}
+
+/* What a superblock asks for by itself is held to the same list. */
+static void test_superblock_asks(void) {
+        static const struct {
+                const char *options, *kind, *needle;
+        } asks[] = {
+                { "mount_opts=nobarrier", "ok", NULL },
+                { "mount_opts=debug", "InvalidOption", "Mount option 'debug' is not allowed for ext4" },
+                { "mount_opts=errors=panic", "InvalidOption", "'errors=panic'" },
+                { "mount_opts=journal_path=/dev/loop1", "InvalidOption", "tune2fs -E mount_opts=" },
+                { "mount_opts=context=a:b:c:s0", "InvalidOption", "context" },
+                { "mount_opts=", "ok", NULL },
+        };
+        g_autofree char *image = make_image("asks", "ext4"), *log = make_image("journal", NULL), *device = NULL,
+                        *journal = NULL, *option = NULL;
+        int loop;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(asks); i++) {
+                g_assert_true(run("tune2fs", "-E", asks[i].options, image, NULL));
+                g_auto(Answer) answer = call_observe(worker, image, "ext4", T "free");
+                assert_answer(answer, asks[i].kind);
+                if (asks[i].needle)
+                        assert_message(answer, asks[i].needle);
+        }
+
+        journal = attach_loop(log, &loop);
+        option = path_printf("device=%s", journal);
+        g_assert_true(run("mke2fs", "-q", "-F", "-b", "4096", "-O", "journal_dev", journal, NULL));
+        g_assert_true(run("mkfs.ext4", "-q", "-F", "-b", "4096", "-J", option, image, NULL));
+        assert_refused(image, "InvalidOption", "journal on another device");
         close(loop);
 }
 
@@ -317,6 +446,9 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/refuse/contents", test_contents);
         g_test_add_func("/refuse/host-device", test_host_device);
+        g_test_add_func("/refuse/links-in-dev", test_links_in_dev);
+        g_test_add_func("/refuse/images-of-others", test_images_of_others);
+        g_test_add_func("/refuse/superblock-asks", test_superblock_asks);
         g_test_add_func("/refuse/device-replaced", test_device_replaced);
         g_test_add_func("/refuse/bad-value", test_bad_value);
         g_test_add_func("/refuse/inspect", test_inspect);

@@ -87,11 +87,16 @@ static void test_allow_list(void) {
                 { "ext4", "discard" },          { "xfs", "nouuid" },
                 { "btrfs", "subvol=/a" },       { "btrfs", "compress" },
                 { "btrfs", "compress=zstd:3" }, { "tmpfs", "size=10%" },
-                { "vfat", "uid=1000" },         { "nfs", "nosharecache" },
+                { "vfat", "gid=1000" },         { "nfs", "nosharecache" },
                 { "nfs4", "vers=4.2" },         { "nfs", "nosymfollow" },
+                { "ext4", "errors=continue" },  { "ext3", "errors=remount-ro" },
         };
         static const char *const bad[][2] = {
-                { "ext4", "uid=1000" },  /* another file system's */
+                { "ext4", "gid=1000" },     /* another file system's */
+                { "ext4", "errors=panic" }, /* one of the values that are listed */
+                { "ext4", "errors=continue2" },
+                { "ext4", "errors" },
+                { "vfat", "uid=1000" },  /* would give the files to somebody else than the group */
                 { "ext4", "commit" },    /* takes a value */
                 { "ext4", "discard=1" }, /* takes none */
                 { "ext4", "noatime=1" },
@@ -150,7 +155,7 @@ static void test_group(void) {
                 const char *fs, *options, *result;
         } good[] = {
                 { "vfat", "", "gid=7001;umask=0002" },
-                { "vfat", "flush;uid=5", "gid=7001;umask=0002;flush;uid=5" },
+                { "vfat", "flush;tz=UTC", "gid=7001;umask=0002;flush;tz=UTC" },
                 { "vfat", "umask=0027", "gid=7001;umask=0027" },
                 { "vfat", "fmask=0117;dmask=0007", "gid=7001;umask=0002;fmask=0117;dmask=0007" },
                 { "vfat", "gid=7001", "umask=0002;gid=7001" },

@@ -724,9 +724,9 @@ static void test_other_file_system(Fixture *x, gconstpointer data) {
 /* The options could not be checked before the file system was known. */
 static void test_options_of_found_file_system(Fixture *x, gconstpointer data) {
         x->request.fs_type = (free(x->request.fs_type), NULL);
-        x->request.mount_options = copy_list("noatime,uid=0");
+        x->request.mount_options = copy_list("noatime,gid=0");
         g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "ext4"), ==, 0);
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_INVALID_OPTION, "uid=0", "ext4", "MountOptions=");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INVALID_OPTION, "gid=0", "ext4", "MountOptions=");
 
         g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "vfat"), ==, 0);
         assert_success(fixture_plan(x), &x->failure);

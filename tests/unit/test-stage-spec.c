@@ -35,8 +35,38 @@ static void test_failure(void) {
         }
 }
 
+/* What is passed besides the caller's, as long as that does not say otherwise. */
+static void test_options(void) {
+        char *const defaults[] = { (char *) "errors=remount-ro", NULL }, *const shared[] = { (char *) "nosharecache",
+                                                                                             NULL };
+        const FileSystem fs = { .default_options = (char **) defaults, .context_options = (char **) shared };
+        const Source source = { .fs = &fs };
+        static const struct {
+                const char *options, *context, *expected;
+        } rows[] = {
+                { "", NULL, "errors=remount-ro" },
+                { "noatime", NULL, "noatime,errors=remount-ro" },
+                { "errors=continue,noatime", NULL, "errors=continue,noatime" },
+                { "noerrors=x", NULL, "noerrors=x,errors=remount-ro" },
+                { "", "a:b:c:s0", "errors=remount-ro,nosharecache" },
+                { "nosharecache", "a:b:c:s0", "nosharecache,errors=remount-ro" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                _cleanup_strv_ char **passed = NULL, **all = NULL;
+                _cleanup_free_ char *joined = NULL;
+
+                g_assert_cmpint(strv_split(rows[i].options, ",", &passed), ==, 0);
+                const StageSpec spec = { .source = &source, .options = passed, .context = rows[i].context };
+                g_assert_cmpint(stage_spec_options(&spec, &all), ==, 0);
+                joined = strv_join(all, ",");
+                g_assert_cmpstr(joined, ==, rows[i].expected);
+        }
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_add_func("/stage-spec/failure", test_failure);
+        g_test_add_func("/stage-spec/options", test_options);
         return g_test_run();
 }

@@ -15,7 +15,8 @@ from() { mount_with s0:c1,c2 bad "$1" "$T" "${@:2}"; }
 
 refused 'target outside the roots' PathNotAllowed TargetRoots= to /srv/outside
 refused 'target with ..' InvalidTarget '' to "$pods/bad/../../../../../srv/outside"
-refused 'target is a root' PathNotAllowed '' to /var/lib/kubelet
+refused 'target is a root' PathNotAllowed '' to /var/lib/kubelet/pods
+refused "target is kubelet's own" PathNotAllowed TargetRoots= to /var/lib/kubelet/plugins_registry
 refused 'target is a symbolic link' InvalidTarget 'symbolic link' to "$pods/bad/link"
 refused 'target behind a symbolic link' InvalidTarget 'symbolic link' to "$pods/bad/out/v"
 refused 'target does not exist' InvalidTarget 'does not exist' to "$pods/bad/none"
@@ -25,12 +26,20 @@ refused 'target is a mount already' InvalidTarget 'is a mount already' to "$pods
 umount "$pods/bad/real"
 
 refused 'source does not exist' InvalidVolume 'does not exist' from /dev/nothing
-refused 'source is a character device' InvalidVolume 'neither a block device' from /dev/null
+refused 'source is a character device' InvalidVolume 'not a block device' from /dev/null
 refused 'source is a directory' InvalidVolume 'neither a block device' from "$T"
 refused 'source outside the roots' PathNotAllowed SourceRoots= from /srv/outside
-ln -sfn /srv/outside/image "$pods/bad/image"
-truncate -s 1M /srv/outside/image
-refused 'source leads outside the roots' PathNotAllowed SourceRoots= from "$pods/bad/image"
+ln -sfn /dev/scratch0 "$pods/bad/image"
+refused 'source is a link in a volume' PathNotAllowed 'followed beneath /dev only' from "$pods/bad/image"
+truncate -s 1M /dev/shm/image
+refused 'source is shared memory' PathNotAllowed 'another file system than /dev' from /dev/shm/image
+rm /dev/shm/image
+truncate -s 1M "$pods/bad/others"
+chown 1000 "$pods/bad/others"
+refused "source is somebody's image" PathNotAllowed ImagesOfOthers= from "$pods/bad/others"
+tune2fs -E mount_opts=debug /dev/scratch0
+refused 'superblock asks for an option' InvalidOption "'debug' is not allowed" from /dev/scratch0
+tune2fs -E mount_opts= /dev/scratch0
 refused 'source has no file system' InvalidVolume 'has no file system' from /dev/scratch1
 refused 'source has another file system' Incompatible ext4 from /dev/scratch0 'FSType s xfs'
 refused 'source holds the host'\''s own system' PathNotAllowed "host's own system" from /dev/vda

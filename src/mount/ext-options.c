@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <string.h>
+
+#include "model/mount-options.h"
+#include "mount/ext-options.h"
+
+/* In the superblock. Linux: fs/ext4/ext4.h. */
+enum {
+        EXT_FEATURE_COMPAT = 0x5c,
+        HAS_JOURNAL = 0x4,
+        EXT_JOURNAL_INODE = 0xe0,
+        EXT_MOUNT_OPTIONS = 0x200,
+        EXT_MOUNT_OPTIONS_SIZE = 64,
+};
+
+static bool journal_is_elsewhere(const uint8_t *superblock) {
+        static const uint8_t none[4] = { 0 };
+
+        return superblock[EXT_FEATURE_COMPAT] & HAS_JOURNAL &&
+               memcmp(superblock + EXT_JOURNAL_INODE, none, sizeof(none)) == 0;
+}
+
+int ext_options_check(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE], const Settings *settings,
+                      const FileSystem *fs, const char *source, Failure *f) {
+        _cleanup_(mount_options_done) MountOptions options = { 0 };
+        _cleanup_failure_ Failure why = { 0 };
+        _cleanup_strv_ char **split = NULL;
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        if (journal_is_elsewhere(superblock))
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "The file system of '%s' has its journal on another device, which is not allowed: give it one of its own (tune2fs -O ^has_journal DEVICE, e2fsck -f DEVICE, tune2fs -j DEVICE).",
+                        source);
+
+        text = strndup((const char *) superblock + EXT_MOUNT_OPTIONS, EXT_MOUNT_OPTIONS_SIZE);
+        if (!text)
+                return -ENOMEM;
+        r = strv_split(text, ",", &split);
+        if (r < 0)
+                return r;
+        r = mount_options_parse(split, &options, &why);
+        if (r == 0)
+                r = options.context ? FAILURE_INVALID_OPTION
+                                    : mount_options_check(options.options, settings, fs, &why);
+        if (r <= 0)
+                return r;
+        return failure_set(
+                f, FAILURE_INVALID_OPTION,
+                "The superblock of '%s' asks for mount options by itself: %s Take them out of it with \"tune2fs -E mount_opts= DEVICE\".",
+                source, options.context ? "a context is not to be among them." : why.message);
+}
