@@ -306,6 +306,7 @@ static int read_worker(const Config *config, const char *section, Settings *s, F
         const Key keys[] = {
                 { "TargetRoots", read_roots, &s->target_roots },
                 { "SourceRoots", read_roots, &s->source_roots },
+                { "ForeignRoots", read_roots, &s->foreign_roots },
                 { "ImagesOfOthers", read_bool, &s->images_of_others },
                 { "LabelTypes", read_type_names, &s->label_types },
                 { "IOSchedulingClass", read_io_class, &s->io_class },
@@ -379,6 +380,7 @@ void settings_done(Settings *s) {
         free(s->metrics_textfile);
         strv_free(s->target_roots);
         strv_free(s->source_roots);
+        strv_free(s->foreign_roots);
         strv_free(s->label_types);
         strv_free(s->common_options);
         for (size_t i = 0; i < s->n_file_systems; i++) {
@@ -414,6 +416,11 @@ const Trait *settings_volume_type(const Settings *s, const char *name) {
 
 const Trait *settings_driver(const Settings *s, const char *name) {
         return find_trait(s->drivers, s->n_drivers, name);
+}
+
+bool settings_may_have_volume(const Settings *s, const char *path) {
+        return roots_contain(s->target_roots, path) || roots_contain(s->foreign_roots, path) ||
+               strv_contains(s->foreign_roots, path);
 }
 
 bool roots_contain(char *const *roots, const char *path) {

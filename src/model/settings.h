@@ -79,6 +79,7 @@ typedef struct Settings {
         /* [Worker] */
         char **target_roots;   /* TargetRoots= */
         char **source_roots;   /* SourceRoots= */
+        char **foreign_roots;  /* ForeignRoots=: where others may have what selvol mounts */
         bool images_of_others; /* ImagesOfOthers=: images that others than root can change */
         char **label_types;    /* LabelTypes= */
         IOClass io_class;      /* IOSchedulingClass= */
@@ -100,6 +101,10 @@ void settings_done(Settings *s);
 const FileSystem *settings_file_system(const Settings *s, const char *name) _pure_;
 const Trait *settings_volume_type(const Settings *s, const char *name) _pure_;
 const Trait *settings_driver(const Settings *s, const char *name) _pure_;
+
+/* Whether a file system that is mounted at path may be a volume: beneath one of TargetRoots=, or at or beneath one of
+ * ForeignRoots=. */
+bool settings_may_have_volume(const Settings *s, const char *path) _pure_;
 
 /* Whether path, normalized, is strictly beneath one of the roots; spelling only. */
 bool roots_contain(char *const *roots, const char *path) _pure_;

@@ -346,17 +346,6 @@ int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-int mount_table_find_outside(const MountTable *table, dev_t device, char *const *roots, char **ret) {
-        for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
-                if (m->device != device || roots_contain(roots, m->target))
-                        continue;
-                *ret = strdup(m->target);
-                return *ret ? 0 : -ENOMEM;
-        }
-        *ret = NULL;
-        return 0;
-}
-
 int mount_table_overrides_labels(const MountTable *table, uint64_t id) {
         const Mount *m = mountinfo_find(table, id);
 

@@ -33,10 +33,6 @@ int mount_table_find_inside(const MountTable *table, uint64_t id, char ***ret) _
  * -ENOMEM or -ENOENT. */
 int mount_table_find_root(const MountTable *table, uint64_t id, char **ret) _warn_unused_;
 
-/* The target of a mount of the superblock with the device number, as the table has it, that is not beneath one of the
- * roots; NULL if there is none. *ret is the caller's. Returns 0 or -ENOMEM. */
-int mount_table_find_outside(const MountTable *table, dev_t device, char *const *roots, char **ret) _warn_unused_;
-
 /* Whether the superblock of the mount with an id has an option that shows labels that are not on disk, although it
  * has seclabel: defcontext=, rootcontext=. Returns 1, 0 or -ENOENT. */
 int mount_table_overrides_labels(const MountTable *table, uint64_t id) _warn_unused_;

@@ -7,6 +7,7 @@
 #include "wire/message-ids.h"
 #include "worker/ask.h"
 #include "worker/files.h"
+#include "worker/foreign.h"
 #include "worker/observe.h"
 #include "worker/walk.h"
 
@@ -107,7 +108,7 @@ int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkC
         if (r != 0)
                 return r;
         if (mark->found == MARK_ABSENT) {
-                r = subject_check_elsewhere(c, o, f);
+                r = foreign_check(c, &o->fact, f);
                 if (r != 0)
                         return r;
         }

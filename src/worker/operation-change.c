@@ -8,6 +8,7 @@
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
+#include "worker/foreign.h"
 #include "worker/judge.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
@@ -41,7 +42,10 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
                 if (r != 0)
                         return r;
                 r = observe_source(&p->source, &q->observed);
-                return r < 0 ? r : observe_source_mounts(&p->source, &q->observed);
+                if (r < 0)
+                        return r;
+                r = observe_source_mounts(&p->source, &q->observed);
+                return r < 0 ? r : foreign_check_mounts(c, q->observed.mounts, q->observed.n_mounts, f);
         }
         r = target_open_mount(call->target, c->settings, &p->target, f);
         if (r != 0)

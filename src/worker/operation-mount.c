@@ -11,6 +11,7 @@
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
+#include "worker/foreign.h"
 #include "worker/judge.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
@@ -52,6 +53,9 @@ static int ask(Child *c, PlanQuestion *question, const Source *source, PlanAnswe
         if (r == 0 && answer.verdict == PLAN_LOOK) {
                 r = observe_source_mounts(source, &question->observed);
                 if (r < 0)
+                        return r;
+                r = foreign_check_mounts(c, question->observed.mounts, question->observed.n_mounts, f);
+                if (r != 0)
                         return r;
                 plan_answer_done(&answer);
                 r = ask_plan(c, question, &answer, f);

@@ -2,8 +2,11 @@
 #include <fcntl.h>
 
 #include "basic/log.h"
+#include "mount/mount-note.h"
 #include "mount/mount-table.h"
 #include "mount/stage.h"
+#include "worker/foreign.h"
+#include "worker/observe.h"
 #include "worker/staged.h"
 
 /* Of the type that was given at most the magic number was looked at. If the source holds something else, or nothing, that is
@@ -116,6 +119,33 @@ static int stage(const Child *c, const Source *source, const PlanQuestion *quest
         return r == FAILURE_MOUNT_FAILED ? explain_failure(c, source, f) : r;
 }
 
+/* What selvold did not want to know. */
+static int check_foreign(const Child *c, const Source *source, Failure *f) {
+        _cleanup_(observed_done) Observed o = { 0 };
+        int r;
+
+        r = observe_source_mounts(source, &o);
+        return r < 0 ? r : foreign_check_mounts(c, o.mounts, o.n_mounts, f);
+}
+
+/* Of what the worker has mounted or adopted itself the source has been checked. */
+static int check_shared(const Child *c, const Source *source, const PlanAnswer *a, const MountFact *fact,
+                        Failure *f) {
+        _cleanup_free_ char *target = NULL;
+        int r;
+
+        r = mount_note_exists(c->notes, a->share_id, fact->device, a->share_target);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        if (source->fs->source == SOURCE_BLOCK)
+                return check_foreign(c, source, f);
+        target = string_escape(a->share_target, 200);
+        if (!target)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
+                           "What is mounted at '%s' is somebody else's, and is not shared: adopt it first.", target);
+}
+
 int staged_make(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
                 Subject *ret, MountOutcome *ret_outcome, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
@@ -124,9 +154,19 @@ int staged_make(const Child *c, const Source *source, const PlanQuestion *questi
 
         log_debug("Staging %s as %s%s%s.", source->name, source->fs->name,
                   isempty(answer->share_target) ? "" : " from ", strempty(answer->share_target));
+        if (isempty(answer->share_target) && question->observed.mounts_unknown) {
+                r = check_foreign(c, source, f);
+                if (r != 0)
+                        return r;
+        }
         r = stage(c, source, question, answer, &s, &o, f);
         if (r != 0)
                 return r;
+        if (!isempty(answer->share_target)) {
+                r = check_shared(c, source, answer, &o.fact, f);
+                if (r != 0)
+                        return r;
+        }
         s.contended = question->observed.hidden || question->observed.mounts_unknown;
         s.root = openat(s.tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (s.root < 0)

@@ -5,6 +5,7 @@
 #include "label/selinux.h"
 #include "mount/host-device.h"
 #include "mount/mount-table.h"
+#include "worker/foreign.h"
 #include "worker/subject.h"
 
 void subject_done(Subject *s) {
@@ -71,34 +72,6 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
                 "The volume is mounted with defcontext= or rootcontext=, so files show labels that are not on disk: mount it without.");
 }
 
-static int check_outside(const Child *c, const MountTable *table, dev_t device, Failure *f) {
-        _cleanup_free_ char *target = NULL, *escaped = NULL;
-        int r;
-
-        r = mount_table_find_outside(table, device, c->settings->target_roots, &target);
-        if (r < 0 || !target)
-                return r;
-        escaped = string_escape(target, 200);
-        if (!escaped)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_PATH_NOT_ALLOWED,
-                "The file system is mounted at '%s' as well, outside of TargetRoots=, so it may be the host's: unmount it there, or let an administrator add a directory above to TargetRoots= of [Worker].",
-                escaped);
-}
-
-int subject_check_elsewhere(const Child *c, const MountOutcome *o, Failure *f) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        dev_t device;
-        int r;
-
-        r = device_parse(o->fact.device, &device);
-        if (r < 0)
-                return r;
-        r = mount_table_read(NULL, &table);
-        return r < 0 ? r : check_outside(c, table, device, f);
-}
-
 /* As it is told: escaped, and no more of them than fit. */
 static int find_submounts(const MountTable *table, uint64_t mount_id, char ***ret) {
         _cleanup_strv_ char **paths = NULL, **escaped = NULL;
@@ -119,7 +92,8 @@ static int find_submounts(const MountTable *table, uint64_t mount_id, char ***re
 /* The same with one look at the mount table for all that is to be known of it. */
 static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_free_ char *anywhere = NULL;
+        MountFact *mounts = NULL;
+        size_t n_mounts = 0;
         dev_t device;
         int r;
 
@@ -129,13 +103,14 @@ static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failur
         r = mount_table_read(NULL, &table);
         if (r < 0)
                 return r;
-        r = check_outside(c, table, device, f);
-        if (r != 0)
-                return r;
-        r = mount_table_find_outside(table, device, NULL, &anywhere);
+        r = mount_table_find_devices(table, &device, 1, &mounts, &n_mounts);
         if (r < 0)
                 return r;
-        s->contended = s->contended || s->live || anywhere;
+        r = foreign_check_mounts(c, mounts, n_mounts, f);
+        mount_facts_free(mounts, n_mounts);
+        if (r != 0)
+                return r;
+        s->contended = s->contended || s->live || n_mounts > 0;
         return s->live ? find_submounts(table, o->fact.mount_id, &s->submounts) : 0;
 }
 

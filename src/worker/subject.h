@@ -30,13 +30,8 @@ int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f)
  */
 int subject_check(const Child *c, const Subject *s, const MountOutcome *o, Failure *f) _warn_unused_;
 
-/* Checks that it is the volume's alone: all mounts of the file system are beneath the target roots. That tells a disk of
- * the host's that no list knows, a directory of which is mounted as a volume; the global mounts of CSI drivers are in
- * kubelet's directory. Returns 0, a negative errno or PATH_NOT_ALLOWED. */
-int subject_check_elsewhere(const Child *c, const MountOutcome *o, Failure *f) _warn_unused_;
-
-/* Checks all that has to be right before the first file is touched, and completes the subject. Returns as the two above,
- * and NOT_SUPPORTED: what the mount shows isn't what is on disk, or it is read-only. */
+/* Checks all that has to be right before the first file is touched, and completes the subject. Returns as the one above
+ * and foreign_check(), and NOT_SUPPORTED: what the mount shows isn't what is on disk, or it is read-only. */
 int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, const FilesDecision *d,
                          Failure *f) _warn_unused_;
 

@@ -230,6 +230,18 @@ static void test_share_refused(void) {
         g_auto(Answer) outside = call_mount(worker, &a);
         assert_answer(outside, "PathNotAllowed");
 
+        /* Somebody else's, such as another pod's secret. */
+        g_autofree char *secret = make_target("refused-3");
+        must(mount("tmpfs", secret, "tmpfs", 0, NULL));
+        g_auto(Answer) stolen = call_mount(worker, &(Arguments){ .source = "tmpfs",
+                                                                 .fs_type = "tmpfs",
+                                                                 .target = two,
+                                                                 .share = secret,
+                                                                 .share_id = mount_id_of(secret) });
+        assert_answer(stolen, "PathNotAllowed");
+        assert_message(stolen, "somebody else's");
+        must(umount2(secret, 0));
+
         g_assert_false(is_mounted(two));
         g_assert_cmpint(umount2(one, 0), ==, 0);
 }
@@ -268,8 +280,9 @@ static void test_share_hidden(void) {
         }
 }
 
-/* What others have mounted is seen, wherever it is. */
+/* What others have mounted is seen, wherever it is. It may be the host's own, unless an administrator says otherwise. */
 static void test_mounted_elsewhere(void) {
+        g_autoptr(Worker) trusting = worker_start("[Worker]\nForeignRoots=" TEST_DIR "\n", NULL);
         g_autofree char *image = make_image("elsewhere", "ext4"), *target = make_target("elsewhere"),
                         *foreign = path_printf(TEST_DIR "/foreign"), *bind = path_printf(TEST_DIR "/bind dir"),
                         *device = NULL, *sub = path_printf("%s/lost+found", foreign);
@@ -284,7 +297,19 @@ static void test_mounted_elsewhere(void) {
         /* By the device and by the image behind it. */
         const char *const sources[] = { device, image };
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-                g_auto(Answer) observed = call_observe(worker, sources[i], "ext4", target);
+                g_auto(Answer) hosts = call_observe(worker, sources[i], "ext4", target);
+                assert_answer(hosts, "PathNotAllowed");
+                assert_message(hosts, foreign);
+                assert_message(hosts, "ForeignRoots=");
+                g_auto(Answer) blind = call_mount(
+                        worker,
+                        &(Arguments){ .source = sources[i], .fs_type = "ext4", .target = target, .blind = true });
+                assert_answer(blind, "PathNotAllowed");
+                g_auto(Answer) changed = call_change(
+                        worker, &(Arguments){ .source = sources[i], .fs_type = "ext4", .files = wanted_group(1000) });
+                assert_answer(changed, "PathNotAllowed");
+
+                g_auto(Answer) observed = call_observe(trusting, sources[i], "ext4", target);
                 assert_answer(observed, "ok");
                 g_assert_cmpint(observed.question.observed.n_mounts, ==, 2);
                 g_assert_cmpstr(observed.question.observed.mounts[0].target, ==, foreign);
@@ -293,7 +318,7 @@ static void test_mounted_elsewhere(void) {
 
         /* It is in use for writing, and can be read besides. */
         g_auto(Answer) reader = call_mount(
-                worker, &(Arguments){ .source = device, .fs_type = "ext4", .target = target, .read_only = true });
+                trusting, &(Arguments){ .source = device, .fs_type = "ext4", .target = target, .read_only = true });
         assert_answer(reader, "ok");
         g_assert_true(reader.outcome.fact.read_only);
         g_assert_true(is_read_only(target));
@@ -305,7 +330,7 @@ static void test_mounted_elsewhere(void) {
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
         g_assert_cmpint(mount(device, foreign, "ext4", MS_RDONLY, NULL), ==, 0);
         g_auto(Answer) refused =
-                call_mount(worker, &(Arguments){ .source = device, .fs_type = "ext4", .target = target });
+                call_mount(trusting, &(Arguments){ .source = device, .fs_type = "ext4", .target = target });
         assert_answer(refused, "MountFailed");
         assert_message(refused, foreign);
         assert_message(refused, "EBUSY");

@@ -317,29 +317,6 @@ static void test_overrides_labels(void) {
         g_assert_cmpint(mount_table_overrides_labels(table, 55), ==, -ENOENT);
 }
 
-static void assert_outside(const char *text, dev_t device, const char *expected) {
-        g_autoptr(MountTable) table = must_read(text);
-        char *const roots[] = { (char *) "/a", (char *) "/c", NULL };
-        char *target;
-
-        g_assert_cmpint(mount_table_find_outside(table, device, roots, &target), ==, 0);
-        g_assert_cmpstr(target, ==, expected);
-        free(target);
-}
-
-static void test_outside(void) {
-        static const char text[] = "50 1 8:2 / /a/one rw - ext4 /dev/sdb rw\n"
-                                   "51 1 8:2 /x /c/two rw - ext4 /dev/sdb rw\n"
-                                   "52 1 8:3 /x /a/three rw - ext4 /dev/sdc rw\n"
-                                   "53 1 8:3 / /ab rw - ext4 /dev/sdc ro\n"
-                                   "54 1 8:4 / /a rw - ext4 /dev/sdd rw\n";
-
-        assert_outside(text, makedev(8, 2), NULL);
-        assert_outside(text, makedev(8, 3), "/ab");
-        assert_outside(text, makedev(8, 4), "/a");
-        assert_outside(text, makedev(8, 5), NULL);
-}
-
 static void test_device_parse(void) {
         static const char *const wrong[] = { "", ":", "8", "8:", ":1", "8:1:1", "-1:1", "a:b", "8:99999999999" };
         dev_t device;
@@ -378,7 +355,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount-table/long", test_long);
         g_test_add_func("/mount-table/unreadable", test_unreadable);
         g_test_add_func("/mount-table/overrides-labels", test_overrides_labels);
-        g_test_add_func("/mount-table/outside", test_outside);
         g_test_add_func("/mount-table/device-parse", test_device_parse);
         return g_test_run();
 }

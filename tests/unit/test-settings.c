@@ -113,6 +113,23 @@ static void test_shipped(void) {
         g_assert_cmpint(s.default_fs_group_change_policy, ==, FS_GROUP_CHANGE_ON_ROOT_MISMATCH);
 }
 
+/* Where a file system may be mounted that is taken for a volume's. */
+static void test_foreign_roots(void) {
+        static const struct {
+                const char *path;
+                bool may;
+        } rows[] = {
+                { "/srv/v/a", true },      { "/srv/v", false },       { "/srv/vv", false }, { "/mnt/backup", true },
+                { "/mnt/backup/a", true }, { "/mnt/backup2", false }, { "/mnt", false },    { "/", false },
+                { "/dev", false },
+        };
+        _cleanup_(settings_done) Settings s =
+                test_settings("[Worker];TargetRoots=/srv/v;ForeignRoots=/mnt/other /mnt/backup");
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+                g_assert_cmpint(settings_may_have_volume(&s, rows[i].path), ==, rows[i].may);
+}
+
 /* Each volume type says how its files are given to a group, and no other type is there. */
 static void test_shipped_groups(void) {
         static const struct {
@@ -285,6 +302,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/settings/syntax", test_syntax);
         g_test_add_func("/settings/shipped", test_shipped);
         g_test_add_func("/settings/shipped-groups", test_shipped_groups);
+        g_test_add_func("/settings/foreign-roots", test_foreign_roots);
         g_test_add_func("/settings/shipped-options-are-harmless", test_shipped_options_are_harmless);
         g_test_add_func("/settings/absent", test_absent);
         g_test_add_func("/settings/replaced", test_replaced);

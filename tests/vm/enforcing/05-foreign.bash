@@ -9,6 +9,23 @@ mkfs.ext4 -q -F /dev/scratch0
 mkfs.ext4 -q -F /dev/scratch1
 mkfs.btrfs -q -f /dev/scratch2 >/dev/null 2>&1
 
+# A disk of the host's own, which no list knows: neither mounted, nor are its files touched.
+mkdir -p /var/lib/etcd
+mount /dev/scratch0 /var/lib/etcd
+echo cluster >/var/lib/etcd/secret
+etcd=$(stat -c '%C %g %a %z' /var/lib/etcd /var/lib/etcd/secret)
+refused "a disk of the host's" PathNotAllowed /var/lib/etcd mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
+refused "a disk of the host's: to relabel" PathNotAllowed /var/lib/etcd \
+    mount_volume foreign /dev/scratch0 "$T" "$always" 'SELinuxLevel s s0:c1,c2'
+refused "a disk of the host's: to give to a group" PathNotAllowed ForeignRoots= \
+    mount_with s0:c1,c2 foreign /dev/scratch0 "$T" 'FSGroup u 1000'
+is "a disk of the host's: nothing has changed" "$(stat -c '%C %g %a %z' /var/lib/etcd /var/lib/etcd/secret)" "$etcd"
+no "a disk of the host's: nothing is mounted" is_mounted "$T"
+rm /var/lib/etcd/secret
+umount /var/lib/etcd
+mkfs.ext4 -q -F /dev/scratch0
+configure '[Worker]\nForeignRoots=/mnt'
+
 mount -o "context=\"$file_type:s0:c1,c2\"" /dev/scratch0 /mnt/other
 mount_with s0:c2,c1 foreign /dev/scratch0 "$T"
 answers 'mounted with the same context: no conflict' "$file_type:s0:c1,c2" '' context-mount context-mount
@@ -112,4 +129,5 @@ is 'a mount over ours is left alone' "$(findmnt -n -o SOURCE "$T" | tail -n 1)" 
 umount "$T"
 is_mounted "$T" && umount "$T"
 wait_for 3 has_no_holder foreign
+configure
 clean foreign

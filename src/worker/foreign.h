@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "worker/child.h"
+
+/* Whether a file system may be the host's own, or a service's: it is mounted where no volume is, outside of TargetRoots= and
+ * ForeignRoots=, and not by the worker. That tells a disk of the host's that no list knows, such as one at /var/lib/etcd, and a
+ * directory of the host's that is mounted as a volume; the global mounts of CSI drivers are in kubelet's directory. Such a
+ * file system is neither mounted, nor are its files or its mark changed. What is mounted in other mount namespaces can't be
+ * seen: of that selvold decides (Observed.hidden). All return 0, a negative errno or PATH_NOT_ALLOWED. */
+
+/* Of these mounts of it. */
+int foreign_check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts, Failure *f) _warn_unused_;
+
+/* Of all mounts of what is mounted. */
+int foreign_check(const Child *c, const MountFact *fact, Failure *f) _warn_unused_;
