@@ -54,7 +54,7 @@ struct AuthQuery {
         sd_bus_slot *slot;
         const char *action;
         uid_t uid;
-        char *volume, *source, *target;
+        char **details; /* of the call, key and value in turn */
         Answer answer;
         bool dispatched; /* for the second time */
 };
@@ -77,9 +77,7 @@ static void query_free(AuthQuery *q) {
         LL_DELETE(q->api->queries, q);
         sd_bus_slot_unref(q->slot);
         sd_bus_message_unref(q->call);
-        free(q->volume);
-        free(q->source);
-        free(q->target);
+        strv_free(q->details);
         free(q);
 }
 
@@ -94,13 +92,60 @@ static int deny(Api *api, sd_bus_message *call, const char *result, sd_bus_error
                                  strempty(authorize_action(method)));
 }
 
-static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const char *volume, const char *source,
-                    const char *target, sd_bus_error *error) {
-        bool same = streq_ptr(q->action, authorize_action(sd_bus_message_get_member(call))) &&
-                    streq(q->volume, volume) && streq(q->source, source) && streq(q->target, target);
-        Answer answer = q->answer;
+static int add_detail(char ***details, const char *key, const char *value) {
+        int r;
 
+        r = strv_extend(details, key);
+        return r < 0 ? r : strv_extend(details, strempty(value));
+}
+
+/* All keys are there, so that a rule that looks one up gets a string. */
+static int describe(const Request *q, char ***ret) {
+        _cleanup_free_ char *options = NULL, *group = NULL;
+        _cleanup_strv_ char **details = NULL;
+
+        options = q->mount_options ? strv_join(q->mount_options, ",") : strdup("");
+        group = q->fs_group == GID_NONE ? strdup("") : strdup_printf("%u", (unsigned) q->fs_group);
+        if (!options || !group)
+                return -ENOMEM;
+
+        const struct {
+                const char *key, *value;
+        } all[] = {
+                { "volume", q->volume },
+                { "source", q->source },
+                { "target", q->target },
+                { "holder", q->holder },
+                { "fs-type", q->fs_type },
+                { "mount-options", options },
+                { "read-only", q->read_only ? "true" : "false" },
+                { "context", q->context },
+                { "level", q->level },
+                { "relabel-by", relabel_by_to_string(q->relabel_by) },
+                { "fs-group", group },
+        };
+        for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                int r = add_detail(&details, all[i].key, all[i].value);
+
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(details);
+        return 0;
+}
+
+static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const Request *about, sd_bus_error *error) {
+        _cleanup_strv_ char **details = NULL;
+        const Answer answer = q->answer;
+        bool same;
+        int r;
+
+        r = describe(about, &details);
+        same = r >= 0 && streq_ptr(q->action, authorize_action(sd_bus_message_get_member(call))) &&
+               strv_equal(q->details, details);
         query_free(q);
+        if (r < 0)
+                return r;
         /* What is carried out must be what polkit was asked about. */
         if (!same)
                 return deny(api, call, "changed", error);
@@ -161,8 +206,13 @@ static int append_question(sd_bus_message *question, const AuthQuery *q, bool in
         r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
                                   sd_bus_message_get_sender(q->call), q->action);
         if (r >= 0)
-                r = sd_bus_message_append(question, "a{ss}us", 3, "volume", q->volume, "source", q->source, "target",
-                                          q->target, interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
+                r = sd_bus_message_open_container(question, 'a', "{ss}");
+        for (char **detail = q->details; r >= 0 && detail && *detail; detail += 2)
+                r = sd_bus_message_append(question, "{ss}", detail[0], detail[1]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(question);
+        if (r >= 0)
+                r = sd_bus_message_append(question, "us", interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
         return r;
 }
 
@@ -189,7 +239,12 @@ static void sender_free(Api *api, Sender *s) {
 }
 
 void authorize_forget(Api *api, const char *sender) {
+        AuthQuery *q, *next;
         Sender *s;
+
+        LL_FOREACH_SAFE (api->queries, q, next)
+                if (q->answer == PENDING && streq_ptr(sd_bus_message_get_sender(q->call), sender))
+                        query_free(q);
 
         HASH_FIND_STR(api->senders, sender, s);
         if (s)
@@ -260,19 +315,53 @@ bool authorize_is_trusted(Api *api, sd_bus_message *call) {
         return authorize_get_uid(api, call, &uid) >= 0 && uid == api->trusted_uid;
 }
 
-int authorize(Api *api, sd_bus_message *call, const char *volume, const char *source, const char *target,
-              sd_bus_error *error) {
-        const char *action = authorize_action(sd_bus_message_get_member(call));
-        size_t n = 0, n_user = 0;
+static int question(Api *api, sd_bus_message *call, const char *action, uid_t uid, const Request *about) {
+        AuthQuery *q = calloc(1, sizeof(*q));
+        int r;
+
+        if (!q)
+                return -ENOMEM;
+        *q = (AuthQuery){ .api = api, .call = sd_bus_message_ref(call), .action = action, .uid = uid };
+        LL_PREPEND(api->queries, q);
+        r = describe(about, &q->details);
+        if (r >= 0)
+                r = ask(api, q);
+        if (r < 0)
+                query_free(q);
+        return r < 0 ? r : 0;
+}
+
+static AuthQuery *find_query(const Api *api, const sd_bus_message *call) {
         AuthQuery *q;
+
+        LL_FOREACH (api->queries, q)
+                if (q->call == call)
+                        return q;
+        return NULL;
+}
+
+static bool may_ask(const Api *api, uid_t uid) {
+        size_t n = 0, n_user = 0;
+        const AuthQuery *q;
+
+        LL_FOREACH (api->queries, q) {
+                n++;
+                n_user += q->uid == uid;
+        }
+        return n < QUERIES_MAX && n_user < QUERIES_OF_USER_MAX;
+}
+
+int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error *error) {
+        const char *action = authorize_action(sd_bus_message_get_member(call));
+        AuthQuery *q = find_query(api, call);
+        const Request nothing = REQUEST_INIT;
         uid_t uid;
         int r;
 
-        LL_FOREACH (api->queries, q) {
-                if (q->call == call)
-                        return conclude(api, q, call, volume, source, target, error);
-                n++;
-        }
+        if (!about)
+                about = &nothing;
+        if (q)
+                return conclude(api, q, call, about, error);
 
         r = authorize_get_uid(api, call, &uid);
         if (r < 0)
@@ -283,30 +372,16 @@ int authorize(Api *api, sd_bus_message *call, const char *volume, const char *so
         }
         if (!action)
                 return deny(api, call, "denied", error);
-        LL_FOREACH (api->queries, q)
-                n_user += q->uid == uid;
-        if (n >= QUERIES_MAX || n_user >= QUERIES_OF_USER_MAX)
+        if (!may_ask(api, uid))
                 return deny(api, call, "too-many", error);
+        return question(api, call, action, uid, about);
+}
 
-        q = calloc(1, sizeof(*q));
-        if (!q)
-                return -ENOMEM;
-        *q = (AuthQuery){
-                .api = api,
-                .call = sd_bus_message_ref(call),
-                .action = action,
-                .uid = uid,
-                .volume = strdup(volume),
-                .source = strdup(source),
-                .target = strdup(target),
-        };
-        LL_PREPEND(api->queries, q);
-        r = q->volume && q->source && q->target ? ask(api, q) : -ENOMEM;
-        if (r < 0) {
-                query_free(q);
-                return r;
-        }
-        return 0;
+int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_error *error) {
+        Request about = REQUEST_INIT;
+
+        about.volume = (char *) volume;
+        return authorize(api, call, &about, error);
 }
 
 /* Returns 0 to have it answered, as a filter does. */
@@ -317,7 +392,7 @@ static int authorize_standard(Api *api, sd_bus_message *call, sd_bus_error *erro
         r = sd_bus_path_decode(sd_bus_message_get_path(call), VOLUME_PREFIX, &id);
         if (r < 0)
                 return r;
-        r = authorize(api, call, strempty(id), "", "", error);
+        r = authorize_volume(api, call, id, error);
         return r < 0 ? r : !r;
 }
 
@@ -338,10 +413,5 @@ int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error) {
 }
 
 bool authorize_has_asked(const Api *api, const sd_bus_message *call) {
-        const AuthQuery *q;
-
-        LL_FOREACH (api->queries, q)
-                if (q->call == call)
-                        return true;
-        return false;
+        return find_query(api, call);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "model/request.h"
 #include "api/api.h"
 
 /* Who may call what: root may everything, for everybody else polkit is asked (one action for each method, the table
@@ -8,10 +9,11 @@
 
 /* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called again with
  * the same message when the answer is there; a negative errno with the D-Bus error set: AccessDenied or
- * InteractiveAuthorizationRequired. volume, source and target are shown to polkit's rules and must be the same in the
- * second call. */
-int authorize(Api *api, sd_bus_message *call, const char *volume, const char *source, const char *target,
-              sd_bus_error *error);
+ * InteractiveAuthorizationRequired. What the request asks for, all that a rule may want to limit, is shown to polkit's rules
+ * (selvold(8) lists it), and must be the same in the second call. NULL: the call is about no volume. */
+int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error *error);
+/* The same of a call that is about a volume as such. */
+int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_error *error);
 /* To be called for each message that is dispatched. Returns what a filter does: 0 to have it carried out. */
 int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error);
 /* Whether polkit was asked about the call, which is dispatched a second time then. */
@@ -20,7 +22,7 @@ void authorize_teardown(Api *api);
 
 /* The caller's effective uid when it connected to the bus. Returns 0 or a negative errno. */
 int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret);
-/* The sender has left the bus. */
+/* The sender has left the bus: what polkit was asked for it is forgotten. */
 void authorize_forget(Api *api, const char *sender);
 /* Whether the caller is root, who passes without polkit. */
 bool authorize_is_trusted(Api *api, sd_bus_message *call);

@@ -61,7 +61,7 @@ static int method_wait(sd_bus_message *call, void *userdata, sd_bus_error *error
         Job *job = userdata;
         int r;
 
-        r = authorize(api, call, job->request.volume, "", "", error);
+        r = authorize_volume(api, call, job->request.volume, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         return call_follow(api, call, job, error);
@@ -72,7 +72,7 @@ static int method_cancel(sd_bus_message *call, void *userdata, sd_bus_error *err
         Job *job = userdata;
         int r;
 
-        r = authorize(api, call, job->request.volume, "", "", error);
+        r = authorize_volume(api, call, job->request.volume, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = call_follow(api, call, job, error);

@@ -49,7 +49,7 @@ static int start(Api *api, sd_bus_message *m, Operation operation, Request *q, V
                  sd_bus_error *error) {
         int r;
 
-        r = authorize(api, m, q->volume, strempty(q->source), strempty(q->target), error);
+        r = authorize(api, m, q, error);
         if (r < 0)
                 return r;
         if (r == 0)
@@ -297,7 +297,7 @@ static int method_forget_volume(sd_bus_message *m, void *userdata, sd_bus_error 
         if (r != 0)
                 return api_refuse(api, r, &f, error);
 
-        r = authorize(api, m, id, "", "", error);
+        r = authorize_volume(api, m, id, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = find_volume(api, id, &v, &f);
@@ -326,7 +326,7 @@ static int method_get_volume(sd_bus_message *m, void *userdata, sd_bus_error *er
                 r = volume_id_validate(id, &f);
         if (r != 0)
                 return api_refuse(api, r, &f, error);
-        r = authorize(api, m, id, "", "", error);
+        r = authorize_volume(api, m, id, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = find_volume(api, id, &v, &f);
@@ -336,6 +336,7 @@ static int method_get_volume(sd_bus_message *m, void *userdata, sd_bus_error *er
 static int method_get_volume_by_target(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_free_ char *escaped = NULL;
+        Request about = REQUEST_INIT;
         const char *target;
         Api *api = userdata;
         Volume *v;
@@ -347,7 +348,8 @@ static int method_get_volume_by_target(sd_bus_message *m, void *userdata, sd_bus
         r = target_validate(target, &api->state->settings, &f);
         if (r != 0)
                 return api_refuse(api, r, &f, error);
-        r = authorize(api, m, "", "", target, error);
+        about.target = (char *) target;
+        r = authorize(api, m, &about, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         if (volumes_find_target(&api->state->volumes, target, &v))
@@ -368,7 +370,7 @@ static int method_get_job(sd_bus_message *m, void *userdata, sd_bus_error *error
         r = sd_bus_message_read(m, "t", &id);
         if (r < 0)
                 return r;
-        r = authorize(api, m, "", "", "", error);
+        r = authorize(api, m, NULL, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         if (job_find(api->jobs, id))
@@ -383,7 +385,7 @@ static int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *e
         Api *api = userdata;
         int r;
 
-        r = authorize(api, m, "", "", "", error);
+        r = authorize(api, m, NULL, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         text = jobs_render_metrics(api->jobs);

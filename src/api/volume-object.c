@@ -128,7 +128,7 @@ static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error
         const Volume *v = userdata;
         int r;
 
-        r = authorize(api, call, v->id, "", "", error);
+        r = authorize_volume(api, call, v->id, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
         r = history_read(api->state, v->id, on_history, sd_bus_message_ref(call));

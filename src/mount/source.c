@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -195,6 +196,20 @@ static int check_ext_options(const Source *s, const Settings *settings, Failure 
         return ext_options_check(superblock, settings, s->fs, s->name, f);
 }
 
+/* What is to be asked of a server goes through sockets of the worker's. */
+static int check_network(const char *fs_type, Failure *f) {
+        _cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+        if (fd >= 0)
+                return 0;
+        if (errno != EAFNOSUPPORT && errno != EACCES && errno != EPERM)
+                return -errno;
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "File system type %s needs the network, which selvol-worker may not use on this node; an administrator can allow it with selvol-worker-network.conf, see selvol-worker(8).",
+                fs_type);
+}
+
 int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) {
         _cleanup_(source_done) Source s = SOURCE_INIT;
@@ -211,6 +226,11 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
                         "File system type '%s' is not allowed; an administrator can add a section [FileSystem ...].");
 
         if (fs && fs->source != SOURCE_BLOCK) {
+                if (fs->source == SOURCE_NETWORK) {
+                        r = check_network(fs->name, f);
+                        if (r != 0)
+                                return r;
+                }
                 s.fs = fs;
                 /* Without a source it is named after its type, whatever the caller passes. */
                 s.path = strdup(fs->source == SOURCE_NONE ? fs->name : source);

@@ -25,7 +25,8 @@ void source_done(Source *s);
 /* Opens a source. fs_type is "" to detect it, which only works for devices and images. search: whether to look for
  * all types of file systems and compare what is found with fs_type; otherwise only if the superblock is not of fs_type.
  * Returns 0, a negative errno, INVALID_VOLUME (has no file system, for instance), MOUNT_FAILED (what it has can't be read),
- * INCOMPATIBLE (has one of another type), PATH_NOT_ALLOWED (outside SourceRoots=, or the host's own device), TYPE_NOT_ALLOWED. */
+ * INCOMPATIBLE (has one of another type), PATH_NOT_ALLOWED (source_path_open(), or the host's own device), TYPE_NOT_ALLOWED,
+ * INVALID_OPTION (ext_options_check()), NOT_SUPPORTED (needs the network, which this process may not use). */
 int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) _warn_unused_;
 

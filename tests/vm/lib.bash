@@ -12,6 +12,7 @@ supported='SELinuxMountSupported b true'
 always='SELinuxRelabelPolicy s Always'
 scratch=/run/vm-test
 conf_dir=/etc/selvol/selvol.conf.d
+network_dir=/etc/systemd/system/selvol-worker.service.d
 read -r count failed skipped <<<"${SELVOL_GUEST_CARRY:-0 0 0}"
 reply='' error='' message=''
 
@@ -349,6 +350,23 @@ configure() {
     restorecon -R /etc/selvol 2>/dev/null
     systemctl reload selvold selvol-worker
     sleep 0.3
+}
+
+# allow_network, forbid_network: as an administrator would
+allow_network() {
+    mkdir -p $network_dir
+    cp /usr/share/doc/selvol/selvol-worker-network.conf $network_dir/network.conf
+    switch_network on
+}
+forbid_network() {
+    rm -rf $network_dir
+    switch_network off
+}
+switch_network() {
+    selinuxenabled && setsebool selvol_use_network "$1"
+    systemctl daemon-reload
+    systemctl restart selvol-worker
+    wait_for 10 answers_calls
 }
 
 # audited: what the policy denied the product; denials: what it should not have

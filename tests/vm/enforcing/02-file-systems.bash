@@ -59,6 +59,9 @@ no_loop_is_left 'image: the last holder has gone'
 
 # NFS 4.2, served by this machine
 if start_nfs_server </dev/null >"$scratch/nfs-server" 2>&1; then
+    refused 'nfs: without leave to use the network' NotSupported selvol-worker-network.conf \
+        mount_with s0:c1,c2 fs-nfs 127.0.0.1:/ "$T" 'FSType s nfs4'
+    allow_network
     round nfs nfs4 127.0.0.1:/ 'FSType s nfs4' 'MountOptions as 1 vers=4.2'
     mount_with s0:c1,c2 fs-nfs 127.0.0.1:/ "$T" 'FSType s nfs4'
     like 'nfs: a superblock of its own' "$(super "$T")" ,nosharecache,
@@ -70,6 +73,7 @@ if start_nfs_server </dev/null >"$scratch/nfs-server" 2>&1; then
     mount_volume fs-nfs 127.0.0.1:/ "$T" 'FSType s nfs4' 'SELinuxLevel s s0:c1,c2' "$always"
     answers 'nfs: Always: there is nothing to relabel' '' '' none no-seclabel
     unmount_volume fs-nfs "$T"
+    forbid_network
 else
     not_ok 'nfs: a server in the guest' "$(<"$scratch/nfs-server")"
 fi

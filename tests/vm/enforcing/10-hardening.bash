@@ -9,7 +9,7 @@ mkdir -p "$T"
 mount_with s0:c1,c2 hardening none "$T" 'FSType s tmpfs'
 daemon=$(main_pid selvold) worker=$(main_pid selvol-worker)
 status_of() { sed -n "s/^$2:\t*//p" "/proc/$1/status" | tr -s '\t' ' '; }
-capabilities=cap_chown,cap_dac_override,cap_dac_read_search,cap_fowner,cap_fsetid,cap_setgid,cap_setuid,cap_net_bind_service,cap_sys_chroot,cap_sys_admin,cap_setfcap
+capabilities=cap_chown,cap_dac_override,cap_dac_read_search,cap_fowner,cap_fsetid,cap_setgid,cap_setuid,cap_sys_chroot,cap_sys_admin,cap_setfcap
 
 is 'selvold: its user' "$(ps -o user= -p "$daemon")" selvol
 for set in CapInh CapPrm CapEff CapBnd CapAmb; do
@@ -28,11 +28,52 @@ is 'worker: its capabilities' "$(capsh --decode="$(status_of "$worker" CapBnd)" 
 is 'worker: no new privileges' "$(status_of "$worker" NoNewPrivs)" 1
 is 'worker: a system call filter' "$(status_of "$worker" Seccomp)" 2
 is 'worker: its domain' "$(ps -o label= -p "$worker" | cut -d: -f3)" selvol_worker_t
+is 'worker: no core is left' "$(prlimit -c -o HARD --noheadings -p "$worker" | xargs)" 0
 is 'worker: descriptors' "$(prlimit -n -o SOFT,HARD --noheadings -p "$worker" | xargs)" '1024 65536'
 cgroup=/sys/fs/cgroup/system.slice/selvol-worker.service
 is 'worker: others come first' "$(cat $cgroup/cpu.weight)$(sed -n 's/^default/ io/p' $cgroup/io.weight)" '50 io 50'
-is 'worker: the socket' "$(stat -c '%U:%G %a' /run/selvol/worker)" 'root:selvol 660'
+is 'worker: the socket' "$(stat -c '%U:%G %a' /run/selvol/worker)" 'selvol:selvol 600'
 unmount_volume hardening "$T"
+
+# allows DOMAIN TYPE CLASS PERMISSION: what the loaded policy says
+allows() {
+    [[ " $(compute_av "system_u:system_r:$1:s0-s0:c0.c1023" "system_u:object_r:$2:s0" "$3" | sed -n 's/^allowed=//p') " == *" $4 "* ]]
+}
+while read -r domain type class permission; do
+    no "policy: $domain may not: $type $class $permission" allows $domain $type $class $permission
+done <<EOF
+selvold_t container_file_t filesystem mount
+selvold_t unlabeled_t filesystem mount
+selvold_t container_file_t dir mounton
+selvold_t container_file_t dir read
+selvold_t container_file_t file read
+selvold_t container_file_t file relabelto
+selvold_t unlabeled_t file relabelfrom
+selvold_t fixed_disk_device_t blk_file read
+selvold_t selvold_t tcp_socket create
+selvol_worker_t sshd_key_t file read
+selvol_worker_t shadow_t file read
+selvol_worker_t shadow_t file relabelfrom
+selvol_worker_t etc_t file write
+selvol_worker_t etc_t dir mounton
+selvol_worker_t bin_t dir mounton
+selvol_worker_t usr_t dir mounton
+selvol_worker_t selvold_var_lib_t dir read
+selvol_worker_t selvold_var_lib_t file read
+selvol_worker_t selvold_var_lib_t file relabelfrom
+selvol_worker_t selvol_conf_t file write
+selvol_worker_t selvol_conf_t file relabelfrom
+selvol_worker_t fixed_disk_device_t chr_file read
+selvol_worker_t selvol_worker_t tcp_socket create
+EOF
+while read -r domain type class permission; do
+    yes "policy: $domain may: $type $class $permission" allows $domain $type $class $permission
+done <<EOF
+selvold_t selvold_var_lib_t file read
+selvol_worker_t container_file_t filesystem mount
+selvol_worker_t container_file_t dir mounton
+selvol_worker_t fixed_disk_device_t blk_file read
+EOF
 soon 'worker: no child is left but the one that watches and the one that waits' 5 eval '(($(worker_pids | wc -l) <= 3))'
 is 'worker: no staging directory is a mount' "$(grep -c /run/selvol /proc/self/mountinfo)" 0
 is 'no crash' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep -ciE 'dumped core|segfault|status=6/ABRT|status=11/SEGV|assertion')" 0

@@ -20,6 +20,7 @@ between() {
 mount_children() { pgrep -x mount.nfs || pgrep -x mount.nfs4; }
 one_worker_child() { (($(worker_pids | wc -l) <= 3)); } # and the one that waits
 
+allow_network
 # a server that accepts connections and is silent
 socat -u TCP-LISTEN:2050,fork,reuseaddr OPEN:/dev/null </dev/null >/dev/null 2>&1 &
 server=$!
@@ -49,6 +50,7 @@ yes 'a server in the guest' start_nfs_server
 mount_with s0:c1,c2 hung 127.0.0.1:/ "$T" 'FSType s nfs4' 'MountOptions as 1 vers=4.2'
 answers 'it can be mounted when there is a server' "$file_type:s0:c1,c2" '' context-mount context-mount
 unmount_volume hung "$T"
+forbid_network
 
 # a FUSE file system that never answers, between us and the target
 modprobe fuse
