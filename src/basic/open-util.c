@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 
 #include "basic/open-util.h"
@@ -33,4 +34,13 @@ int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) {
 
 int open_in_file_system(int fd, const char *relative, int flags) {
         return open_resolved(fd, relative, flags, RESOLVE_NO_XDEV);
+}
+
+int open_again(int fd, int flags) {
+        char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+        int opened;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%i", fd);
+        opened = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        return opened < 0 ? -errno : opened;
 }

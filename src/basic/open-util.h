@@ -18,6 +18,10 @@
  */
 int open_beneath(int fd, const char *relative, int flags, uint64_t resolve) _warn_unused_;
 
+/* Opens what a descriptor is of once more, for other access; the path may lead elsewhere by now. Returns a descriptor or a
+ * negative errno. */
+int open_again(int fd, int flags) _warn_unused_;
+
 /* Opens what is beneath a directory and on its mount, following symbolic links that do not leave it. Returns a descriptor or a
  * negative errno: EXDEV for what is on another mount or outside, without looking there. */
 int open_in_file_system(int fd, const char *relative, int flags) _warn_unused_;

@@ -193,11 +193,25 @@ static bool is_control(const unsigned char *s) {
         return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
 }
 
+/* What is not seen, or changes how the text around it is seen: U+00AD, U+061C, U+200B to U+200F, U+2028 to U+202E,
+ * U+2060 to U+206F, U+FEFF. */
+static bool is_invisible(const unsigned char *s) {
+        if (s[0] == 0xc2)
+                return s[1] == 0xad;
+        if (s[0] == 0xd8)
+                return s[1] == 0x9c;
+        if (s[0] == 0xe2 && s[1] == 0x80)
+                return (s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae);
+        if (s[0] == 0xe2 && s[1] == 0x81)
+                return s[2] >= 0xa0 && s[2] <= 0xaf;
+        return s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
+}
+
 bool text_is_clean(const char *s) {
         if (!utf8_is_valid(s))
                 return false;
         for (; *s; s++)
-                if (is_control((const unsigned char *) s))
+                if (is_control((const unsigned char *) s) || is_invisible((const unsigned char *) s))
                         return false;
         return true;
 }
@@ -215,7 +229,8 @@ char *string_escape(const char *s, size_t max) {
                 unsigned char c = (unsigned char) s[i];
                 size_t n = utf8_sequence((const unsigned char *) s + i);
 
-                if (n == 0 || c == '\\' || is_control((const unsigned char *) s + i)) {
+                if (n == 0 || c == '\\' || is_control((const unsigned char *) s + i) ||
+                    is_invisible((const unsigned char *) s + i)) {
                         *p++ = '\\';
                         *p++ = 'x';
                         *p++ = hex[c >> 4];

@@ -16,11 +16,14 @@
 
 enum { SPECIAL = S_ISUID | S_ISGID, MODE_BITS = 07777 };
 
+/* What has no descriptor was not a directory to its own directory. */
 static int get_stat(const TreeEntry *e, struct stat *ret) {
         int r = e->fd >= 0 ? fstat(e->fd, ret)
                            : fstatat(AT_FDCWD, e->path, ret, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
 
-        return r < 0 ? -errno : 0;
+        if (r < 0)
+                return -errno;
+        return e->fd < 0 && S_ISDIR(ret->st_mode) ? -EUCLEAN : 0;
 }
 
 /* Of what is open, be it with O_PATH. */

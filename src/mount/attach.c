@@ -121,7 +121,7 @@ int attach_file_system(const StageSpec *spec, int *ret_errno, Failure *f) {
         if (r < 0)
                 return r;
         if (spec->source->is_image) {
-                r = image_open_loop(spec->source, spec->read_only, &loop_fd, &loop, f);
+                r = image_open_loop(spec->source, spec->staging->locks, spec->read_only, &loop_fd, &loop, f);
                 if (r != 0)
                         return r;
         }

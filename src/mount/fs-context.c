@@ -180,7 +180,7 @@ int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char 
         assert(ret_tree && ret_source && ret_errno);
 
         if (spec->source->is_image) {
-                r = image_open_loop(spec->source, spec->read_only, &loop_fd, &source, f);
+                r = image_open_loop(spec->source, spec->staging->locks, spec->read_only, &loop_fd, &source, f);
                 if (r != 0)
                         return r;
         } else {

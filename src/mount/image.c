@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <sys/file.h>
 
+#include "basic/open-util.h"
 #include "mount/image.h"
 #include "mount/loop.h"
 
@@ -25,19 +25,27 @@ static int loop_failure(Failure *f, const Source *s, int error) {
                            strerrorname_np(-error), remedy(error));
 }
 
-/* On a descriptor of its own: a loop device keeps the source's open, and the lock with it. */
-static int lock_image(const Source *s) {
-        _cleanup_free_ char *path = strdup_printf("/proc/self/fd/%i", s->fd);
-        _cleanup_close_ int fd = -EBADF;
+/* Not on the image, which others may be able to lock too. Two images with the same place in the file wait for each other. */
+static int lock_image(const Source *s, const char *locks) {
+        const uint64_t place = s->image_inode ^ ((uint64_t) s->image_device << 40);
+        struct flock lock = {
+                .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t) (place & (INT64_MAX >> 1)), .l_len = 1
+        };
+        _cleanup_close_ int fd = open(locks, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-        if (!path)
-                return -ENOMEM;
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        if (flock(fd, LOCK_EX) < 0)
+        if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &lock) < 0)
                 return -errno;
         return TAKE_FD(fd);
+}
+
+/* So that a later holder can write, also for a read-only mount. */
+static int attach(const Source *s, int *ret_fd, char **ret_path) {
+        _cleanup_close_ int writable = -EBADF;
+
+        if (s->read_only)
+                return loop_attach(s->fd, s->path, true, ret_fd, ret_path);
+        writable = open_again(s->fd, O_RDWR);
+        return writable < 0 ? writable : loop_attach(writable, s->path, false, ret_fd, ret_path);
 }
 
 /* Returns 1 if there is one over the image, 0 if not, or a negative errno. */
@@ -52,19 +60,19 @@ static int open_attached(const Source *s, int *ret_fd, char **ret_path, bool *re
         return r;
 }
 
-int image_open_loop(const Source *s, bool read_only, int *ret_fd, char **ret_path, Failure *f) {
+int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret_fd, char **ret_path, Failure *f) {
         _cleanup_close_ int lock = -EBADF, fd = -EBADF;
         _cleanup_free_ char *path = NULL;
         bool attached_read_only = false;
         int r;
 
         /* Two children at the same time would both find no device. */
-        lock = lock_image(s);
+        lock = lock_image(s, locks);
         if (lock < 0)
                 return lock;
         r = open_attached(s, &fd, &path, &attached_read_only);
         if (r == 0)
-                r = loop_attach(s->fd, s->path, s->read_only, &fd, &path);
+                r = attach(s, &fd, &path);
         if (r < 0)
                 return loop_failure(f, s, r);
         if (attached_read_only && !read_only)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "basic/open-util.h"
 #include "mount/ext-options.h"
 #include "mount/host-device.h"
 #include "mount/loop.h"
@@ -29,19 +30,6 @@ void source_done(Source *s) {
                 _escaped_ ? failure_set(f, kind, format, _escaped_) : -ENOMEM; \
         })
 
-/* Opens what was checked: the path may lead elsewhere by now. */
-static int reopen(int fd, int flags) {
-        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", fd);
-        int opened;
-
-        if (!link)
-                return -ENOMEM;
-        opened = open(link, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (opened < 0)
-                return -errno;
-        return opened;
-}
-
 static int open_device(Source *s, int pinned, dev_t device, const char *source, const Settings *settings,
                        Failure *f) {
         int read_only = 0, r;
@@ -54,7 +42,7 @@ static int open_device(Source *s, int pinned, dev_t device, const char *source, 
                 return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
                               "Source '%s' holds the host's own system and can't be used as a volume.");
 
-        s->fd = reopen(pinned, O_RDONLY);
+        s->fd = open_again(pinned, O_RDONLY);
         if (s->fd < 0)
                 return s->fd;
         if (ioctl(s->fd, BLKROGET, &read_only) < 0)
@@ -63,22 +51,24 @@ static int open_device(Source *s, int pinned, dev_t device, const char *source, 
         return 0;
 }
 
-/* An image is opened for writing also for a read-only mount, so that a later holder can write. */
+/* Nothing is opened for writing before it is mounted: who only asks for a plan must not have that done. */
 static int open_image(Source *s, int pinned, const struct stat *st) {
+        _cleanup_free_ char *path = strdup_printf("/proc/self/fd/%i", pinned);
+
+        if (!path)
+                return -ENOMEM;
         s->is_image = true;
         s->image_device = st->st_dev;
         s->image_inode = st->st_ino;
-
-        s->fd = reopen(pinned, O_RDWR);
         /* On a read-only file system, or immutable. EACCES is an error: a volume must not become read-only because of
          * the permissions of its image. */
-        if (s->fd == -EROFS || s->fd == -EPERM) {
+        if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
+                if (errno != EROFS && errno != EPERM)
+                        return -errno;
                 s->read_only = true;
-                s->fd = reopen(pinned, O_RDONLY);
         }
-        if (s->fd < 0)
-                return s->fd;
-        return 0;
+        s->fd = open_again(pinned, O_RDONLY);
+        return s->fd < 0 ? s->fd : 0;
 }
 
 static int open_local(const char *source, const Settings *settings, Source *s, Failure *f) {
@@ -259,7 +249,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
 /* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace (open(2),
  * O_EXCL). Returns 1 if it is claimed, 0 if not. */
 static int is_claimed(int fd) {
-        _cleanup_close_ int again = reopen(fd, O_RDONLY | O_EXCL);
+        _cleanup_close_ int again = open_again(fd, O_RDONLY | O_EXCL);
 
         if (again == -EBUSY)
                 return 1;

@@ -10,7 +10,7 @@ typedef struct Source {
         const FileSystem *fs; /* as asked for or found; belongs to the settings */
         char *path;           /* without symbolic links; of network and none as given */
         char *name;           /* the path, escaped, for messages */
-        int fd;               /* of a block device or image, for reading and, unless read_only, for writing */
+        int fd;               /* of a block device or image, for reading */
         bool is_image;        /* a regular file, to be mounted over a loop device */
         bool read_only;       /* the device or the image can't be written */
         dev_t device;         /* of a block device */

@@ -6,6 +6,7 @@
 /* What a worker stages with. */
 typedef struct Staging {
         const char *directory; /* only root may reach it */
+        const char *locks;     /* a file that only root may open, made when it is needed */
         int namespace;         /* for stage_namespace_enter() */
         bool fs_context;       /* by file system contexts where the type can be mounted so (fs-context.h) */
 } Staging;

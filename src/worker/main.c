@@ -18,6 +18,7 @@
 #define RUNTIME_DIRECTORY "/run/selvol"
 #define STAGE_DIRECTORY   "/run/selvol/stage"
 #define NOTES_DIRECTORY   "/run/selvol/mounts"
+#define LOCKS             "/run/selvol/images.lock"
 #define PEER_USER         "selvol"
 
 typedef struct Arguments {
@@ -190,6 +191,7 @@ static int run(const Arguments *args) {
                 .etc_dir = args->config_etc,
                 .stage_directory = STAGE_DIRECTORY,
                 .notes_directory = NOTES_DIRECTORY,
+                .locks = LOCKS,
         };
         int fd, r;
 

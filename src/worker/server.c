@@ -443,6 +443,7 @@ static void prepare_staging(Server *s) {
         int r;
 
         s->staging.directory = s->config->stage_directory;
+        s->staging.locks = s->config->locks;
         if (forced && streq(forced, "namespace"))
                 statmount_disable();
         else

@@ -18,6 +18,7 @@ typedef struct ServerConfig {
         uid_t peer_uid;                /* besides root; 0: nobody */
         const char *stage_directory;
         const char *notes_directory;
+        const char *locks;
 } ServerConfig;
 
 typedef struct Server {

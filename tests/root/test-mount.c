@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,6 +100,26 @@ static void test_block_device(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
         g_assert_cmpint(unlink(link), ==, 0);
+}
+
+/* Who only looks has nothing opened for writing; and who can read an image, and so lock it, holds nobody up. */
+static void test_image_of_readers(void) {
+        g_autofree char *image = make_image("readers", "ext4"), *target = make_target("readers");
+        int fd = open(image, O_RDONLY | O_CLOEXEC);
+
+        must(fd);
+        must(fcntl(fd, F_SETLEASE, F_RDLCK));
+        g_auto(Answer) observed = call_observe(worker, image, "ext4", target);
+        assert_answer(observed, "ok");
+        g_assert_cmpint(fcntl(fd, F_GETLEASE), ==, F_RDLCK);
+        must(fcntl(fd, F_SETLEASE, F_UNLCK));
+
+        must(flock(fd, LOCK_SH));
+        g_auto(Answer) mounted =
+                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
+        assert_answer(mounted, "ok");
+        must(umount2(target, 0));
+        close(fd);
 }
 
 /* Whatever the superblock says, unless the caller does. */
@@ -632,6 +653,7 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/mount/block-device", test_block_device);
         g_test_add_func("/mount/errors", test_errors);
+        g_test_add_func("/mount/image-of-readers", test_image_of_readers);
         g_test_add_func("/mount/other-way", test_other_way);
         g_test_add_func("/mount/tmpfs", test_tmpfs);
         g_test_add_func("/share/refused", test_share_refused);

@@ -485,6 +485,36 @@ static void test_capabilities(void) {
         }
 }
 
+/* A directory that the directory above it calls a file: what is in there is not reached, and it is not said to be. */
+static void test_lie(void) {
+        static const char name[] = "\t\002concealed";
+        g_autofree char *image = path_printf(TEST_IMAGES "/lie"), *target = make_target("lie"),
+                        *directory = path_printf("%s/concealed", target);
+        g_autofree char *bytes = NULL;
+        char *at;
+        gsize n;
+
+        g_assert_true(run("truncate", "-s", "8M", image, NULL));
+        g_assert_true(run("mkfs.ext4", "-q", "-F", "-O", "^metadata_csum", image, NULL));
+        g_assert_true(run("mount", "-o", "loop", image, target, NULL));
+        must(mkdir(directory, 0755));
+        must(umount2(target, 0));
+        g_assert_true(g_file_get_contents(image, &bytes, &n, NULL));
+        at = memmem(bytes, n, name, strlen(name));
+        g_assert_nonnull(at);
+        at[1] = 1; /* EXT4_FT_REG_FILE */
+        g_assert_true(g_file_set_contents_full(image, bytes, (gssize) n, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+
+        g_auto(Answer) changed = call_mount(
+                worker,
+                &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .files = wanted_group(4242) });
+        assert_answer(changed, "ok");
+        g_assert_cmpuint(changed.walk.counts.failed, ==, 1);
+        g_assert_cmpstr(changed.walk.issues[0].path, ==, "concealed");
+        g_assert_nonnull(strstr(changed.walk.issues[0].text, "damaged"));
+        g_assert_false(is_mounted(target));
+}
+
 int main(int argc, char **argv) {
         static const char *const types[] = { "ext4", "xfs", "btrfs" };
 
@@ -500,6 +530,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(m, types[i], test_map);
         }
         g_test_add_func("/ownership/both", test_both);
+        g_test_add_func("/ownership/lie", test_lie);
         g_test_add_func("/ownership/readers", test_readers);
         g_test_add_func("/ownership/fails", test_fails);
         g_test_add_func("/ownership/map-shared", test_map_shared);

@@ -23,11 +23,15 @@ static void test_escape(void) {
                 { "\302\200x", 80, "\\xc2\\x80x" }, /* C1 control character */
                 { "\302\233"
                   "31m",
-                  80, "\\xc2\\x9b31m" },                   /* CSI in one character */
-                { "\302\240", 80, "\302\240" },            /* no-break space is none */
-                { "\300\257", 80, "\\xc0\\xaf" },          /* overlong '/' */
-                { "\355\240\200", 80, "\\xed\\xa0\\x80" }, /* surrogate */
-                { "\342\202", 80, "\\xe2\\x82" },          /* cut off */
+                  80, "\\xc2\\x9b31m" },                       /* CSI in one character */
+                { "\302\240", 80, "\302\240" },                /* no-break space is none */
+                { "a\342\200\256b", 80, "a\\xe2\\x80\\xaeb" }, /* right-to-left override */
+                { "\342\200\213", 80, "\\xe2\\x80\\x8b" },     /* zero-width space */
+                { "\357\273\277", 80, "\\xef\\xbb\\xbf" },     /* byte-order mark */
+                { "\342\200\246", 80, "\342\200\246" },        /* ellipsis */
+                { "\300\257", 80, "\\xc0\\xaf" },              /* overlong '/' */
+                { "\355\240\200", 80, "\\xed\\xa0\\x80" },     /* surrogate */
+                { "\342\202", 80, "\\xe2\\x82" },              /* cut off */
                 { "abcdef", 3, "abc..." },
                 { "abc", 3, "abc" },
                 { "ab€", 3, "ab..." }, /* no half characters */

@@ -57,7 +57,8 @@ selvol_worker_t shadow_t file relabelfrom
 selvol_worker_t etc_t file write
 selvol_worker_t etc_t dir mounton
 selvol_worker_t bin_t dir mounton
-selvol_worker_t usr_t dir mounton
+selvol_worker_t var_log_t dir mounton
+selvol_worker_t user_home_t file read
 selvol_worker_t selvold_var_lib_t dir read
 selvol_worker_t selvold_var_lib_t file read
 selvol_worker_t selvold_var_lib_t file relabelfrom

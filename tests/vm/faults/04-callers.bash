@@ -37,9 +37,9 @@ GetVolume NoSuchVolume s callers
 GetVolumeByTarget NoSuchVolume s $T
 MountVolume InteractiveAuthorizationRequired sssa{sv} callers /dev/scratch0 $T 0
 PlanVolume InvalidTarget sssa{sv} callers /dev/scratch0 $T/none 0
-Relabel InteractiveAuthorizationRequired ssa{sv} callers s0:c1 0
+Relabel InteractiveAuthorizationRequired ssa{sv} callers $file_type:s0:c1 0
 UnmountVolume InteractiveAuthorizationRequired ssa{sv} callers $T 0
-VerifyLabel InteractiveAuthorizationRequired ssa{sv} callers s0:c1 0
+VerifyLabel InteractiveAuthorizationRequired ssa{sv} callers $file_type:s0:c1 0
 END
 is 'there is no other method' "$(busctl introspect org.selvol1 /org/selvol1 org.selvol1.Manager |
     sed -n 's/^\.\([A-Za-z]*\) *method .*/\1/p' | sort | tr '\n' ' ')" "$tried"

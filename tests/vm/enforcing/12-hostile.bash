@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
+# File systems that somebody has made to do harm, as whoever writes a raw block device can: the node goes on, nothing hangs,
+# and no volume is said to be complete that isn't.
+
+T=$pods/hostile/v U=$pods/hostile/u
+mkdir -p "$T" "$U"
+disk=/dev/scratch0
+
+# make [OPTION...]: a tree to lie about
+make() {
+    mkfs.ext4 -q -F -b 1024 "$@" $disk
+    mount $disk /mnt
+    mkdir -p /mnt/concealed /mnt/loop/inside
+    echo inner >/mnt/concealed/inner
+    umount /mnt
+}
+# poke PATH-OF-DIRECTORY NAME OFFSET BYTES: writes bytes OFFSET away from where the name is in its directory's first block
+poke() {
+    local block at
+    block=$(debugfs -R "blocks $1" $disk 2>/dev/null | cut -d' ' -f1)
+    at=$(dd if=$disk bs=1024 skip="$block" count=1 status=none | grep -obUaF "$2" | head -n 1 | cut -d: -f1)
+    printf "$4" | dd of=$disk bs=1 seek=$((block * 1024 + at + $3)) conv=notrunc,fsync status=none
+}
+hostile() { mount_volume hostile $disk "$T" "$@"; }
+goes_on() { yes "$1: the node goes on" answers_calls; }
+is_incomplete() {
+    no "$1: nothing is mounted" is_mounted "$T"
+    unlike "$1: no mark says complete" "$(debugfs -R 'ea_get / trusted.selvol' $disk 2>/dev/null)" ownership=complete
+}
+
+# A directory that is a file to the directory above it: what is in there is not reached.
+make -O ^metadata_csum
+poke / concealed -1 '\001'
+hostile 'FSGroup u 4242'
+expect_error 'a directory said to be a file' EntriesFailed concealed damaged fsck
+is_incomplete 'a directory said to be a file'
+forget_volume hostile
+
+# A directory in itself
+make -O ^metadata_csum,^dir_index
+poke /loop inside -8 '\002\000\000\000'
+elapsed=$SECONDS
+hostile 'FSGroup u 4242'
+yes 'a directory in itself: there is an end to it' test $((SECONDS - elapsed)) -lt 60
+is 'a directory in itself: a failure, which the kernel finds' "$error" EntriesFailed
+is_incomplete 'a directory in itself'
+goes_on 'a directory in itself'
+forget_volume hostile
+
+# A damaged directory, and a superblock that wants the kernel to panic for it
+make
+tune2fs -e panic $disk >/dev/null
+poke /concealed inner 0 'X'
+mount_with s0:c1,c2 hostile $disk "$T"
+answers 'a damaged directory: mounted' "$file_type:s0:c1,c2" ''
+like 'a damaged directory: whatever the superblock says' "$(super "$T")" errors=remount-ro
+no 'a damaged directory: it is noticed' ls "$T/concealed"
+goes_on 'a damaged directory'
+soon 'a damaged directory: read-only by now' 5 eval '[[ $(grep -c " $T .* - ext4 [^ ]* ro" /proc/self/mountinfo) == 1 ]]'
+unmount_volume hostile "$T"
+is 'a damaged directory: unmounted' "$error" ''
+hostile 'FSGroup u 4242'
+is 'a damaged directory: no group for what is in there' "$error" EntriesFailed
+is_incomplete 'a damaged directory'
+forget_volume hostile
+
+# Names that a terminal would obey, or that look like others
+make
+mount $disk /mnt
+touch $'/mnt/one\033[2Jtwo' $'/mnt/three\342\200\256four'
+chattr +i $'/mnt/one\033[2Jtwo' $'/mnt/three\342\200\256four'
+umount /mnt
+hostile 'FSGroup u 4242'
+is 'names: refused, as they are immutable' "$error" EntriesFailed
+like 'names: escaped' "$message" 'one\x1b[2Jtwo' 'three\xe2\x80\xaefour'
+unlike 'names: no control character in the journal' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep one)" $'\033'
+forget_volume hostile
+
+# Another disk's UUID: two volumes, and no mistaking one for the other.
+make -U 11111111-2222-3333-4444-555555555555
+mkfs.ext4 -q -F -U 11111111-2222-3333-4444-555555555555 /dev/scratch1
+mount_with s0:c1,c2 hostile $disk "$T"
+answers "another disk's UUID: the one" "$file_type:s0:c1,c2" ''
+mount_with s0:c3,c4 innocent /dev/scratch1 "$U"
+answers "another disk's UUID: the other" "$file_type:s0:c3,c4" ''
+is_labeled "another disk's UUID: the label of the one" "$T" s0:c1,c2
+no "another disk's UUID: nothing of the one in the other" test -e "$U/concealed"
+unmount_volume hostile "$T"
+unmount_volume innocent "$U"
+forget_volume hostile
+forget_volume innocent
+
+# A journal on another device, which the kernel would open by a number in the superblock.
+mke2fs -q -F -b 1024 -O journal_dev /dev/scratch1
+mkfs.ext4 -q -F -b 1024 -J device=/dev/scratch1 $disk
+refused 'a journal elsewhere' InvalidOption 'journal on another device' hostile
+wipefs -qa $disk /dev/scratch1
+clean hostile
