@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
+#include "mount/health.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 #include "worker/operations.h"
@@ -34,6 +35,9 @@ static int finish(Child *c, const CallSubject *s, int r, Failure *f, sd_bus_erro
                 log_debug("%s ends without a reply.", s->operation);
                 return 1;
         }
+        /* A file system that is shut down fails at any step. */
+        if (r < 0 && !isempty(s->target))
+                r = health_explain_errno(r, s->target, f);
         if (r < 0) {
                 r = failure_set(f, FAILURE_WORKER_FAILED, "The worker failed: %s.", strerror(-r));
                 if (r < 0)

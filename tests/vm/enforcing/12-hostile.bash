@@ -38,15 +38,15 @@ expect_error 'a directory said to be a file' EntriesFailed concealed damaged fsc
 is_incomplete 'a directory said to be a file'
 forget_volume hostile
 
-# A directory in itself
+# A directory in itself: the kernel lets nobody in there, and what it is has been visited above.
 make -O ^metadata_csum,^dir_index
 poke /loop inside -8 '\002\000\000\000'
 elapsed=$SECONDS
 hostile 'FSGroup u 4242'
 yes 'a directory in itself: there is an end to it' test $((SECONDS - elapsed)) -lt 60
-is 'a directory in itself: a failure, which the kernel finds' "$error" EntriesFailed
-is_incomplete 'a directory in itself'
+is 'a directory in itself: what can be reached has the group' "$error$(stat -c %g "$T" "$T/loop" "$T/concealed/inner" | sort -u)" 4242
 goes_on 'a directory in itself'
+unmount_volume hostile "$T"
 forget_volume hostile
 
 # A damaged directory, and a superblock that wants the kernel to panic for it
@@ -58,11 +58,12 @@ answers 'a damaged directory: mounted' "$file_type:s0:c1,c2" ''
 like 'a damaged directory: whatever the superblock says' "$(super "$T")" errors=remount-ro
 no 'a damaged directory: it is noticed' ls "$T/concealed"
 goes_on 'a damaged directory'
-soon 'a damaged directory: read-only by now' 5 eval '[[ $(grep -c " $T .* - ext4 [^ ]* ro" /proc/self/mountinfo) == 1 ]]'
+no 'a damaged directory: nothing is written any more' touch "$T/new"
 unmount_volume hostile "$T"
 is 'a damaged directory: unmounted' "$error" ''
 hostile 'FSGroup u 4242'
-is 'a damaged directory: no group for what is in there' "$error" EntriesFailed
+like 'a damaged directory: no group for what is in there' "$error" Failed
+unlike 'a damaged directory: a failure that says what to do' "$error" WorkerFailed
 is_incomplete 'a damaged directory'
 forget_volume hostile
 
