@@ -35,7 +35,7 @@ static const char *const failure_kind_table[FAILURE_KINDS] = {
 DEFINE_STRING_TABLE(failure_kind, FailureKind);
 
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
-        char *message;
+        _cleanup_free_ char *message = NULL;
         va_list ap;
         int r;
 
@@ -45,12 +45,23 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
         va_start(ap, format);
         r = vasprintf(&message, format, ap);
         va_end(ap);
-        if (r < 0)
+        if (r < 0) {
+                message = NULL;
                 return -ENOMEM;
+        }
+        /* What nobody expected in a message, such as a file system's type with an escape sequence. */
+        if (!text_is_clean(message)) {
+                char *escaped = string_escape(message, strlen(message));
+
+                if (!escaped)
+                        return -ENOMEM;
+                free(message);
+                message = escaped;
+        }
 
         failure_done(f);
         f->kind = kind;
-        f->message = message;
+        f->message = TAKE_PTR(message);
         return (int) kind;
 }
 

@@ -42,7 +42,7 @@ typedef struct Failure {
         char *message; /* says what was wrong and what to do; strings from outside are escaped in it */
 } Failure;
 
-/* Fills the failure, replacing an earlier one. Returns kind, which is positive, or -ENOMEM; so a function can end
+/* Fills the failure, replacing an earlier one. A message that is not clean (text_is_clean()) is escaped as a whole. Returns kind, which is positive, or -ENOMEM; so a function can end
  * with "return failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
 void failure_done(Failure *f);

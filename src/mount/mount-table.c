@@ -182,9 +182,10 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
 }
 
 char *mount_fact_describe(const MountFact *fact) {
-        _cleanup_free_ char *source = string_escape(fact->source, 200), *target = string_escape(fact->target, 200);
+        _cleanup_free_ char *source = string_escape(fact->source, 200), *target = string_escape(fact->target, 200),
+                            *type = string_escape(fact->fs_type, 80); /* after "fuse." it is anybody's */
 
-        return source && target ? strdup_printf("%s, type %s, at '%s'", source, fact->fs_type, target) : NULL;
+        return source && target && type ? strdup_printf("%s, type %s, at '%s'", source, type, target) : NULL;
 }
 
 typedef int (*DescribeOther)(const Mount *other, MountFact *fact);

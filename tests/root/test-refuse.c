@@ -281,8 +281,8 @@ static void test_superblock_asks(void) {
                 { "mount_opts=context=a:b:c:s0", "InvalidOption", "context" },
                 { "mount_opts=", "ok", NULL },
         };
-        g_autofree char *image = make_image("asks", "ext4"), *log = make_image("journal", NULL), *device = NULL,
-                        *journal = NULL, *option = NULL;
+        g_autofree char *image = make_image("asks", "ext4"), *log = make_image("journal", NULL), *journal = NULL,
+                        *option = NULL;
         int loop;
 
         for (size_t i = 0; i < G_N_ELEMENTS(asks); i++) {
