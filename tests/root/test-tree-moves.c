@@ -50,7 +50,7 @@ typedef struct Meddler {
         pthread_t thread;
         void (*meddle)(unsigned i);
         atomic_bool stop;
-        unsigned long rounds;
+        atomic_ulong rounds;
 } Meddler;
 
 static void *run_meddler(void *userdata) {

@@ -21,7 +21,7 @@ poke() {
     local block at
     block=$(debugfs -R "blocks $1" $disk 2>/dev/null | cut -d' ' -f1)
     at=$(dd if=$disk bs=1024 skip="$block" count=1 status=none | grep -obUaF "$2" | head -n 1 | cut -d: -f1)
-    printf "$4" | dd of=$disk bs=1 seek=$((block * 1024 + at + $3)) conv=notrunc,fsync status=none
+    printf '%b' "$4" | dd of=$disk bs=1 seek=$((block * 1024 + at + $3)) conv=notrunc,fsync status=none
 }
 hostile() { mount_volume hostile $disk "$T" "$@"; }
 goes_on() { yes "$1: the node goes on" answers_calls; }
@@ -32,7 +32,7 @@ is_incomplete() {
 
 # A directory that is a file to the directory above it: what is in there is not reached.
 make -O ^metadata_csum
-poke / concealed -1 '\001'
+poke / concealed -1 '\x01'
 hostile 'FSGroup u 4242'
 expect_error 'a directory said to be a file' EntriesFailed concealed damaged fsck
 is_incomplete 'a directory said to be a file'
@@ -40,7 +40,7 @@ forget_volume hostile
 
 # A directory in itself: the kernel lets nobody in there, and what it is has been visited above.
 make -O ^metadata_csum,^dir_index
-poke /loop inside -8 '\002\000\000\000'
+poke /loop inside -8 '\x02\x00\x00\x00'
 elapsed=$SECONDS
 hostile 'FSGroup u 4242'
 yes 'a directory in itself: there is an end to it' test $((SECONDS - elapsed)) -lt 60

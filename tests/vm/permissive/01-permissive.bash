@@ -23,5 +23,5 @@ is 'the mode changes while we run' "$error$(selinux_mode)" enforcing
 unmount_volume permissive "$T"
 setenforce 0
 mode_is() { [[ $(selinux_mode) == "$1" ]]; }
-soon 'the mode changes while nothing is mounted' 3 mode_is permissive
+soon 'the mode changes while nothing is mounted' 10 mode_is permissive
 clean permissive
