@@ -27,7 +27,7 @@ typedef struct Arguments {
         uint64_t entries_per_sec;
         Witness witness;
         bool suppose_seclabel; /* the first answer only */
-        bool blind;            /* never asked to look who else has it mounted, as a selvold that was taken over might */
+        bool blind; /* never asked to look who else has it mounted, as a selvold that was taken over might */
         /* Questions that stay without an answer, until operation_answer() */
         bool hold_plan, hold_ready;
 } Arguments;
