@@ -119,7 +119,12 @@ static int describe(const Request *q, char ***ret) {
                 { "fs-type", q->fs_type },
                 { "mount-options", options },
                 { "read-only", q->read_only ? "true" : "false" },
+                { "driver", q->driver },
+                { "volume-type", q->volume_type },
                 { "context", q->context },
+                { "user", q->user },
+                { "role", q->role },
+                { "type", q->type },
                 { "level", q->level },
                 { "relabel-by", relabel_by_to_string(q->relabel_by) },
                 { "fs-group", group },
@@ -243,7 +248,8 @@ void authorize_forget(Api *api, const char *sender) {
         Sender *s;
 
         LL_FOREACH_SAFE (api->queries, q, next)
-                if (q->answer == PENDING && streq_ptr(sd_bus_message_get_sender(q->call), sender))
+                if (q->answer == PENDING && sd_bus_message_get_expect_reply(q->call) > 0 &&
+                    streq_ptr(sd_bus_message_get_sender(q->call), sender))
                         query_free(q);
 
         HASH_FIND_STR(api->senders, sender, s);

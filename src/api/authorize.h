@@ -22,7 +22,7 @@ void authorize_teardown(Api *api);
 
 /* The caller's effective uid when it connected to the bus. Returns 0 or a negative errno. */
 int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret);
-/* The sender has left the bus: what polkit was asked for it is forgotten. */
+/* The sender has left the bus: what polkit was asked for it is forgotten, but for calls that want no reply. */
 void authorize_forget(Api *api, const char *sender);
 /* Whether the caller is root, who passes without polkit. */
 bool authorize_is_trusted(Api *api, sd_bus_message *call);

@@ -23,7 +23,7 @@ static int get_stat(const TreeEntry *e, struct stat *ret) {
 
         if (r < 0)
                 return -errno;
-        return e->fd < 0 && S_ISDIR(ret->st_mode) ? -EUCLEAN : 0;
+        return e->fd < 0 && S_ISDIR(ret->st_mode) ? -EISDIR : 0;
 }
 
 /* Of what is open, be it with O_PATH. */

@@ -36,7 +36,7 @@ const char *files_error_text(int error) {
         case EAGAIN:
                 return "it changes faster than it can be walked: try again when less is going on";
         case EUCLEAN:
-                return "the file system is damaged here: run fsck(8)";
+                return "the file system is damaged here: check it (e2fsck, xfs_repair, btrfs check)";
         default:
                 return strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error";
         }

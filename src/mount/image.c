@@ -25,7 +25,7 @@ static int loop_failure(Failure *f, const Source *s, int error) {
                            strerrorname_np(-error), remedy(error));
 }
 
-/* Not on the image, which others may be able to lock too. Two images with the same place in the file wait for each other. */
+/* Not on the image, which others may be able to lock too. Two images that get the same byte of the file wait for each other. */
 static int lock_image(const Source *s, const char *locks) {
         const uint64_t place = s->image_inode ^ ((uint64_t) s->image_device << 40);
         struct flock lock = {
@@ -38,13 +38,15 @@ static int lock_image(const Source *s, const char *locks) {
         return TAKE_FD(fd);
 }
 
-/* So that a later holder can write, also for a read-only mount. */
-static int attach(const Source *s, int *ret_fd, char **ret_path) {
-        _cleanup_close_ int writable = -EBADF;
+/* So that a later holder can write, also for a read-only mount. Some images can't be opened for writing although they can be
+ * written, such as those that can be appended to only. */
+static int attach(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
+        _cleanup_close_ int writable = s->read_only ? -EROFS : open_again(s->fd, O_RDWR);
 
-        if (s->read_only)
+        if (writable == -EROFS || writable == -EPERM) {
+                *ret_read_only = true;
                 return loop_attach(s->fd, s->path, true, ret_fd, ret_path);
-        writable = open_again(s->fd, O_RDWR);
+        }
         return writable < 0 ? writable : loop_attach(writable, s->path, false, ret_fd, ret_path);
 }
 
@@ -72,7 +74,7 @@ int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret
                 return lock;
         r = open_attached(s, &fd, &path, &attached_read_only);
         if (r == 0)
-                r = attach(s, &fd, &path);
+                r = attach(s, &fd, &path, &attached_read_only);
         if (r < 0)
                 return loop_failure(f, s, r);
         if (attached_read_only && !read_only)

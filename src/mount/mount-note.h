@@ -23,9 +23,9 @@ void mount_note_done(MountNote *n);
 /* Returns NULL. */
 MountNote *mount_notes_free(MountNote *notes, size_t n);
 
-/* Notes what is mounted, as what volume; replaces what is there of an earlier mount with the id. Without the note only a
- * record that is lost can't be made up for, so what goes wrong is logged and no error: a full /run, a target of nearly
- * PATH_MAX. */
+/* Notes what is mounted, as what volume; replaces what is there of an earlier mount with the id. Without the note a
+ * record that is lost can't be made up for, and a tmpfs has no further holder, so what goes wrong is logged and no error: a full
+ * /run, a target of nearly PATH_MAX. */
 void mount_note_write(const char *directory, const char *volume, const MountFact *fact);
 
 /* Whether this mount is noted, and not another one of the same id. Returns 1, 0 or a negative errno. */

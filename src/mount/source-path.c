@@ -26,6 +26,10 @@ int source_path_failure(const char *source, int error, Failure *f) {
                               "Source '%s' is a device node without a device: is the volume attached to this node?");
         case -ELOOP:
                 return refuse(f, FAILURE_INVALID_VOLUME, source, "Source '%s': too many levels of symbolic links.");
+        case -EIO:
+                return refuse(
+                        f, FAILURE_MOUNT_FAILED, source,
+                        "Source '%s' can't be read (EIO): check the device, the kernel's log says more (journalctl -k).");
         case -ENAMETOOLONG:
                 return refuse(f, FAILURE_INVALID_VOLUME, source, "Source '%s' has a name that is too long.");
         default:
@@ -86,8 +90,11 @@ static int open_in_dev(const char *source, const char *relative, int *ret_fd, st
         return 0;
 }
 
-static bool others_can_change(const struct stat *st) {
-        return st->st_uid != 0 || (st->st_mode & (S_IWGRP | S_IWOTH));
+/* above: the directory that it is in. Root in a container is root on its volumes. */
+static bool others_can_change(const char *path, const struct stat *st, const struct stat *above,
+                              const Settings *settings) {
+        return st->st_uid != 0 || (st->st_mode & (S_IWGRP | S_IWOTH)) ||
+               (st->st_dev != above->st_dev && roots_contain(settings->target_roots, path));
 }
 
 static int others_failure(const char *source, const char *part, Failure *f) {
@@ -97,31 +104,41 @@ static int others_failure(const char *source, const char *part, Failure *f) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' can be changed by others than root: '%s' must belong to root, and its group and others must not be able to write (chown root, chmod go-w); ImagesOfOthers= in [Worker] allows it.",
+                "Source '%s' can be changed by others than root: '%s' must belong to root, its group and others must not be able to write (chown root, chmod go-w), and it must not be on a volume; ImagesOfOthers= in [Worker] allows it.",
                 escaped, changed);
+}
+
+/* What is opened as a directory is mounted first if it is an automount; what is none is looked at. */
+static int open_name(int fd, const char *name, bool is_last) {
+        int next = is_last ? -1 : openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+
+        if (is_last || (next < 0 && errno == ENOTDIR))
+                next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        return next < 0 ? -errno : next;
 }
 
 /* One name after the other, so that each directory is known and none is reached by a link. *ret_changed: the first one that
  * others can change, or NULL. */
-static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **ret_changed, Failure *f) {
+static int walk(const char *source, const Settings *settings, int *ret_fd, struct stat *ret_stat, char **ret_changed,
+                Failure *f) {
         _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *changed = NULL;
         struct stat st;
 
-        if (fd < 0)
+        if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
         for (const char *end = source; *end;) {
-                const char *begin = end + 1;
-                _cleanup_free_ char *name = NULL;
+                const struct stat above = st;
+                _cleanup_free_ char *path = NULL;
                 int next;
 
-                end = begin + strcspn(begin, "/");
-                name = strndup(begin, (size_t) (end - begin));
-                if (!name)
+                end += 1 + strcspn(end + 1, "/");
+                path = strndup(source, (size_t) (end - source));
+                if (!path)
                         return -ENOMEM;
-                next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+                next = open_name(fd, strrchr(path, '/') + 1, !*end);
                 if (next < 0)
-                        return source_path_failure(source, -errno, f);
+                        return source_path_failure(source, next, f);
                 close(fd);
                 fd = next;
 
@@ -131,11 +148,8 @@ static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **r
                         return refuse(
                                 f, FAILURE_PATH_NOT_ALLOWED, source,
                                 "Source '%s' is or goes through a symbolic link, which is followed beneath /dev only: pass the path it leads to.");
-                if (others_can_change(&st) && !changed) {
-                        changed = strndup(source, (size_t) (end - source));
-                        if (!changed)
-                                return -ENOMEM;
-                }
+                if (!changed && others_can_change(path, &st, &above, settings))
+                        changed = TAKE_PTR(path);
         }
         *ret_fd = TAKE_FD(fd);
         *ret_stat = st;
@@ -143,12 +157,12 @@ static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **r
         return 0;
 }
 
-static int open_image(const char *source, bool of_others, int *ret_fd, struct stat *ret_stat, Failure *f) {
+static int open_image(const char *source, const Settings *settings, int *ret_fd, struct stat *ret_stat, Failure *f) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *changed = NULL;
         int r;
 
-        r = walk(source, &fd, ret_stat, &changed, f);
+        r = walk(source, settings, &fd, ret_stat, &changed, f);
         if (r != 0)
                 return r;
         if (S_ISBLK(ret_stat->st_mode))
@@ -157,7 +171,7 @@ static int open_image(const char *source, bool of_others, int *ret_fd, struct st
         if (!S_ISREG(ret_stat->st_mode))
                 return refuse(f, FAILURE_INVALID_VOLUME, source,
                               "Source '%s' is neither a block device nor an image file.");
-        if (changed && !of_others)
+        if (changed && !settings->images_of_others)
                 return others_failure(source, changed, f);
         *ret_fd = TAKE_FD(fd);
         return 0;
@@ -168,7 +182,7 @@ int source_path_open(const char *source, const Settings *settings, int *ret_fd, 
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
         const char *relative;
-        struct stat st;
+        struct stat st = { 0 };
         int r;
 
         assert(source && settings);
@@ -182,8 +196,7 @@ int source_path_open(const char *source, const Settings *settings, int *ret_fd, 
                               "Source '%s' is not beneath one of the directories of SourceRoots= in [Worker].");
 
         relative = startswith(source, "/dev/");
-        r = relative ? open_in_dev(source, relative, &fd, &st, f)
-                     : open_image(source, settings->images_of_others, &fd, &st, f);
+        r = relative ? open_in_dev(source, relative, &fd, &st, f) : open_image(source, settings, &fd, &st, f);
         if (r != 0)
                 return r;
         r = fd_read_path(fd, &path);

@@ -34,8 +34,8 @@ typedef struct Visitor Visitor;
 
 struct Visitor {
         /* Compares or changes one entry, in several threads at once. scratch is memory of the thread's own, zero at
-         * first. Returns 0, also if the entry is gone, or a negative errno of it: -EUCLEAN if it is a directory, and
-         * has no descriptor. */
+         * first. Returns 0, also if the entry is gone, or a negative errno of it: -EISDIR if it is seen
+         * to be a directory, and has no descriptor. */
         int (*visit)(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret);
         /* The same of the root, when all beneath has been visited and, if it was changed, is on disk. */
         int (*finish)(const Visitor *v, int root, TreeVisit *ret);

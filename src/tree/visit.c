@@ -30,8 +30,8 @@ static void visit(Thread *t, const Dir *d, const char *name, TreeEntry *e) {
                         count(&t->differ[i]);
         /* A directory that took the name of a file meanwhile is read at the second look, not one that the file system
          * calls a file. */
-        if (r == -EUCLEAN && name && dir_was_modified(t->walk, d->fd))
-                r = 0;
+        if (r == -EISDIR)
+                r = name && dir_was_modified(t->walk, d->fd) ? 0 : -EUCLEAN;
         if (r < 0 || done.text)
                 dir_add_issue(t->walk, d, name, done.text, -r);
 }

@@ -8,6 +8,7 @@
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
+#include "worker/foreign.h"
 #include "worker/judge.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
@@ -86,6 +87,7 @@ static int judge_adopted(const Target *target, const PlanAnswer *answer, Operati
 int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(target_done) Target target = TARGET_INIT;
+        _cleanup_failure_ Failure foreign = { 0 };
         int r;
 
         r = child_check_propagation(c, f);
@@ -118,7 +120,8 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
                 return r;
         judge_keep_mounted(result);
         check_group_option(result);
-        if (!files_failed(result))
+        /* What may be the host's is not noted as the worker's own. */
+        if (!files_failed(result) && foreign_check(c, &result->outcome.fact, &foreign) == 0)
                 mount_note_write(c->notes, call->volume, &result->outcome.fact);
         log_debug("%s: adopted mount %llu.", call->volume, (unsigned long long) result->outcome.fact.mount_id);
         return 0;

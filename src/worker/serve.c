@@ -36,7 +36,7 @@ static int finish(Child *c, const CallSubject *s, int r, Failure *f, sd_bus_erro
                 return 1;
         }
         /* A file system that is shut down fails at any step. */
-        if (r < 0 && !isempty(s->target))
+        if (r < 0 && r != -ENOTCONN && !isempty(s->target))
                 r = health_explain_errno(r, s->target, f);
         if (r < 0) {
                 r = failure_set(f, FAILURE_WORKER_FAILED, "The worker failed: %s.", strerror(-r));

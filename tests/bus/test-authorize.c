@@ -228,10 +228,14 @@ static void test_details(Fixture *f, gconstpointer data) {
         static const struct {
                 const char *key, *value;
         } expected[] = {
-                { "volume", "v" },           { "source", "/dev/vdb" }, { "target", T1 },
-                { "holder", "pod-1" },       { "fs-type", "ext4" },    { "mount-options", "noatime,commit=5" },
-                { "read-only", "true" },     { "context", "" },        { "level", "s0:c1,c2" },
-                { "relabel-by", "service" }, { "fs-group", "1000" },
+                { "volume", "v" },        { "source", "/dev/vdb" },
+                { "target", T1 },         { "holder", "pod-1" },
+                { "fs-type", "ext4" },    { "mount-options", "noatime,commit=5" },
+                { "read-only", "true" },  { "context", "" },
+                { "level", "s0:c1,c2" },  { "relabel-by", "service" },
+                { "fs-group", "1000" },   { "driver", "" },
+                { "volume-type", "csi" }, { "user", "" },
+                { "role", "" },           { "type", "" },
         };
         GAsyncResult *pending =
                 call_start(f, "PlanVolume",
@@ -270,6 +274,10 @@ static void wait_until_gone(Fixture *f, const char *name) {
         }
 }
 
+/* Without one no reply would be expected. */
+static void ignore_answer(GObject *source, GAsyncResult *result, gpointer userdata) {
+}
+
 /* What polkit was asked for somebody who has gone leaves room to others. */
 static void test_gone(Fixture *f, gconstpointer data) {
         enum { QUESTIONS = 32 };
@@ -282,7 +290,8 @@ static void test_gone(Fixture *f, gconstpointer data) {
 
         for (size_t i = 0; i < QUESTIONS; i++) {
                 g_dbus_connection_call(other.client, "org.selvol1", "/org/selvol1", "org.selvol1.Manager",
-                                       "GetMetrics", NULL, NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL, NULL);
+                                       "GetMetrics", NULL, NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, ignore_answer,
+                                       NULL);
                 questions[i] = polkit_pop(f);
         }
         g_assert_null(call(f, "GetMetrics", NULL, &error));

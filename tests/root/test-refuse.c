@@ -269,6 +269,22 @@ static void test_images_of_others(void) {
         }
 }
 
+/* An image on a volume, which is all root's here: so is what root in a container writes there. */
+static void test_image_on_volume(void) {
+        g_autofree char *volume = make_target("volume"), *image = path_printf("%s/image", volume),
+                        *named = path_printf("'%s' must belong to root", volume);
+        g_autoptr(Worker) w = worker_start("[Worker]\nSourceRoots=/dev " TEST_IMAGES " " TEST_TARGETS "\n", NULL);
+
+        must(mount("tmpfs", volume, "tmpfs", 0, "mode=755,size=64m"));
+        g_assert_true(run("truncate", "-s", "16M", image, NULL));
+        g_assert_true(run("mkfs.ext4", "-q", "-F", image, NULL));
+        g_auto(Answer) refused = call_observe(w, image, "ext4", T "free");
+        assert_answer(refused, "PathNotAllowed");
+        assert_message(refused, named);
+        assert_message(refused, "on a volume");
+        must(umount2(volume, 0));
+}
+
 /* What a superblock asks for by itself is held to the same list. */
 static void test_superblock_asks(void) {
         static const struct {
@@ -448,6 +464,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/refuse/host-device", test_host_device);
         g_test_add_func("/refuse/links-in-dev", test_links_in_dev);
         g_test_add_func("/refuse/images-of-others", test_images_of_others);
+        g_test_add_func("/refuse/image-on-volume", test_image_on_volume);
         g_test_add_func("/refuse/superblock-asks", test_superblock_asks);
         g_test_add_func("/refuse/device-replaced", test_device_replaced);
         g_test_add_func("/refuse/bad-value", test_bad_value);

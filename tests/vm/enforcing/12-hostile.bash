@@ -34,7 +34,7 @@ is_incomplete() {
 make -O ^metadata_csum
 poke / concealed -1 '\x01'
 hostile 'FSGroup u 4242'
-expect_error 'a directory said to be a file' EntriesFailed concealed damaged fsck
+expect_error 'a directory said to be a file' EntriesFailed concealed damaged e2fsck
 is_incomplete 'a directory said to be a file'
 forget_volume hostile
 

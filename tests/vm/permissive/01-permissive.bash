@@ -22,6 +22,7 @@ mount_with s0:c1,c2 permissive /dev/scratch0 "$T"
 is 'the mode changes while we run' "$error$(selinux_mode)" enforcing
 unmount_volume permissive "$T"
 setenforce 0
+# Within a second; a busy machine takes longer under emulation.
 mode_is() { [[ $(selinux_mode) == "$1" ]]; }
 soon 'the mode changes while nothing is mounted' 10 mode_is permissive
 clean permissive
