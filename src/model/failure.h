@@ -45,6 +45,13 @@ typedef struct Failure {
 /* Fills the failure, replacing an earlier one. A message that is not clean (text_is_clean()) is escaped as a whole. Returns kind, which is positive, or -ENOMEM; so a function can end
  * with "return failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
+
+/* The same about one string from outside, mostly a path, for which format has one %s: it is escaped. */
+#define failure_set_about(f, kind, string, format)                             \
+        ({                                                                     \
+                _cleanup_free_ char *_escaped_ = string_escape(string, 200);   \
+                _escaped_ ? failure_set(f, kind, format, _escaped_) : -ENOMEM; \
+        })
 void failure_done(Failure *f);
 
 #define _cleanup_failure_ _cleanup_(failure_done)

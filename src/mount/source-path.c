@@ -6,32 +6,28 @@
 #include "basic/path-util.h"
 #include "mount/source-path.h"
 
-/* format has one %s, for the escaped path. */
-#define refuse(f, kind, path, format)                                          \
-        ({                                                                     \
-                _cleanup_free_ char *_escaped_ = string_escape(path, 200);     \
-                _escaped_ ? failure_set(f, kind, format, _escaped_) : -ENOMEM; \
-        })
-
 int source_path_failure(const char *source, int error, Failure *f) {
         switch (error) {
         case -ENOENT:
         case -ENOTDIR:
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' does not exist: is the volume attached to this node?");
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s' does not exist: is the volume attached to this node?");
         case -ENXIO:
         case -ENODEV:
         case -ENOMEDIUM:
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is a device node without a device: is the volume attached to this node?");
+                return failure_set_about(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' is a device node without a device: is the volume attached to this node?");
         case -ELOOP:
-                return refuse(f, FAILURE_INVALID_VOLUME, source, "Source '%s': too many levels of symbolic links.");
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s': too many levels of symbolic links.");
         case -EIO:
-                return refuse(
+                return failure_set_about(
                         f, FAILURE_MOUNT_FAILED, source,
                         "Source '%s' can't be read (EIO): check the device, the kernel's log says more (journalctl -k).");
         case -ENAMETOOLONG:
-                return refuse(f, FAILURE_INVALID_VOLUME, source, "Source '%s' has a name that is too long.");
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s' has a name that is too long.");
         default:
                 return error;
         }
@@ -54,7 +50,7 @@ static int fd_read_path(int fd, char **ret) {
 }
 
 static int outside_dev_failure(const char *source, Failure *f) {
-        return refuse(
+        return failure_set_about(
                 f, FAILURE_PATH_NOT_ALLOWED, source,
                 "Source '%s' is on another file system than /dev, or leads there by a symbolic link: pass the device node.");
 }
@@ -85,7 +81,7 @@ static int open_in_dev(const char *source, const char *relative, int *ret_fd, st
         if (ret_stat->st_dev != of_dev.st_dev)
                 return outside_dev_failure(source, f);
         if (!S_ISBLK(ret_stat->st_mode))
-                return refuse(f, FAILURE_INVALID_VOLUME, source, "Source '%s' is not a block device.");
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source, "Source '%s' is not a block device.");
         *ret_fd = TAKE_FD(fd);
         return 0;
 }
@@ -145,7 +141,7 @@ static int walk(const char *source, const Settings *settings, int *ret_fd, struc
                 if (fstat(fd, &st) < 0)
                         return -errno;
                 if (S_ISLNK(st.st_mode))
-                        return refuse(
+                        return failure_set_about(
                                 f, FAILURE_PATH_NOT_ALLOWED, source,
                                 "Source '%s' is or goes through a symbolic link, which is followed beneath /dev only: pass the path it leads to.");
                 if (!changed && others_can_change(path, &st, &above, settings))
@@ -166,11 +162,11 @@ static int open_image(const char *source, const Settings *settings, int *ret_fd,
         if (r != 0)
                 return r;
         if (S_ISBLK(ret_stat->st_mode))
-                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
-                              "Source '%s' is a device node outside /dev: pass the node in /dev.");
+                return failure_set_about(f, FAILURE_PATH_NOT_ALLOWED, source,
+                                         "Source '%s' is a device node outside /dev: pass the node in /dev.");
         if (!S_ISREG(ret_stat->st_mode))
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is neither a block device nor an image file.");
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s' is neither a block device nor an image file.");
         if (changed && !settings->images_of_others)
                 return others_failure(source, changed, f);
         *ret_fd = TAKE_FD(fd);
@@ -189,11 +185,13 @@ int source_path_open(const char *source, const Settings *settings, int *ret_fd, 
         assert(ret_fd && ret_stat && ret_path);
 
         if (!path_is_normalized(source))
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is not an absolute, normalized path of a block device or image.");
+                return failure_set_about(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' is not an absolute, normalized path of a block device or image.");
         if (!roots_contain(settings->source_roots, source))
-                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
-                              "Source '%s' is not beneath one of the directories of SourceRoots= in [Worker].");
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' is not beneath one of the directories of SourceRoots= in [Worker].");
 
         relative = startswith(source, "/dev/");
         r = relative ? open_in_dev(source, relative, &fd, &st, f) : open_image(source, settings, &fd, &st, f);

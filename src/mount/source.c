@@ -23,13 +23,6 @@ void source_done(Source *s) {
         *s = SOURCE_INIT;
 }
 
-/* format has one %s, for the escaped path. */
-#define refuse(f, kind, path, format)                                          \
-        ({                                                                     \
-                _cleanup_free_ char *_escaped_ = string_escape(path, 200);     \
-                _escaped_ ? failure_set(f, kind, format, _escaped_) : -ENOMEM; \
-        })
-
 static int open_device(Source *s, int pinned, dev_t device, const char *source, const Settings *settings,
                        Failure *f) {
         int read_only = 0, r;
@@ -39,8 +32,8 @@ static int open_device(Source *s, int pinned, dev_t device, const char *source, 
         if (r < 0)
                 return r;
         if (r > 0)
-                return refuse(f, FAILURE_PATH_NOT_ALLOWED, source,
-                              "Source '%s' holds the host's own system and can't be used as a volume.");
+                return failure_set_about(f, FAILURE_PATH_NOT_ALLOWED, source,
+                                         "Source '%s' holds the host's own system and can't be used as a volume.");
 
         s->fd = open_again(pinned, O_RDONLY);
         if (s->fd < 0)
@@ -108,8 +101,8 @@ static int no_file_system_failure(const char *source, const Probed *found, Failu
         _cleanup_free_ char *escaped = NULL;
 
         if (!found->partition_table)
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
         escaped = string_escape(source, 200);
         if (!escaped)
                 return -ENOMEM;
@@ -126,7 +119,7 @@ static int find_type(const Source *s, const char *source, char **ret, Failure *f
         if (r < 0)
                 return unreadable_failure(source, r, f);
         if (found.ambivalent)
-                return refuse(
+                return failure_set_about(
                         f, FAILURE_INVALID_VOLUME, source,
                         "Source '%s' carries the signatures of several file systems: remove the wrong one with wipefs(8).");
         if (!found.fs_type)
@@ -171,8 +164,9 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
                         "File system type '%s' is not allowed; an administrator can add a section [FileSystem %s].",
                         fs_type, fs_type);
         if (s->fs->source != SOURCE_BLOCK)
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is a device or image, which this type of file system does not take.");
+                return failure_set_about(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' is a device or image, which this type of file system does not take.");
         return 0;
 }
 
@@ -211,7 +205,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         assert(ret);
 
         if (!isempty(fs_type) && !fs)
-                return refuse(
+                return failure_set_about(
                         f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
                         "File system type '%s' is not allowed; an administrator can add a section [FileSystem ...].");
 

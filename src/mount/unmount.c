@@ -111,14 +111,9 @@ static int mount_is_there(const char *path, int parent, const char *name, uint64
 }
 
 static int busy_failure(Failure *f, const char *path) {
-        _cleanup_free_ char *escaped = string_escape(path, 200);
-
-        if (!escaped)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_BUSY,
-                "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.",
-                escaped);
+        return failure_set_about(
+                f, FAILURE_BUSY, path,
+                "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.");
 }
 
 static int covered_failure(Failure *f, const char *path) {

@@ -2,19 +2,9 @@
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
 #include "worker/foreign.h"
+#include "worker/observe.h"
 
-static int fail(const MountFact *m, Failure *f) {
-        _cleanup_free_ char *target = string_escape(m->target, 200);
-
-        if (!target)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_PATH_NOT_ALLOWED,
-                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own: unmount it there, or let an administrator add the directory to ForeignRoots= of [Worker].",
-                target);
-}
-
-int foreign_check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts, Failure *f) {
+static int check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts, Failure *f) {
         for (size_t i = 0; i < n_mounts; i++) {
                 const MountFact *m = &mounts[i];
                 int r;
@@ -26,13 +16,21 @@ int foreign_check_mounts(const Child *c, const MountFact *mounts, size_t n_mount
                 if (r < 0)
                         return r;
                 if (r == 0)
-                        return fail(m, f);
+                        return failure_set_about(
+                                f, FAILURE_PATH_NOT_ALLOWED, m->target,
+                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own: unmount it there, or let an administrator add the directory to ForeignRoots= of [Worker].");
         }
         return 0;
 }
 
-int foreign_check(const Child *c, const MountFact *fact, Failure *f) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
+int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *f) {
+        int r;
+
+        r = observe_source_mounts(s, o);
+        return r < 0 ? r : check_mounts(c, o->mounts, o->n_mounts, f);
+}
+
+int foreign_check_table(const Child *c, const MountTable *table, const MountFact *fact, size_t *ret_n, Failure *f) {
         MountFact *mounts = NULL;
         size_t n = 0;
         dev_t device;
@@ -41,13 +39,20 @@ int foreign_check(const Child *c, const MountFact *fact, Failure *f) {
         r = device_parse(fact->device, &device);
         if (r < 0)
                 return r;
-        r = mount_table_read(NULL, &table);
-        if (r < 0)
-                return r;
         r = mount_table_find_devices(table, &device, 1, &mounts, &n);
         if (r < 0)
                 return r;
-        r = foreign_check_mounts(c, mounts, n, f);
+        r = check_mounts(c, mounts, n, f);
         mount_facts_free(mounts, n);
+        if (ret_n)
+                *ret_n = n;
         return r;
+}
+
+int foreign_check(const Child *c, const MountFact *fact, Failure *f) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        return r < 0 ? r : foreign_check_table(c, table, fact, NULL, f);
 }

@@ -42,10 +42,7 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
                 if (r != 0)
                         return r;
                 r = observe_source(&p->source, &q->observed);
-                if (r < 0)
-                        return r;
-                r = observe_source_mounts(&p->source, &q->observed);
-                return r < 0 ? r : foreign_check_mounts(c, q->observed.mounts, q->observed.n_mounts, f);
+                return r < 0 ? r : foreign_check_source(c, &p->source, &q->observed, f);
         }
         r = target_open_mount(call->target, c->settings, &p->target, f);
         if (r != 0)

@@ -51,10 +51,7 @@ static int ask(Child *c, PlanQuestion *question, const Source *source, PlanAnswe
 
         r = ask_plan(c, question, &answer, f);
         if (r == 0 && answer.verdict == PLAN_LOOK) {
-                r = observe_source_mounts(source, &question->observed);
-                if (r < 0)
-                        return r;
-                r = foreign_check_mounts(c, question->observed.mounts, question->observed.n_mounts, f);
+                r = foreign_check_source(c, source, &question->observed, f);
                 if (r != 0)
                         return r;
                 plan_answer_done(&answer);

@@ -6,7 +6,6 @@
 #include "mount/mount-table.h"
 #include "mount/stage.h"
 #include "worker/foreign.h"
-#include "worker/observe.h"
 #include "worker/staged.h"
 
 /* Of the type that was given at most the magic number was looked at. If the source holds something else, or nothing, that is
@@ -122,16 +121,13 @@ static int stage(const Child *c, const Source *source, const PlanQuestion *quest
 /* What selvold did not want to know. */
 static int check_foreign(const Child *c, const Source *source, Failure *f) {
         _cleanup_(observed_done) Observed o = { 0 };
-        int r;
 
-        r = observe_source_mounts(source, &o);
-        return r < 0 ? r : foreign_check_mounts(c, o.mounts, o.n_mounts, f);
+        return foreign_check_source(c, source, &o, f);
 }
 
 /* Of what the worker has mounted or adopted itself the source has been checked. */
 static int check_shared(const Child *c, const Source *source, const PlanAnswer *a, const MountFact *fact,
                         Failure *f) {
-        _cleanup_free_ char *target = NULL;
         int r;
 
         r = mount_note_exists(c->notes, a->share_id, fact->device, a->share_target);
@@ -139,11 +135,8 @@ static int check_shared(const Child *c, const Source *source, const PlanAnswer *
                 return r < 0 ? r : 0;
         if (source->fs->source == SOURCE_BLOCK)
                 return check_foreign(c, source, f);
-        target = string_escape(a->share_target, 200);
-        if (!target)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_PATH_NOT_ALLOWED,
-                           "What is mounted at '%s' is somebody else's, and is not shared: adopt it first.", target);
+        return failure_set_about(f, FAILURE_PATH_NOT_ALLOWED, a->share_target,
+                                 "What is mounted at '%s' is somebody else's, and is not shared: adopt it first.");
 }
 
 int staged_make(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,

@@ -92,22 +92,13 @@ static int find_submounts(const MountTable *table, uint64_t mount_id, char ***re
 /* The same with one look at the mount table for all that is to be known of it. */
 static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
-        MountFact *mounts = NULL;
-        size_t n_mounts = 0;
-        dev_t device;
+        size_t n_mounts;
         int r;
 
-        r = device_parse(o->fact.device, &device);
-        if (r < 0)
-                return r;
         r = mount_table_read(NULL, &table);
         if (r < 0)
                 return r;
-        r = mount_table_find_devices(table, &device, 1, &mounts, &n_mounts);
-        if (r < 0)
-                return r;
-        r = foreign_check_mounts(c, mounts, n_mounts, f);
-        mount_facts_free(mounts, n_mounts);
+        r = foreign_check_table(c, table, &o->fact, &n_mounts, f);
         if (r != 0)
                 return r;
         s->contended = s->contended || s->live || n_mounts > 0;

@@ -122,6 +122,32 @@ static void test_image_of_readers(void) {
         close(fd);
 }
 
+/* An image that access(2) calls writable, and that can't be opened for writing. */
+static void test_image_append_only(void) {
+        g_autofree char *lower = make_image("append-lower", "ext4"), *volume = path_printf(TEST_DIR "/append"),
+                        *image = path_printf("%s/image", volume), *target = make_target("append");
+
+        /* Of a file system that knows the attribute on all kernels. */
+        must(mkdir(volume, 0755));
+        g_assert_true(run("mount", "-o", "loop", lower, volume, NULL));
+        g_assert_true(run("truncate", "-s", "16M", image, NULL));
+        g_assert_true(run("mkfs.ext4", "-q", "-F", image, NULL));
+        g_assert_true(run("chattr", "+a", image, NULL));
+        g_autoptr(Worker) w = worker_start("[Worker]\nSourceRoots=" TEST_DIR "\n", NULL);
+        Arguments a = { .source = image, .fs_type = "ext4", .target = target };
+
+        g_auto(Answer) refused = call_mount(w, &a);
+        assert_answer(refused, "MountFailed");
+        assert_message(refused, "read-only");
+        a.read_only = true;
+        g_auto(Answer) mounted = call_mount(w, &a);
+        assert_answer(mounted, "ok");
+        must(umount2(target, 0));
+        g_assert_true(run("chattr", "-a", image, NULL));
+        g_clear_pointer(&w, worker_stop);
+        must(umount2(volume, 0));
+}
+
 /* Whatever the superblock says, unless the caller does. */
 static void test_errors(void) {
         static const struct {
@@ -654,6 +680,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount/block-device", test_block_device);
         g_test_add_func("/mount/errors", test_errors);
         g_test_add_func("/mount/image-of-readers", test_image_of_readers);
+        g_test_add_func("/mount/image-append-only", test_image_append_only);
         g_test_add_func("/mount/other-way", test_other_way);
         g_test_add_func("/mount/tmpfs", test_tmpfs);
         g_test_add_func("/share/refused", test_share_refused);
