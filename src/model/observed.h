@@ -31,9 +31,10 @@ typedef struct MountFact {
         /* Of what is watched: the mount that hides it, described, and the first place outside of the target roots where its
          * files are mounted too; NULL or "" if there is none. */
         char *covered_by, *also_at;
-        char *volume; /* likewise, when the watch begins: whose the worker has mounted or adopted it as in this boot; NULL or
-                       * "": it has not, or doesn't know any more */
+        char *volume; /* likewise: whose the worker has noted this very mount as; NULL or "": it has not */
         uint64_t mount_id;
+        uint64_t
+                note_id; /* for the worker, not on the wire: that of the note (mount/mount-note.h); 0: there is none */
 } MountFact;
 
 typedef struct Observed {

@@ -4,10 +4,13 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <sys/file.h>
+#include <time.h>
 
 #include "basic/log.h"
 #include "basic/string-util.h"
+#include "mount/mount-id.h"
 #include "mount/mount-note.h"
+#include "mount/statmount.h"
 
 void mount_note_done(MountNote *n) {
         free(n->device);
@@ -23,26 +26,46 @@ MountNote *mount_notes_free(MountNote *notes, size_t n) {
         return NULL;
 }
 
-static char *note_path(const char *directory, uint64_t id) {
-        return strdup_printf("%s/%" PRIu64, directory, id);
+static char *note_path(uint64_t id) {
+        return strdup_printf(MOUNT_NOTES "/%" PRIu64, id);
 }
 
 /* The kernel gives the id to another mount as soon as the one before has gone: who removes a note looks whose it is. */
-static int lock_notes(const char *directory) {
-        _cleanup_close_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static int lock_notes(void) {
+        _cleanup_close_ int fd = open(MOUNT_NOTES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         if (fd < 0 || flock(fd, LOCK_EX) < 0)
                 return -errno;
         return TAKE_FD(fd);
 }
 
-static int write_note(const char *directory, const char *volume, const MountFact *fact) {
-        _cleanup_close_ int lock = lock_notes(directory);
-        _cleanup_free_ char *path = note_path(directory, fact->mount_id),
-                            *text = strdup_printf("%s %s %s", fact->device, volume, fact->target);
+/* Before Linux 6.8 the time stands for the unique id. */
+static int identify(int fd, uint64_t *ret_id, uint64_t *ret_unique_id) {
+        struct timespec now;
+        int r;
+
+        r = mount_identify_unique(fd, ret_id, ret_unique_id);
+        if (r < 0 || *ret_unique_id != 0)
+                return r;
+        if (clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+                return -errno;
+        *ret_unique_id = (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+        return 0;
+}
+
+int mount_note_write(int fd, MountNote *note) {
+        _cleanup_close_ int lock = lock_notes();
+        _cleanup_free_ char *path = NULL, *text = NULL;
+        int r;
 
         if (lock < 0)
                 return lock;
+        r = identify(fd, &note->id, &note->unique_id);
+        if (r < 0)
+                return r;
+        path = note_path(note->id);
+        text = strdup_printf("%s %" PRIu64 " %s %s %s", note->device, note->unique_id,
+                             note->adopted ? "adopted" : "mounted", note->volume, note->target);
         if (!path || !text)
                 return -ENOMEM;
         if (unlink(path) < 0 && errno != ENOENT)
@@ -50,28 +73,30 @@ static int write_note(const char *directory, const char *volume, const MountFact
         return symlink(text, path) < 0 ? -errno : 0;
 }
 
-void mount_note_write(const char *directory, const char *volume, const MountFact *fact) {
-        int r = write_note(directory, volume, fact);
+/* No part has a blank but the last, the target. */
+static int parse(char *text, MountNote *ret) {
+        char *parts[5] = { text };
+        unsigned long long unique_id;
 
-        if (r < 0)
-                log_error_errno(r, "%s: Failed to note the mount in %s: %m", volume, directory);
-}
-
-/* Neither a device nor a volume's id has a blank; a target may have some. */
-static int parse(const char *text, MountNote *ret) {
-        const char *volume = strchr(text, ' '), *target = volume ? strchr(volume + 1, ' ') : NULL;
-
-        if (!target || target[1] != '/')
+        for (size_t i = 1; i < ELEMENTSOF(parts); i++) {
+                parts[i] = strchr(parts[i - 1], ' ');
+                if (!parts[i])
+                        return 0;
+                *parts[i]++ = '\0';
+        }
+        if (parse_u64(parts[1], &unique_id) < 0 || parts[4][0] != '/')
                 return 0;
-        ret->device = strndup(text, (size_t) (volume - text));
-        ret->volume = strndup(volume + 1, (size_t) (target - volume - 1));
-        ret->target = strdup(target + 1);
+        ret->unique_id = unique_id;
+        ret->adopted = streq(parts[2], "adopted");
+        ret->device = strdup(parts[0]);
+        ret->volume = strdup(parts[3]);
+        ret->target = strdup(parts[4]);
         return ret->device && ret->volume && ret->target ? 1 : -ENOMEM;
 }
 
 /* Returns 1; 0 if there is none, or one that is not ours; or a negative errno. */
-static int read_note(const char *directory, uint64_t id, MountNote *ret) {
-        _cleanup_free_ char *path = note_path(directory, id);
+static int read_note(uint64_t id, MountNote *ret) {
+        _cleanup_free_ char *path = note_path(id);
         MountNote note = { .id = id };
         char text[PATH_MAX];
         ssize_t n;
@@ -91,23 +116,34 @@ static int read_note(const char *directory, uint64_t id, MountNote *ret) {
         return r;
 }
 
-int mount_note_exists(const char *directory, uint64_t id, const char *device, const char *target) {
+int mount_note_find(uint64_t id, const char *device, const char *target, MountNote *ret) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         int r;
 
-        r = read_note(directory, id, &note);
-        return r <= 0 ? r : streq_ptr(note.device, device) && streq_ptr(note.target, target);
+        r = read_note(id, &note);
+        if (r <= 0)
+                return r;
+        if (!streq_ptr(note.device, device) || !streq_ptr(note.target, target))
+                return 0;
+        r = statmount_is_there(note.unique_id, id);
+        if (r <= 0 && r != -EOPNOTSUPP)
+                return r;
+        if (ret) {
+                *ret = note;
+                note = (MountNote){ 0 };
+        }
+        return 1;
 }
 
 /* Appends the one with the name, if it is one. */
-static int append(const char *directory, const char *name, MountNote **notes, size_t *n) {
+static int append(const char *name, MountNote **notes, size_t *n) {
         MountNote note = { 0 }, *grown;
         unsigned long long id;
         int r;
 
         if (parse_u64(name, &id) < 0)
                 return 0;
-        r = read_note(directory, id, &note);
+        r = read_note(id, &note);
         if (r <= 0)
                 return r;
         grown = reallocarray(*notes, *n + 1, sizeof(MountNote));
@@ -120,8 +156,8 @@ static int append(const char *directory, const char *name, MountNote **notes, si
         return 0;
 }
 
-int mount_notes_read(const char *directory, MountNote **ret, size_t *ret_n) {
-        DIR *stream = opendir(directory);
+int mount_notes_read(MountNote **ret, size_t *ret_n) {
+        DIR *stream = opendir(MOUNT_NOTES);
         MountNote *notes = NULL;
         const struct dirent *entry;
         size_t n = 0;
@@ -130,7 +166,7 @@ int mount_notes_read(const char *directory, MountNote **ret, size_t *ret_n) {
         if (!stream)
                 return -errno;
         while (r >= 0 && (errno = 0, entry = readdir(stream)))
-                r = append(directory, entry->d_name, &notes, &n);
+                r = append(entry->d_name, &notes, &n);
         if (r >= 0)
                 r = -errno;
         (void) closedir(stream);
@@ -143,24 +179,25 @@ int mount_notes_read(const char *directory, MountNote **ret, size_t *ret_n) {
         return 0;
 }
 
-static int remove_note(const char *directory, uint64_t id, const char *device, const char *target) {
-        _cleanup_close_ int lock = lock_notes(directory);
-        _cleanup_free_ char *path = note_path(directory, id);
+static int remove_note(uint64_t id, uint64_t unique_id) {
+        _cleanup_close_ int lock = lock_notes();
+        _cleanup_(mount_note_done) MountNote note = { 0 };
+        _cleanup_free_ char *path = note_path(id);
         int r;
 
         if (lock < 0)
                 return lock;
         if (!path)
                 return -ENOMEM;
-        r = mount_note_exists(directory, id, device, target);
-        if (r <= 0)
-                return r;
+        r = read_note(id, &note);
+        if (r <= 0 || note.unique_id != unique_id)
+                return r < 0 ? r : 0;
         return unlink(path) < 0 ? -errno : 0;
 }
 
-void mount_note_remove(const char *directory, uint64_t id, const char *device, const char *target) {
-        int r = remove_note(directory, id, device, target);
+void mount_note_remove(uint64_t id, uint64_t unique_id) {
+        int r = remove_note(id, unique_id);
 
         if (r < 0)
-                log_error_errno(r, "Failed to remove the note of a mount from %s: %m", directory);
+                log_error_errno(r, "Failed to remove the note of a mount from " MOUNT_NOTES ": %m");
 }

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "model/observed.h"
+#include "basic/cleanup.h"
 
-/* The worker's own notes of the mounts that it has made or adopted in this boot, whatever becomes of selvold's record: a
- * symbolic link for each in a directory of /run that only root may write, called by the mount's id, whose text is
- * "DEVICE VOLUME TARGET". Making and reading one is a single step for the kernel (symlink(2), readlink(2)), so that none
- * is ever half written. A mount that others take away leaves its note behind until the watch sees it: whoever reads one compares
- * it with the mount table. */
+/* The worker's own notes of the mounts that it has made, or adopted, in this boot, whatever selvold says or has forgotten: what is
+ * not noted is nobody's to unmount, to share or to change. Each is a symbolic link in a directory of /run that only root may write,
+ * called by the mount's id, whose text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET". Making and reading one is a single step
+ * for the kernel (symlink(2), readlink(2)), so that none is ever half written. A mount is noted before it is visible. */
+
+#define MOUNT_NOTES "/run/selvol/mounts"
 
 typedef struct MountNote {
-        uint64_t id;  /* of the mount */
+        uint64_t id; /* of the mount, as in mountinfo: the kernel gives it to another mount once it is free */
+        /* What no other note of this boot has: the mount's unique id (statx(2), STATX_MNT_ID_UNIQUE), or, before Linux 6.8, the
+         * time at which it was noted. */
+        uint64_t unique_id;
+        bool adopted; /* somebody else has made the mount */
         char *device; /* of its superblock, "major:minor" */
         char *volume;
         char *target;
@@ -23,16 +28,16 @@ void mount_note_done(MountNote *n);
 /* Returns NULL. */
 MountNote *mount_notes_free(MountNote *notes, size_t n);
 
-/* Notes what is mounted, as what volume; replaces what is there of an earlier mount with the id. Without the note a
- * record that is lost can't be made up for, and a tmpfs has no further holder, so what goes wrong is logged and no error: a full
- * /run, a target of nearly PATH_MAX. */
-void mount_note_write(const char *directory, const char *volume, const MountFact *fact);
+/* Notes the mount that fd is on, and fills in its ids; replaces what is there of an earlier mount with the id. Returns 0 or a
+ * negative errno: -ENAMETOOLONG for a target of nearly PATH_MAX. */
+int mount_note_write(int fd, MountNote *note) _warn_unused_;
 
-/* Whether this mount is noted, and not another one of the same id. Returns 1, 0 or a negative errno. */
-int mount_note_exists(const char *directory, uint64_t id, const char *device, const char *target) _warn_unused_;
+/* The note of this mount, not of another one that has its id by now: by its unique id where the kernel knows such. *ret, which
+ * may be NULL, is to be released with mount_note_done(). Returns 1, 0 or a negative errno. */
+int mount_note_find(uint64_t id, const char *device, const char *target, MountNote *ret) _warn_unused_;
 
-/* All of them, in no order. Returns 0 or a negative errno. */
-int mount_notes_read(const char *directory, MountNote **ret, size_t *ret_n) _warn_unused_;
+/* All of them, in no order, also of mounts that have gone or are not visible yet. Returns 0 or a negative errno. */
+int mount_notes_read(MountNote **ret, size_t *ret_n) _warn_unused_;
 
-/* If this mount is noted, and not another one of the same id. */
-void mount_note_remove(const char *directory, uint64_t id, const char *device, const char *target);
+/* If it is still that one. What goes wrong is logged: the note is of a mount that has gone. */
+void mount_note_remove(uint64_t id, uint64_t unique_id);

@@ -54,10 +54,12 @@ void statmount_disable(void) {
         disabled = true;
 }
 
-/* Options that are empty are not among what was filled in. */
-static int call(uint64_t id, uint64_t mask, Reply *ret) {
-        const Request request = { .size = sizeof(request), .id = id, .mask = mask | MNT_OPTS };
+/* Of what is optional nothing may be filled in. */
+static int call(uint64_t id, uint64_t mask, uint64_t optional, Reply *ret) {
+        const Request request = { .size = sizeof(request), .id = id, .mask = mask | optional };
 
+        if (disabled || id == 0)
+                return -EOPNOTSUPP;
         if (syscall(SYS_statmount, &request, ret, sizeof(*ret), 0) >= 0)
                 return (ret->mask & mask) == mask ? 0 : -EOPNOTSUPP;
         /* EPERM: a filter of system calls that doesn't know it. */
@@ -90,6 +92,16 @@ static bool shows_labels(const char *options) {
         return selinux == 0 || strstr(options, "seclabel") || strstr(options, "context=");
 }
 
+int statmount_is_there(uint64_t unique_id, uint64_t id) {
+        Reply m = { 0 };
+        int r;
+
+        r = call(unique_id, MNT_BASIC, 0, &m);
+        if (r == -ENOENT)
+                return 0;
+        return r < 0 ? r : m.old_id == id;
+}
+
 int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) {
         const uint64_t mask = SB_BASIC | MNT_BASIC | MNT_ROOT | MNT_POINT | FS_TYPE | (with_source ? SB_SOURCE : 0);
         _cleanup_free_ char *root = NULL, *point = NULL, *source = NULL;
@@ -97,12 +109,10 @@ int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) {
         const char *options;
         int r;
 
-        if (disabled || unique_id == 0)
-                return -EOPNOTSUPP;
         m = calloc(1, sizeof(*m));
         if (!m)
                 return -ENOMEM;
-        r = call(unique_id, mask, m);
+        r = call(unique_id, mask, MNT_OPTS, m);
         if (r < 0)
                 return r;
         options = m->mask & MNT_OPTS ? m->text + m->options : "";

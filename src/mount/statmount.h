@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdint.h>
+
 #include "basic/string-util.h"
 
 /* One mount, by statmount(2), Linux 6.8, instead of the whole mount table. */
@@ -11,6 +13,10 @@
  * on and it is not sure that the options of security modules are among those that it tells; or another negative errno:
  * -ENOENT if there is no such mount in the caller's namespace. */
 int statmount_read_line(uint64_t unique_id, bool with_source, char **ret) _warn_unused_;
+
+/* Whether the mount with the unique id is in the caller's namespace, and has this id in mountinfo. Returns 1, 0, -EOPNOTSUPP if this
+ * kernel doesn't tell, or another negative errno. */
+int statmount_is_there(uint64_t unique_id, uint64_t id) _warn_unused_;
 
 /* For the tests: as if the kernel had no statmount(2). */
 void statmount_disable(void);

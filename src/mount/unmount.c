@@ -74,7 +74,7 @@ static int find_at(const char *path, MountFact **ret, size_t *ret_n) {
 }
 
 static bool is_meant(const MountFact *fact, uint64_t mount_id, const char *device) {
-        return mount_id == 0 || (fact->mount_id == mount_id && (isempty(device) || streq(fact->device, device)));
+        return fact->mount_id == mount_id && streq(fact->device, device);
 }
 
 /* Where the file system doesn't answer, as after a shutdown. */
@@ -88,7 +88,7 @@ static int table_has(const char *path, uint64_t mount_id, const char *device) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < n; i++)
-                if (mount_id != 0 && is_meant(&facts[i], mount_id, device) && isempty(facts[i].covered_by))
+                if (is_meant(&facts[i], mount_id, device) && isempty(facts[i].covered_by))
                         there = true;
         mount_facts_free(facts, n);
         return there;
@@ -107,7 +107,7 @@ static int mount_is_there(const char *path, int parent, const char *name, uint64
                 return table_has(path, mount_id, device);
         if (found == 0 || found != mount_id)
                 return 0;
-        return isempty(device) ? 1 : is_of_device(parent, name, found, files, device);
+        return is_of_device(parent, name, found, files, device);
 }
 
 static int busy_failure(Failure *f, const char *path) {
@@ -154,16 +154,8 @@ static int unknown_failure(Failure *f, const char *path, const MountFact *fact) 
                 escaped, other);
 }
 
-static int explain(const MountFact *facts, size_t n, const char *path, uint64_t mount_id, const char *device,
-                   Failure *f) {
-        for (size_t i = 0; i < n; i++)
-                if (is_meant(&facts[i], mount_id, device))
-                        return mount_id == 0 ? unknown_failure(f, path, &facts[i])
-                                             : hidden_failure(f, path, &facts[i]);
-        return 0;
-}
-
-int unmount_check_absent(const char *path, uint64_t mount_id, const char *device, Failure *f) {
+static int check_table(const char *path, uint64_t mount_id, const char *device,
+                       int (*fail)(Failure *f, const char *path, const MountFact *fact), Failure *f) {
         MountFact *facts;
         size_t n;
         int r;
@@ -171,9 +163,25 @@ int unmount_check_absent(const char *path, uint64_t mount_id, const char *device
         r = find_at(path, &facts, &n);
         if (r < 0)
                 return r;
-        r = explain(facts, n, path, mount_id, device, f);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                if (mount_id == 0 || is_meant(&facts[i], mount_id, device))
+                        r = fail(f, path, &facts[i]);
         mount_facts_free(facts, n);
         return r;
+}
+
+int unmount_check_absent(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
+                         Failure *f) {
+        _cleanup_close_ int parent = -EBADF;
+        const char *name;
+        int r;
+
+        if (settings) {
+                r = target_open_parent(path, settings, &parent, &name, f);
+                if (r != 0)
+                        return r == -ENOENT ? 0 : r;
+        }
+        return check_table(path, mount_id, device, unknown_failure, f);
 }
 
 /* What the path leads to, if that is the mount. */
@@ -221,5 +229,6 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
         r = try_unmount(path, settings, mount_id, device, ret_unmounted, f);
         if (r != 0 || *ret_unmounted)
                 return r;
-        return unmount_check_absent(path, mount_id, device, f);
+        /* It may be hidden beneath another one, where umount2(2) doesn't get at it. */
+        return check_table(path, mount_id, device, hidden_failure, f);
 }

@@ -3,13 +3,13 @@
 
 #include "model/settings.h"
 
-/* Unmounts the mount at path that has the id and is of the device, "major:minor" as the mount table has it ("": any). With
- * id 0 nothing is unmounted: then it is only asked whether there is none. That the mount is not there is success with
- * *ret_unmounted false. Returns 0; a negative errno; PATH_NOT_ALLOWED; INVALID_TARGET, also if there is a mount and the id is
- * 0; or BUSY: it is in use, or hidden beneath another mount, or another one was unmounted in its place. */
+/* Unmounts the mount at path that has the id and is of the device, "major:minor" as the mount table has it. That it is not
+ * there is success with *ret_unmounted false. Returns 0; a negative errno; PATH_NOT_ALLOWED; INVALID_TARGET; or BUSY: it is
+ * in use, or hidden beneath another mount, or another one was unmounted in its place. */
 int unmount_target(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
                    bool *ret_unmounted, Failure *f) _warn_unused_;
 
-/* Whether the mount table has no such mount at path; nothing is opened. Returns 0 if so, a negative errno, or a failure kind: it
- * is there, hidden beneath another one, or id is 0 and some other is. */
-int unmount_check_absent(const char *path, uint64_t mount_id, const char *device, Failure *f) _warn_unused_;
+/* Whether the mount table has no such mount at path, with id 0 none at all. With settings NULL nothing is opened. Returns 0 if
+ * so; a negative errno; PATH_NOT_ALLOWED; or INVALID_TARGET, also if it is there. */
+int unmount_check_absent(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
+                         Failure *f) _warn_unused_;

@@ -36,13 +36,18 @@ static bool is_same_mount(const Volume *v, const Holder *h, const MountFact *fac
                streq(fact->context, h->strategy == STRATEGY_CONTEXT_MOUNT ? strempty(h->context) : "");
 }
 
+/* That the worker has noted it as the volume's tells it from another one that looks the same. */
+static bool is_there(const Volume *v, const Holder *h, const MountFact *fact) {
+        return is_same_mount(v, h, fact) && streq(h->target, fact->target) && streq(strempty(fact->volume), v->id);
+}
+
 /* selvol mounts file systems; what shows a part of one was bound there by somebody else. */
 static bool is_whole(const MountFact *fact) {
         return streq(strempty(fact->root), "/") || streq(fact->fs_type, "btrfs");
 }
 
 static Verdict decide(const Volume *v, const Holder *h, const MountFact *fact) {
-        bool there = is_same_mount(v, h, fact) && streq(h->target, fact->target);
+        bool there = is_there(v, h, fact);
 
         switch (h->state) {
         case HOLDER_MOUNTING:

@@ -12,7 +12,6 @@
 typedef struct Child {
         const Settings *settings;
         const Staging *staging;
-        const char *notes; /* directory of mount-note.h */
         Children *children;
         bool propagating; /* mounts made here reach the host */
         sd_bus *bus;

@@ -12,7 +12,7 @@ static int check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts
                 if (settings_may_have_volume(c->settings, m->target))
                         continue;
                 /* Its directory may have been in TargetRoots= before. */
-                r = mount_note_exists(c->notes, m->mount_id, m->device, m->target);
+                r = mount_note_find(m->mount_id, m->device, m->target, NULL);
                 if (r < 0)
                         return r;
                 if (r == 0)

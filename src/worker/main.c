@@ -12,12 +12,12 @@
 #include "basic/log.h"
 #include "basic/string-util.h"
 #include "model/settings-load.h"
+#include "mount/mount-note.h"
 #include "selvol-config.h"
 #include "worker/server.h"
 
 #define RUNTIME_DIRECTORY "/run/selvol"
 #define STAGE_DIRECTORY   "/run/selvol/stage"
-#define NOTES_DIRECTORY   "/run/selvol/mounts"
 #define LOCKS             "/run/selvol/images.lock"
 #define PEER_USER         "selvol"
 
@@ -170,7 +170,7 @@ static int prepare_directories(void) {
         if (mkdir(RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST)
                 return log_error_errno(errno, "Failed to make %s: %m", RUNTIME_DIRECTORY);
         r = prepare_directory(STAGE_DIRECTORY);
-        return r < 0 ? r : prepare_directory(NOTES_DIRECTORY);
+        return r < 0 ? r : prepare_directory(MOUNT_NOTES);
 }
 
 static int block_signals(void) {
@@ -190,7 +190,6 @@ static int run(const Arguments *args) {
                 .usr_dir = args->config_usr,
                 .etc_dir = args->config_etc,
                 .stage_directory = STAGE_DIRECTORY,
-                .notes_directory = NOTES_DIRECTORY,
                 .locks = LOCKS,
         };
         int fd, r;

@@ -4,12 +4,11 @@
 #include "basic/log.h"
 #include "label/selinux.h"
 #include "mount/health.h"
-#include "mount/mount-note.h"
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
-#include "worker/foreign.h"
 #include "worker/judge.h"
+#include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 
@@ -42,6 +41,9 @@ static int change_files(Child *c, const AdoptCall *call, const Target *target, c
         int r;
 
         if (files_may_change(&answer->files)) {
+                r = noted_check_change(c, &result->outcome.fact, true, f);
+                if (r != 0)
+                        return r;
                 r = subject_copy(target, CLONE_AS_IT_IS, &s, f);
                 if (r != 0)
                         return r;
@@ -84,10 +86,22 @@ static int judge_adopted(const Target *target, const PlanAnswer *answer, Operati
         return 0;
 }
 
+/* What the worker has made itself is adopted when its record was lost. */
+static int note(const AdoptCall *call, const Target *target, const MountFact *fact, Failure *f) {
+        _cleanup_(mount_note_done) MountNote before = { .adopted = true };
+        MountNote note = { .device = fact->device, .volume = call->volume, .target = fact->target };
+        int r;
+
+        r = mount_note_find(fact->mount_id, fact->device, fact->target, &before);
+        if (r < 0)
+                return r;
+        note.adopted = before.adopted;
+        return noted_write(target->fd, &note, f);
+}
+
 int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(target_done) Target target = TARGET_INIT;
-        _cleanup_failure_ Failure foreign = { 0 };
         int r;
 
         r = child_check_propagation(c, f);
@@ -120,9 +134,11 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
                 return r;
         judge_keep_mounted(result);
         check_group_option(result);
-        /* What may be the host's is not noted as the worker's own. */
-        if (!files_failed(result) && foreign_check(c, &result->outcome.fact, &foreign) == 0)
-                mount_note_write(c->notes, call->volume, &result->outcome.fact);
+        if (!files_failed(result)) {
+                r = note(call, &target, &result->outcome.fact, f);
+                if (r != 0)
+                        return r;
+        }
         log_debug("%s: adopted mount %llu.", call->volume, (unsigned long long) result->outcome.fact.mount_id);
         return 0;
 }

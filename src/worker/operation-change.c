@@ -10,6 +10,7 @@
 #include "worker/files.h"
 #include "worker/foreign.h"
 #include "worker/judge.h"
+#include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 #include "worker/staged.h"
@@ -104,6 +105,9 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
                 return r;
         r = observe_mount(share, &result->outcome, &result->mark);
         if (r < 0)
+                return r;
+        r = noted_check_change(c, &result->outcome.fact, false, f);
+        if (r != 0)
                 return r;
         judge_mounted(s->root, a, false, result);
         return check_same_superblock(p, share, &result->outcome.fact, f);

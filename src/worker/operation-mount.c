@@ -5,7 +5,6 @@
 #include "basic/time-util.h"
 #include "label/selinux.h"
 #include "mount/health.h"
-#include "mount/mount-note.h"
 #include "mount/publish.h"
 #include "plan/files.h"
 #include "worker/ask.h"
@@ -13,6 +12,7 @@
 #include "worker/files.h"
 #include "worker/foreign.h"
 #include "worker/judge.h"
+#include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 #include "worker/staged.h"
@@ -26,13 +26,16 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
         if (call->expected.id == 0 || !target->is_mount || !target->is_directory ||
             target->mount_id != call->expected.id)
                 return 0;
+        r = mount_note_find(call->expected.id, call->expected.device, target->path, NULL);
+        if (r <= 0)
+                return r;
         r = health_check(target->fd, target->path, f);
         if (r != 0)
                 return r;
         r = observe_mount(target, &o, &mark);
         if (r < 0)
                 return r;
-        if (!isempty(call->expected.device) && !streq(o.fact.device, call->expected.device))
+        if (!streq(o.fact.device, call->expected.device))
                 return 0;
         log_debug("%s: the expected mount %" PRIu64 " is at the target.", call->volume, call->expected.id);
         result->repeated = true;
@@ -142,32 +145,48 @@ static int prepare(Child *c, const MountCall *call, const Source *source, const 
 }
 
 /* Which mount it is has to be on record before others can see it, whatever becomes of selvold. */
-static int tell_ready(Child *c, const Subject *staged, const OperationResult *result, Failure *f) {
-        ReadyNote note = {
-                .identity = { .device = result->outcome.fact.device },
+static int tell_ready(Child *c, const MountNote *mount, const OperationResult *result, Failure *f) {
+        const ReadyNote note = {
+                .identity = { .id = mount->id, .device = mount->device },
                 .gid = result->files.gid,
                 .disk_gid = result->files.disk_gid,
                 .fingerprint = result->fingerprint,
         };
-        int r;
 
-        r = mount_identify(staged->tree, &note.identity.id, NULL);
-        return r < 0 ? r : ask_ready(c, &note, f);
+        return ask_ready(c, &note, f);
+}
+
+/* A watch that began before the mount was visible has taken the note for that of one that has gone. */
+static void keep_note(const Subject *staged, MountNote *note) {
+        int r = mount_note_find(note->id, note->device, note->target, NULL);
+
+        if (r == 0)
+                r = mount_note_write(staged->tree, note);
+        if (r < 0)
+                log_error_errno(r, "%s: Failed to keep the note of the mount: %m", note->volume);
 }
 
 /* The mark says no more than will be true once somebody can write. */
-static int publish(Child *c, const PlanAnswer *answer, const Subject *staged, const Target *target,
-                   OperationResult *result, Failure *f) {
+static int publish(Child *c, const MountCall *call, const PlanAnswer *answer, const Subject *staged,
+                   const Target *target, OperationResult *result, Failure *f) {
+        MountNote note = { .device = result->outcome.fact.device, .volume = call->volume, .target = target->path };
         int r;
 
         r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
         if (r != 0)
                 return r;
         judge_keep_mounted(result);
-        r = tell_ready(c, staged, result, f);
+        r = noted_write(staged->tree, &note, f);
         if (r != 0)
                 return r;
-        return publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);
+        r = tell_ready(c, &note, result, f);
+        if (r == 0)
+                r = publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);
+        if (r != 0)
+                mount_note_remove(note.id, note.unique_id);
+        else
+                keep_note(staged, &note);
+        return r;
 }
 
 static void log_mounted(const char *volume, const MountOutcome *o, uint64_t usec) {
@@ -205,8 +224,6 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         r = find_repeated(call, &target, result, f);
-        if (r == 0 && result->repeated)
-                mount_note_write(c->notes, call->volume, &result->outcome.fact);
         if (r != 0 || result->repeated)
                 return r;
         r = target_check_free(&target, f);
@@ -225,10 +242,9 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = prepare(c, call, &source, &before, &question, &answer, &staged, result, f);
         if (r != 0 || files_failed(result))
                 return r;
-        r = publish(c, &answer, &staged, &target, result, f);
+        r = publish(c, call, &answer, &staged, &target, result, f);
         if (r != 0)
                 return r;
-        mount_note_write(c->notes, call->volume, &result->outcome.fact);
         log_mounted(call->volume, &result->outcome, now_monotonic_usec() - start);
         return 0;
 }

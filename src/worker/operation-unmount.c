@@ -40,30 +40,25 @@ static void open_source(const Child *c, const UnmountCall *call, Source *ret) {
         s = SOURCE_INIT;
 }
 
-/* No more is said than that it is not there. */
+/* What is not noted has gone, or is not the worker's to unmount. */
 static int check_absent(const Child *c, const UnmountCall *call, Failure *f) {
         _cleanup_failure_ Failure there = { 0 };
         int r = 1;
 
+        if (roots_contain(c->settings->target_roots, call->target))
+                return unmount_check_absent(call->target, c->settings, call->identity.id, call->identity.device, f);
+        /* Outside of the roots no more is said than that it is not there. */
         if (call->identity.id != 0)
-                r = unmount_check_absent(call->target, call->identity.id, call->identity.device, &there);
+                r = unmount_check_absent(call->target, NULL, call->identity.id, call->identity.device, &there);
         return r > 0 ? target_validate(call->target, c->settings, f) : r;
 }
 
-/* What is beneath none of the roots any more is unmounted only if it is noted: the directory that it is in is a root for
- * this. */
+/* Of what is beneath none of the roots any more the directory that it is in is a root for this. */
 static int unmount_former(const Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
-        _cleanup_free_ char *directory = NULL;
+        _cleanup_free_ char *directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
         Settings settings = *c->settings;
         int r;
 
-        *ret_unmounted = false;
-        r = mount_note_exists(c->notes, call->identity.id, strempty(call->identity.device), call->target);
-        if (r < 0)
-                return r;
-        if (r == 0)
-                return check_absent(c, call, f);
-        directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
         if (!directory)
                 return -ENOMEM;
         settings.target_roots = (char *[]){ directory, NULL };
@@ -80,18 +75,25 @@ static int unmount(const Child *c, const UnmountCall *call, bool *ret_unmounted,
 
 int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
                       Failure *f) {
+        _cleanup_(mount_note_done) MountNote note = { 0 };
         _cleanup_(source_done) Source source = SOURCE_INIT;
         int r;
 
+        *ret_unmounted = false;
+        *ret_fingerprint = (Fingerprint){ 0 };
+        r = mount_note_find(call->identity.id, call->identity.device, call->target, &note);
+        if (r < 0)
+                return r;
+        if (r == 0)
+                return check_absent(c, call, f);
         open_source(c, call, &source);
         r = unmount(c, call, ret_unmounted, f);
         if (r != 0)
                 return r;
-        mount_note_remove(c->notes, call->identity.id, strempty(call->identity.device), call->target);
-        *ret_fingerprint = *ret_unmounted && source.fs ? source_take_fingerprint(&source) : (Fingerprint){ 0 };
+        mount_note_remove(note.id, note.unique_id);
+        if (*ret_unmounted && source.fs)
+                *ret_fingerprint = source_take_fingerprint(&source);
         if (*ret_unmounted)
                 log_unmounted(call->target);
-        else
-                log_debug("There is no such mount to unmount.");
         return 0;
 }

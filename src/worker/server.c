@@ -130,7 +130,6 @@ static int receive_connection(int spare_fd) {
 static int serve(Server *s, int fd, int spare_fd) {
         Child c = { .settings = &s->settings,
                     .staging = &s->staging,
-                    .notes = s->config->notes_directory,
                     .children = s->children,
                     .propagating = s->propagating };
         int r;

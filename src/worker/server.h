@@ -17,7 +17,6 @@ typedef struct ServerConfig {
         const char *usr_dir, *etc_dir; /* NULL: the usual ones */
         uid_t peer_uid;                /* besides root; 0: nobody */
         const char *stage_directory;
-        const char *notes_directory;
         const char *locks;
 } ServerConfig;
 

@@ -2,10 +2,10 @@
 #include <fcntl.h>
 
 #include "basic/log.h"
-#include "mount/mount-note.h"
 #include "mount/mount-table.h"
 #include "mount/stage.h"
 #include "worker/foreign.h"
+#include "worker/noted.h"
 #include "worker/staged.h"
 
 /* Of the type that was given at most the magic number was looked at. If the source holds something else, or nothing, that is
@@ -125,18 +125,16 @@ static int check_foreign(const Child *c, const Source *source, Failure *f) {
         return foreign_check_source(c, source, &o, f);
 }
 
-/* Of what the worker has mounted or adopted itself the source has been checked. */
-static int check_shared(const Child *c, const Source *source, const PlanAnswer *a, const MountFact *fact,
+static int check_shared(const Child *c, const Source *source, const PlanAnswer *a, const MountFact *staged,
                         Failure *f) {
-        int r;
+        const MountFact shared = {
+                .mount_id = a->share_id,
+                .target = a->share_target,
+                .device = staged->device,
+                .fs_type = staged->fs_type,
+        };
 
-        r = mount_note_exists(c->notes, a->share_id, fact->device, a->share_target);
-        if (r != 0)
-                return r < 0 ? r : 0;
-        if (source->fs->source == SOURCE_BLOCK)
-                return check_foreign(c, source, f);
-        return failure_set_about(f, FAILURE_PATH_NOT_ALLOWED, a->share_target,
-                                 "What is mounted at '%s' is somebody else's, and is not shared: adopt it first.");
+        return noted_check_shared(c, source, &shared, f);
 }
 
 int staged_make(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,

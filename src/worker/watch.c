@@ -9,10 +9,14 @@
 #include "wire/protocol.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
+#include "mount/statmount.h"
 #include "worker/watch.h"
 
 /* A look reads the whole table: one for a burst of changes. */
 enum { LOOK_DELAY_USEC = 100 * 1000, LOOK_INTERVAL_USEC = 500 * 1000, NODE_INTERVAL_USEC = 1000 * 1000 };
+
+/* Of a mount that is expected and not noted: what looks the same is another one. */
+#define NOTE_GONE UINT64_MAX
 
 typedef struct Watch {
         Child *child;
@@ -49,25 +53,91 @@ static int compare_ids(const void *a, const void *b) {
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
+/* Where a mount with the id is, or would be. */
+static size_t find_position(const Watch *w, uint64_t id) {
+        size_t low = 0, high = w->n_mounts;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (w->mounts[middle].mount_id < id)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
+/* Whether a mount that was noted when it was last seen is there still: returns 1, 0 or a negative errno. Without unique ids one
+ * that looks the same is. */
+static int is_still_noted(const Watch *w, const MountFact *fact, const MountFact **ret_before) {
+        size_t i = find_position(w, fact->mount_id);
+        const MountFact *before = &w->mounts[i];
+        int r;
+
+        if (i >= w->n_mounts || before->mount_id != fact->mount_id || before->note_id == 0 ||
+            !streq(before->target, fact->target) || !streq(before->device, fact->device))
+                return 0;
+        *ret_before = before;
+        r = statmount_is_there(before->note_id, before->mount_id);
+        return r == -EOPNOTSUPP ? 1 : r;
+}
+
+static int set_note(MountFact *fact, uint64_t note_id, const char *volume) {
+        fact->note_id = note_id;
+        return free_and_strdup(&fact->volume, volume);
+}
+
+/* Whose mount it is. */
+static int recognize(const Watch *w, MountFact *fact) {
+        _cleanup_(mount_note_done) MountNote note = { 0 };
+        const MountFact *before;
+        int r;
+
+        r = is_still_noted(w, fact, &before);
+        if (r > 0)
+                return set_note(fact, before->note_id, before->volume);
+        if (r == 0)
+                r = mount_note_find(fact->mount_id, fact->device, fact->target, &note);
+        return r <= 0 ? r : set_note(fact, note.unique_id, note.volume);
+}
+
+static int recognize_all(const Watch *w, MountFact *facts, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                r = recognize(w, &facts[i]);
+        return r;
+}
+
 static int look(const Watch *w, MountFact **ret, size_t *ret_n) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
+        MountFact *mounts;
+        size_t n;
         int r;
 
         r = mount_table_read(NULL, &table);
         if (r < 0)
                 return r;
-        r = mount_table_find_beneath(table, w->child->settings->target_roots, w->former, ret, ret_n);
+        r = mount_table_find_beneath(table, w->child->settings->target_roots, w->former, &mounts, &n);
         if (r < 0)
                 return r;
-        if (*ret_n > 1)
-                qsort(*ret, *ret_n, sizeof(MountFact), compare_ids);
+        r = recognize_all(w, mounts, n);
+        if (r < 0) {
+                mount_facts_free(mounts, n);
+                return r;
+        }
+        if (n > 1)
+                qsort(mounts, n, sizeof(MountFact), compare_ids);
+        *ret = mounts;
+        *ret_n = n;
         return 0;
 }
 
-/* The kernel gives an id to another mount once it is free. */
+/* The kernel gives an id to another mount once it is free. What is adopted is noted while it is there. */
 static bool is_same_mount(const MountFact *a, const MountFact *b) {
-        return streq(a->target, b->target) && streq(a->device, b->device) && streq(a->source, b->source) &&
-               streq(a->fs_type, b->fs_type);
+        return (a->note_id == 0 || a->note_id == b->note_id) && streq(a->target, b->target) &&
+               streq(a->device, b->device) && streq(a->source, b->source) && streq(a->fs_type, b->fs_type);
 }
 
 static bool is_unchanged(const MountFact *a, const MountFact *b) {
@@ -167,7 +237,7 @@ static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
                 while (k < n_new && compare_ids(&new[k], old) < 0)
                         k++;
                 if (k >= n_new || compare_ids(&new[k], old) > 0 || !is_same_mount(&new[k], old))
-                        mount_note_remove(w->child->notes, old->mount_id, old->device, old->target);
+                        mount_note_remove(old->mount_id, old->note_id);
         }
 }
 
@@ -290,34 +360,13 @@ static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Where a mount with the id is, or would be. */
-static size_t find_position(const Watch *w, uint64_t id) {
-        size_t low = 0, high = w->n_mounts;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (w->mounts[middle].mount_id < id)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
-static bool is_noted(const MountNote *note, const MountFact *fact) {
-        return note->id == fact->mount_id && streq(note->device, fact->device) && streq(note->target, fact->target);
-}
-
-/* Whose mount each is. What is noted and not in the table has gone. */
-static void name_volumes(Watch *w, MountNote *notes, size_t n_notes) {
+/* What is noted and not in the table has gone, or will be noted again when it is there (operation-mount.c). */
+static void remove_former_notes(const Watch *w, const MountNote *notes, size_t n_notes) {
         for (size_t i = 0; i < n_notes; i++) {
                 size_t k = find_position(w, notes[i].id);
 
-                if (k < w->n_mounts && is_noted(&notes[i], &w->mounts[k]))
-                        w->mounts[k].volume = TAKE_PTR(notes[i].volume);
-                else
-                        mount_note_remove(w->child->notes, notes[i].id, notes[i].device, notes[i].target);
+                if (k >= w->n_mounts || w->mounts[k].note_id != notes[i].unique_id)
+                        mount_note_remove(notes[i].id, notes[i].unique_id);
         }
 }
 
@@ -326,6 +375,11 @@ static int find_former(Watch *w, const MountNote *notes, size_t n_notes) {
                 int r;
 
                 if (roots_contain(w->child->settings->target_roots, notes[i].target))
+                        continue;
+                r = mount_note_find(notes[i].id, notes[i].device, notes[i].target, NULL);
+                if (r < 0)
+                        return r;
+                if (r == 0)
                         continue;
                 r = strv_extend(&w->former, notes[i].target);
                 if (r < 0)
@@ -340,14 +394,14 @@ static int first_look(Watch *w) {
         size_t n_notes = 0;
         int r;
 
-        r = mount_notes_read(w->child->notes, &notes, &n_notes);
+        r = mount_notes_read(&notes, &n_notes);
         if (r < 0)
-                log_error_errno(r, "Failed to read the notes of mounts in %s: %m", w->child->notes);
+                return r;
         r = find_former(w, notes, n_notes);
         if (r >= 0)
                 r = look(w, &w->mounts, &w->n_mounts);
         if (r >= 0)
-                name_volumes(w, notes, n_notes);
+                remove_former_notes(w, notes, n_notes);
         mount_notes_free(notes, n_notes);
         return r;
 }
@@ -441,7 +495,7 @@ static int add_expected(Watch *w, MountFact *fact) {
         MountFact *grown;
 
         if (i < w->n_mounts && w->mounts[i].mount_id == fact->mount_id) {
-                if (is_same_mount(&w->mounts[i], fact))
+                if (fact->note_id != NOTE_GONE && is_same_mount(&w->mounts[i], fact))
                         return 0;
                 mount_fact_done(&w->mounts[i]);
         } else {
@@ -469,6 +523,11 @@ int watch_expect(Child *c, MountFact *fact, Failure *f) {
                 if (r < 0)
                         return r;
         }
+        r = recognize(w, fact);
+        if (r < 0)
+                return r;
+        if (fact->note_id == 0)
+                fact->note_id = NOTE_GONE;
         r = add_expected(w, fact);
         if (r < 0)
                 return r;

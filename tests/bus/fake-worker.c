@@ -459,6 +459,11 @@ static void outlive(const Operation *o) {
         }
 }
 
+/* mount/mount-note.h */
+static void note_mount(const Operation *o) {
+        write_text(FORMAT("%s/note-%" PRIu64, directory, o->mount.mount_id), o->volume);
+}
+
 static int publish(Operation *o, Failure *f) {
         const char *source = o->mount.source;
         Observed table;
@@ -467,6 +472,7 @@ static int publish(Operation *o, Failure *f) {
         r = change_mark(source, &o->result.mark, o->answer.change, f);
         if (r != 0)
                 return r;
+        note_mount(o);
         ask_ready(o);
         step(source, "publishing");
         if (behaves(source, "stuck-publishing"))
@@ -482,7 +488,6 @@ static int publish(Operation *o, Failure *f) {
         table = read_table();
         add_fact(&table, &o->mount);
         write_table(&table);
-        write_text(FORMAT("%s/note-%" PRIu64, directory, o->mount.mount_id), o->volume);
         (void) close(lock);
         if (behaves(source, "stuck-publishing")) {
                 (void) unlink(FORMAT("%s/orphan", directory));
@@ -522,13 +527,17 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
 static int adopt_volume(Operation *o, const AdoptCall *call, Failure *f) {
         Observed table = read_table();
         const MountFact *there = find_mount(&table, call->target);
+        int r;
 
         o->volume = call->volume;
         if (!there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at %s.", call->target);
         observe(o, there->source, there);
         ask_plan(o);
-        return change_files(o, f);
+        r = change_files(o, f);
+        if (r == 0 && o->result.walk.counts.failed == 0)
+                note_mount(o);
+        return r;
 }
 
 static int change_volume(Operation *o, const ChangeCall *call, Failure *f) {
@@ -738,9 +747,18 @@ static void tell_node(void) {
         sd_bus_message_unref(signal);
 }
 
+/* As the watch has it: with whose mount each is noted as. */
+static Observed look(void) {
+        Observed table = read_table();
+
+        for (size_t i = 0; i < table.n_mounts; i++)
+                table.mounts[i].volume = read_text(FORMAT("%s/note-%" PRIu64, directory, table.mounts[i].mount_id));
+        return table;
+}
+
 static void tell_changes(void) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
-        Observed now = read_table(), came = { 0 };
+        Observed now = look(), came = { 0 };
         bool changed;
 
         for (size_t i = 0; i < now.n_mounts; i++)
@@ -799,10 +817,7 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 
         append_orphan(reply);
         watched_node = node;
-        watched = read_table();
-        for (size_t i = 0; i < watched.n_mounts; i++)
-                watched.mounts[i].volume =
-                        read_text(FORMAT("%s/note-%" PRIu64, directory, watched.mounts[i].mount_id));
+        watched = look();
         watching = true;
         check(node_append(reply, &node));
         check(mount_facts_append(reply, watched.mounts, watched.n_mounts));

@@ -738,10 +738,12 @@ static void test_restart_not_relabeled(Fixture *f, gconstpointer data) {
 static const struct {
         const char *name, *source, *mounts;
         gsize n_holders;
-        gboolean tainted;
+        gboolean tainted, not_noted;
 } interruptions[] = {
         { "finished", "/dev/hang-publishing", "1000 " T1 " /dev/hang-publishing ext4 " CONTEXT_A " 0\n", 1, TRUE },
         { "stranger", "/dev/hang-publishing", "7 " T1 " /dev/hang-publishing ext4 " CONTEXT_A " 0\n", 0, TRUE },
+        { "not-noted", "/dev/hang-publishing", "1000 " T1 " /dev/hang-publishing ext4 " CONTEXT_A " 0\n", 0, TRUE,
+          TRUE },
         { "other-device", "/dev/hang-publishing", "1000 " T1 " /dev/vdz ext4 " CONTEXT_A " 0\n", 0, TRUE },
         { "other-context", "/dev/hang-publishing", "1000 " T1 " /dev/hang-publishing ext4 - 0\n", 0, TRUE },
         { "not-published", "/dev/hang-publishing", NULL, 0, TRUE },
@@ -762,6 +764,8 @@ static void test_interrupted(Fixture *f, gconstpointer data) {
         g_clear_error(&error);
         if (interruptions[i].mounts)
                 write_file(f, "mounts", interruptions[i].mounts);
+        if (interruptions[i].not_noted)
+                write_file(f, "note-1000", "");
         before = mount_table(f);
         daemon_start(f, CALLER_ROOT);
         g_assert_cmpuint(count_holders(f, "v"), ==, interruptions[i].n_holders);

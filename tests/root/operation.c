@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
+#include "mount/mount-table.h"
 #include "operation.h"
 #include "wire/names.h"
 #include "wire/peer.h"
@@ -375,8 +376,18 @@ static Answer unmount_with(const Worker *w, const UnmountCall *c) {
         return operation_finish(operation_send(o, call));
 }
 
+/* Of no device if there is no such mount. */
+static MountIdentity identity_of(uint64_t id) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+
+        if (mount_table_read_mount(NULL, id, &table) >= 0)
+                g_assert_cmpint(mount_table_find_id(table, id, &fact), ==, 0);
+        return (MountIdentity){ .id = id, .device = g_strdup(fact.device) };
+}
+
 Answer call_unmount(const Worker *w, const char *target, uint64_t id) {
-        return call_unmount_identity(w, target, &(MountIdentity){ .id = id });
+        return call_unmount_of(w, target, id, NULL, NULL);
 }
 
 Answer call_unmount_identity(const Worker *w, const char *target, const MountIdentity *identity) {
@@ -384,8 +395,10 @@ Answer call_unmount_identity(const Worker *w, const char *target, const MountIde
 }
 
 Answer call_unmount_of(const Worker *w, const char *target, uint64_t id, const char *source, const char *fs_type) {
+        _cleanup_(mount_identity_done) MountIdentity identity = identity_of(id);
+
         return unmount_with(w, &(UnmountCall){ .target = (char *) target,
-                                               .identity = { .id = id },
+                                               .identity = identity,
                                                .source = (char *) source,
                                                .fs_type = (char *) fs_type });
 }

@@ -17,6 +17,7 @@
 #include <glib/gstdio.h>
 
 #include "mount/loop.h"
+#include "mount/mount-note.h"
 #include "mount/mount-table.h"
 #include "mount/target.h"
 #include "wire/peer.h"
@@ -133,6 +134,21 @@ uint64_t mount_id_of(const char *path) {
         g_assert_cmpint(mount_identify(fd, &id, NULL), ==, 0);
         close(fd);
         return id;
+}
+
+void note_mount(const char *target) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        MountNote note = { .volume = (char *) "volume", .target = (char *) target };
+        int fd = open(target, O_PATH | O_CLOEXEC);
+
+        must(fd);
+        g_assert_cmpint(mount_table_read_own(fd, false, &table), ==, 0);
+        g_assert_cmpint(mount_table_find_id(table, mount_id_of(target), &fact), ==, 0);
+        note.device = fact.device;
+        g_assert_cmpint(g_mkdir_with_parents(MOUNT_NOTES, 0700), ==, 0);
+        g_assert_cmpint(mount_note_write(fd, &note), ==, 0);
+        close(fd);
 }
 
 bool is_mounted(const char *path) {

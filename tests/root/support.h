@@ -40,6 +40,8 @@ char *make_target(const char *name);
 char *attach_loop(const char *image, int *ret_fd);
 /* A symbolic link in /dev, which the host sees too: to be removed. */
 char *make_link(const char *name, const char *leads_to);
+/* Notes what is mounted there as the worker does what it has made itself. */
+void note_mount(const char *target);
 bool is_mounted(const char *path);
 bool is_read_only(const char *path);
 uint64_t mount_id_of(const char *path);

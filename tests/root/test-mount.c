@@ -528,6 +528,13 @@ static void test_unmount(void) {
         g_assert_false(other.unmounted);
         g_assert_true(is_mounted(target));
 
+        /* Nobody's but the worker's, whatever selvold says. */
+        g_auto(Answer) not_noted = call_unmount(worker, target, mount_id_of(target));
+        assert_answer(not_noted, "InvalidTarget");
+        assert_message(not_noted, "no record");
+        g_assert_true(is_mounted(target));
+
+        note_mount(target);
         fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         g_auto(Answer) busy = call_unmount(worker, target, mount_id_of(target));
         assert_answer(busy, "Busy");
@@ -563,6 +570,7 @@ static void test_unmount_covered(void) {
         if (!slow)
                 return;
         must(mount("volume", target, "tmpfs", 0, NULL));
+        note_mount(target);
         id = mount_id_of(target);
         thread = g_thread_new("mount", mount_over, slow);
         g_auto(Answer) covered = call_unmount(slow, target, id);
@@ -583,6 +591,7 @@ static void test_unmount_hidden(gconstpointer data) {
         uint64_t id;
 
         must(mount("volume", target, "tmpfs", 0, NULL));
+        note_mount(target);
         id = mount_id_of(target);
         must(mount("on-top", covered, "tmpfs", 0, NULL));
         g_auto(Answer) hidden = call_unmount(worker, target, id);

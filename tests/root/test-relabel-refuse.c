@@ -102,6 +102,7 @@ static void test_host(gconstpointer data) {
         }
         must(mkdir(directory, 0755));
         must(mount(directory, target, NULL, MS_BIND, NULL));
+        note_mount(target);
 
         g_auto(Answer) refused = relabel(worker, target);
         /* Nor is anything written through a mount that is read-only, to what isn't. */
@@ -130,6 +131,7 @@ static void test_elsewhere(void) {
         must(mount(v->device, data, "ext4", 0, NULL));
         must(mount(directory, target, NULL, MS_BIND, NULL));
         must(mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
+        note_mount(target);
 
         g_auto(Answer) part = relabel(worker, target);
         assert_answer(part, "PathNotAllowed");
@@ -160,6 +162,47 @@ static void test_elsewhere(void) {
         assert_answer(alone, "ok");
 }
 
+/* Another pod's secret, as kubelet mounts it. */
+static void test_secret(void) {
+        g_autofree char *secret = make_target("secret"), *pod = make_target("pod"),
+                        *file = path_printf("%s/token", secret);
+        struct stat before, after;
+
+        must(mount("tmpfs", secret, "tmpfs", 0, NULL));
+        g_assert_true(g_file_set_contents(file, "secret", -1, NULL));
+        must(stat(file, &before));
+        const FilesWanted wanted[] = { wanted_labels(LABEL_1), wanted_group(1000) };
+        for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+                const Arguments change = { .target = secret, .files = wanted[i], .share_id = mount_id_of(secret) };
+
+                g_auto(Answer) changed = call_change(worker, &change);
+                assert_answer(changed, "PathNotAllowed");
+                assert_message(changed, "adopt it first");
+                g_auto(Answer) adopted = call_adopt(worker, &change);
+                assert_answer(adopted, "PathNotAllowed");
+                assert_message(adopted, "secret");
+        }
+        for (unsigned is_adopted = 0; is_adopted < 2; is_adopted++) {
+                g_auto(Answer) shared = call_mount(worker, &(Arguments){ .source = "tmpfs",
+                                                                         .fs_type = "tmpfs",
+                                                                         .target = pod,
+                                                                         .share = secret,
+                                                                         .share_id = mount_id_of(secret) });
+                assert_answer(shared, "PathNotAllowed");
+                g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = secret });
+                assert_answer(adopted, "ok");
+                g_auto(Answer) changed = call_change(
+                        worker,
+                        &(Arguments){ .target = secret, .files = wanted[1], .share_id = mount_id_of(secret) });
+                assert_answer(changed, "PathNotAllowed");
+        }
+        must(stat(file, &after));
+        g_assert_cmpuint(after.st_gid, ==, before.st_gid);
+        g_assert_cmpint(after.st_ctim.tv_nsec, ==, before.st_ctim.tv_nsec);
+        g_assert_false(is_mounted(pod));
+        must(umount2(secret, 0));
+}
+
 /* A type that the worker's own configuration doesn't have, whatever selvold says. */
 static void test_type(void) {
         g_autoptr(TestVolume) v = volume_mount("type", "ext4", 0);
@@ -168,6 +211,7 @@ static void test_type(void) {
         must(umount2(v->target, 0));
         g_assert_true(run("mkfs.ext2", "-q", "-F", v->device, NULL));
         must(mount(v->device, target, "ext2", 0, NULL));
+        note_mount(target);
         g_auto(Answer) relabeled = relabel(worker, target);
         assert_answer(relabeled, "TypeNotAllowed");
         assert_message(relabeled, "[FileSystem ext2]");
@@ -233,6 +277,7 @@ int main(int argc, char **argv) {
         g_test_add_data_func("/relabel/host/roots", GINT_TO_POINTER(false), test_host);
         g_test_add_data_func("/relabel/host/btrfs", GINT_TO_POINTER(true), test_host);
         g_test_add_func("/relabel/elsewhere", test_elsewhere);
+        g_test_add_func("/relabel/secret", test_secret);
         g_test_add_func("/relabel/type", test_type);
         g_test_add_func("/relabel/not-supported", test_not_supported);
         r = g_test_run();

@@ -280,6 +280,7 @@ static void test_full(void) {
         g_assert_true(run("mkfs.ext4", "-q", "-I", "128", "-m", "0", "-O", "^has_journal", image, "8m", NULL));
         device = attach_loop(image, &loop);
         must(mount(device, target, "ext4", 0, NULL));
+        note_mount(target);
         fill_tree(target, 2, 5);
         g_assert_false(run("dd", "if=/dev/zero", filler, "bs=1k", NULL));
 
@@ -348,6 +349,7 @@ static void test_part(void) {
         g_assert_true(g_file_set_contents(outside, "", -1, NULL));
         must(link(outside, leads_out));
         must(mount(part, target, NULL, MS_BIND, NULL));
+        note_mount(target);
 
         a.share_id = mount_id_of(target);
         g_auto(Answer) done = call_change(worker, &a);
@@ -402,6 +404,7 @@ static void test_subvolume(void) {
         g_assert_true(g_file_set_contents(one, "", -1, NULL));
         must(link(one, two));
         must(mount(v->device, target, "btrfs", 0, "subvol=/sub"));
+        note_mount(target);
 
         a.share_id = mount_id_of(target);
         g_auto(Answer) done = call_change(worker, &a);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "wire/protocol.h"
+#include "mount/mount-id.h"
 #include "mount/mount-table.h"
 #include "operation.h"
 
@@ -202,6 +203,7 @@ static void test_expect(void) {
         size_t n;
 
         must(mount("expected", target, "tmpfs", 0, NULL));
+        note_mount(target);
         facts = start_watch(bus, &n);
         mount_facts_free(facts, n);
         g_auto(Answer) there = call_inspect(w, target);
@@ -323,6 +325,60 @@ static void test_notes(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
+/* Mounts the disk by hand where a worker had it: in all that the table says it is the same mount, also by its id. */
+static void replace_mount(const char *device, const char *target, uint64_t id) {
+        for (unsigned i = 0; i < 100; i++) {
+                must(umount2(target, 0));
+                must(mount(device, target, "ext4", MS_NOSUID | MS_NODEV, NULL));
+                if (mount_id_of(target) == id)
+                        return;
+        }
+        g_assert_not_reached();
+}
+
+/* Only the unique id tells them apart. */
+static void test_reused_id(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("reused"), *image = make_image("reused", "ext4"), *device = NULL,
+                        *volume = NULL;
+        _cleanup_(mount_identity_done) MountIdentity identity = { 0 };
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        uint64_t id, unique_id;
+        size_t n;
+        int loop;
+
+        device = attach_loop(image, &loop);
+        g_auto(Answer) mounted = call_mount(w, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
+        assert_answer(mounted, "ok");
+        id = mounted.outcome.fact.mount_id;
+        g_assert_cmpint(mount_identify_unique(loop, &unique_id, &unique_id), ==, 0);
+        if (unique_id == 0 || stages_in_namespace()) {
+                g_test_skip("the kernel has no unique ids");
+                must(umount2(target, 0));
+                close(loop);
+                return;
+        }
+        mount_facts_free(start_watch(bus, &n), 0);
+        g_assert_cmpuint(n, ==, 1);
+
+        replace_mount(device, target, id);
+        g_auto(Change) replaced = next_change(bus, LONG);
+        g_assert_cmpuint(replaced.n_went, ==, 1);
+        g_assert_cmpuint(replaced.went[0], ==, id);
+        g_assert_cmpuint(replaced.n_came, ==, 1);
+        g_assert_cmpstr(replaced.came[0].volume, ==, "");
+        volume = only_volume(w, &identity);
+        g_assert_null(volume);
+        g_assert_cmpuint(identity.id, ==, id);
+        g_auto(Answer) refused = call_unmount_identity(w, target, &identity);
+        assert_answer(refused, "InvalidTarget");
+        g_auto(Answer) repeated = call_mount(
+                w, &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .expected = identity });
+        assert_answer(repeated, "InvalidTarget");
+        must(umount2(target, 0));
+        close(loop);
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         if (!test_enter())
@@ -333,6 +389,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/watch/also-at", test_also_at);
         g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/notes", test_notes);
+        g_test_add_func("/watch/reused-id", test_reused_id);
         g_test_add_func("/watch/storm", test_storm);
         return g_test_run();
 }

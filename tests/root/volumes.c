@@ -26,6 +26,7 @@ TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long fl
         }
         v->target = make_target(name);
         must(mount(image ? v->device : name, v->target, fs_type, flags, NULL));
+        note_mount(v->target);
         v->mount_id = mount_id_of(v->target);
         return g_steal_pointer(&v);
 }
