@@ -35,15 +35,25 @@ static int observe_and_ask(Child *c, const Target *target, PlanAnswer *ret, Fail
         return 0;
 }
 
+/* What may be a secret of others is only recorded: it gets no mark either. */
+static int check_files(const Child *c, const PlanAnswer *answer, OperationResult *result, Failure *f) {
+        int r;
+
+        r = noted_check_change(c, &result->outcome.fact, true, f);
+        if (r <= 0 || files_may_change(&answer->files))
+                return r;
+        failure_done(f);
+        mark_done(&result->mark);
+        result->mark = (Mark){ .found = MARK_UNSUPPORTED };
+        return 0;
+}
+
 static int change_files(Child *c, const AdoptCall *call, const Target *target, const PlanAnswer *answer,
                         OperationResult *result, Failure *f) {
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
         int r;
 
         if (files_may_change(&answer->files)) {
-                r = noted_check_change(c, &result->outcome.fact, true, f);
-                if (r != 0)
-                        return r;
                 r = subject_copy(target, CLONE_AS_IT_IS, &s, f);
                 if (r != 0)
                         return r;
@@ -128,6 +138,9 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
                 return r;
         r = judge_adopted(&target, &answer, result);
         if (r < 0)
+                return r;
+        r = check_files(c, &answer, result, f);
+        if (r != 0)
                 return r;
         r = mark_and_change(c, call, &target, &answer, result, f);
         if (r != 0)

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* In the place of a selvold that was taken over: says anything at all on the worker's socket, verbs in any order, and answers the
+ * worker's questions with lies. Whatever it says must hold:
+ *
+ *   what is mounted outside of the target roots stays as it is, and so do files there, and the host's disk;
+ *   what others have mounted beneath the roots is not unmounted unless it was adopted;
+ *   another pod's secret, a tmpfs, is mounted nowhere else, and its files stay as they are, adopted or not;
+ *   all that is mounted beneath the roots is nosuid and nodev;
+ *   the worker does not crash, nor does one of its children, and it does not grow.
+ *
+ * Nothing is adopted in the first sessions, then anything may be, and so on. --seconds N: for so long, a minute if not given;
+ * --seed N: what is said. */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "mount/mount-table.h"
+#include "hostile-message.h"
+#include "wire/names.h"
+#include "wire/protocol.h"
+
+enum {
+        SESSIONS = 4,
+        CHECK_EVERY = 10,
+        PHASE = 400, /* sessions in which nothing is adopted, and then as many in which anything is */
+        MOUNTS_MAX = 4,
+        GROWTH_MAX_KIB = 32 * 1024,
+};
+
+#define LOG TEST_DIR "/log"
+
+enum { MOUNT, ADOPT, CHANGE, VERIFY, UNMOUNT, INSPECT, WATCH, EXPECT, N_VERBS };
+
+static const char *const verb_names[N_VERBS] = { WORKER_MOUNT,   WORKER_ADOPT,   WORKER_CHANGE, WORKER_VERIFY,
+                                                 WORKER_UNMOUNT, WORKER_INSPECT, WORKER_WATCH,  WORKER_EXPECT };
+
+typedef struct Verb {
+        const char *name;
+        unsigned n_done, n_refused;
+} Verb;
+
+/* What must not change. */
+typedef struct Sentinel {
+        const char *path;
+        struct stat st;
+        char *label;
+} Sentinel;
+
+typedef struct Session {
+        struct Client *client;
+        sd_bus *bus;
+        gint64 deadline;
+} Session;
+
+typedef struct Client {
+        Chance chance;
+        Worker *worker;
+        Session sessions[SESSIONS];
+        Verb verbs[N_VERBS];
+        Sentinel sentinels[5];
+        size_t n_sentinels;
+        char *outside;      /* the mount table but for what is beneath the targets */
+        char *others;       /* the disk that somebody else has mounted */
+        uint64_t others_id; /* of that mount */
+        dev_t host, secret;
+        bool adopts; /* in this phase, so that it may vanish; then others_id is 0 */
+        unsigned n_sessions, n_checked, n_questions;
+        long memory;
+} Client;
+
+/* Sessions: a connection each. */
+
+static void session_end(Session *s) {
+        s->bus = sd_bus_close_unref(s->bus);
+}
+
+static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const sd_bus_error *failure = sd_bus_message_get_error(reply);
+        Verb *v = userdata;
+
+        if (!failure)
+                v->n_done++;
+        else if (g_str_has_prefix(failure->name, ERROR_PREFIX))
+                v->n_refused++;
+        return 1;
+}
+
+static int on_question(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Session *s = userdata;
+        Client *c = s->client;
+        int r;
+
+        if (!sd_bus_message_is_method_call(m, DECISION_INTERFACE, NULL))
+                return 0;
+        c->n_questions++;
+        if (percent(&c->chance, 3))
+                return 1; /* never answered */
+        if (percent(&c->chance, 3)) {
+                s->deadline = 0;
+                return 1;
+        }
+        if (percent(&c->chance, 3))
+                return sd_bus_reply_method_errorf(m, percent(&c->chance, 50) ? ERROR_PREFIX "Busy" : "a.b",
+                                                  "\033[2J lie\n");
+        g_assert_cmpint(sd_bus_message_new_method_return(m, &reply), >=, 0);
+        if (percent(&c->chance, 5))
+                r = append_rubbish(&c->chance, reply);
+        else
+                r = sd_bus_message_is_method_call(m, NULL, DECISION_PLAN) ? append_plan(&c->chance, reply) : 0;
+        if (r >= 0)
+                (void) sd_bus_send(s->bus, reply, NULL);
+        return 1;
+}
+
+static void say(Session *s) {
+        Client *c = s->client;
+        size_t verb = below(&c->chance, N_VERBS);
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+
+        if (verb == ADOPT && !c->adopts)
+                verb = MOUNT;
+        if (sd_bus_message_new_method_call(s->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, verb_names[verb]) < 0 ||
+            append_call(&c->chance, verb_names[verb], m) < 0)
+                return;
+        (void) sd_bus_call_async(s->bus, NULL, m, on_reply, &c->verbs[verb], UINT64_MAX);
+}
+
+/* What is no D-Bus at all. */
+static void babble(Client *c) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        static const char hello[] = "\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n";
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        char bytes[4096];
+
+        must(fd);
+        for (size_t i = 0; i < sizeof(bytes); i++)
+                bytes[i] = (char) below(&c->chance, 256);
+        if (percent(&c->chance, 50))
+                memcpy(bytes, hello, sizeof(hello));
+        strcpy(address.sun_path, c->worker->socket);
+        if (connect(fd, (struct sockaddr *) &address, sizeof(address)) >= 0)
+                (void) send(fd, bytes, below(&c->chance, sizeof(bytes)), MSG_NOSIGNAL);
+        close(fd);
+}
+
+static void session_begin(Client *c, Session *s) {
+        c->n_sessions++;
+        if (percent(&c->chance, 3))
+                babble(c);
+        *s = (Session){ .client = c, .bus = worker_dial(c->worker) };
+        s->deadline = g_get_monotonic_time() + 1000 * below(&c->chance, 1500);
+        g_assert_cmpint(sd_bus_add_filter(s->bus, NULL, on_question, s), >=, 0);
+        do
+                say(s);
+        while (percent(&c->chance, 20));
+}
+
+/* Returns whether there was anything to do. */
+static bool session_step(Session *s) {
+        int r = sd_bus_process(s->bus, NULL);
+
+        if (percent(&s->client->chance, 1))
+                say(s);
+        if (r < 0 || g_get_monotonic_time() > s->deadline)
+                session_end(s);
+        return r > 0;
+}
+
+/* What must hold. */
+
+static bool is_beneath_targets(const Mount *m) {
+        return g_str_has_prefix(m->target, TEST_TARGETS "/");
+}
+
+static char *describe_outside(void) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        GString *text = g_string_new(NULL);
+
+        g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
+        for (size_t i = 0; i < table->n; i++)
+                if (!is_beneath_targets(&table->mounts[i]))
+                        g_string_append_printf(text, "%" PRIu64 " %s %s %s\n", table->mounts[i].id,
+                                               table->mounts[i].root, table->mounts[i].target,
+                                               table->mounts[i].options);
+        return g_string_free(text, FALSE);
+}
+
+static void check_mount(const Client *c, const Mount *m) {
+        bool theirs = g_str_equal(m->target, SECRET) || g_str_equal(m->target, OTHERS);
+
+        if (m->device == c->host || (m->device == c->secret && !g_str_equal(m->target, SECRET)))
+                g_error("%s is mounted at %s.", m->device == c->host ? "The host's disk" : "The secret", m->target);
+        if (!theirs && (!strstr(m->options, "nosuid") || !strstr(m->options, "nodev")))
+                g_error("%s is mounted %s.", m->target, m->options);
+}
+
+static void check_mounts(const Client *c) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        g_autofree char *outside = describe_outside();
+
+        if (!g_str_equal(outside, c->outside))
+                g_error("Mounts outside of the targets were\n%sand are\n%s", c->outside, outside);
+        g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
+        for (size_t i = 0; i < table->n; i++)
+                if (is_beneath_targets(&table->mounts[i]))
+                        check_mount(c, &table->mounts[i]);
+        if (c->others_id != 0 && !mountinfo_find(table, c->others_id))
+                g_error("What others have mounted at " OTHERS " was unmounted.");
+}
+
+static void check_sentinels(const Client *c) {
+        for (size_t i = 0; i < c->n_sentinels; i++) {
+                const Sentinel *s = &c->sentinels[i];
+                g_autofree char *label = get_label(s->path);
+                struct stat st;
+
+                must(lstat(s->path, &st));
+                if (st.st_uid != s->st.st_uid || st.st_gid != s->st.st_gid || st.st_mode != s->st.st_mode ||
+                    st.st_ctim.tv_sec != s->st.st_ctim.tv_sec || st.st_ctim.tv_nsec != s->st.st_ctim.tv_nsec ||
+                    !g_str_equal(label, s->label))
+                        g_error("%s was changed.", s->path);
+        }
+}
+
+/* What AddressSanitizer and UBSan have to say of the worker and its children, and the worker of them. */
+static void check_reports(void) {
+        g_autofree char *log = NULL;
+
+        g_autoptr(GDir) directory = g_dir_open(TEST_DIR, 0, NULL);
+        const char *name;
+
+        while ((name = g_dir_read_name(directory)))
+                if (g_str_has_prefix(name, "report")) {
+                        g_autofree char *path = path_printf(TEST_DIR "/%s", name), *text = NULL;
+
+                        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+                        g_error("The worker, or a child, crashed:\n%s", text);
+                }
+        g_assert_true(g_file_get_contents(LOG, &log, NULL, NULL));
+        if (strstr(log, "was killed by signal"))
+                g_error("A child crashed: %s", strstr(log, "was killed by signal"));
+}
+
+static long read_memory(const Client *c) {
+        g_autofree char *path = path_printf("/proc/%i/statm", (int) c->worker->pid), *text = NULL;
+        long pages = 0;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        g_assert_cmpint(sscanf(text, "%*d %ld", &pages), ==, 1);
+        return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void check(const Client *c) {
+        check_mounts(c);
+        check_sentinels(c);
+}
+
+/* The world. */
+
+static void add_sentinel(Client *c, const char *path) {
+        Sentinel *s = &c->sentinels[c->n_sentinels++];
+
+        g_assert_cmpuint(c->n_sentinels, <=, G_N_ELEMENTS(c->sentinels));
+        s->path = path;
+        must(lstat(path, &s->st));
+        s->label = get_label(path);
+}
+
+static void write_file(const char *path) {
+        g_assert_true(g_file_set_contents(path, "text", -1, NULL));
+}
+
+static void mount_others(Client *c) {
+        must(mount(c->others, OTHERS, "ext4", 0, NULL));
+        c->others_id = mount_id_of(OTHERS);
+}
+
+static dev_t device_of(const char *path) {
+        struct stat st;
+
+        must(stat(path, &st));
+        return st.st_dev;
+}
+
+static void make_host(Client *c) {
+        g_autofree char *image = make_image("host", "ext4");
+        int loop;
+
+        must(mkdir(HOST, 0755));
+        must(mkdir(OUTSIDE, 0755));
+        c->chance.sources[c->chance.n_sources++] = attach_loop(image, &loop);
+        must(mount(c->chance.sources[0], HOST, "ext4", 0, NULL));
+        close(loop);
+        write_file(HOST "/file");
+        write_file(OUTSIDE "/file");
+        must(symlink(OUTSIDE, TEST_TARGETS "/link"));
+        c->host = device_of(HOST);
+        add_sentinel(c, HOST);
+        add_sentinel(c, HOST "/file");
+        add_sentinel(c, OUTSIDE "/file");
+}
+
+static void make_strangers(Client *c) {
+        g_autofree char *image = make_image("others", "ext4");
+        int loop;
+
+        must(mkdir(SECRET, 0755));
+        must(mkdir(OTHERS, 0755));
+        must(mount("tmpfs", SECRET, "tmpfs", 0, NULL));
+        write_file(SECRET "/token");
+        /* So that it stays: who adopts it may unmount it. */
+        must(open(SECRET "/token", O_RDONLY | O_CLOEXEC));
+        c->secret = device_of(SECRET);
+        add_sentinel(c, SECRET);
+        add_sentinel(c, SECRET "/token");
+        c->others = attach_loop(image, &loop);
+        mount_others(c);
+}
+
+static void add_source(Client *c, const char *source) {
+        g_assert_cmpuint(c->chance.n_sources, <, G_N_ELEMENTS(c->chance.sources));
+        c->chance.sources[c->chance.n_sources++] = source;
+}
+
+static void make_sources(Client *c) {
+        const char *const others[] = {
+                TEST_IMAGES "/a",      TEST_IMAGES "/a", TEST_IMAGES "/b",    "tmpfs", "tmpfs", "tmpfs",
+                TEST_IMAGES "/theirs", "/dev/null",      TEST_IMAGES "/link", ""
+        };
+
+        g_free(make_image("a", "ext4"));
+        g_free(make_image("b", "ext4"));
+        g_free(make_image("theirs", "ext4"));
+        must(chown(TEST_IMAGES "/theirs", 1000, 1000));
+        must(symlink("a", TEST_IMAGES "/link"));
+        add_source(c, c->others);
+        for (size_t i = 0; i < G_N_ELEMENTS(others); i++)
+                add_source(c, others[i]);
+        must(mkdir(TEST_TARGETS "/a", 0755));
+        must(mkdir(TEST_TARGETS "/b", 0755));
+        must(mkdir(TEST_TARGETS "/c", 0755));
+}
+
+/* Room for what comes next. */
+static void tidy(const Client *c) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+
+        if (count_mounts() < MOUNTS_MAX)
+                return;
+        g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
+        for (size_t i = table->n; i-- > 0;)
+                if (is_beneath_targets(&table->mounts[i]) && table->mounts[i].device != c->secret &&
+                    table->mounts[i].id != c->others_id)
+                        (void) umount2(table->mounts[i].target, MNT_DETACH);
+}
+
+/* Until only the spare child is left. */
+static void wait_idle(const Client *c) {
+        g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) c->worker->pid, (int) c->worker->pid);
+
+        for (unsigned i = 0; i < 2000; i++) {
+                g_autofree char *text = NULL;
+
+                g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+                if (!strchr(g_strstrip(text), ' '))
+                        return;
+                g_usleep(10000);
+        }
+        g_error("Children of the worker stay.");
+}
+
+static void end_sessions(Client *c) {
+        for (size_t i = 0; i < SESSIONS; i++)
+                session_end(&c->sessions[i]);
+        wait_idle(c);
+        check(c);
+        check_reports();
+        must(truncate(LOG, 0));
+}
+
+/* What was adopted is mounted anew, so that it is not. */
+static void begin_phase(Client *c) {
+        end_sessions(c);
+        c->adopts = c->n_sessions / PHASE % 2 == 1;
+        c->others_id = 0;
+        if (c->adopts)
+                return;
+        while (is_mounted(OTHERS))
+                must(umount2(OTHERS, MNT_DETACH));
+        mount_others(c);
+}
+
+static void run_sessions(Client *c, int seconds) {
+        gint64 end = g_get_monotonic_time() + (gint64) seconds * G_USEC_PER_SEC;
+
+        while (g_get_monotonic_time() < end) {
+                bool busy = false;
+
+                for (size_t i = 0; i < SESSIONS; i++) {
+                        Session *s = &c->sessions[i];
+
+                        if (s->bus)
+                                busy = session_step(s) || busy;
+                        else {
+                                if (c->n_sessions > 0 && c->n_sessions % PHASE == 0)
+                                        begin_phase(c);
+                                session_begin(c, s);
+                        }
+                }
+                if (!busy)
+                        g_usleep(1000);
+                if (c->n_sessions < c->n_checked + CHECK_EVERY)
+                        continue;
+                c->n_checked = c->n_sessions;
+                check(c);
+                tidy(c);
+                if (c->n_sessions >= PHASE && c->memory == 0)
+                        c->memory = read_memory(c);
+        }
+        end_sessions(c);
+}
+
+/* What was never done, or never refused, has not been tried. */
+static void check_mixture(const Client *c) {
+        for (size_t i = 0; i < N_VERBS; i++)
+                g_print("# %s: %u done, %u refused\n", c->verbs[i].name, c->verbs[i].n_done, c->verbs[i].n_refused);
+        g_print("# %u sessions, %u questions, memory of the worker %li KiB, then %li KiB\n", c->n_sessions,
+                c->n_questions, c->memory, read_memory(c));
+        for (size_t i = 0; i < N_VERBS; i++)
+                g_assert_true(c->verbs[i].n_done > 0 && (i == WATCH || c->verbs[i].n_refused > 0));
+        g_assert_cmpint(read_memory(c), <, c->memory + GROWTH_MAX_KIB);
+}
+
+static void clean_up(void) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+
+        g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
+        for (size_t i = table->n; i-- > 0;)
+                if (g_str_has_prefix(table->mounts[i].target, TEST_DIR "/"))
+                        (void) umount2(table->mounts[i].target, MNT_DETACH);
+}
+
+/* What it has to say of each thing that is refused goes into a file. */
+static void start_worker(Client *c) {
+        int log = open(LOG, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), err = dup(STDERR_FILENO);
+
+        must(log);
+        must(err);
+        g_setenv("ASAN_OPTIONS", "handle_abort=1:log_path=" TEST_DIR "/report", TRUE);
+        g_setenv("UBSAN_OPTIONS", "log_path=" TEST_DIR "/report", TRUE);
+        must(dup2(log, STDERR_FILENO));
+        c->worker = worker_start(NULL, NULL);
+        must(dup2(err, STDERR_FILENO));
+        close(log);
+        close(err);
+}
+
+int main(int argc, char **argv) {
+        static Client c;
+        int seconds = 60, seed = -1;
+        const GOptionEntry entries[] = {
+                { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "How long (60)", "N" },
+                { "seed", 0, 0, G_OPTION_ARG_INT, &seed, "What decides on what is said (random)", "N" },
+                { NULL },
+        };
+        g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+        g_autoptr(GError) error = NULL;
+
+        g_option_context_add_main_entries(context, entries, NULL);
+        if (!g_option_context_parse(context, &argc, &argv, &error))
+                g_error("%s", error->message);
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return 77;
+        if (seed < 0)
+                seed = (int) (g_random_int() >> 1);
+        g_print("1..1\n# to repeat: --seed %i\n", seed);
+        c.chance.random = g_rand_new_with_seed((guint32) seed);
+        for (size_t i = 0; i < N_VERBS; i++)
+                c.verbs[i] = (Verb){ .name = verb_names[i] };
+        make_host(&c);
+        make_strangers(&c);
+        make_sources(&c);
+        c.outside = describe_outside();
+        start_worker(&c);
+
+        run_sessions(&c, seconds);
+        check_mixture(&c);
+        worker_stop(c.worker);
+        check_reports();
+        clean_up();
+        g_rand_free(c.chance.random);
+        g_print("ok 1 - nothing that the client may not touch was touched\n");
+        return 0;
+}
