@@ -64,6 +64,14 @@ bool dir_is_modified(Walk *w, const Dir *d, bool changed) {
         return true;
 }
 
+bool dir_conceals_directories(const Walk *w, const Dir *d) {
+        struct stat st;
+
+        /* Its own names, in the directory above and in itself, and each "..". */
+        return w->links_counted && fstat(d->fd, &st) >= 0 && st.st_nlink > 2 + d->n_subdirs &&
+               !is_since(&st.st_mtim, w->pass_since_nsec);
+}
+
 int dir_open(Walk *w, Dir *d) {
         int parent = d->parent ? d->parent->fd : w->spec->fd, fd;
         const char *name = d->parent ? d->name : ".";

@@ -22,6 +22,9 @@ static void finish_dir(Thread *t, const Dir *d) {
         Walk *w = t->walk;
         bool modified = walk_changes(w) && dir_is_modified(w, d, false);
 
+        /* Its files have been visited, the directory has not been entered. */
+        if (!modified && dir_conceals_directories(w, d))
+                dir_add_issue(w, d, NULL, NULL, EUCLEAN);
         /* The root comes last, after the sync. */
         if (d->parent) {
                 visit_entry(t, d, NULL);

@@ -27,7 +27,7 @@ hostile() { mount_volume hostile $disk "$T" "$@"; }
 goes_on() { yes "$1: the node goes on" answers_calls; }
 is_incomplete() {
     no "$1: nothing is mounted" is_mounted "$T"
-    unlike "$1: no mark says complete" "$(debugfs -R 'ea_get / trusted.selvol' $disk 2>/dev/null)" ownership=complete
+    unlike "$1: no mark says complete" "$(debugfs -R 'ea_get / trusted.selvol' $disk 2>/dev/null)" =complete
 }
 
 # A directory that is a file to the directory above it: what is in there is not reached.
@@ -36,6 +36,9 @@ poke / concealed -1 '\x01'
 hostile 'FSGroup u 4242'
 expect_error 'a directory said to be a file' EntriesFailed concealed damaged e2fsck
 is_incomplete 'a directory said to be a file'
+hostile "$always" 'SELinuxLevel s s0:c1,c2' 'RelabelBy s service'
+expect_error 'a directory said to be a file, labels' EntriesFailed damaged e2fsck
+is_incomplete 'a directory said to be a file, labels'
 forget_volume hostile
 
 # A directory in itself: the kernel lets nobody in there, and what it is has been visited above.
