@@ -196,29 +196,54 @@ bool plan_is_held_source(const Volume *own, const Observed *observed, const char
         return false;
 }
 
-static bool is_other_source(const PlanInput *in, const Volume *own) {
-        const Request *q = in->request;
+static bool names_device(const char *device) {
+        return !isempty(device) && !startswith(device, "0:");
+}
 
-        if (!own || !own->holders || !q->source || isempty(own->source) || streq(own->source, q->source))
-                return false;
+/* A holder who has another disk than the one that the same path leads to now. */
+static const Holder *find_elsewhere(const Volume *own, const Observed *o) {
+        const Holder *h;
+
+        if (names_device(o->device))
+                LL_FOREACH (own->holders, h)
+                        if (names_device(h->device) && !streq(h->device, o->device))
+                                return h;
+        return NULL;
+}
+
+static int check_same_source(const PlanInput *in, const Volume *own, Failure *f) {
+        _cleanup_free_ char *escaped = NULL;
+        const Request *q = in->request;
+        const Holder *h;
+
+        if (!own || !own->holders || !q->source || isempty(own->source))
+                return 0;
         if (!own->holders->next && streq(own->holders->target, q->target))
-                return false;
-        return !plan_is_held_source(own, in->observed, q->source);
+                return 0;
+        escaped = string_escape(own->source, 200);
+        if (!escaped)
+                return -ENOMEM;
+        h = find_elsewhere(own, in->observed);
+        if (streq(own->source, q->source))
+                return h ? failure_set(
+                                   f, FAILURE_INCOMPATIBLE,
+                                   "Volume %s is held with source %s on device %s, but that source leads to device %s now: unmount the volume everywhere first, and find out what has changed it.",
+                                   own->id, escaped, h->device, in->observed->device)
+                         : 0;
+        if (plan_is_held_source(own, in->observed, q->source))
+                return 0;
+        return failure_set(f, FAILURE_INCOMPATIBLE,
+                           "Volume %s is held with source %s: use that one, or another volume id.", own->id, escaped);
 }
 
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         const Request *q = in->request;
         const char *type = in->observed->fs_type;
+        int r;
 
-        if (is_other_source(in, own)) {
-                _cleanup_free_ char *escaped = string_escape(own->source, 200);
-
-                if (!escaped)
-                        return -ENOMEM;
-                return failure_set(f, FAILURE_INCOMPATIBLE,
-                                   "Volume %s is held with source %s: use that one, or another volume id.", own->id,
-                                   escaped);
-        }
+        r = check_same_source(in, own, f);
+        if (r != 0)
+                return r;
         if (type && !settings_file_system(in->settings, type))
                 return failure_set(
                         f, FAILURE_TYPE_NOT_ALLOWED,

@@ -107,6 +107,7 @@ static void assert_holder(Fixture *f, const char *element, gsize i, const char *
         g_assert_cmpstr(get_string(holder, "State"), ==, "mounted");
         g_assert_true(g_variant_lookup(holder, "ReadOnly", "b", &flag) && !flag);
         g_assert_true(g_variant_lookup(holder, "Adopted", "b", &flag) && !flag);
+        g_assert_true(g_str_has_prefix(get_string(holder, "Device"), "8:"));
         since = get_number(holder, "SinceUSec");
         g_assert_cmpuint(since, <=, (guint64) g_get_real_time());
         g_assert_cmpuint(since, >, (guint64) g_get_real_time() - 60 * G_USEC_PER_SEC);

@@ -710,6 +710,21 @@ static void test_other_source(Fixture *x, gconstpointer data) {
                        "another volume id");
 }
 
+/* The path is the same, but a link leads elsewhere now. */
+static void test_other_disk(Fixture *x, gconstpointer data) {
+        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+
+        g_assert_cmpint(free_and_strdup(&h->device, "254:16"), ==, 0);
+        g_assert_cmpint(free_and_strdup(&x->observed.device, "254:16"), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+        g_assert_cmpint(free_and_strdup(&x->observed.device, "254:32"), ==, 0);
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, TEST_VOLUME, "/dev/vdb", "254:16",
+                       "254:32");
+        /* The devices of btrfs are its own. */
+        g_assert_cmpint(free_and_strdup(&h->device, "0:45"), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+}
+
 static void test_other_file_system(Fixture *x, gconstpointer data) {
         g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "xfs"), ==, 0);
         assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, "holds xfs", "says ext4");
@@ -1156,6 +1171,7 @@ int main(int argc, char **argv) {
         ADD("change/strangers-plain-mount", test_change_of_strangers_plain_mount);
         ADD("change/staging", test_change_of_staging);
         ADD("other-source", test_other_source);
+        ADD("other-disk", test_other_disk);
         ADD("other-file-system", test_other_file_system);
         ADD("options-of-found-file-system", test_options_of_found_file_system);
         ADD("adopt/context", test_adopt);
