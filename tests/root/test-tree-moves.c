@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
+#include "meddler.h"
 #include "scene.h"
 
 /* Trees that others change while they are walked. */
@@ -46,34 +46,8 @@ int lsetxattr(const char *path, const char *name, const void *value, size_t size
         return (int) syscall(SYS_lsetxattr, path, name, value, size, flags);
 }
 
-typedef struct Meddler {
-        pthread_t thread;
-        void (*meddle)(unsigned i);
-        atomic_bool stop;
-        atomic_ulong rounds;
-} Meddler;
-
-static void *run_meddler(void *userdata) {
-        Meddler *m = userdata;
-
-        for (unsigned i = 0; !atomic_load(&m->stop); i++) {
-                m->meddle(i);
-                m->rounds++;
-        }
-        return NULL;
-}
-
-static void meddler_start(Meddler *m) {
-        g_assert_cmpint(pthread_create(&m->thread, NULL, run_meddler, m), ==, 0);
-}
-
-static void meddler_stop(Meddler *m) {
-        atomic_store(&m->stop, true);
-        g_assert_cmpint(pthread_join(m->thread, NULL), ==, 0);
-}
-
 /* A directory and a symbolic link that leads outside, exchanged as fast as can be. */
-static void exchange(unsigned i) {
+static void exchange(void *userdata, unsigned i) {
         (void) renameat2(AT_FDCWD, "d/dir", AT_FDCWD, "d/link", RENAME_EXCHANGE);
 }
 
@@ -153,7 +127,7 @@ static void write_dirs(unsigned n_files) {
 }
 
 /* Files appear, vanish, and move to directories that may have been walked already, or not yet. */
-static void move_about(unsigned i) {
+static void move_about(void *userdata, unsigned i) {
         char from[64], to[64];
 
         if (i >= MEDDLE_MOVES) {
@@ -200,7 +174,7 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
 
 /* Wrong files move, once each, between directories that are all right otherwise, and the times of these are set back
  * as rsync(1) and tar(1) do. */
-static void move_wrong(unsigned i) {
+static void move_wrong(void *userdata, unsigned i) {
         const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
         char from[64], to[64], d[8];
 
@@ -248,12 +222,12 @@ static void test_moved_meanwhile(void) {
         assert_all_right(s.fd, 0);
 }
 
-static void move_there(unsigned i) {
+static void move_there(void *userdata, unsigned i) {
         g_usleep(500000);
         (void) rename("00/wrong", "19/wrong");
 }
 
-static void move_back(unsigned i) {
+static void move_back(void *userdata, unsigned i) {
         g_usleep(500000);
         (void) rename("19/wrong", "00/wrong");
 }
@@ -442,7 +416,7 @@ static void test_late(gconstpointer fails) {
         assert_label("late", fails ? "" : WANTED);
 }
 
-static void swap_files(unsigned i) {
+static void swap_files(void *userdata, unsigned i) {
         (void) rename(i % 2 ? "00/a" : "00/b", i % 2 ? "00/b" : "00/a");
 }
 
@@ -472,7 +446,7 @@ static void test_restless(void) {
         assert_all_right(s.fd, 3);
 }
 
-static void create_files(unsigned i) {
+static void create_files(void *userdata, unsigned i) {
         char name[32];
 
         (void) snprintf(name, sizeof(name), "00/new-%u", i);

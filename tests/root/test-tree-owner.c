@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
+#include "meddler.h"
 #include "scene.h"
 
 /* Group and mode in the tree engine (fsGroup), by kubelet's rules (pkg/volume/volume_linux.go). */
@@ -634,27 +635,15 @@ static void test_contended(void) {
         }
 }
 
-typedef struct Storm {
-        int stop;
-        unsigned long rounds;
-} Storm;
-
-static void *exchange_all(void *userdata) {
-        Storm *storm = userdata;
-
-        while (!g_atomic_int_get(&storm->stop)) {
-                must(renameat2(AT_FDCWD, "d/file", AT_FDCWD, "d/link", RENAME_EXCHANGE));
-                must(renameat2(AT_FDCWD, "d/special", AT_FDCWD, "d/plain", RENAME_EXCHANGE));
-                storm->rounds++;
-        }
-        return NULL;
+static void exchange_all(void *userdata, unsigned i) {
+        must(renameat2(AT_FDCWD, "d/file", AT_FDCWD, "d/link", RENAME_EXCHANGE));
+        must(renameat2(AT_FDCWD, "d/special", AT_FDCWD, "d/plain", RENAME_EXCHANGE));
 }
 
 /* Whatever is exchanged when, nothing outside changes (volume_leave() looks), and nobody else's file gets setuid. */
 static void test_storm(void) {
         g_auto(Volume) v;
-        Storm storm = { 0 };
-        GThread *thread;
+        Meddler storm = { .meddle = exchange_all };
         int plain;
 
         g_assert_true(volume_enter(&v, "tmpfs"));
@@ -665,7 +654,7 @@ static void test_storm(void) {
         make("d/plain", S_IFREG | 0600, OLD);
         plain = open("d/plain", O_RDWR | O_CLOEXEC);
         must(plain);
-        thread = g_thread_new("storm", exchange_all, &storm);
+        meddler_start(&storm);
         for (unsigned i = 0; i < 150; i++) {
                 const Ownership o = { .gid = i % 2 ? OLD : GID, .readers = i % 3 == 0 };
                 g_auto(TreeResult) r = walk(
@@ -676,8 +665,7 @@ static void test_storm(void) {
                 must(fstat(plain, &st));
                 g_assert_cmpuint(st.st_mode & (S_ISUID | S_ISGID), ==, 0);
         }
-        g_atomic_int_set(&storm.stop, 1);
-        g_thread_join(thread);
+        meddler_stop(&storm);
         close(plain);
         g_assert_cmpuint(storm.rounds, >, 1000);
         g_usleep(100000);
