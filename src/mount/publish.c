@@ -14,6 +14,29 @@ static int changed_failure(Failure *f, const Target *target) {
                 path);
 }
 
+/* By its descriptor, wherever it is. That keeps it busy, so it is detached, and goes with the descriptor. */
+static int withdraw(int tree) {
+        _cleanup_free_ char *path = strdup_printf("/proc/self/fd/%i", tree);
+
+        if (!path)
+                return -ENOMEM;
+        return umount2(path, MNT_DETACH) < 0 ? -errno : 0;
+}
+
+/* The directory may have been moved before it was mounted on, which the kernel is not asked to notice; from then on it can't
+ * be, but what is above it can. */
+static int check_published(int tree, const Target *target, uint64_t id, Failure *f) {
+        int r, k;
+
+        r = target_leads_to(target, id);
+        if (r > 0)
+                return 0;
+        k = withdraw(tree);
+        if (r < 0 || k < 0)
+                return r < 0 ? r : k;
+        return changed_failure(f, target);
+}
+
 int publish_mount(int tree, const Target *target, bool (*is_canceled)(void *userdata), void *userdata,
                   MountOutcome *outcome, Failure *f) {
         uint64_t id;
@@ -44,6 +67,9 @@ int publish_mount(int tree, const Target *target, bool (*is_canceled)(void *user
                 return -errno;
         }
 
+        r = check_published(tree, target, id, f);
+        if (r != 0)
+                return r;
         outcome->fact.mount_id = id;
         return 0;
 }

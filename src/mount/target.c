@@ -234,24 +234,43 @@ int target_open_id(const char *path, uint64_t mount_id, const Settings *settings
                            (unsigned long long) mount_id, escaped);
 }
 
+/* What the path leads to now. Returns 1, 0 if it leads nowhere, or a negative errno. */
+static int look_again(const Target *t, struct statx *ret) {
+        _cleanup_close_ int fd = open_beneath(t->root_fd, t->path + t->root_length + 1, O_PATH, 0);
+        int r;
+
+        if (fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EXDEV)
+                return 0;
+        if (fd < 0)
+                return fd;
+        r = get_statx(fd, ret);
+        return r < 0 ? r : 1;
+}
+
 int target_is_unchanged(const Target *t) {
-        _cleanup_close_ int fd = -EBADF;
         struct statx sx = { 0 };
         int r;
 
         assert(t);
 
-        fd = open_beneath(t->root_fd, t->path + t->root_length + 1, O_PATH, 0);
-        if (fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EXDEV)
-                return 0;
-        if (fd < 0)
-                return fd;
-        r = get_statx(fd, &sx);
-        if (r < 0)
+        r = look_again(t, &sx);
+        if (r <= 0)
                 return r;
         return sx.stx_mnt_id == t->mount_id && sx.stx_ino == t->inode &&
                makedev(sx.stx_dev_major, sx.stx_dev_minor) == t->device &&
                !(sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) == !t->is_mount;
+}
+
+int target_leads_to(const Target *t, uint64_t mount_id) {
+        struct statx sx = { 0 };
+        int r;
+
+        assert(t);
+
+        r = look_again(t, &sx);
+        if (r <= 0)
+                return r;
+        return sx.stx_mnt_id == mount_id && sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
 int target_open_parent(const char *path, const Settings *settings, int *ret_fd, const char **ret_name, Failure *f) {

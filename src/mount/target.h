@@ -45,6 +45,9 @@ int target_open_id(const char *path, uint64_t mount_id, const Settings *settings
  * 0 or a negative errno. */
 int target_is_unchanged(const Target *t) _warn_unused_;
 
+/* Whether path leads to the root of the mount with the id by now. Returns 1, 0 or a negative errno. */
+int target_leads_to(const Target *t, uint64_t mount_id) _warn_unused_;
+
 /* Opens the directory that holds the target, for umount2(2) of its last component, *ret_name, which points into path.
  * Returns as target_open(), and -ENOENT if it doesn't exist. */
 int target_open_parent(const char *path, const Settings *settings, int *ret_fd, const char **ret_name,
