@@ -28,7 +28,7 @@ static const Ownership rw = { .gid = GID }, ro = { .gid = GID, .readers = true }
 
 /* In the place of the C library's, for the code that is tested too. */
 static void (*after_look)(const char *name), (*before_group)(const char *name), (*after_group)(const char *name);
-static void (*before_sync)(void);
+static void (*after_pin)(const char *name), (*before_sync)(void);
 static int group_error, sync_error; /* errno, 0 for the real call */
 static atomic_uint n_looks, n_groups, n_pins;
 
@@ -42,9 +42,16 @@ int fstatat(int fd, const char *path, struct stat *st, int flags) {
 }
 
 int openat(int fd, const char *path, int flags, ...) {
-        n_pins += flags & O_PATH ? 1 : 0;
+        int opened;
+
         g_assert_false(flags & O_CREAT);
-        return (int) syscall(SYS_openat, fd, path, flags);
+        opened = (int) syscall(SYS_openat, fd, path, flags);
+        if (flags & O_PATH) {
+                n_pins++;
+                if (after_pin)
+                        after_pin(path);
+        }
+        return opened;
 }
 
 int fchownat(int fd, const char *path, uid_t uid, gid_t gid, int flags) {
@@ -132,6 +139,7 @@ static bool volume_enter(Volume *v, const char *fs_type) {
 
 static void volume_leave(Volume *v) {
         after_look = before_group = after_group = NULL;
+        after_pin = NULL;
         before_sync = NULL;
         group_error = sync_error = 0;
         if (v->fd >= 0) {
@@ -271,6 +279,37 @@ static void test_part(void) {
                 v.outside_ctime = ctime_of("../outside");
                 remove_kinds();
         }
+}
+
+static uint64_t ctime_unlinked;
+
+static void unlink_trap(const char *name) {
+        if (!streq(name, "trap"))
+                return;
+        must(unlink("trap"));
+        ctime_unlinked = ctime_of("../outside");
+        let_clock_tick();
+}
+
+/* What has a single link is outside if that is no longer its name. */
+static void test_unlinked(void) {
+        g_auto(Volume) v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        make("file", S_IFREG | 0600, OLD);
+        must(link("../outside", "trap"));
+        g_usleep(100000);
+        after_pin = unlink_trap;
+        {
+                g_auto(TreeResult) r = walk(
+                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = &rw, .tree.part = true });
+
+                g_assert_cmpuint(r.counts.failed, ==, 0);
+                g_assert_cmpuint(r.counts.changed, ==, 2);
+        }
+        g_assert_cmpint(access("trap", F_OK), <, 0);
+        assert_owner("file", GID, 0660);
+        v.outside_ctime = ctime_unlinked;
 }
 
 /* A kernel, or a filter, without fchmodat2(2), for this process. */
@@ -844,6 +883,7 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(labels, fs_types[i], test_with_labels);
         }
         g_test_add_func("/tree-owner/part", test_part);
+        g_test_add_func("/tree-owner/unlinked", test_unlinked);
         g_test_add_data_func("/tree-owner/without-fchmodat2/enosys", GINT_TO_POINTER(ENOSYS), test_without_fchmodat2);
         g_test_add_data_func("/tree-owner/without-fchmodat2/eperm", GINT_TO_POINTER(EPERM), test_without_fchmodat2);
         g_test_add_func("/tree-owner/cost", test_cost);
