@@ -88,12 +88,12 @@ int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fi
                 return check_absent(c, call, f);
         open_source(c, call, &source);
         r = unmount(c, call, ret_unmounted, f);
-        if (r != 0)
+        /* It may have been moved, and come back. */
+        if (r != 0 || !*ret_unmounted)
                 return r;
         mount_note_remove(note.id, note.unique_id);
-        if (*ret_unmounted && source.fs)
+        if (source.fs)
                 *ret_fingerprint = source_take_fingerprint(&source);
-        if (*ret_unmounted)
-                log_unmounted(call->target);
+        log_unmounted(call->target);
         return 0;
 }

@@ -530,6 +530,7 @@ static bool place_volume(WalkScene *s, const WalkRow *row, char **ret_outside) {
                 s->target = make_target(part);
                 must(mkdir(s->root, 0755));
                 must(mount(s->root, s->target, NULL, MS_BIND, NULL));
+                note_mount(s->target);
                 *ret_outside = path_printf("%s/outside", s->volume->target);
         } else {
                 s->root = g_strdup(s->volume->target);
