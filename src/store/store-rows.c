@@ -323,13 +323,16 @@ int rows_get_history(const StoreFile *f, const char *id, History *ret) {
 int rows_get_boot_id(const StoreFile *f, char **ret) {
         _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_META];
         _cleanup_free_ char *id = NULL;
+        const char *text;
         int r;
 
         (void) sqlite3_bind_text(st, 1, "boot_id", -1, SQLITE_STATIC);
         r = statement_step(st);
-        if (r < 0)
+        if (r < 0 && r != -EUCLEAN)
                 return r;
-        r = r > 0 ? dup_column(st, META_VALUE, &id) : free_and_strdup(&id, "");
+        /* Any bytes: it is only compared. One that can't be read is that of no boot. */
+        text = text_column(st, META_VALUE);
+        r = free_and_strdup(&id, r != 0 && isempty(text) ? "unreadable" : text);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(id);

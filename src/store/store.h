@@ -31,7 +31,7 @@ int store_set_aside(Store *s, uint64_t now_usec, char **ret_name) _warn_unused_;
  * itself is damaged. */
 int store_load(Store *s, Volumes *all, StoreSkipped skipped, void *userdata) _warn_unused_;
 
-/* The boot that the holders belong to; "" if none was recorded. */
+/* The boot that the holders belong to; "" if none was recorded, that of no boot if it can't be read. */
 int store_get_boot_id(Store *s, char **ret) _warn_unused_;
 void store_put_boot_id(Store *s, const char *boot_id);
 
