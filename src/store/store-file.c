@@ -353,7 +353,7 @@ int store_file_open(StoreFile *f, int *ret_error) {
 
 /* --- changes --- */
 
-/* Ends early where the old file can't be read. */
+/* Ends early where the old file can't be read, and leaves out what has become no row of these tables. */
 static int copy_history(const StoreFile *from, StoreFile *to) {
         _cleanup_statement_ sqlite3_stmt *rows = from->statements[GET_ALL_HISTORY];
         int r;
@@ -364,7 +364,7 @@ static int copy_history(const StoreFile *from, StoreFile *to) {
                 for (int i = 0; i < sqlite3_column_count(rows); i++)
                         (void) sqlite3_bind_value(st, i + 1, sqlite3_column_value(rows, i));
                 r = statement_execute(st);
-                if (r < 0)
+                if (r < 0 && r != -EUCLEAN)
                         return r;
         }
         return 0;
