@@ -187,11 +187,16 @@ static const char *text_column(sqlite3_stmt *st, int column) {
         return strempty((const char *) sqlite3_column_text(st, column));
 }
 
+/* Behind a NUL there may be more, in which two keys differ that look the same to us. */
+static bool column_is_whole(sqlite3_stmt *st, int column) {
+        return strlen(text_column(st, column)) == (size_t) sqlite3_column_bytes(st, column);
+}
+
 static int dup_column(sqlite3_stmt *st, int column, char **ret) {
         const char *text = text_column(st, column);
 
         /* SQLite stores any bytes, D-Bus takes UTF-8 only. */
-        if (!utf8_is_valid(text))
+        if (!column_is_whole(st, column) || !utf8_is_valid(text))
                 return -EUCLEAN;
         return free_and_strdup(ret, text);
 }
@@ -401,7 +406,7 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
 
         if (!v)
                 return -ENOMEM;
-        if (access_mode < 0 || strategy < 0)
+        if (access_mode < 0 || strategy < 0 || !column_is_whole(st, VOLUME_ID))
                 return -EUCLEAN;
         v->access_mode = (AccessMode) access_mode;
         v->strategy = (Strategy) strategy;
@@ -437,7 +442,7 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
 
         if (!h)
                 return -ENOMEM;
-        if (!v || state < 0 || strategy < 0 || reason < 0)
+        if (!v || state < 0 || strategy < 0 || reason < 0 || !column_is_whole(st, HOLDER_VOLUME))
                 return -EUCLEAN;
         h->state = (HolderState) state;
         h->strategy = (Strategy) strategy;
@@ -445,7 +450,8 @@ static int read_holder(sqlite3_stmt *st, const Volumes *all) {
         r = read_fields(st, holder_fields, ELEMENTSOF(holder_fields), h);
         if (r < 0)
                 return r;
-        if (!path_is_normalized(h->target))
+        /* Where an index is damaged there can be two of a key. */
+        if (!path_is_normalized(h->target) || volumes_find_target(all, h->target, NULL))
                 return -EUCLEAN;
         r = check_context(h->context);
         if (r < 0)
@@ -466,7 +472,7 @@ static int load_volume(sqlite3_stmt *st, Volumes *all) {
         r = read_volume(st, &v);
         if (r < 0)
                 return r;
-        r = volumes_add(all, v);
+        r = volumes_find(all, v->id) ? -EUCLEAN : volumes_add(all, v);
         if (r < 0)
                 volume_free(v);
         return r;
