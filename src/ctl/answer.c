@@ -104,6 +104,9 @@ static int read_entry(sd_bus_message *m, json_t *object) {
         r = sd_bus_message_read_basic(m, contents[0], &key);
         if (r < 0)
                 return r;
+        /* Names are selvold's, and are printed as they are. */
+        if (!text_is_clean(key))
+                return -EBADMSG;
         r = answer_read(m, &value);
         if (r < 0)
                 return r;
