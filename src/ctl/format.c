@@ -15,6 +15,19 @@ char *format_escaped(const char *s) {
         return strlen(s) < TEXT_MAX && text_is_clean(s) ? strdup(s) : string_escape(s, TEXT_MAX);
 }
 
+char *format_ascii(const char *s) {
+        char *text = malloc(strlen(s) * strlen("\\xff") + 1), *end = text;
+
+        for (; text && *s; s++)
+                if ((unsigned char) *s < 0x80)
+                        *end++ = *s;
+                else
+                        end += sprintf(end, "\\x%02x", (unsigned int) (unsigned char) *s);
+        if (text)
+                *end = '\0';
+        return text;
+}
+
 char *format_time(uint64_t usec) {
         time_t seconds = (time_t) (usec / USEC_PER_SEC);
         char buffer[64];

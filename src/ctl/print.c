@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <ctype.h>
+#include <langinfo.h>
 
 #include <libsmartcols.h>
 
 #include "basic/string-util.h"
 #include "ctl/fields.h"
+#include "ctl/format.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 
@@ -103,8 +105,20 @@ static int add_column(struct libscols_table *t, const char *key, bool legend) {
         return scols_table_new_column(t, heading, 0, 0) ? 0 : -ENOMEM;
 }
 
+/* In libsmartcols 2.38 the search for the width of a text never ends at bytes that are no character of the locale, as "C" has none
+ * beyond ASCII. */
+static char *format_cell(const char *key, const json_t *value) {
+        char *text = field_format(key, value), *ascii;
+
+        if (!text || streq(nl_langinfo(CODESET), "UTF-8"))
+                return text;
+        ascii = format_ascii(text);
+        free(text);
+        return ascii;
+}
+
 static int set_cell(struct libscols_line *line, size_t n, const char *key, const json_t *value, bool colors) {
-        _cleanup_free_ char *text = value ? field_format(key, value) : strdup("");
+        _cleanup_free_ char *text = value ? format_cell(key, value) : strdup("");
         const char *color;
         int r;
 
