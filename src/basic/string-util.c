@@ -177,6 +177,9 @@ static size_t utf8_sequence(const unsigned char *s) {
 
         if ((n == 3 && c < 0x800) || (n == 4 && c < 0x10000) || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
                 return 0;
+        /* No characters either, ever: sd-bus takes no string with one. */
+        if ((c >= 0xfdd0 && c <= 0xfdef) || (c & 0xfffe) == 0xfffe)
+                return 0;
         return n;
 }
 

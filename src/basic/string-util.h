@@ -61,7 +61,7 @@ DEFINE_CLEANUP_FUNC(char **, strv_free);
  * ends in "...". NULL on lack of memory. */
 char *string_escape(const char *s, size_t max) _warn_unused_;
 
-/* Whether s is valid UTF-8 without overlong forms and surrogates. */
+/* Whether s is valid UTF-8 without overlong forms, surrogates and noncharacters: what D-Bus can carry. */
 bool utf8_is_valid(const char *s) _pure_;
 /* Whether s is that and has no control characters either (C0, DEL, C1), which a terminal or a log would obey, nor what is
  * invisible or turns the direction of text, by which one string looks like another. */

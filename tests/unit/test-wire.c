@@ -513,7 +513,7 @@ static void test_facts(void) {
 
 /* D-Bus can't carry it as it is. */
 static void test_not_utf_8(void) {
-        const MountFact fact = { .target = S("/t/\xff"), .source = S("\x80") };
+        const MountFact fact = { .target = S("/t/\xff"), .source = S("\x80"), .root = S("/\xef\xb7\x90") };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
         _cleanup_(mount_fact_done) MountFact read = { 0 };
 
@@ -521,6 +521,7 @@ static void test_not_utf_8(void) {
         g_assert_cmpint(mount_fact_read(finish(m), &read), ==, 0);
         g_assert_cmpstr(read.target, ==, "/t/\\xff");
         g_assert_cmpstr(read.source, ==, "\\x80");
+        g_assert_cmpstr(read.root, ==, "/\\xef\\xb7\\x90");
 }
 
 /* Context and group say nothing beside "unknown", and are not sent. */
