@@ -73,6 +73,13 @@ static int unmount(const Child *c, const UnmountCall *call, bool *ret_unmounted,
         return unmount_target(call->target, c->settings, call->identity.id, call->identity.device, ret_unmounted, f);
 }
 
+/* It may have been moved, and come back. */
+static bool is_anywhere(uint64_t id) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+
+        return mount_table_read_mount(NULL, id, &table) != -ENOENT;
+}
+
 int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
                       Failure *f) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
@@ -88,10 +95,12 @@ int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fi
                 return check_absent(c, call, f);
         open_source(c, call, &source);
         r = unmount(c, call, ret_unmounted, f);
-        /* It may have been moved, and come back. */
-        if (r != 0 || !*ret_unmounted)
+        if (r != 0)
                 return r;
-        mount_note_remove(note.id, note.unique_id);
+        if (*ret_unmounted || !is_anywhere(note.id))
+                mount_note_remove(note.id, note.unique_id);
+        if (!*ret_unmounted)
+                return 0;
         if (source.fs)
                 *ret_fingerprint = source_take_fingerprint(&source);
         log_unmounted(call->target);
