@@ -58,6 +58,21 @@ restorecon "$rule"
 caller=bob wait_for 10 mount_with s0:c1,c2 callers /dev/scratch0 "$T"
 caller=bob mount_with s0:c1,c2 callers /dev/scratch0 "$T"
 answers 'bob may mount what a rule allows' "$file_type:s0:c1,c2" ''
+
+# Each property: who may look may see it.
+properties() { busctl introspect org.selvol1 "$1" "$2" | sed -n 's/^\.\([A-Za-z]*\) *property .*/\1/p'; }
+get_property() { object=$1 interface=org.freedesktop.DBus.Properties call Get ss "$2" "$3"; } # OBJECT INTERFACE PROPERTY
+seen=0
+for place in "/org/selvol1 org.selvol1.Manager" "$(volume_path callers) org.selvol1.Volume"; do
+    for property in $(properties $place); do
+        caller=alice get_property $place "$property"
+        is "alice: $property" "$error" AccessDenied
+        caller=bob get_property $place "$property"
+        is "bob: $property" "$error" ''
+        seen=$((seen + 1))
+    done
+done
+yes 'there are properties' test "$seen" -ge 20
 caller=bob refused 'and no other volume' InteractiveAuthorizationRequired '' mount_with s0:c1,c2 other none "$pods/callers" 'FSType s tmpfs'
 caller=bob refused 'nor from elsewhere' InteractiveAuthorizationRequired '' mount_with s0:c1,c2 callers /dev/scratch1 "$T"
 caller=bob refused 'nor for a group' InteractiveAuthorizationRequired '' \
