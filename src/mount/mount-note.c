@@ -12,6 +12,8 @@
 #include "mount/mount-note.h"
 #include "mount/statmount.h"
 
+#define NEW_NOTE MOUNT_NOTES "/new"
+
 void mount_note_done(MountNote *n) {
         free(n->device);
         free(n->volume);
@@ -68,9 +70,10 @@ int mount_note_write(int fd, MountNote *note) {
                              note->adopted ? "adopted" : "mounted", note->volume, note->target);
         if (!path || !text)
                 return -ENOMEM;
-        if (unlink(path) < 0 && errno != ENOENT)
+        /* What is adopted anew is not without a note in between. */
+        if ((unlink(NEW_NOTE) < 0 && errno != ENOENT) || symlink(text, NEW_NOTE) < 0 || rename(NEW_NOTE, path) < 0)
                 return -errno;
-        return symlink(text, path) < 0 ? -errno : 0;
+        return 0;
 }
 
 /* No part has a blank but the last, the target. */

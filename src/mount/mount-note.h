@@ -8,8 +8,8 @@
 
 /* The worker's own notes of the mounts that it has made, or adopted, in this boot, whatever selvold says or has forgotten: what is
  * not noted is nobody's to unmount, to share or to change. Each is a symbolic link in a directory of /run that only root may write,
- * called by the mount's id, whose text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET". Making and reading one is a single step
- * for the kernel (symlink(2), readlink(2)), so that none is ever half written. A mount is noted before it is visible. */
+ * called by the mount's id, whose text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET". Reading one is a single step for the
+ * kernel (readlink(2)), and so is putting it in its place. A mount is noted before it is visible. */
 
 #define MOUNT_NOTES "/run/selvol/mounts"
 
