@@ -9,7 +9,8 @@
 /* The worker's own notes of the mounts that it has made, or adopted, in this boot, whatever selvold says or has forgotten: what is
  * not noted is nobody's to unmount, to share or to change. Each is a symbolic link in a directory of /run that only root may write,
  * called by the mount's id, whose text is "DEVICE UNIQUE mounted|adopted VOLUME TARGET". Reading one is a single step for the
- * kernel (readlink(2)), and so is putting it in its place. A mount is noted before it is visible. */
+ * kernel (readlink(2)), and so is putting it in its place. A mount is noted before it is visible, so a
+ * note without a mount may be of one that is about to be: it goes when somebody has seen the mount, and sees that it has gone. */
 
 #define MOUNT_NOTES "/run/selvol/mounts"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <sys/mount.h>
 
+#include "mount/mountinfo.h"
 #include "mount/publish.h"
 
 static int changed_failure(Failure *f, const Target *target) {
@@ -23,13 +24,24 @@ static int withdraw(int tree) {
         return umount2(path, MNT_DETACH) < 0 ? -errno : 0;
 }
 
+static bool is_at(int tree, uint64_t id, const char *path) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        const Mount *m;
+
+        if (mount_table_read_own(tree, false, &table) < 0)
+                return false;
+        m = mountinfo_find(table, id);
+        return m && streq(m->target, path);
+}
+
 /* The directory may have been moved before it was mounted on, which the kernel is not asked to notice; from then on it can't
  * be, but what is above it can. */
 static int check_published(int tree, const Target *target, uint64_t id, Failure *f) {
         int r, k;
 
         r = target_leads_to(target, id);
-        if (r > 0)
+        /* It may be there all the same, beneath another mount. */
+        if (r > 0 || is_at(tree, id, target->path))
                 return 0;
         k = withdraw(tree);
         if (r < 0 || k < 0)

@@ -200,13 +200,13 @@ static bool names_device(const char *device) {
         return !isempty(device) && !startswith(device, "0:");
 }
 
-/* A holder who has another disk than the one that the same path leads to now. */
-static const Holder *find_elsewhere(const Volume *own, const Observed *o) {
+/* A holder elsewhere who has another disk than the one that the same path leads to now. */
+static const Holder *find_elsewhere(const Volume *own, const Observed *o, const char *target) {
         const Holder *h;
 
         if (names_device(o->device))
                 LL_FOREACH (own->holders, h)
-                        if (names_device(h->device) && !streq(h->device, o->device))
+                        if (names_device(h->device) && !streq(h->device, o->device) && !streq(h->target, target))
                                 return h;
         return NULL;
 }
@@ -223,7 +223,7 @@ static int check_same_source(const PlanInput *in, const Volume *own, Failure *f)
         escaped = string_escape(own->source, 200);
         if (!escaped)
                 return -ENOMEM;
-        h = find_elsewhere(own, in->observed);
+        h = find_elsewhere(own, in->observed, q->target);
         if (streq(own->source, q->source))
                 return h ? failure_set(
                                    f, FAILURE_INCOMPATIBLE,

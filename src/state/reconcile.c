@@ -96,7 +96,8 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 holder_drop(s, v, h);
                 break;
         case LOST:
-                holder_lose(s, v, h, is_same_mount(v, h, fact) ? fact->target : NULL);
+                holder_lose(s, v, h,
+                            is_same_mount(v, h, fact) && !streq(h->target, fact->target) ? fact->target : NULL);
                 break;
         }
 }

@@ -10,7 +10,7 @@ typedef struct Dir {
         uint64_t inode;      /* 0 for the root */
         struct Dir *parent;  /* kept by our being one of its pending ones; NULL for the root */
         int fd;              /* -EBADF until it is opened */
-        uint64_t n_subdirs;  /* that were read so far */
+        uint64_t n_subdirs;  /* that were read so far; UINT64_MAX: it could not be read */
         uint64_t serial;     /* of the descriptor, to tell whether a thread is there already */
         atomic_uint pending; /* being read, sub-directories, batches: finished with the last of them */
         bool settled; /* the second pass: nothing has come into it, or into any above it, since the first began */

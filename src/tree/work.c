@@ -189,8 +189,10 @@ static Work *step_dir(Thread *t, Dir *d) {
         r = read_chunk(t, d, c, &f);
         if (r == -ENOMEM)
                 queue_stop(&w->queue, r);
-        else if (r < 0)
+        else if (r < 0) {
+                d->n_subdirs = UINT64_MAX;
                 dir_add_issue(w, d, NULL, NULL, -r);
+        }
         return process_chunk(t, d, c, &f);
 }
 

@@ -13,9 +13,11 @@ int noted_write(int fd, MountNote *note, Failure *f) {
         if (r == -ENAMETOOLONG)
                 return failure_set_about(f, FAILURE_INVALID_TARGET, note->target,
                                          "Target '%s' is too long to be noted: use one that is shorter.");
-        return failure_set(f, FAILURE_WORKER_FAILED,
-                           "The mount can't be noted in " MOUNT_NOTES ": %s. Make room in /run, and try again.",
-                           strerrordesc_np(-r));
+        return failure_set(
+                f, FAILURE_WORKER_FAILED,
+                "The mount can't be noted in " MOUNT_NOTES
+                ": %s. Make room in /run, or restart selvol-worker, which makes the directory, and try again.",
+                strerrordesc_np(-r));
 }
 
 static bool may_be_secret(const Child *c, const MountFact *fact) {

@@ -156,16 +156,6 @@ static int tell_ready(Child *c, const MountNote *mount, const OperationResult *r
         return ask_ready(c, &note, f);
 }
 
-/* A watch that began before the mount was visible has taken the note for that of one that has gone. */
-static void keep_note(const Subject *staged, MountNote *note) {
-        int r = mount_note_find(note->id, note->device, note->target, NULL);
-
-        if (r == 0)
-                r = mount_note_write(staged->tree, note);
-        if (r < 0)
-                log_error_errno(r, "%s: Failed to keep the note of the mount: %m", note->volume);
-}
-
 /* The mark says no more than will be true once somebody can write. */
 static int publish(Child *c, const MountCall *call, const PlanAnswer *answer, const Subject *staged,
                    const Target *target, OperationResult *result, Failure *f) {
@@ -184,8 +174,6 @@ static int publish(Child *c, const MountCall *call, const PlanAnswer *answer, co
                 r = publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);
         if (r != 0)
                 mount_note_remove(note.id, note.unique_id);
-        else
-                keep_note(staged, &note);
         return r;
 }
 

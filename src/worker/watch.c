@@ -9,7 +9,6 @@
 #include "wire/protocol.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
-#include "mount/statmount.h"
 #include "worker/watch.h"
 
 /* A look reads the whole table: one for a burst of changes. */
@@ -53,60 +52,23 @@ static int compare_ids(const void *a, const void *b) {
         return x->mount_id < y->mount_id ? -1 : x->mount_id > y->mount_id;
 }
 
-/* Where a mount with the id is, or would be. */
-static size_t find_position(const Watch *w, uint64_t id) {
-        size_t low = 0, high = w->n_mounts;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (w->mounts[middle].mount_id < id)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
-/* Whether a mount that was noted when it was last seen is there still: returns 1, 0 or a negative errno. Without unique ids one
- * that looks the same is. */
-static int is_still_noted(const Watch *w, const MountFact *fact, const MountFact **ret_before) {
-        size_t i = find_position(w, fact->mount_id);
-        const MountFact *before = &w->mounts[i];
-        int r;
-
-        if (i >= w->n_mounts || before->mount_id != fact->mount_id || before->note_id == 0 ||
-            !streq(before->target, fact->target) || !streq(before->device, fact->device))
-                return 0;
-        *ret_before = before;
-        r = statmount_is_there(before->note_id, before->mount_id);
-        return r == -EOPNOTSUPP ? 1 : r;
-}
-
-static int set_note(MountFact *fact, uint64_t note_id, const char *volume) {
-        fact->note_id = note_id;
-        return free_and_strdup(&fact->volume, volume);
-}
-
 /* Whose mount it is. */
-static int recognize(const Watch *w, MountFact *fact) {
+static int recognize(MountFact *fact) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
-        const MountFact *before;
         int r;
 
-        r = is_still_noted(w, fact, &before);
-        if (r > 0)
-                return set_note(fact, before->note_id, before->volume);
-        if (r == 0)
-                r = mount_note_find(fact->mount_id, fact->device, fact->target, &note);
-        return r <= 0 ? r : set_note(fact, note.unique_id, note.volume);
+        r = mount_note_find(fact->mount_id, fact->device, fact->target, &note);
+        if (r <= 0)
+                return r;
+        fact->note_id = note.unique_id;
+        return free_and_strdup(&fact->volume, note.volume);
 }
 
-static int recognize_all(const Watch *w, MountFact *facts, size_t n) {
+static int recognize_all(MountFact *facts, size_t n) {
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < n; i++)
-                r = recognize(w, &facts[i]);
+                r = recognize(&facts[i]);
         return r;
 }
 
@@ -122,7 +84,7 @@ static int look(const Watch *w, MountFact **ret, size_t *ret_n) {
         r = mount_table_find_beneath(table, w->child->settings->target_roots, w->former, &mounts, &n);
         if (r < 0)
                 return r;
-        r = recognize_all(w, mounts, n);
+        r = recognize_all(mounts, n);
         if (r < 0) {
                 mount_facts_free(mounts, n);
                 return r;
@@ -236,7 +198,7 @@ static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
 
                 while (k < n_new && compare_ids(&new[k], old) < 0)
                         k++;
-                if (k >= n_new || compare_ids(&new[k], old) > 0 || !is_same_mount(&new[k], old))
+                if (k >= n_new || compare_ids(&new[k], old) > 0 || new[k].note_id != old->note_id)
                         mount_note_remove(old->mount_id, old->note_id);
         }
 }
@@ -360,16 +322,6 @@ static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* What is noted and not in the table has gone, or will be noted again when it is there (operation-mount.c). */
-static void remove_former_notes(const Watch *w, const MountNote *notes, size_t n_notes) {
-        for (size_t i = 0; i < n_notes; i++) {
-                size_t k = find_position(w, notes[i].id);
-
-                if (k >= w->n_mounts || w->mounts[k].note_id != notes[i].unique_id)
-                        mount_note_remove(notes[i].id, notes[i].unique_id);
-        }
-}
-
 static int find_former(Watch *w, const MountNote *notes, size_t n_notes) {
         for (size_t i = 0; i < n_notes; i++) {
                 int r;
@@ -400,8 +352,6 @@ static int first_look(Watch *w) {
         r = find_former(w, notes, n_notes);
         if (r >= 0)
                 r = look(w, &w->mounts, &w->n_mounts);
-        if (r >= 0)
-                remove_former_notes(w, notes, n_notes);
         mount_notes_free(notes, n_notes);
         return r;
 }
@@ -488,6 +438,21 @@ int watch_begin(Child *c, const Node **ret_node, const MountFact **ret_mounts, s
         return 0;
 }
 
+/* Where a mount with the id is, or would be. */
+static size_t find_position(const Watch *w, uint64_t id) {
+        size_t low = 0, high = w->n_mounts;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (w->mounts[middle].mount_id < id)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        return low;
+}
+
 /* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't
  * matter any more: it is gone. */
 static int add_expected(Watch *w, MountFact *fact) {
@@ -523,7 +488,7 @@ int watch_expect(Child *c, MountFact *fact, Failure *f) {
                 if (r < 0)
                         return r;
         }
-        r = recognize(w, fact);
+        r = recognize(fact);
         if (r < 0)
                 return r;
         if (fact->note_id == 0)
