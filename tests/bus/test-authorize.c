@@ -447,6 +447,36 @@ static void test_object_gone(Fixture *f, gconstpointer data) {
         }
 }
 
+static void on_acquired(GDBusConnection *connection, const char *name, gpointer acquired) {
+        *(gboolean *) acquired = TRUE;
+}
+
+/* Somebody else has polkit's name from now on, here the caller himself, and does not know what he is asked. Who was asked before
+ * still has a say. */
+static void test_replaced(Fixture *f, gconstpointer data) {
+        GAsyncResult *asked = call_start(f, "GetMetrics", NULL);
+        GDBusMethodInvocation *question = polkit_pop(f);
+        g_autoptr(GVariant) metrics = NULL;
+        gboolean acquired = FALSE;
+        GError *error = NULL;
+        guint name;
+
+        gt_dbus_queue_unown_name(f->queue, f->polkit_name);
+        f->polkit_name = 0;
+        name = g_bus_own_name_on_connection(f->client, "org.freedesktop.PolicyKit1", G_BUS_NAME_OWNER_FLAGS_NONE,
+                                            on_acquired, NULL, &acquired, NULL);
+        WAIT_FOR(f, acquired);
+        for (size_t i = 0; i < G_N_ELEMENTS(methods); i++) {
+                g_assert_null(call(f, methods[i].method, parse(methods[i].arguments), &error));
+                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "unavailable");
+                error = NULL;
+        }
+        polkit_answer(question, TRUE, FALSE);
+        metrics = call_end(f, asked, &error);
+        g_assert_no_error(error);
+        g_bus_unown_name(name);
+}
+
 static void set_up_without_polkit(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_OTHER, FALSE);
 }
@@ -476,6 +506,7 @@ int main(int argc, char *argv[]) {
         g_test_add("/authorize/silence", Fixture, NULL, set_up, test_silence, tear_down);
         g_test_add("/authorize/bad-input-first", Fixture, NULL, set_up, test_bad_input_first, tear_down);
         g_test_add("/authorize/object-gone", Fixture, NULL, set_up, test_object_gone, tear_down);
+        g_test_add("/authorize/replaced", Fixture, NULL, set_up, test_replaced, tear_down);
         g_test_add("/authorize/absent", Fixture, NULL, set_up_without_polkit, test_absent, tear_down);
         return g_test_run();
 }
