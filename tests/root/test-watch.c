@@ -344,6 +344,7 @@ static void test_reused_id(void) {
         _cleanup_(mount_identity_done) MountIdentity identity = { 0 };
         g_autoptr(sd_bus) bus = worker_dial(w);
         uint64_t id, unique_id;
+        MountFact *facts;
         size_t n;
         int loop;
 
@@ -352,14 +353,15 @@ static void test_reused_id(void) {
         assert_answer(mounted, "ok");
         id = mounted.outcome.fact.mount_id;
         g_assert_cmpint(mount_identify_unique(loop, &unique_id, &unique_id), ==, 0);
-        if (unique_id == 0 || stages_in_namespace()) {
+        if (unique_id == 0) {
                 g_test_skip("the kernel has no unique ids");
                 must(umount2(target, 0));
                 close(loop);
                 return;
         }
-        mount_facts_free(start_watch(bus, &n), 0);
+        facts = start_watch(bus, &n);
         g_assert_cmpuint(n, ==, 1);
+        mount_facts_free(facts, n);
 
         replace_mount(device, target, id);
         g_auto(Change) replaced = next_change(bus, LONG);
@@ -389,7 +391,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/watch/also-at", test_also_at);
         g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/notes", test_notes);
-        g_test_add_func("/watch/reused-id", test_reused_id);
+        /* The worker does without statmount(2) then. */
+        if (!stages_in_namespace())
+                g_test_add_func("/watch/reused-id", test_reused_id);
         g_test_add_func("/watch/storm", test_storm);
         return g_test_run();
 }
