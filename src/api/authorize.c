@@ -81,15 +81,43 @@ static void query_free(AuthQuery *q) {
         free(q);
 }
 
-static int deny(Api *api, sd_bus_message *call, const char *result, sd_bus_error *error) {
-        const char *method = sd_bus_message_get_member(call), *sender = strempty(sd_bus_message_get_sender(call));
-        const LogField fields[] = { { "MESSAGE_ID", MESSAGE_DENIED }, { "SELVOL_CALLER", sender } };
+/* Who asked, for what, and what became of it. */
+static void log_denied(Api *api, sd_bus_message *call, const char *volume, const char *why) {
+        _cleanup_free_ char *caller = authorize_describe_caller(api, call),
+                            *escaped = string_escape(strempty(volume), VOLUME_ID_MAX);
+        const char *method = sd_bus_message_get_member(call);
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_DENIED },
+                { "SELVOL_CALLER", caller },
+                { "SELVOL_VOLUME", escaped },
+        };
 
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s%s%s by %s is not authorized (%s): %s.", method,
+                   isempty(escaped) ? "" : " of volume ", strempty(escaped), strempty(caller),
+                   strempty(authorize_action(method)), why);
+}
+
+static int deny(Api *api, sd_bus_message *call, const char *volume, const char *result, sd_bus_error *error) {
+        static const struct {
+                const char *result, *text;
+        } why[] = {
+                { "denied", "polkit does not allow it; add a rule for the action, see selvold(8)" },
+                { "changed", "the call or the configuration changed while polkit was asked; try again" },
+                { "too-many", "too many calls wait for polkit; try again later" },
+                { "unavailable", "polkit did not answer; see systemctl status polkit" },
+                { "challenge", "it needs an administrator's password, and nobody could be asked for it" },
+        };
+        const char *method = sd_bus_message_get_member(call), *text = result;
+
+        for (size_t i = 0; i < ELEMENTSOF(why); i++)
+                if (streq(why[i].result, result))
+                        text = why[i].text;
         metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, result);
-        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s by %s is not authorized: %s.", method, sender, result);
-        return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
-                                 "%s is not authorized (%s): polkit has to allow the action %s.", method, result,
-                                 strempty(authorize_action(method)));
+        log_denied(api, call, volume, text);
+        return sd_bus_error_setf(error,
+                                 streq(result, "challenge") ? SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED
+                                                            : SD_BUS_ERROR_ACCESS_DENIED,
+                                 "%s is not authorized (%s): %s.", method, strempty(authorize_action(method)), text);
 }
 
 static int add_detail(char ***details, const char *key, const char *value) {
@@ -153,22 +181,20 @@ static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const Request 
                 return r;
         /* What is carried out must be what polkit was asked about. */
         if (!same)
-                return deny(api, call, "changed", error);
+                return deny(api, call, about->volume, "changed", error);
 
         switch (answer) {
         case ALLOWED:
                 metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "allowed");
                 return 1;
         case CHALLENGE:
-                metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "challenge");
-                return sd_bus_error_set(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
-                                        "Interactive authentication is required, and the call does not allow it.");
+                return deny(api, call, about->volume, "challenge", error);
         case UNAVAILABLE:
-                return deny(api, call, "unavailable", error);
+                return deny(api, call, about->volume, "unavailable", error);
         case DENIED:
         case PENDING:
         default:
-                return deny(api, call, "denied", error);
+                return deny(api, call, about->volume, "denied", error);
         }
 }
 
@@ -315,6 +341,14 @@ int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
         return 0;
 }
 
+char *authorize_describe_caller(Api *api, sd_bus_message *call) {
+        const char *sender = strempty(sd_bus_message_get_sender(call));
+        uid_t uid;
+
+        return authorize_get_uid(api, call, &uid) < 0 ? strdup(sender)
+                                                      : strdup_printf("uid %u, %s", (unsigned) uid, sender);
+}
+
 bool authorize_is_trusted(Api *api, sd_bus_message *call) {
         uid_t uid;
 
@@ -377,9 +411,9 @@ int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error
                 return 1;
         }
         if (!action)
-                return deny(api, call, "denied", error);
+                return deny(api, call, about->volume, "denied", error);
         if (!may_ask(api, uid))
-                return deny(api, call, "too-many", error);
+                return deny(api, call, about->volume, "too-many", error);
         return question(api, call, action, uid, about);
 }
 

@@ -22,6 +22,8 @@ void authorize_teardown(Api *api);
 
 /* The caller's effective uid when it connected to the bus. Returns 0 or a negative errno. */
 int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret);
+/* "uid 1000, :1.5", for journal and history. NULL on lack of memory. */
+char *authorize_describe_caller(Api *api, sd_bus_message *call) _warn_unused_;
 /* The sender has left the bus: what polkit was asked for it is forgotten, but for calls that want no reply. */
 void authorize_forget(Api *api, const char *sender);
 /* Whether the caller is root, who passes without polkit. */

@@ -97,13 +97,11 @@ static int describe_caller(Api *api, sd_bus_message *message, Caller *c) {
         uid_t uid;
 
         c->trusted = authorize_is_trusted(api, message);
-        if (authorize_get_uid(api, message, &uid) < 0) {
-                c->text = strdup(sender);
+        c->text = authorize_describe_caller(api, message);
+        if (c->trusted || authorize_get_uid(api, message, &uid) < 0)
                 c->name = strdup(sender);
-        } else {
-                c->text = strdup_printf("uid %u, %s", (unsigned) uid, sender);
-                c->name = c->trusted ? strdup(sender) : strdup_printf("%u", (unsigned) uid);
-        }
+        else
+                c->name = strdup_printf("%u", (unsigned) uid);
         return c->text && c->name ? 0 : -ENOMEM;
 }
 

@@ -3,8 +3,10 @@
 
 #include "api/authorize.h"
 #include "api/call.h"
+#include "api/dict.h"
 #include "api/objects.h"
 #include "api/paths.h"
+#include "job/line.h"
 
 static int find_job(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
                     sd_bus_error *error) {
@@ -34,22 +36,42 @@ static int enumerate_jobs(sd_bus *bus, const char *prefix, void *userdata, char 
         return 1;
 }
 
-#define PROPERTY_GETTER(name, type, expression)                                                     \
-        static int name(sd_bus *bus, const char *path, const char *interface, const char *property, \
-                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {               \
-                const Job *job = userdata;                                                          \
-                                                                                                    \
-                return sd_bus_message_append(reply, type, expression);                              \
-        }                                                                                           \
-        struct name##_needs_a_semicolon
+#define PROPERTY_GETTER(name, type, expression) DEFINE_PROPERTY_GETTER(name, const Job *job, type, expression)
 
 PROPERTY_GETTER(get_operation, "s", operation_to_string(job->operation));
 PROPERTY_GETTER(get_context, "s", job_context(job));
+PROPERTY_GETTER(get_target, "s", strempty(job->request.target));
+PROPERTY_GETTER(get_holder, "s", strempty(job->request.holder));
 PROPERTY_GETTER(get_state, "s", job_state_to_string(job->state));
 PROPERTY_GETTER(get_result, "s", job_result(job));
 PROPERTY_GETTER(get_error_name, "s",
                 job->state == JOB_ENDED && job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : "");
 PROPERTY_GETTER(get_error_message, "s", job->state == JOB_ENDED ? strempty(job->failure.message) : "");
+
+static void append_front(Dict *d, const Job *front) {
+        dict_open(d, 'a', "a{sv}");
+        if (front) {
+                dict_open(d, 'a', "{sv}");
+                dict_put(d, "Job", "t", front->id);
+                dict_put(d, "Operation", "s", operation_to_string(front->operation));
+                dict_put(d, "Volume", "s", front->request.volume);
+                dict_put_string(d, "Target", front->request.target);
+                dict_close(d);
+        }
+        dict_close(d);
+}
+
+static int get_waits_for(sd_bus *bus, const char *path, const char *interface, const char *property,
+                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Job *job = userdata;
+        Dict d = { .m = reply };
+
+        if (line_waits_for_conflict(job))
+                dict_append_conflicts(&d, &job->plan);
+        else
+                append_front(&d, line_get_front(job));
+        return d.error;
+}
 
 /* The api comes from the prefix' slot. */
 static Api *api_of(sd_bus_message *call) {
@@ -77,7 +99,7 @@ static int method_cancel(sd_bus_message *call, void *userdata, sd_bus_error *err
                 return r < 0 ? r : 1;
         r = call_follow(api, call, job, error);
         if (r >= 0)
-                job_cancel(job, "canceled");
+                job_cancel(job, "a caller");
         return r;
 }
 
@@ -90,8 +112,11 @@ static const sd_bus_vtable job_vtable[] = {
         SD_BUS_PROPERTY("Id", "t", NULL, offsetof(Job, id), SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Operation", "s", get_operation, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Volume", "s", NULL, offsetof(Job, request.volume), SD_BUS_VTABLE_PROPERTY_CONST),
-        SD_BUS_PROPERTY("Context", "s", get_context, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Target", "s", get_target, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Holder", "s", get_holder, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Context", "s", get_context, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("State", "s", get_state, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("WaitsFor", "aa{sv}", get_waits_for, 0, 0),
         SD_BUS_PROPERTY("EntriesDone", "t", NULL, offsetof(Job, progress.counts.done),
                         SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("EntriesTotal", "t", NULL, offsetof(Job, progress.total),

@@ -3,12 +3,14 @@
 
 #include "api/authorize.h"
 #include "api/call.h"
+#include "api/history.h"
 #include "api/objects.h"
 #include "api/options.h"
 #include "api/paths.h"
 #include "basic/log.h"
 #include "job/job-metrics.h"
 #include "model/context.h"
+#include "plan/plan-change.h"
 #include "state/commit.h"
 #include "state/unrecorded.h"
 #include "wire/message-ids.h"
@@ -169,7 +171,7 @@ static int complete_relabel(const Api *api, Request *q) {
         r = free_and_strdup(&q->target, "");
         if (r < 0 || !isempty(q->context) || !v)
                 return r;
-        return free_and_strdup(&q->context, v->context);
+        return free_and_strdup(&q->context, plan_relabel_context(v));
 }
 
 static int method_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -207,7 +209,7 @@ static int read_ownership(sd_bus_message *m, Request *q, Failure *f) {
         r = volume_id_validate(q->volume, f);
         if (r != 0 || q->fs_group != GID_NONE)
                 return r;
-        return failure_set(f, FAILURE_INVALID_OPTION, "%" PRIu32 " is no group.", q->fs_group);
+        return failure_set(f, FAILURE_INVALID_OPTION, "%" PRIu32 " is no group: pass its number.", q->fs_group);
 }
 
 static int method_apply_ownership(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -232,9 +234,10 @@ static void on_forgotten(State *s, int error, void *userdata) {
         int r;
 
         if (error < 0)
-                r = sd_bus_reply_method_errorf(m, ERROR_PREFIX "StoreFailed",
-                                               "The state could not be written to %s (%s): %s.", s->directory,
-                                               strerror(-error), commit_remedy(error));
+                r = sd_bus_reply_method_errorf(
+                        m, ERROR_PREFIX "StoreFailed",
+                        "The state could not be written to %s (%s). To mend that, %s, and try again.", s->directory,
+                        strerror(-error), commit_remedy(error));
         else
                 r = sd_bus_reply_method_return(m, NULL);
         /* The connection may have been left meanwhile. */
@@ -250,30 +253,32 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
                 target = string_escape(v->holders->target, 200);
                 if (!target)
                         return -ENOMEM;
-                return failure_set(f, FAILURE_BUSY, "Volume %s is held at %s: unmount it first.", v->id, target);
+                return failure_set(f, FAILURE_BUSY, "Volume %s is in use at %s: unmount it first.", v->id, target);
         }
         if (job_is_on_volume(api->jobs, v->id))
-                return failure_set(f, FAILURE_BUSY, "A job runs or waits on volume %s; call again when it has ended.",
+                return failure_set(f, FAILURE_BUSY,
+                                   "A job runs or waits on volume %s: try again when it has ended (selvolctl jobs).",
                                    v->id);
         error = commit_get_error(api->state);
         if (error < 0)
                 return failure_set(
                         f, FAILURE_STORE_FAILED,
-                        "The state could not be written to %s (%s), so nothing was changed: %s, and call again.",
+                        "The state could not be written to %s (%s), so nothing was changed. To mend that, %s, and try again.",
                         api->state->directory, strerror(-error), commit_remedy(error));
         return 0;
 }
 
 static int forget(Api *api, sd_bus_message *m, Volume *v) {
+        _cleanup_free_ char *caller = authorize_describe_caller(api, m);
         const LogField fields[] = {
                 { "MESSAGE_ID", MESSAGE_FORGOTTEN },
                 { "SELVOL_VOLUME", v->id },
                 { "SELVOL_CONTEXT", v->context },
-                { "SELVOL_CALLER", strempty(sd_bus_message_get_sender(m)) },
+                { "SELVOL_CALLER", caller },
         };
         int r;
 
-        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "%s: The volume is forgotten.", v->id);
+        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Forgot volume %s.", v->id);
         commit_removal(api->state, v);
         r = commit_then(api->state, on_forgotten, sd_bus_message_ref(m));
         if (r < 0)
@@ -357,7 +362,7 @@ static int method_get_volume_by_target(sd_bus_message *m, void *userdata, sd_bus
         escaped = string_escape(target, 200);
         if (!escaped)
                 return -ENOMEM;
-        r = failure_set(&f, FAILURE_NO_SUCH_VOLUME, "No volume is held at %s.", escaped);
+        r = failure_set(&f, FAILURE_NO_SUCH_VOLUME, "No volume is mounted at %s.", escaped);
         return api_refuse(api, r, &f, error);
 }
 
@@ -376,7 +381,8 @@ static int method_get_job(sd_bus_message *m, void *userdata, sd_bus_error *error
         if (job_find(api->jobs, id))
                 return reply_path(m, job_path(id));
         r = failure_set(&f, FAILURE_NO_SUCH_JOB,
-                        "Job %" PRIu64 " is not known: it has ended, and its result is no longer kept.", id);
+                        "Job %" PRIu64 " is not known: it never ran, or has ended and its result is no longer kept.",
+                        id);
         return api_refuse(api, r, &f, error);
 }
 
@@ -390,6 +396,16 @@ static int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *e
                 return r < 0 ? r : 1;
         text = jobs_render_metrics(api->jobs);
         return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
+}
+
+static int method_get_history(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Api *api = userdata;
+        int r;
+
+        r = authorize(api, m, NULL, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+        return history_answer(api, m, NULL);
 }
 
 static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -447,6 +463,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("GetVolumeByTarget", SD_BUS_ARGS("s", target), SD_BUS_RESULT("o", object),
                                 method_get_volume_by_target, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetJob", SD_BUS_ARGS("t", id), SD_BUS_RESULT("o", object), method_get_job,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("aa{sv}", history), method_get_history,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetMetrics", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", text), method_get_metrics,
                                 SD_BUS_VTABLE_UNPRIVILEGED),

@@ -23,7 +23,8 @@ static int store_word(const RequestOption *o, const Target *target, const char *
         escaped = string_escape(s, 80);
         if (!escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s does not take the value '%s'.", o->name, escaped);
+        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s does not take the value '%s', but one of these: %s.",
+                           o->name, escaped, strempty(o->values));
 }
 
 static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Failure *f) {
@@ -149,9 +150,11 @@ static int read_all(sd_bus_message *m, RequestMethod method, const Target *targe
 /* No limit would be a job that never ends. */
 static int check_times(const Request *q, Failure *f) {
         if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option TimeoutUSec is more than an hour.");
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option TimeoutUSec is more than an hour, which is the most.");
         if (q->wait_usec > JOB_TIMEOUT_USEC_MAX)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option WaitUSec is more than an hour.");
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option WaitUSec is more than an hour, which is the most.");
         return walk_options_validate(&q->walk, f);
 }
 

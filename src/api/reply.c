@@ -16,7 +16,9 @@ static void put_plan(Dict *d, const Job *job) {
                 return; /* refused before there was a plan */
         dict_put(d, "Strategy", "s", strategy_to_string(p->strategy));
         dict_put(d, "Reason", "s", reason_to_string(p->reason));
-        dict_put(d, "Text", "s", strempty(p->text));
+        /* It says what is done. */
+        if (job->refusal.kind == FAILURE_NONE)
+                dict_put(d, "Text", "s", strempty(p->text));
         dict_put_string(d, "FSType",
                         job->operation == OPERATION_PLAN ? job->observed.fs_type : job->result.outcome.fact.fs_type);
         dict_put_strv(d, "MountOptions", p->mount_options);
@@ -220,6 +222,7 @@ int reply_append(sd_bus_message *m, const Job *job) {
 }
 
 static void put_changed(Dict *d, const Job *job) {
+        dict_put_string(d, "Context", job->plan.context);
         put_relabel(d, job);
         put_ownership(d, job);
         put_counts(d, job);

@@ -69,7 +69,8 @@ static void on_volume_released(void *userdata, const Volume *v, const Holder *la
                 { "SELVOL_CONTEXT", v->context },
         };
 
-        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "%s: The volume has no holders any more.", v->id);
+        log_fields(LOG_INFO, fields, ELEMENTSOF(fields),
+                   "Volume %s is not in use any more, and free for another context.", v->id);
         (void) sd_bus_emit_signal(api->bus, MANAGER_PATH, MANAGER_INTERFACE, "ContextReleased", "ss", v->id,
                                   v->context);
         if (last->fs_group != GID_NONE)
@@ -191,7 +192,8 @@ void signals_notify_status(const Api *api) {
         for (job = api->jobs->list; job; job = job->next)
                 jobs += job->state != JOB_ENDED;
         (void) sd_notifyf(
-                0, "STATUS=%zu volumes, %zu holders, %zu jobs; SELinux is %s.%s%s", volumes_count(&s->volumes),
+                0, "STATUS=%zu volumes, %zu holders, %zu jobs; SELinux is %s.%s%s%s%s", volumes_count(&s->volumes),
                 holders, jobs, s->node_known ? state_selinux_mode(s) : "not known yet",
-                s->settings_mistake ? " An earlier configuration is in force. " : "", strempty(s->settings_mistake));
+                s->settings_mistake ? " An earlier configuration is in force. " : "", strempty(s->settings_mistake),
+                s->textfile_failure ? " " : "", strempty(s->textfile_failure));
 }

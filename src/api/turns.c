@@ -188,11 +188,10 @@ static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *
         PutOff *p;
 
         if (!may_be_put_off(t, c, call))
-                return api_refuse(
-                        t->api,
-                        failure_set(&f, FAILURE_LIMIT_REACHED,
-                                    "Too many calls wait to be looked at; wait for answers, and call again."),
-                        &f, error);
+                return api_refuse(t->api,
+                                  failure_set(&f, FAILURE_LIMIT_REACHED,
+                                              "Too many calls wait to be read: wait for answers, and try again."),
+                                  &f, error);
         p = calloc(1, sizeof(*p));
         if (!p)
                 return -ENOMEM;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "api/authorize.h"
 #include "api/dict.h"
+#include "api/history.h"
 #include "api/objects.h"
 #include "api/paths.h"
-#include "state/history.h"
 
 static int find_volume(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
                        sd_bus_error *error) {
@@ -31,14 +31,7 @@ static int enumerate_volumes(sd_bus *bus, const char *prefix, void *userdata, ch
         return 1;
 }
 
-#define PROPERTY_GETTER(name, type, expression)                                                     \
-        static int name(sd_bus *bus, const char *path, const char *interface, const char *property, \
-                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {               \
-                const Volume *v = userdata;                                                         \
-                                                                                                    \
-                return sd_bus_message_append(reply, type, expression);                              \
-        }                                                                                           \
-        struct name##_needs_a_semicolon
+#define PROPERTY_GETTER(name, type, expression) DEFINE_PROPERTY_GETTER(name, const Volume *v, type, expression)
 
 PROPERTY_GETTER(get_id, "s", v->id);
 PROPERTY_GETTER(get_source, "s", v->source);
@@ -82,46 +75,6 @@ static int get_job(sd_bus *bus, const char *path, const char *interface, const c
         return object ? sd_bus_message_append(reply, "o", object) : -ENOMEM;
 }
 
-static void append_history_entry(Dict *d, const HistoryEntry *e) {
-        dict_open(d, 'a', "{sv}");
-        dict_put(d, "TimeUSec", "t", e->time_usec);
-        dict_put(d, "Operation", "s", e->operation);
-        dict_put(d, "Result", "s", e->result);
-        dict_put_string(d, "Reason", e->reason);
-        dict_put_string(d, "Target", e->target);
-        dict_put_string(d, "Holder", e->holder);
-        dict_put_string(d, "Context", e->context);
-        dict_put_string(d, "Caller", e->caller);
-        dict_put_string(d, "Text", e->text);
-        dict_put_u64(d, "DurationUSec", e->duration_usec);
-        dict_close(d);
-}
-
-static int reply_history(sd_bus_message *call, const History *h) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Dict d = { 0 };
-        int r;
-
-        r = sd_bus_message_new_method_return(call, &reply);
-        if (r < 0)
-                return r;
-        d.m = reply;
-        dict_open(&d, 'a', "a{sv}");
-        for (size_t i = 0; i < h->n; i++)
-                append_history_entry(&d, &h->entries[i]);
-        dict_close(&d);
-        return d.error < 0 ? d.error : sd_bus_send(NULL, reply, NULL);
-}
-
-static void on_history(void *userdata, int error, const History *h) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = userdata;
-
-        if (error >= 0)
-                error = reply_history(call, h);
-        if (error < 0)
-                (void) sd_bus_reply_method_errno(call, error, NULL);
-}
-
 /* The vtable hands out the volume; the api comes from the prefix' slot. */
 static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         Api *api = sd_bus_slot_get_userdata(sd_bus_get_current_slot(sd_bus_message_get_bus(call)));
@@ -131,10 +84,7 @@ static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error
         r = authorize_volume(api, call, v->id, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        r = history_read(api->state, v->id, on_history, sd_bus_message_ref(call));
-        if (r < 0)
-                sd_bus_message_unref(call);
-        return r < 0 ? r : 1;
+        return history_answer(api, call, v->id);
 }
 
 static const sd_bus_vtable volume_vtable[] = {

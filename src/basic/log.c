@@ -9,7 +9,7 @@
 #include "basic/log.h"
 #include "basic/string-util.h"
 
-enum { FIELDS_MAX = 24 };
+enum { FIELDS_MAX = 24, COMMON_FIELDS_MAX = 4 };
 
 static const char *const log_level_table[] = {
         [LOG_EMERG] = "emerg",     [LOG_ALERT] = "alert",   [LOG_CRIT] = "crit", [LOG_ERR] = "err",
@@ -73,8 +73,28 @@ const char *log_get_target(void) {
         return stderr_is_journal() ? "journal" : "console";
 }
 
+/* "NAME=value" */
+static char *common_fields[COMMON_FIELDS_MAX];
+
+int log_set_common_fields(const LogField *fields, size_t n) {
+        assert(n <= COMMON_FIELDS_MAX);
+
+        for (size_t i = 0; i < COMMON_FIELDS_MAX; i++) {
+                free(common_fields[i]);
+                common_fields[i] = NULL;
+        }
+        for (size_t i = 0; i < n; i++) {
+                if (isempty(fields[i].value))
+                        continue;
+                common_fields[i] = strdup_printf("%s=%s", fields[i].name, fields[i].value);
+                if (!common_fields[i])
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 static void write_journal(int priority, const char *message, const LogField *fields, size_t n_fields) {
-        struct iovec iov[FIELDS_MAX + 2];
+        struct iovec iov[FIELDS_MAX + COMMON_FIELDS_MAX + 2];
         char *owned[FIELDS_MAX + 2];
         size_t n = 0;
 
@@ -88,6 +108,10 @@ static void write_journal(int priority, const char *message, const LogField *fie
         for (size_t i = 0; i < n; i++)
                 if (owned[i])
                         iov[n_iov++] = (struct iovec){ .iov_base = owned[i], .iov_len = strlen(owned[i]) };
+        for (size_t i = 0; i < COMMON_FIELDS_MAX; i++)
+                if (common_fields[i])
+                        iov[n_iov++] =
+                                (struct iovec){ .iov_base = common_fields[i], .iov_len = strlen(common_fields[i]) };
         (void) sd_journal_sendv(iov, (int) n_iov);
 
         for (size_t i = 0; i < n; i++)
@@ -96,7 +120,7 @@ static void write_journal(int priority, const char *message, const LogField *fie
 
 void log_fields(int priority, const LogField *fields, size_t n_fields, const char *format, ...) {
         _cleanup_free_ char *message = NULL;
-        int saved = errno, r;
+        int saved = errno;
         va_list ap;
 
         assert(fields || n_fields == 0);
@@ -105,12 +129,10 @@ void log_fields(int priority, const LogField *fields, size_t n_fields, const cha
                 return;
 
         va_start(ap, format);
-        r = vasprintf(&message, format, ap);
+        message = strdup_vprintf(format, ap);
         va_end(ap);
-        if (r < 0) {
-                message = NULL;
+        if (!message)
                 return;
-        }
 
         if (stderr_is_journal())
                 write_journal(priority, message, fields, n_fields);

@@ -23,6 +23,10 @@ DECLARE_STRING_TABLE(log_level, int);
 /* Where messages go: "journal", or "console" for standard error. */
 const char *log_get_target(void);
 
+/* Adds fields to all records of this process from now on, in place of those added before. Values are copied. Returns 0 or
+ * -ENOMEM. */
+int log_set_common_fields(const LogField *fields, size_t n);
+
 /* Writes one record: to the journal with all its fields when stderr is connected to it ($JOURNAL_STREAM), otherwise
  * the message as a line on stderr. Strings from outside must have been escaped by the caller. Never fails. */
 void log_fields(int priority, const LogField *fields, size_t n_fields, const char *format, ...) _printf_(4, 5);

@@ -20,16 +20,20 @@ int free_and_strdup(char **p, const char *s) {
         return 0;
 }
 
-char *strdup_printf(const char *format, ...) {
+char *strdup_vprintf(const char *format, va_list ap) {
         char *s;
+
+        return vasprintf(&s, format, ap) < 0 ? NULL : s;
+}
+
+char *strdup_printf(const char *format, ...) {
         va_list ap;
-        int r;
+        char *s;
 
         va_start(ap, format);
-        r = vasprintf(&s, format, ap);
+        s = strdup_vprintf(format, ap);
         va_end(ap);
-
-        return r < 0 ? NULL : s;
+        return s;
 }
 
 char **strv_free(char **l) {
@@ -249,6 +253,28 @@ char *string_escape(const char *s, size_t max) {
 
         strcpy(p, s[limit] ? "..." : "");
         return escaped;
+}
+
+char *shell_quote(const char *s) {
+        static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.,:@%+=_-";
+        _cleanup_free_ char *escaped = string_escape(s, strlen(s));
+        bool has_escapes = escaped && strchr(escaped, '\\');
+        const char *apostrophe = has_escapes ? "\\'" : "'\\''";
+        char *quoted, *p;
+
+        if (!escaped || (!isempty(s) && s[strspn(s, plain)] == '\0'))
+                return TAKE_PTR(escaped);
+        quoted = p = malloc(strlen(escaped) * strlen("'\\''") + sizeof("$''"));
+        if (!quoted)
+                return NULL;
+        p = stpcpy(p, has_escapes ? "$'" : "'");
+        for (const char *q = escaped; *q; q++)
+                if (*q == '\'')
+                        p = stpcpy(p, apostrophe);
+                else
+                        *p++ = *q;
+        strcpy(p, "'");
+        return quoted;
 }
 
 int parse_u64(const char *s, unsigned long long *ret) {

@@ -38,6 +38,7 @@ int free_and_strdup(char **p, const char *s) _warn_unused_;
 
 /* Formats into a new string; NULL on lack of memory. */
 char *strdup_printf(const char *format, ...) _printf_(1, 2) _warn_unused_;
+char *strdup_vprintf(const char *format, va_list ap) _printf_(1, 0) _warn_unused_;
 
 /* NULL-terminated arrays of strings that own their elements. */
 char **strv_free(char **l);
@@ -60,6 +61,10 @@ DEFINE_CLEANUP_FUNC(char **, strv_free);
  * are not UTF-8 appear as \xNN, so that a string from outside can neither forge a log line nor move a terminal's cursor. Longer than max bytes, it is cut and
  * ends in "...". NULL on lack of memory. */
 char *string_escape(const char *s, size_t max) _warn_unused_;
+
+/* One word of a command for bash(1), that a person can paste: s as it is, or in quotes, with what string_escape() escapes as $'\xNN'.
+ * NULL on lack of memory. */
+char *shell_quote(const char *s) _warn_unused_;
 
 /* Whether s is valid UTF-8 without overlong forms, surrogates and noncharacters: what D-Bus can carry. */
 bool utf8_is_valid(const char *s) _pure_;

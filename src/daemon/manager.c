@@ -15,7 +15,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
 
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now_monotonic_usec());
         if (state_reload_settings(m->state, m->options.usr_config, m->options.etc_config) == 0 &&
-            metrics_export_start(&m->metrics_export, m->api->jobs) >= 0)
+            metrics_export_start(&m->metrics_export, m->api) >= 0)
                 log_info("The configuration has been read again.");
         signals_notify_status(m->api);
         (void) sd_notify(0, "READY=1");
@@ -73,7 +73,7 @@ static int setup(Manager *m) {
         /* A state that can't be written keeps nobody from looking and verifying: it has been logged, and calls that
          * change something are refused until it can be. */
         (void) commit_now(m->state);
-        r = metrics_export_start(&m->metrics_export, m->api->jobs);
+        r = metrics_export_start(&m->metrics_export, m->api);
         if (r < 0)
                 return r;
         /* The name comes last: whoever finds us finds the state loaded. */

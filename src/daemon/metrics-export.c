@@ -2,25 +2,17 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "api/signals.h"
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "daemon/metrics-export.h"
 #include "job/job-metrics.h"
 
 enum { EXPORT_INTERVAL_USEC = 5000000, EXPORT_ACCURACY_USEC = 1000000 };
 
-static int write_file(const char *path, const char *text) {
-        _cleanup_free_ char *temporary = strdup_printf("%s.new", path);
-        _cleanup_close_ int fd = -EBADF;
+static int write_text(int fd, const char *text) {
         size_t n = strlen(text);
 
-        if (!temporary)
-                return -ENOMEM;
-        fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-        if (fd < 0)
-                return -errno;
-        /* The collector runs as another user, whatever our umask. */
-        if (fchmod(fd, 0644) < 0)
-                return -errno;
         for (size_t done = 0; done < n;) {
                 ssize_t k = write(fd, text + done, n - done);
 
@@ -28,33 +20,75 @@ static int write_file(const char *path, const char *text) {
                         return -errno;
                 done += (size_t) k;
         }
-        return rename(temporary, path) < 0 ? -errno : 0;
+        return 0;
+}
+
+static int write_file(const char *path, const char *text) {
+        _cleanup_free_ char *temporary = strdup_printf("%s.new", path);
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (!temporary)
+                return -ENOMEM;
+        fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0)
+                return -errno;
+        /* The collector runs as another user, whatever our umask. */
+        r = fchmod(fd, 0644) < 0 ? -errno : write_text(fd, text);
+        if (r >= 0 && rename(temporary, path) < 0)
+                r = -errno;
+        if (r < 0)
+                (void) unlink(temporary);
+        return r;
+}
+
+static char *describe(const char *path, int error) {
+        return strdup_printf(
+                "Can't write metrics to %s: %s. selvold.service may write to /run/selvold; for other directories see selvol-metrics(7).",
+                path, strerror(-error));
+}
+
+/* Said when it begins to fail, not every five seconds. */
+static void note_result(const MetricsExport *e, const char *path, int r) {
+        State *s = e->api->state;
+        const bool failed = s->textfile_failure;
+
+        if (r < 0)
+                metrics_count(s->metrics, METRIC_TEXTFILE_ERRORS);
+        else
+                metrics_set(s->metrics, METRIC_TEXTFILE_TIME, (double) now_realtime_usec() / (double) USEC_PER_SEC);
+        if (failed == (r < 0))
+                return;
+        free(s->textfile_failure);
+        s->textfile_failure = r < 0 ? describe(path, r) : NULL;
+        if (s->textfile_failure)
+                log_error("%s", s->textfile_failure);
+        signals_notify_status(e->api);
 }
 
 static int on_export(sd_event_source *source, uint64_t usec, void *userdata) {
         MetricsExport *e = userdata;
-        const char *path = e->jobs->state->settings.metrics_textfile;
-        _cleanup_free_ char *text = jobs_render_metrics(e->jobs);
+        const char *path = e->api->state->settings.metrics_textfile;
+        _cleanup_free_ char *text = jobs_render_metrics(e->api->jobs);
         int r;
 
-        r = text ? write_file(path, text) : -ENOMEM;
-        /* Said when it begins to fail, not every five seconds. */
-        if (r < 0 && !e->failed)
-                log_error_errno(r, "Failed to write the metrics to %s: %m", path);
-        e->failed = r < 0;
+        note_result(e, path, text ? write_file(path, text) : -ENOMEM);
         r = sd_event_source_set_time_relative(source, EXPORT_INTERVAL_USEC);
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* By the clock: most counters move without anything else that could be waited for, and a file that gets old is how
- * node_exporter's users see that a service has gone. */
-int metrics_export_start(MetricsExport *e, const Jobs *jobs) {
+/* By the clock: most counters move without anything else that could be waited for, and a file that gets old is how its readers
+ * see that the service has gone. */
+int metrics_export_start(MetricsExport *e, const Api *api) {
+        State *s = api->state;
+
         metrics_export_stop(e);
-        e->jobs = jobs;
-        if (!jobs->state->settings.metrics_textfile)
+        e->api = api;
+        free(TAKE_PTR(s->textfile_failure));
+        if (!s->settings.metrics_textfile)
                 return 0;
-        return sd_event_add_time_relative(jobs->state->event, &e->source, CLOCK_MONOTONIC, 0, EXPORT_ACCURACY_USEC,
-                                          on_export, e);
+        return sd_event_add_time_relative(s->event, &e->source, CLOCK_MONOTONIC, 0, EXPORT_ACCURACY_USEC, on_export,
+                                          e);
 }
 
 void metrics_export_stop(MetricsExport *e) {

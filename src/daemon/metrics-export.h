@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "job/job.h"
+#include "api/api.h"
 
-/* Writes the metrics for node_exporter's textfile collector (MetricsTextfile=): every five seconds a new file, renamed
- * over the old one. Failures are logged. */
+/* Writes the metrics to MetricsTextfile=, for node_exporter's textfile collector and selvol-metrics: every five seconds a new
+ * file, renamed over the old one. A failure is logged when it begins, counted, and shown in the status of the service. */
 typedef struct MetricsExport {
-        const Jobs *jobs;
+        const Api *api;
         sd_event_source *source;
-        bool failed; /* the last time; said once */
 } MetricsExport;
 
 /* Begins, or ends, as the configuration says. Returns 0 or a negative errno. */
-int metrics_export_start(MetricsExport *e, const Jobs *jobs) _warn_unused_;
+int metrics_export_start(MetricsExport *e, const Api *api) _warn_unused_;
 void metrics_export_stop(MetricsExport *e);

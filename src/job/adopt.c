@@ -11,9 +11,10 @@
 /* AdoptVolume: somebody else has mounted it. */
 
 static int check(Job *job) {
-        Holder *h;
+        int r;
 
-        return job_check_target(job, &h);
+        r = job_check_target(job);
+        return r != 0 ? r : job_check_limits(job);
 }
 
 static int append(const Job *job, sd_bus_message *call) {

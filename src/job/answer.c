@@ -48,12 +48,11 @@ static void set_commit_failure(Job *job, int error) {
         int r;
 
         if (error == -ECANCELED)
-                r = failure_set(&job->failure, FAILURE_CANCELED, "%s: selvold is stopping; call again.",
-                                job->request.volume);
+                r = failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs.");
         else
                 r = failure_set(&job->failure, FAILURE_STORE_FAILED,
-                                "%s: The state could not be written to %s (%s), so %s: %s, and call again.",
-                                job->request.volume, s->directory, strerror(-error), outcome, commit_remedy(error));
+                                "The state could not be written to %s (%s), so %s. To mend that, %s, and try again.",
+                                s->directory, strerror(-error), outcome, commit_remedy(error));
         job_fail(job, r);
 }
 
@@ -73,10 +72,15 @@ static void on_committed(State *s, int error, void *userdata) {
         callback(job);
 }
 
+/* A verify that has found the mark wrong changes the record, too. */
+static bool has_changes(const Job *job) {
+        return operation_changes(job->operation) || job->verified.reset != MARK_KEEP;
+}
+
 void job_then(Job *job, void (*callback)(Job *job)) {
         Commit *c;
 
-        if (!operation_changes(job->operation)) {
+        if (!has_changes(job)) {
                 callback(job);
                 return;
         }

@@ -86,7 +86,7 @@ static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
                 return r;
         if (job->observed.device_read_only)
                 return failure_set(&job->failure, FAILURE_NOT_SUPPORTED,
-                                   "Volume %s: the file system is read-only, its files can't be changed.", v->id);
+                                   "Volume %s can't be changed: its file system is read-only.", v->id);
         r = job_fill_answer(job, ret);
         if (r < 0)
                 return r;

@@ -17,7 +17,8 @@ static void settle(Job *job);
 
 static void release(Job *job) {
         State *s = job->jobs->state;
-        const Holder *h = job_find_holder(job);
+        const char *target = job->request.target;
+        const Holder *h = target ? volumes_find_target(&s->volumes, target, NULL) : NULL;
 
         log_debug("%s: job %llu: child gone, claims released.", job->request.volume, (unsigned long long) job->id);
         line_leave(job);
@@ -70,7 +71,7 @@ void job_conclude_failed(Job *job) {
 /* What may have been published is taken away by its identity, never by its looks. */
 static void end_without_reply(Job *job) {
         if (!job_has_failed(job) && failure_set(&job->failure, FAILURE_WORKER_FAILED,
-                                                "The worker gave no answer: see journalctl -u selvol-worker.") < 0)
+                                                "The worker gave no answer: see 'journalctl -u selvol-worker'.") < 0)
                 job_fail(job, -ENOMEM);
         if (job->identity.id != 0)
                 settle(job);
@@ -113,11 +114,29 @@ void job_stop(Job *job) {
 
 /* The connection to the worker. Its end is that of the child. */
 
+/* For the worker's records in the journal. */
+static int tell_about(const Job *job) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_ABOUT);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "st", job->request.volume, job->id);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_set_expect_reply(call, false);
+        return r < 0 ? r : sd_bus_send(job->worker, call, NULL);
+}
+
 static int connect_with(Job *job, sd_bus_message_handler_t on_disconnect) {
         const State *s = job->jobs->state;
         int r;
 
         r = peer_connect(s->worker_socket, s->event, &job->worker);
+        if (r < 0)
+                return r;
+        r = tell_about(job);
         if (r < 0)
                 return r;
         return sd_bus_match_signal_async(job->worker, NULL, NULL, "/org/freedesktop/DBus/Local",
@@ -129,6 +148,24 @@ int job_connect(Job *job) {
 }
 
 /* Deadlines. */
+
+static int set_timed_out(Job *job) {
+        const Volume *v = job_volume(job);
+        _cleanup_free_ char *source = NULL;
+
+        /* Unless the caller has limited the whole, a walk is over time only if it is stuck. */
+        if (job->request.timeout_usec > 0 && job->progress.counts.done > 0)
+                return failure_set(
+                        &job->failure, FAILURE_TIMED_OUT,
+                        "The walk over all files was not done within TimeoutUSec: call again to complete it, with more time.");
+        source = string_escape(job->request.source ?: v ? strempty(v->source) : "", 200);
+        if (!source)
+                return -ENOMEM;
+        return failure_set(
+                &job->failure, FAILURE_TIMED_OUT,
+                "The file system%s%s did not answer in time: check its device or server (journalctl -k). The volume is busy until that attempt has ended; others are not affected.",
+                isempty(source) ? "" : " of ", source);
+}
 
 static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
         Job *job = userdata;
@@ -143,10 +180,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
                 return 0;
         }
         if (job->state != JOB_SETTLING) {
-                r = failure_set(
-                        &job->failure, FAILURE_TIMED_OUT,
-                        "%s: The file system or its server did not answer in time. Other volumes are not affected; the volume is busy until the attempt has been cleaned up.",
-                        job->request.volume);
+                r = set_timed_out(job);
                 job_fail(job, r);
         }
         job_answer(job);

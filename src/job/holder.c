@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
 #include "job/holder.h"
+#include "job/job-log.h"
 #include "state/commit.h"
 #include "state/holders.h"
 #include "state/watch.h"
@@ -11,23 +12,30 @@ Holder *job_find_holder(const Job *job) {
         return v ? volume_find_holder(v, job->request.target) : NULL;
 }
 
-int job_check_target(Job *job, Holder **ret) {
+int job_check_limits(Job *job) {
         const Volumes *all = &job->jobs->state->volumes;
-        Volume *v = job_volume(job), *other = NULL;
-        Holder *h = volumes_find_target(all, job->request.target, &other);
+        const Volume *v = job_volume(job);
 
-        if (h && other != v)
-                return failure_set(&job->failure, FAILURE_INVALID_TARGET,
-                                   "The target is held as volume %s: unmount that first, or use another target.",
-                                   other->id);
-        if (!h && v && volume_count_holders(v) >= HOLDERS_MAX)
-                return failure_set(&job->failure, FAILURE_LIMIT_REACHED, "Volume %s has %i holders.", v->id,
-                                   HOLDERS_MAX);
-        if (!v && volumes_count(all) >= VOLUMES_MAX)
+        if (v && !job_find_holder(job) && volume_count_holders(v) >= HOLDERS_MAX)
                 return failure_set(&job->failure, FAILURE_LIMIT_REACHED,
-                                   "Too many volumes (%i). Forget unused ones with 'selvolctl forget'.", VOLUMES_MAX);
-        *ret = h;
+                                   "Volume %s has %i holders, and can't have more: unmount one.", v->id, HOLDERS_MAX);
+        if (!v && volumes_count(all) >= VOLUMES_MAX)
+                return failure_set(
+                        &job->failure, FAILURE_LIMIT_REACHED,
+                        "There are %i volumes, and can't be more: forget unused ones with 'selvolctl forget'.",
+                        VOLUMES_MAX);
         return 0;
+}
+
+int job_check_target(Job *job) {
+        Volume *other = NULL;
+        const Holder *h = volumes_find_target(&job->jobs->state->volumes, job->request.target, &other);
+
+        if (!h || other == job_volume(job))
+                return 0;
+        return failure_set(&job->failure, FAILURE_INVALID_TARGET,
+                           "The target is in use by volume %s, held by %s: unmount it first, or use another target.",
+                           other->id, h->name);
 }
 
 static Holder *holder_new(const Job *job, bool adopted) {
@@ -122,8 +130,10 @@ int job_record_intent(Job *job, bool adopted) {
         }
         r = volume_add_holder(v, h);
         if (r < 0) {
-                if (!v->holders && job->volume_is_new)
+                if (!v->holders && job->volume_is_new) {
+                        job->volume_is_new = false;
                         commit_removal(job->jobs->state, v);
+                }
                 return r;
         }
         TAKE_PTR(h);
@@ -193,6 +203,31 @@ int job_record_outcome(Job *job) {
         return 0;
 }
 
+/* Only what this job does: a mark that was tainted elsewhere, or that is gone, says nothing of what happened here. */
+static bool taint_is_news(const Job *job, const Mark *mark) {
+        if (mark->tainted)
+                return job->plan.text && job->plan.strategy == STRATEGY_CONTEXT_MOUNT && !job->plan.read_only;
+        return mark->label_state == FILES_COMPLETE && job->result.files.relabel == RELABEL_WALK &&
+               job->progress.started_usec > 0;
+}
+
+void job_record_mark(Job *job, Mark *mark) {
+        Volume *v = job_volume(job);
+        bool tainted;
+
+        if (!v) {
+                mark_done(mark);
+                return;
+        }
+        tainted = v->mark.tainted;
+        mark_done(&v->mark);
+        v->mark = *mark;
+        *mark = (Mark){ 0 };
+        if (v->mark.tainted != tainted && taint_is_news(job, &v->mark))
+                job_log_taint(v);
+        commit_volume(job->jobs->state, v);
+}
+
 void job_revert_intent(Job *job) {
         State *s = job->jobs->state;
         Volume *v = job_volume(job);
@@ -204,6 +239,7 @@ void job_revert_intent(Job *job) {
         job->intent_recorded = false;
         /* After a walk it is known that some files are not what they were. */
         if (job->volume_is_new && !h->next && v->holders == h && job->progress.started_usec == 0) {
+                job->volume_is_new = false;
                 commit_removal(s, v);
                 return;
         }

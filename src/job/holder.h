@@ -5,9 +5,10 @@
 
 /* What mount and adopt write into the record: which mount it will be, before anybody can see it, and the outcome. */
 
-/* Whether the volume can have a holder at the target. Returns 0 with the holder that is there, of this volume, or NULL;
- * -ENOMEM; INVALID_TARGET if another volume is held there; LIMIT_REACHED. */
-int job_check_target(Job *job, Holder **ret) _warn_unused_;
+/* Whether the record has room for the volume, and a holder of it at the target. Returns 0, -ENOMEM or LIMIT_REACHED. */
+int job_check_limits(Job *job) _warn_unused_;
+/* Whether no other volume is held at the target. Returns 0, -ENOMEM or INVALID_TARGET. */
+int job_check_target(Job *job) _warn_unused_;
 /* The holder of the job's volume at its target; NULL if there is none. */
 Holder *job_find_holder(const Job *job);
 
@@ -20,5 +21,7 @@ int job_record_intent(Job *job, bool adopted) _warn_unused_;
 int job_record_ready(Job *job, const ReadyNote *note) _warn_unused_;
 /* Records the outcome: the holder has the volume mounted. Returns 0; -EBADMSG if the holder has gone; -ENOMEM. */
 int job_record_outcome(Job *job) _warn_unused_;
+/* Takes what the worker says of the mark; *mark is released. */
+void job_record_mark(Job *job, Mark *mark);
 /* Takes the intent back, and the volume too if it was there for this job only and its files were left alone. */
 void job_revert_intent(Job *job);

@@ -4,6 +4,7 @@
 #include "basic/time-util.h"
 #include "job/job-metrics.h"
 #include "state/unrecorded.h"
+#include "state/watch.h"
 
 /* kubelet's names of storage operations; NULL: not one. */
 static const char *const storage_operation[OPERATIONS] = {
@@ -20,20 +21,8 @@ char *volume_plugin_name(const char *volume_type, const char *driver) {
                              isempty(driver) ? "" : "/", strempty(driver));
 }
 
-static const char *access_mode_label(AccessMode mode) {
-        static const char *const labels[ACCESS_MODES] = {
-                [ACCESS_INLINE] = "inline",
-                [ACCESS_READ_WRITE_ONCE] = "RWO",
-                [ACCESS_READ_WRITE_ONCE_POD] = "RWOP",
-                [ACCESS_READ_ONLY_MANY] = "ROX",
-                [ACCESS_READ_WRITE_MANY] = "RWX",
-        };
-
-        return labels[mode];
-}
-
 static void count_failure(const Job *job, const char *plugin) {
-        const char *mode = access_mode_label(job->request.access_mode);
+        const char *mode = metric_access_mode(job->request.access_mode);
         Metrics *metrics = job->jobs->state->metrics;
         FailureKind kind = job->failure.kind;
 
@@ -42,6 +31,8 @@ static void count_failure(const Job *job, const char *plugin) {
                 metrics_count(metrics, METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, plugin, mode);
         if (kind == FAILURE_LEVEL_REQUIRED || kind == FAILURE_INVALID_CONTEXT)
                 metrics_count(metrics, METRIC_CONTAINER_ERRORS, mode);
+        if (kind == FAILURE_WORKER_FAILED)
+                metrics_count(metrics, METRIC_WORKER_FAILURES, "job");
 }
 
 static void count_entries(Metrics *metrics, MetricId id, const WalkCounts *c) {
@@ -107,12 +98,19 @@ static void count_ownership(const Job *job, const char *plugin) {
         count_entries(metrics, METRIC_OWNERSHIP_ENTRIES, &job->result.walk.counts);
 }
 
-static void count_files(const Job *job, const char *plugin) {
+static void count_verification(const Job *job) {
+        const char *depth = verify_depth_to_string(job->depth);
         Metrics *metrics = job->jobs->state->metrics;
 
-        if (job->operation == OPERATION_VERIFY && job->progress.duration_usec > 0)
-                metrics_observe(metrics, METRIC_VERIFY_DURATION, job->progress.duration_usec,
-                                verify_depth_to_string(job->depth));
+        if (job->progress.duration_usec > 0)
+                metrics_observe(metrics, METRIC_VERIFY_DURATION, job->progress.duration_usec, depth);
+        if (!job_has_failed(job))
+                metrics_count(metrics, METRIC_VERIFICATIONS, depth, job->verified.matches ? "match" : "mismatch");
+}
+
+static void count_files(const Job *job, const char *plugin) {
+        if (job->operation == OPERATION_VERIFY)
+                count_verification(job);
         if (job->operation == OPERATION_PLAN)
                 return;
         count_relabel(job);
@@ -140,7 +138,7 @@ void job_count(const Job *job) {
                 metrics_count(metrics, METRIC_DECISIONS, strategy_to_string(job->plan.strategy),
                               reason_to_string(job->plan.reason));
         if (job->operation == OPERATION_MOUNT && job->plan.reason == REASON_CONTEXT_MOUNT)
-                metrics_count(metrics, METRIC_VOLUMES_ADMITTED, plugin, access_mode_label(job->request.access_mode));
+                metrics_count(metrics, METRIC_VOLUMES_ADMITTED, plugin, metric_access_mode(job->request.access_mode));
 }
 
 static void count_volume(Metrics *metrics, const Volume *v) {
@@ -148,6 +146,38 @@ static void count_volume(Metrics *metrics, const Volume *v) {
 
         if (plugin)
                 metrics_count(metrics, METRIC_TOTAL_VOLUMES, plugin, v->holders ? "held" : "free");
+        metrics_count(metrics, METRIC_LABEL_STATES, files_state_to_string(v->mark.label_state));
+        metrics_count(metrics, METRIC_OWNERSHIP_STATES, files_state_to_string(v->mark.ownership_state));
+}
+
+/* As a label of METRIC_OLDEST_JOB; NULL: it is over. "ending": its process is told to end, or has answered and is still there. */
+static const char *age_state(const Job *job) {
+        if (job_is_over(job))
+                return NULL;
+        if (job->state == JOB_SETTLING || job->state == JOB_ENDED)
+                return "ending";
+        if (job->state == JOB_WAITING)
+                return "waiting";
+        return job->progress.started_usec > 0 ? "walking" : "running";
+}
+
+/* Jobs are in the order of their arrival. */
+static void measure_ages(Metrics *metrics, const Jobs *jobs) {
+        const uint64_t now = now_monotonic_usec();
+        const Job *job;
+
+        metrics_reset(metrics, METRIC_OLDEST_JOB);
+        for (job = jobs->list ? jobs->list->prev : NULL; job; job = job != jobs->list ? job->prev : NULL) {
+                const char *state = age_state(job);
+
+                if (state)
+                        metrics_set(metrics, METRIC_OLDEST_JOB,
+                                    (double) (now - job->started_usec) / (double) USEC_PER_SEC, state);
+        }
+}
+
+static bool walks(const Job *job) {
+        return job->state != JOB_ENDED && job->progress.started_usec > 0;
 }
 
 static void count_jobs(Metrics *metrics, const Jobs *jobs) {
@@ -157,28 +187,50 @@ static void count_jobs(Metrics *metrics, const Jobs *jobs) {
         DL_FOREACH (jobs->list, job) {
                 waiting += job->state == JOB_WAITING;
                 running += job->state != JOB_WAITING && job->state != JOB_ENDED;
-                walking += job->state != JOB_ENDED && job->progress.started_usec > 0;
+                walking += walks(job);
         }
         metrics_set(metrics, METRIC_JOBS, (double) running);
         metrics_set(metrics, METRIC_JOBS_WAITING, (double) waiting);
         metrics_set(metrics, METRIC_JOBS_WALKING, (double) walking);
+        measure_ages(metrics, jobs);
 }
 
-static void update_gauges(const State *s, const Jobs *jobs) {
-        size_t holders = 0, tainted = 0;
+static bool is_left_partial(const Jobs *jobs, const Volume *v) {
+        const Job *job;
+
+        if (v->mark.label_state != FILES_PARTIAL)
+                return false;
+        DL_FOREACH (jobs->list, job)
+                if (walks(job) && streq_ptr(job->request.volume, v->id))
+                        return false;
+        return true;
+}
+
+static void count_volumes(const State *s, const Jobs *jobs) {
+        size_t holders = 0, tainted = 0, partial = 0;
         Volume *v, *next;
 
         metrics_reset(s->metrics, METRIC_TOTAL_VOLUMES);
+        metrics_reset(s->metrics, METRIC_LABEL_STATES);
+        metrics_reset(s->metrics, METRIC_OWNERSHIP_STATES);
         HASH_ITER (hh, s->volumes.table, v, next) {
                 count_volume(s->metrics, v);
                 holders += volume_count_holders(v);
                 tainted += v->mark.tainted;
+                partial += is_left_partial(jobs, v);
         }
         metrics_set(s->metrics, METRIC_HOLDERS, (double) holders);
-        metrics_set(s->metrics, METRIC_UNRECORDED, HASH_COUNT(s->unrecorded));
         metrics_set(s->metrics, METRIC_TAINTED_VOLUMES, (double) tainted);
-        metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
+        metrics_set(s->metrics, METRIC_PARTIAL_LABELS, (double) partial);
+}
+
+static void update_gauges(const State *s, const Jobs *jobs) {
+        count_volumes(s, jobs);
         count_jobs(s->metrics, jobs);
+        metrics_set(s->metrics, METRIC_UNRECORDED, HASH_COUNT(s->unrecorded));
+        metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
+        metrics_set(s->metrics, METRIC_WATCHED, watch_is_connected(s));
+        metrics_set(s->metrics, METRIC_CONFIG_REJECTED, s->settings_mistake != NULL);
 }
 
 char *jobs_render_metrics(const Jobs *jobs) {

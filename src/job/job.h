@@ -55,6 +55,7 @@ typedef struct Progress {
         uint64_t total;             /* estimated; 0: unknown */
         uint64_t entries_per_sec;   /* 0: unknown */
         uint64_t expected_end_usec; /* since the epoch; 0: unknown */
+        uint64_t next_told_usec;    /* when the journal is told again */
 } Progress;
 
 typedef struct Jobs Jobs;
@@ -83,6 +84,7 @@ struct Job {
         sd_bus_message *question; /* of the child, that has no answer yet */
         sd_event_source *deadline;
         sd_event_source *conflict_deadline; /* of WaitUSec */
+        sd_event_source *wait_is_long;      /* when the journal is told that it waits in line */
 
         Plan plan;
         char *share_target; /* of plan.share, which may go */
@@ -99,7 +101,8 @@ struct Job {
         VerifyCall verify;      /* what is compared with */
         VerifyResult verified;
         bool unmounted;
-        char *text; /* the result of a verify in a sentence */
+        char *text;      /* the result of a verify in a sentence */
+        char *waits_for; /* that the journal was told last */
 };
 
 struct Jobs {

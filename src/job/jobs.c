@@ -29,6 +29,7 @@ static Job *job_free(Job *job) {
         claims_leave(&job->jobs->state->claims, &job->claims);
         sd_event_source_disable_unref(job->deadline);
         sd_event_source_disable_unref(job->conflict_deadline);
+        sd_event_source_disable_unref(job->wait_is_long);
         sd_bus_slot_unref(job->call);
         sd_bus_message_unref(job->question);
         peer_disconnect(job->worker);
@@ -47,6 +48,7 @@ static Job *job_free(Job *job) {
         verify_call_done(&job->verify);
         verify_result_done(&job->verified);
         free(job->text);
+        free(job->waits_for);
         free(job);
         return NULL;
 }
@@ -173,8 +175,7 @@ int jobs_new(State *state, Jobs **ret) {
 /* Because selvold ends. */
 static void end(Job *job) {
         failure_done(&job->failure);
-        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "%s: selvold is stopping; call again.",
-                                  job->request.volume));
+        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs."));
         job_add_history(job);
         job_log(job);
         job->state = JOB_ENDED;
@@ -270,17 +271,30 @@ int job_follow(Job *job, JobReply reply, void *userdata, size_t max, Failure *f)
                 return 0;
         }
         if (job->n_followers >= max)
-                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu calls wait for this already.", job->n_followers);
+                return failure_set(f, FAILURE_LIMIT_REACHED,
+                                   "%zu calls wait for this job already: wait for their end.", job->n_followers);
         return add_waiter(&job->followers, &job->n_followers, reply, userdata);
 }
 
 /* Canceling. */
 
-void job_cancel(Job *job, const char *why) {
+static int set_canceled(Job *job, const char *by) {
+        const char *operation = operation_to_string(job->operation);
+        const WalkCounts *c = &job->progress.counts;
+
+        if (job->progress.started_usec == 0 || !operation_changes(job->operation))
+                return failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
+        return failure_set(
+                &job->failure, FAILURE_CANCELED,
+                "The %s was canceled by %s after %llu entries, and only a part of the files is right. Call again to complete it.",
+                operation, by, (unsigned long long) c->done);
+}
+
+void job_cancel(Job *job, const char *by) {
         if (job->state == JOB_SETTLING || job->ended_usec > 0)
                 return;
         failure_done(&job->failure);
-        job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "%s: %s.", job->request.volume, why));
+        job_fail(job, set_canceled(job, by));
         job_stop(job);
 }
 
@@ -290,7 +304,7 @@ static bool is_at(const Job *job, const char *target) {
         return streq(path, target) || path_is_beneath(path, target);
 }
 
-static const char canceled_by_unmount[] = "Canceled by an unmount";
+static const char canceled_by_unmount[] = "an unmount";
 
 /* They keep the mount busy, and hold up an unmount. */
 static void cancel_verifies(const Job *unmount) {
@@ -382,7 +396,8 @@ static int join(Job *job, JobReply reply, void *userdata, Failure *f) {
                 return 0;
         }
         if (job->n_waiters >= WAITERS_MAX)
-                return failure_set(f, FAILURE_LIMIT_REACHED, "%i calls wait for this already.", WAITERS_MAX);
+                return failure_set(f, FAILURE_LIMIT_REACHED,
+                                   "%i calls wait for this job already: wait for their end.", WAITERS_MAX);
         r = add_waiter(&job->waiters, &job->n_waiters, reply, userdata);
         if (r < 0)
                 return r;
@@ -473,8 +488,8 @@ static void begin(Job *job) {
         places_count(&places, job->jobs);
         if (places_have_room(&places, job) && line_is_turn(job))
                 job_run(job);
-        else if (line_is_long(job))
-                job_show(job);
+        else
+                line_show(job);
 }
 
 int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller, JobReply reply,

@@ -23,7 +23,7 @@ void job_forget_waiter(Jobs *jobs, const void *userdata);
 /* Has reply called when the job has ended; at once if it has. Returns 0, -ENOMEM or LIMIT_REACHED. */
 int job_follow(Job *job, JobReply reply, void *userdata, size_t max, Failure *f) _warn_unused_;
 /* Has it ended as soon as possible, with the result CANCELED. */
-void job_cancel(Job *job, const char *why);
+void job_cancel(Job *job, const char *by);
 
 /* A job that callers can see; NULL if there is none. */
 Job *job_find(const Jobs *jobs, uint64_t id);

@@ -4,6 +4,7 @@
 #include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "job/answer.h"
+#include "job/job-log.h"
 #include "job/line.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"
@@ -62,13 +63,13 @@ int line_claim_superblock(Job *job, const char *key) {
         return claims_take(&job->claims);
 }
 
-static bool waits_for_conflict(const Job *job) {
+bool line_waits_for_conflict(const Job *job) {
         return job->state == JOB_WAITING && job->plan.n_conflicts > 0;
 }
 
 /* Who waits for a conflict, or whose callers have all gone, lets others past. */
 static void set_passive(Job *job) {
-        job->claims.passive = waits_for_conflict(job) || job->n_waiters + job->n_followers == 0;
+        job->claims.passive = line_waits_for_conflict(job) || job->n_waiters + job->n_followers == 0;
 }
 
 static int on_conflict_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -80,7 +81,7 @@ static int on_conflict_deadline(sd_event_source *source, uint64_t usec, void *us
 }
 
 bool line_conflict_wait_is_over(const Job *job) {
-        return waits_for_conflict(job) && !job->conflict_deadline;
+        return line_waits_for_conflict(job) && !job->conflict_deadline;
 }
 
 bool line_wait_for_conflict(Job *job) {
@@ -131,7 +132,7 @@ void line_mount_gone(Jobs *jobs, const char *target) {
         Job *job;
 
         DL_FOREACH (jobs->list, job) {
-                if (!waits_for_conflict(job))
+                if (!line_waits_for_conflict(job))
                         continue;
                 forget_conflict(&job->plan, target);
                 if (job->plan.n_conflicts == 0)
@@ -172,29 +173,87 @@ static Job *find_in_front(const Job *job) {
         return find_verify(job);
 }
 
-bool line_is_long(const Job *job) {
+const Job *line_get_front(const Job *job) {
+        const Job *front = job->state == JOB_WAITING ? find_in_front(job) : NULL;
+
+        return front && front->state != JOB_ENDED ? front : NULL;
+}
+
+static bool is_long(const Job *job) {
         const Job *front = find_in_front(job);
 
         return !front || front->state != JOB_ENDED;
 }
 
+/* What a job waits for that nothing is in front of. */
+static const char too_many[] = "too many jobs are running, in all, of this caller, or of this source";
+
+/* For what names the volume of the job already. */
+static char *describe_front(const Job *job, const Job *front, const char *progress) {
+        const char *operation = operation_to_string(front->operation);
+        unsigned long long id = front->id;
+
+        if (streq_ptr(front->request.volume, job->request.volume))
+                return strdup_printf("its %s (job %llu%s) is in front", operation, id, progress);
+        return strdup_printf("%s of volume %s (job %llu%s) is in front", operation, front->request.volume, id,
+                             progress);
+}
+
+/* A place comes soon, whoever leaves it: nobody can do anything about that. */
+static void log_wait(Job *job) {
+        const Job *front = find_in_front(job);
+        _cleanup_free_ char *why = NULL;
+
+        if (front)
+                why = describe_front(job, front, "");
+        else if (claims_find_blocker(&job->claims))
+                why = strdup("a process of the worker, from before selvold was restarted, is in front");
+        if (why)
+                job_log_waiting(job, why);
+}
+
+static int on_wait_is_long(sd_event_source *source, uint64_t usec, void *userdata) {
+        Job *job = userdata;
+
+        job->wait_is_long = sd_event_source_disable_unref(job->wait_is_long);
+        if (job->state == JOB_WAITING && job->ended_usec == 0 && !line_waits_for_conflict(job) && is_long(job))
+                log_wait(job);
+        return 0;
+}
+
+void line_show(Job *job) {
+        if (!is_long(job))
+                return;
+        job_show(job);
+        if (line_waits_for_conflict(job))
+                job_log_waiting(job, strempty(job->failure.message));
+        else if (!job->wait_is_long)
+                (void) sd_event_add_time_relative(job->jobs->state->event, &job->wait_is_long, CLOCK_MONOTONIC,
+                                                  USEC_PER_SEC, 0, on_wait_is_long, job);
+}
+
 void line_fail_busy(Job *job) {
         Job *front = find_in_front(job);
+        _cleanup_free_ char *why = NULL;
+        char percent[48] = "";
         int r;
 
         /* The caller may ask about it, and cancel it. */
         if (front && front->state != JOB_ENDED)
                 job_show(front);
-        if (front)
+        if (front && front->progress.total > 0 && front->progress.counts.done <= front->progress.total)
+                (void) snprintf(percent, sizeof(percent), ", %llu %% done",
+                                (unsigned long long) (front->progress.counts.done * 100 / front->progress.total));
+        why = front ? describe_front(job, front, percent) : NULL;
+        if (front && !why)
+                r = -ENOMEM;
+        else if (front)
                 r = failure_set(
                         &job->failure, FAILURE_BUSY,
-                        "%s: The time to wait in line is over: %s of volume %s (job %llu) is in front. Call again, or end it with 'selvolctl cancel %llu'.",
-                        job->request.volume, operation_to_string(front->operation), front->request.volume,
-                        (unsigned long long) front->id, (unsigned long long) front->id);
+                        "Volume %s is busy: %s. Try again later, or end that job with 'selvolctl cancel %llu'.",
+                        job->request.volume, why, (unsigned long long) front->id);
         else
-                r = failure_set(
-                        &job->failure, FAILURE_BUSY,
-                        "%s: The time to wait in line is over: too many jobs are running, in all, of this caller, or of this source. Call again.",
-                        job->request.volume);
+                r = failure_set(&job->failure, FAILURE_BUSY, "Volume %s has to wait: %s. Try again later.",
+                                job->request.volume, too_many);
         job_fail(job, r);
 }

@@ -32,7 +32,12 @@ bool line_is_turn(Job *job);
 /* Has jobs whose turn it is run, soon. */
 void line_advance(Jobs *jobs);
 
-/* Whether a job that waits does so for more than the end of a child that has done its work. */
-bool line_is_long(const Job *job);
+/* Whether it waits for a conflict to end, which its plan names. */
+bool line_waits_for_conflict(const Job *job);
+/* The job that has what this one waits in line for; NULL: none, or it waits for a place to run. */
+const Job *line_get_front(const Job *job);
+/* Of a job that waits: callers can see it, and the journal says what it waits for, unless that is only the end of a child
+ * that has done its work. */
+void line_show(Job *job);
 /* Sets BUSY, naming who is in front, of a job whose time in line is over. */
 void line_fail_busy(Job *job);

@@ -10,28 +10,14 @@
 
 /* MountVolume and PlanVolume, which is a mount that ends after the plan. */
 
-static int check(Job *job) {
-        const Request *q = &job->request;
-        _cleanup_free_ char *spec = request_spec(q);
-        Holder *h;
-        int r;
-
-        if (!spec)
-                return -ENOMEM;
-        r = job_check_target(job, &h);
-        if (r != 0)
-                return r;
-        if (h && !streq(h->spec, spec))
-                return failure_set(
-                        &job->failure, FAILURE_INCOMPATIBLE,
-                        "Volume %s is mounted at the target already, for another request: unmount it first.",
-                        q->volume);
-        return 0;
+/* Who has the target, by the record: whether that is still so, the child sees. */
+static Holder *find_at_target(const Job *job, Volume **ret) {
+        return volumes_find_target(&job->jobs->state->volumes, job->request.target, ret);
 }
 
-/* What a request that is repeated has mounted is only confirmed. */
 static int append(const Job *job, sd_bus_message *call) {
-        const Holder *h = job_find_holder(job);
+        Volume *v;
+        const Holder *h = find_at_target(job, &v);
         bool mounted = h && h->state == HOLDER_MOUNTED;
         const MountCall c = {
                 .volume = job->request.volume,
@@ -44,12 +30,12 @@ static int append(const Job *job, sd_bus_message *call) {
         return mount_call_append(call, &c);
 }
 
-/* The child found nothing at the target: what the record says is from before. */
+/* The child found nothing at the target: what the record says is from before, but for what this job itself intends. */
 static void drop_stale_holder(Job *job) {
-        Volume *v = job_volume(job);
-        Holder *h = job_find_holder(job);
+        Volume *v;
+        Holder *h = find_at_target(job, &v);
 
-        if (h && h->state == HOLDER_MOUNTED)
+        if (h && (h->state == HOLDER_MOUNTED || v != job_volume(job)))
                 reconcile_holder(job->jobs->state, v, h, NULL);
 }
 
@@ -131,14 +117,43 @@ static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return check_group(job);
 }
 
+/* The child found the mount that the record has at the target: it is the answer to the same request only. A plan has no claim,
+ * and the record may be another one by now. */
+static int check_repeated(Job *job) {
+        const Holder *h = job_find_holder(job);
+        _cleanup_free_ char *spec = NULL;
+        int r;
+
+        r = job_check_target(job);
+        if (r != 0)
+                return r;
+        if (!h || h->state != HOLDER_MOUNTED || h->mount_id != job->result.outcome.fact.mount_id)
+                return job->operation == OPERATION_PLAN
+                               ? failure_set(&job->failure, FAILURE_BUSY,
+                                             "Volume %s is being mounted or unmounted at the target: try again.",
+                                             job->request.volume)
+                               : -EBADMSG;
+        spec = request_spec(&job->request);
+        if (!spec)
+                return -ENOMEM;
+        if (!streq(h->spec, spec))
+                return failure_set(
+                        &job->failure, FAILURE_INCOMPATIBLE,
+                        "Volume %s is mounted at the target already, for %s, but other options were asked for: unmount it first, or repeat the same request.",
+                        job->request.volume, h->name);
+        return 0;
+}
+
 /* The answer of before, from the record. */
 static int plan_from_record(Job *job) {
         const Holder *h = job_find_holder(job);
         const Volume *v = job_volume(job);
         Plan *p = &job->plan;
+        int r;
 
-        if (!h || h->state != HOLDER_MOUNTED || h->mount_id != job->result.outcome.fact.mount_id)
-                return -EBADMSG;
+        r = check_repeated(job);
+        if (r != 0)
+                return r;
         plan_done(p);
         *p = (Plan){
                 .strategy = h->strategy,
@@ -148,8 +163,8 @@ static int plan_from_record(Job *job) {
                 .relabel_here = h->relabeled_here,
                 .fs_group = h->fs_group,
                 .context = strdup(h->strategy == STRATEGY_NONE ? "" : strempty(h->context)),
-                .text = strdup(plan_reason_text(h->reason)),
         };
+        p->text = plan_describe(p, job->request.relabel_by);
         if (!p->context || !p->text)
                 return -ENOMEM;
         job->result.files.gid = h->fs_group;
@@ -168,7 +183,7 @@ static int take(Job *job, sd_bus_message *reply) {
 }
 
 const OperationType mount_operation = {
-        .check = check,
+        .check = job_check_limits,
         .method = WORKER_MOUNT,
         .append = append,
         .plan = plan_mount,
@@ -178,7 +193,7 @@ const OperationType mount_operation = {
 };
 
 const OperationType plan_operation = {
-        .check = check,
+        .check = job_check_limits,
         .method = WORKER_MOUNT,
         .append = append,
         .plan = plan_only,

@@ -133,16 +133,20 @@ static const Orphan *find_in_front(const Job *job) {
 
 bool orphans_fail_busy(Job *job) {
         const Orphan *front = find_in_front(job);
+        const char *of;
 
         if (!front)
                 return false;
+        /* The volume itself has been named. */
+        of = streq_ptr(front->volume, job->request.volume) ? ""
+             : isempty(front->volume)                      ? front->target
+                                                           : front->volume;
         job_fail(
                 job,
                 failure_set(
                         &job->failure, FAILURE_BUSY,
-                        "%s: The time to wait in line is over: %s of %s by process %i of the worker, for a selvold that has ended, can't be ended: its file system or server does not answer. Call again when it does.",
-                        job->request.volume, front->operation, isempty(front->volume) ? front->target : front->volume,
-                        (int) front->pid));
+                        "Volume %s is busy: %s%s%s by process %i of the worker, from before selvold was restarted, can't be ended, as its file system or server does not answer. Try again when it does.",
+                        job->request.volume, front->operation, isempty(of) ? "" : " of ", of, (int) front->pid));
         return true;
 }
 

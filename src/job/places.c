@@ -74,10 +74,10 @@ int places_admit(const Jobs *jobs, Operation operation, const Caller *caller, Fa
                 n_caller += streq(job->caller.name, caller->name);
         }
         if (n >= max)
-                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs run or wait; call again when some have ended.",
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs run or wait: try again when some have ended.",
                                    n);
         if (n_caller >= JOBS_WAITING_OF_CALLER_MAX && operation != OPERATION_UNMOUNT)
                 return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "%zu jobs of this caller run or wait; call again when some have ended.", n_caller);
+                                   "%zu jobs of this caller run or wait: try again when some have ended.", n_caller);
         return 0;
 }

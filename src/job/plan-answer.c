@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
+#include "job/holder.h"
 #include "job/plan-answer.h"
 #include "job/progress.h"
 #include "plan/plan-group.h"
 #include "plan/witness.h"
-#include "state/commit.h"
 
 int job_keep_share(Job *job) {
         const Holder *share = job->plan.share;
@@ -135,36 +135,16 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
         return 0;
 }
 
-/* The first ones, as many as are pleasant to read. The worker has escaped them. */
-static char *name_issues(const WalkResult *w) {
-        enum { TEXT_MAX = 2048 };
-        char *text = strdup("");
-
-        for (size_t i = 0; i < w->n_issues && text; i++) {
-                char *longer =
-                        strdup_printf("%s%s%s: %s", text, i > 0 ? "; " : "", w->issues[i].path, w->issues[i].text);
-
-                if (longer && strlen(longer) > TEXT_MAX) {
-                        free(longer);
-                        break;
-                }
-                free(text);
-                text = longer;
-        }
-        return text;
-}
-
 static int entries_failed(Job *job) {
         const WalkResult *w = &job->result.walk;
-        _cleanup_free_ char *issues = name_issues(w);
+        _cleanup_free_ char *failures = walk_describe_failures(w);
 
-        if (!issues)
+        if (!failures)
                 return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_ENTRIES_FAILED,
-                "%s: %llu of %llu entries could not be changed: %s. The state of the files stays partial; call again when the cause is removed.",
-                job->request.volume, (unsigned long long) w->counts.failed, (unsigned long long) w->counts.done,
-                isempty(issues) ? "none of them is named" : issues);
+                "%llu of %llu entries could not be changed: %s. Remove the cause and call again: only what is missing is done.",
+                (unsigned long long) w->counts.failed, (unsigned long long) w->counts.done, failures);
 }
 
 /* Entries that were left alone, or missed as they moved, may have any label and group. */
@@ -191,16 +171,13 @@ static bool result_is_possible(const Job *job) {
 }
 
 static int take_mark(Job *job) {
-        Volume *v = job_volume(job);
+        Mark mark;
         int r;
 
-        if (!v)
-                return 0;
-        mark_done(&v->mark);
-        r = mark_copy(&job->result.mark, &v->mark);
+        r = mark_copy(&job->result.mark, &mark);
         if (r < 0)
                 return r;
-        commit_volume(job->jobs->state, v);
+        job_record_mark(job, &mark);
         return 0;
 }
 

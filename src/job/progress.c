@@ -46,6 +46,22 @@ int progress_take(Progress *p, const WalkCounts *counts, uint64_t total) {
         return 0;
 }
 
+ProgressNews progress_next_news(Progress *p, uint64_t now) {
+        const uint64_t start = USEC_PER_SEC, first = 10 * USEC_PER_SEC, longest = 600 * USEC_PER_SEC;
+        uint64_t elapsed = now - p->started_usec;
+
+        if (p->next_told_usec == 0) {
+                if (elapsed < start)
+                        return PROGRESS_NO_NEWS;
+                p->next_told_usec = elapsed < first ? p->started_usec + first : now + elapsed;
+                return PROGRESS_STARTED;
+        }
+        if (now < p->next_told_usec)
+                return PROGRESS_NO_NEWS;
+        p->next_told_usec = now + (elapsed < longest ? elapsed : longest);
+        return PROGRESS_GOES_ON;
+}
+
 int progress_end(Progress *p, const WalkCounts *counts) {
         uint64_t now = now_monotonic_usec();
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
+#include "basic/time-util.h"
 #include "job/answer.h"
 #include "job/end.h"
+#include "job/holder.h"
+#include "job/job-log.h"
 #include "job/line.h"
 #include "job/operations.h"
 #include "job/progress.h"
 #include "job/questions.h"
-#include "state/commit.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
@@ -64,8 +66,7 @@ static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
 void job_put_in_line(Job *job) {
         job_revert(job);
         job_set_state(job, JOB_WAITING);
-        if (line_is_long(job))
-                job_show(job);
+        line_show(job);
 }
 
 static void wait_in_line(Job *job) {
@@ -204,6 +205,7 @@ static const sd_bus_vtable vtable[] = {
 
 /* A walk has its time anew as long as it gets on, unless the caller has set a limit to the whole. */
 static int take_progress(Job *job, sd_bus_message *signal) {
+        ProgressNews news;
         WalkCounts counts;
         uint64_t total;
         int r;
@@ -218,6 +220,11 @@ static int take_progress(Job *job, sd_bus_message *signal) {
         if (r < 0)
                 return r;
         job_show(job);
+        news = progress_next_news(&job->progress, now_monotonic_usec());
+        if (news == PROGRESS_STARTED)
+                job_log_started(job);
+        else if (news == PROGRESS_GOES_ON)
+                job_log_progress(job);
         if (operation_is_answered_early(job->operation))
                 job_answer(job);
         event_emit(job->jobs->state, job_changed, job);
@@ -227,20 +234,13 @@ static int take_progress(Job *job, sd_bus_message *signal) {
 }
 
 static int take_marked(Job *job, sd_bus_message *signal) {
-        Volume *v = job_volume(job);
         Mark mark;
         int r;
 
         r = mark_read(signal, &mark);
         if (r < 0)
                 return r;
-        if (!v) {
-                mark_done(&mark);
-                return 0;
-        }
-        mark_done(&v->mark);
-        v->mark = mark;
-        commit_volume(job->jobs->state, v);
+        job_record_mark(job, &mark);
         return 0;
 }
 

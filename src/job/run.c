@@ -58,6 +58,8 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) 
         if (r == 0 && job->state == JOB_SETTLING)
                 failure_done(&job->failure);
         job_fail(job, r);
+        if (r > 0)
+                job_refuse(job);
         if (r < 0 && job->identity.id != 0)
                 job_stop(job);
         else if (r != 0)
@@ -106,12 +108,9 @@ static void start_child(Job *job) {
                 return;
         }
         job->worker = peer_disconnect(job->worker);
-        job_fail(
-                job,
-                failure_set(
-                        &job->failure, FAILURE_WORKER_FAILED,
-                        "The worker can't be reached (%s): is selvol-worker.socket active? See systemctl status selvol-worker.socket.",
-                        strerror(-r)));
+        job_fail(job, failure_set(&job->failure, FAILURE_WORKER_FAILED,
+                                  "The worker can't be reached (%s): see 'systemctl status selvol-worker.socket'.",
+                                  strerror(-r)));
         job_conclude_failed(job);
 }
 

@@ -30,7 +30,7 @@ static int check(Job *job) {
                 watch_recheck(job->jobs->state);
                 return failure_set(
                         &job->failure, FAILURE_BUSY,
-                        "Volume %s was being mounted when selvold ended, and the mount table has not been read since: call again when the worker runs.",
+                        "Volume %s was being mounted when selvold ended, and the mount table has not been read since: try again when selvol-worker runs.",
                         job->request.volume);
         }
         if (h) {
@@ -40,12 +40,13 @@ static int check(Job *job) {
         /* Without a record the worker is asked whether there is no mount: absent is success, another volume's mount is not. */
         if (volumes_find_target(&s->volumes, job->request.target, &other))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
-                                   "The target is held as volume %s, not as %s.", other->id, job->request.volume);
+                                   "The target is in use by volume %s, not by %s: name that one, or none.", other->id,
+                                   job->request.volume);
         lost = unrecorded_find(s, job->request.target);
         if (lost && !streq(lost->volume, job->request.volume))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
-                                   "The target is mounted as volume %s, not as %s.", lost->volume,
-                                   job->request.volume);
+                                   "What is mounted at the target is volume %s, not %s: name that one, or none.",
+                                   lost->volume, job->request.volume);
         return 0;
 }
 

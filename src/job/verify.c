@@ -40,7 +40,8 @@ static int find_what(Job *job, Volume **ret_volume, const Holder **ret_holder) {
         h = find_mounted(v);
         if (!h)
                 return failure_set(&job->failure, FAILURE_NO_SUCH_VOLUME,
-                                   "Volume %s is not mounted: there is no label to verify.", q->volume);
+                                   "Volume %s is not mounted, so there is no label to verify: mount it first.",
+                                   q->volume);
         *ret_volume = v;
         *ret_holder = h;
         return free_and_strdup(&q->target, h->target);
@@ -65,7 +66,7 @@ static int check(Job *job) {
                 return r;
         if (h && h->state != HOLDER_MOUNTED)
                 return failure_set(&job->failure, FAILURE_BUSY,
-                                   "%s: it is being mounted or unmounted; call again later.", q->target);
+                                   "The volume at %s is being mounted or unmounted: try again.", q->target);
         verify_call_done(c);
         c->depth = job->depth;
         c->gid = job->depth == VERIFY_ROOT ? GID_NONE : q->fs_group != GID_NONE ? q->fs_group : recorded_group(v, h);
@@ -77,8 +78,9 @@ static int check(Job *job) {
         if (!c->path || !c->expected || !c->mount_target)
                 return -ENOMEM;
         if (isempty(c->expected) && c->gid == GID_NONE)
-                return failure_set(&job->failure, FAILURE_INVALID_CONTEXT,
-                                   "No context is recorded for it: pass the one that is expected.");
+                return failure_set(
+                        &job->failure, FAILURE_INVALID_CONTEXT,
+                        "No context is recorded: pass the one that is expected, or compare the group only, with FSGroup and Depth=full.");
         if (v && job->depth == VERIFY_FULL)
                 job->progress.total = v->inodes_used;
         return 0;
@@ -155,6 +157,7 @@ static void take_reset(Job *job, Volume *v) {
 }
 
 static int take(Job *job, sd_bus_message *reply) {
+        const Holder *h;
         Volume *v = NULL;
         int r;
 
@@ -171,7 +174,10 @@ static int take(Job *job, sd_bus_message *reply) {
         if (!job->text)
                 return -ENOMEM;
 
-        (void) volumes_find_above(&job->jobs->state->volumes, job->request.target, &v);
+        h = volumes_find_above(&job->jobs->state->volumes, job->request.target, &v);
+        /* It is about the mount that was looked at, which may have gone meanwhile. */
+        if (h && h->mount_id != job->verify.mount_id)
+                v = NULL;
         take_reset(job, v);
         if (v && job->request.volume[0] != '/' && job->verified.matches && streq(v->context, job->verify.expected)) {
                 v->last_verified_usec = now_realtime_usec();

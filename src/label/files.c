@@ -12,31 +12,34 @@
 #include "label/files.h"
 #include "label/selinux.h"
 
-const char *files_error_text(int error) {
+const char *files_error_text(int error, bool group) {
         switch (error) {
         case EPERM:
-                return "not permitted: it is immutable or append-only (see lsattr(1)), and chattr -i -a makes it changeable; or the file system or its server lets nobody change the group, and the driver wants FSGroupPolicy=None or Mount";
+                return group ? "immutable or append-only (chattr -i -a), or the file system or its server lets nobody change groups (then its driver needs FSGroupPolicy=None or Mount)"
+                             : "immutable or append-only (chattr -i -a)";
         case EACCES:
-                return "permission denied: the SELinux policy (see ausearch -m avc), or the file system's server, does not let the worker do it";
+                return "denied by the SELinux policy (ausearch -m avc) or by the file system's server";
         case ENOSPC:
-                return "no space is left on the volume, for a label or another group: make room; or for labels mount with a context (OnVolumeMount), which needs none";
+                return group ? "no space is left on the volume (make room)"
+                             : "no space is left on the volume for a label (make room, or mount with a context, which needs none)";
         case EDQUOT:
-                return "the quota leaves no space, for a label or to the new group: raise it; or for labels mount with a context (OnVolumeMount), which needs none";
+                return group ? "the quota leaves no space, perhaps to the new group (raise it)"
+                             : "the quota leaves no space for a label (raise it, or mount with a context, which needs none)";
         case EROFS:
-                return "it is read-only: a snapshot within the volume, or the file system became read-only meanwhile (see the kernel's log)";
+                return "read-only: a snapshot within the volume, or the file system became read-only (journalctl -k)";
         case EIO:
-                return "the disk could not be read or written; see the kernel's log";
+                return "the disk could not be read or written (journalctl -k)";
         case EOPNOTSUPP:
-                return "it can't have a label, or another group or mode";
+                return "of a kind that can't have a label, or another group or mode";
         case EXDEV:
-                return "something else is mounted there, which is not entered";
+                return "something else is mounted there, which is not entered (unmount it)";
         case EMFILE:
         case ENFILE:
-                return "the tree is too deep for the limit of open files: raise LimitNOFILE= of selvol-worker.service";
+                return "too deep for the limit of open files (raise LimitNOFILE= of selvol-worker.service)";
         case EAGAIN:
-                return "it changes faster than it can be walked: try again when less is going on";
+                return "changed too often during the walk (try again when less is going on)";
         case EUCLEAN:
-                return "the file system is damaged here: check it (e2fsck, xfs_repair, btrfs check)";
+                return "the file system is damaged here (e2fsck, xfs_repair, btrfs check)";
         default:
                 return strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error";
         }

@@ -35,5 +35,6 @@ typedef struct FilesSpec {
  * touched, if the file system keeps no labels though they matter, or is read-only. */
 int files_walk(const FilesSpec *spec, TreeResult *ret, Failure *f) _warn_unused_;
 
-/* What to tell a user of an errno that an entry gave: what it means here and what to do, in half a sentence. */
-const char *files_error_text(int error);
+/* What to tell a user of an errno that an entry gave: what it means here and, in brackets, what to do. group: its group was to
+ * be changed, not only its label. */
+const char *files_error_text(int error, bool group);

@@ -80,7 +80,7 @@ static int replace(int fd, const Mark *old, const Mark *mark, FailureKind kind, 
                 f, kind,
                 "The mark on the volume (xattr " MARK_XATTR
                 " of its root directory) says that all files have the right label or group. That would no longer be true, and it can be neither changed nor removed (%s: %s).",
-                strempty(strerrorname_np(error)), files_error_text(error));
+                strempty(strerrorname_np(error)), files_error_text(error, false));
 }
 
 bool mark_change_is_written(MarkFound found, MarkChange change) {

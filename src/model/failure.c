@@ -34,21 +34,36 @@ static const char *const failure_kind_table[FAILURE_KINDS] = {
 
 DEFINE_STRING_TABLE(failure_kind, FailureKind);
 
+/* Not InvalidVolume: a source or an id that is malformed is the caller's mistake, but a source that does not exist, or has no
+ * file system, is the node's, which its administrator has to know. */
+bool failure_is_of_caller(FailureKind kind) {
+        switch (kind) {
+        case FAILURE_LEVEL_REQUIRED:
+        case FAILURE_INVALID_CONTEXT:
+        case FAILURE_INVALID_TARGET:
+        case FAILURE_INVALID_OPTION:
+        case FAILURE_PATH_NOT_ALLOWED:
+        case FAILURE_TYPE_NOT_ALLOWED:
+        case FAILURE_NO_SUCH_VOLUME:
+        case FAILURE_NO_SUCH_JOB:
+                return true;
+        default:
+                return false;
+        }
+}
+
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) {
         _cleanup_free_ char *message = NULL;
         va_list ap;
-        int r;
 
         assert(f && format);
         assert(kind > FAILURE_NONE && kind < FAILURE_KINDS);
 
         va_start(ap, format);
-        r = vasprintf(&message, format, ap);
+        message = strdup_vprintf(format, ap);
         va_end(ap);
-        if (r < 0) {
-                message = NULL;
+        if (!message)
                 return -ENOMEM;
-        }
         /* What nobody expected in a message, such as a file system's type with an escape sequence. */
         if (!text_is_clean(message)) {
                 char *escaped = string_escape(message, strlen(message));

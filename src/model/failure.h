@@ -42,6 +42,9 @@ typedef struct Failure {
         char *message; /* says what was wrong and what to do; strings from outside are escaped in it */
 } Failure;
 
+/* Whether the call itself is at fault, which nothing that was done or is the matter with the volume has to do with. */
+bool failure_is_of_caller(FailureKind kind) _pure_;
+
 /* Fills the failure, replacing an earlier one. A message that is not clean (text_is_clean()) is escaped as a whole. Returns kind, which is positive, or -ENOMEM; so a function can end
  * with "return failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);

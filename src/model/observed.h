@@ -33,8 +33,7 @@ typedef struct MountFact {
         char *covered_by, *also_at;
         char *volume; /* likewise: whose the worker has noted this very mount as; NULL or "": it has not */
         uint64_t mount_id;
-        uint64_t
-                note_id; /* for the worker, not on the wire: that of the note (mount/mount-note.h); 0: there is none */
+        uint64_t note_id; /* MountNote.unique_id, 0: not noted; for the worker, not on the wire */
 } MountFact;
 
 typedef struct Observed {

@@ -85,9 +85,8 @@ int target_validate(const char *target, const Settings *settings, Failure *f) {
         assert(target && settings && f);
 
         if (!path_is_normalized(target))
-                return refuse(
-                        f, FAILURE_INVALID_TARGET, target,
-                        "Target '%s' is not an absolute, normalized path: leave out '.', '..' and extra slashes.");
+                return refuse(f, FAILURE_INVALID_TARGET, target,
+                              "Target '%s' is not an absolute path without '.', '..' and extra slashes.");
         if (roots_contain(settings->target_roots, target))
                 return 0;
 
@@ -97,12 +96,11 @@ int target_validate(const char *target, const Settings *settings, Failure *f) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Target '%s' is not beneath any of the allowed directories (%s); an administrator can add one to TargetRoots= of [Worker].",
+                "Target '%s' is not beneath an allowed directory (%s). To allow it, set TargetRoots= to these and its directory under [Worker] " SETTINGS_REMEDY,
                 escaped, isempty(roots) ? "none is configured" : roots);
 }
 
-/* Names that are shown: printable, UTF-8, of limited length. */
-static int name_validate(const char *name, const char *option, Failure *f) {
+int request_validate_name(const char *name, const char *option, Failure *f) {
         if (!name)
                 return 0;
         if (strnlen(name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
@@ -119,7 +117,7 @@ static int name_validate(const char *name, const char *option, Failure *f) {
 
 /* A holder without a name is named by its target. */
 static int holder_validate(const Request *q, Failure *f) {
-        return q->holder && streq(q->holder, q->target) ? 0 : name_validate(q->holder, "Holder", f);
+        return q->holder && streq(q->holder, q->target) ? 0 : request_validate_name(q->holder, "Holder", f);
 }
 
 /* server:/export; the server may be an IPv6 address in brackets. */
@@ -150,20 +148,22 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         if (fs && fs->source == SOURCE_NONE)
                 return 0;
         if (!path_is_normalized(source))
-                return refuse(f, FAILURE_INVALID_VOLUME, source,
-                              "Source '%s' is not an absolute, normalized path of a block device or image.");
+                return refuse(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' is not an absolute path of a block device or image without '.', '..' and extra slashes.");
         if (!roots_contain(settings->source_roots, source))
                 return refuse(
                         f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' is not beneath any of the allowed directories; an administrator can add one to SourceRoots= of [Worker].");
+                        "Source '%s' is not beneath an allowed directory. To allow it, set SourceRoots= to what it has (selvolctl config) and its directory under [Worker] " SETTINGS_REMEDY);
         return 0;
 }
 
 static int fs_type_validate(const Request *q, const Settings *settings, Failure *f) {
         if (!q->fs_type || settings_file_system(settings, q->fs_type))
                 return 0;
-        return refuse(f, FAILURE_TYPE_NOT_ALLOWED, q->fs_type,
-                      "File system type '%s' is not allowed; an administrator can add a section [FileSystem ...].");
+        return refuse(
+                f, FAILURE_TYPE_NOT_ALLOWED, q->fs_type,
+                "File system type '%s' is not allowed. To allow it, add a section [FileSystem TYPE] " SETTINGS_REMEDY);
 }
 
 static int names_validate(const Request *q, Failure *f) {
@@ -207,7 +207,7 @@ static int context_validate(Request *q, Failure *f) {
         if (q->context && (q->user || q->role || q->type || q->level))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
-                        "Pass either SELinuxContext or SELinuxUser, SELinuxRole, SELinuxType and SELinuxLevel.");
+                        "SELinuxContext can't be combined with SELinuxUser, SELinuxRole, SELinuxType or SELinuxLevel: pass one or the others.");
         return canonicalize(&q->context, context_canonicalize, f);
 }
 
@@ -298,8 +298,9 @@ static int defaults_fill(Request *q, const Settings *settings, Failure *f) {
                         return r;
         }
         if (!settings_volume_type(settings, q->volume_type))
-                return refuse(f, FAILURE_INVALID_OPTION, q->volume_type,
-                              "Volume type '%s' is unknown; an administrator can add a section [VolumeType ...].");
+                return refuse(
+                        f, FAILURE_INVALID_OPTION, q->volume_type,
+                        "Volume type '%s' is unknown. To add it, write a section [VolumeType TYPE] " SETTINGS_REMEDY);
         return 0;
 }
 
@@ -317,7 +318,7 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         r = holder_validate(q, f);
         if (r != 0)
                 return r;
-        r = name_validate(q->driver, "Driver", f);
+        r = request_validate_name(q->driver, "Driver", f);
         if (r != 0)
                 return r;
         r = fs_type_validate(q, settings, f);

@@ -73,6 +73,10 @@ typedef struct Request {
 
 void request_done(Request *q);
 
+/* Checks a name that is shown, such as a holder's: printable, UTF-8, of limited length, without quotes, commas and backslashes; NULL
+ * is one. Returns 0, -ENOMEM or INVALID_OPTION, which names the option. */
+int request_validate_name(const char *name, const char *option, Failure *f) _warn_unused_;
+
 /* Checks everything about a request that needs no look at the system and brings it to its one form: context and level
  * canonical, a context= among the mount options moved to context (which then means OnVolumeMount by a driver that
  * supports it, unless the request says otherwise), "ro" to read_only, absent holder set to the target,

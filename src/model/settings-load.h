@@ -10,6 +10,14 @@
  * again that ended with it. */
 enum { EXIT_CONFIG = 78 };
 
-/* Reads and checks the configuration beneath the directories (NULL: /usr/lib/selvol and /etc/selvol). Returns what
- * settings_parse() does. */
+/* What a mistake that is found at a reload comes to. */
+#define SETTINGS_KEPT " The earlier configuration stays in force."
+
+#define SETTINGS_USR "/usr/lib/selvol"
+#define SETTINGS_ETC "/etc/selvol"
+
+/* Reads the configuration beneath the directories (NULL: those above), without a look at what it says. Returns 0, INVALID_OPTION
+ * for a file that isn't one, or a negative errno. */
+int settings_read(const char *usr_dir, const char *etc_dir, Config **ret, Failure *f) _warn_unused_;
+/* Reads and checks it. Returns what settings_parse() does. */
 int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;

@@ -164,12 +164,10 @@ static _printf_(5, 6) int mistake(const Config *config, const char *section, con
         int r;
 
         va_start(ap, format);
-        r = vasprintf(&text, format, ap);
+        text = strdup_vprintf(format, ap);
         va_end(ap);
-        if (r < 0) {
-                text = NULL;
+        if (!text)
                 return -ENOMEM;
-        }
         r = config_locate(config, section, key, &place);
         if (r == -ENOMEM)
                 return r;
@@ -177,13 +175,40 @@ static _printf_(5, 6) int mistake(const Config *config, const char *section, con
                            text);
 }
 
-static int bad_value(const Config *config, const char *section, const char *key, const char *value, Failure *f) {
+/* What a reader takes. */
+static const char *describe_form(Reader reader) {
+        static const struct {
+                Reader reader;
+                const char *form;
+        } forms[] = {
+                { read_bool, "use yes or no" },
+                { read_tristate, "use yes or no" },
+                { read_managed, "use always, never or by-access-mode" },
+                { read_fs_group_policy, "use None, File, ReadWriteOnceWithFSType or Mount" },
+                { read_fs_group_change_policy, "use Always or OnRootMismatch" },
+                { read_relabel_policy, "use OnVolumeMount, MountOption, Always or Recursive" },
+                { read_io_class, "use best-effort or idle" },
+                { read_source_kind, "use block, network or none" },
+                { read_seconds, "use a number of seconds, 1 to 3600" },
+                { read_group_options, "use mount options, with gid= among them" },
+                { read_roots, "use absolute paths other than / without '.', '..' and extra slashes" },
+                { read_type_names, "use SELinux types" },
+                { read_path, "use an absolute path without '.', '..' and extra slashes" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(forms); i++)
+                if (forms[i].reader == reader)
+                        return forms[i].form;
+        return "use words";
+}
+
+static int bad_value(const Config *config, const char *section, const Key *key, const char *value, Failure *f) {
         _cleanup_free_ char *escaped = string_escape(value, 80);
 
         if (!escaped)
                 return -ENOMEM;
-        return mistake(config, section, key, f, "[%s] %s=%s is not valid, see selvol.conf(5).", section, key,
-                       escaped);
+        return mistake(config, section, key->name, f, "[%s] %s=%s is not valid: %s, see selvol.conf(5).", section,
+                       key->name, escaped, describe_form(key->reader));
 }
 
 static const Key *find_key(const Key *keys, size_t n, const char *name) {
@@ -203,7 +228,7 @@ static int read_key(const Config *config, const char *section, const Key *key, F
         r = key->reader(value, key->target);
         if (r == -ENOMEM)
                 return r;
-        return r < 0 ? bad_value(config, section, key->name, value, f) : 0;
+        return r < 0 ? bad_value(config, section, key, value, f) : 0;
 }
 
 static int read_section(const Config *config, const char *section, const Key *keys, size_t n_keys, Failure *f) {
@@ -218,7 +243,8 @@ static int read_section(const Config *config, const char *section, const Key *ke
                 const Key *key = find_key(keys, n_keys, *name);
 
                 if (!key)
-                        return mistake(config, section, *name, f, "[%s] has no key %s=.", section, *name);
+                        return mistake(config, section, *name, f, "[%s] has no key %s=, see selvol.conf(5).", section,
+                                       *name);
                 r = read_key(config, section, key, f);
                 if (r != 0)
                         return r;
@@ -265,7 +291,8 @@ static int read_file_system(const Config *config, const char *section, const cha
         FileSystem *grown, *fs;
 
         if (!fs_name_is_valid(name))
-                return mistake(config, section, NULL, f, "[%s] does not name a file system.", section);
+                return mistake(config, section, NULL, f,
+                               "[%s] does not name a file system: write for example [FileSystem ext4].", section);
 
         grown = reallocarray(s->file_systems, s->n_file_systems + 1, sizeof(FileSystem));
         if (!grown)
@@ -334,7 +361,10 @@ static int read_any_section(const Config *config, const char *section, Settings 
         if (name)
                 return read_trait(config, section, name, &s->drivers, &s->n_drivers, f);
 
-        return mistake(config, section, NULL, f, "there is no section [%s].", section);
+        return mistake(
+                config, section, NULL, f,
+                "there is no section [%s]: use Service, Worker, FileSystem TYPE, VolumeType TYPE or Driver NAME.",
+                section);
 }
 
 int settings_parse(const Config *config, Settings *ret, Failure *f) {
@@ -354,7 +384,9 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
         if (r < 0)
                 return r;
         if (loose)
-                return mistake(config, NULL, loose[0], f, "key %s= is outside of any [Section].", loose[0]);
+                return mistake(config, NULL, loose[0], f,
+                               "key %s= is in no section: write it below [Service], [Worker] or another one.",
+                               loose[0]);
         r = config_sections(config, &sections);
         if (r < 0)
                 return r;

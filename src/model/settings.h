@@ -9,6 +9,10 @@
 
 /* The configuration (selvol.conf(5)), checked. Both processes read it: selvold to decide, the worker to refuse. */
 
+/* How what is not allowed can be: the end of a sentence that says which key, or section, is to name it. A key replaces the one of
+ * an earlier file, so a list is to be written in full. */
+#define SETTINGS_REMEDY "in /etc/selvol/selvol.conf.d/*.conf, then run 'systemctl reload selvold'."
+
 /* The longest time that a job may have. */
 #define JOB_TIMEOUT_USEC_MAX UINT64_C(3600000000)
 

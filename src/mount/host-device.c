@@ -70,13 +70,6 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
         return 0;
 }
 
-static bool has_device(const dev_t *devices, size_t n, dev_t device) {
-        for (size_t i = 0; i < n; i++)
-                if (devices[i] == device)
-                        return true;
-        return false;
-}
-
 /* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices. Returns 1, 0
  * if there is none, or a negative errno. */
 static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
@@ -102,7 +95,7 @@ static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n)
                         continue;
                 if (r < 0)
                         return r;
-                if (!has_device(devices, n, device))
+                if (!device_is_among(device, devices, n))
                         continue;
                 *ret_uuid = strdup(entry->d_name);
                 if (!*ret_uuid)

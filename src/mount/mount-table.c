@@ -122,24 +122,17 @@ static int append_fact(MountFact **facts, size_t *n, const Mount *m) {
         return 0;
 }
 
-static bool has_device(const dev_t *devices, size_t n, dev_t device) {
-        for (size_t i = 0; i < n; i++)
-                if (devices[i] == device)
-                        return true;
-        return false;
-}
-
 static bool source_is_device(const char *source, const dev_t *devices, size_t n_devices) {
         struct stat st;
 
         return source && source[0] == '/' && stat(source, &st) >= 0 && S_ISBLK(st.st_mode) &&
-               has_device(devices, n_devices, st.st_rdev);
+               device_is_among(st.st_rdev, devices, n_devices);
 }
 
 bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_t n_devices) {
         dev_t device;
 
-        if (device_parse(fact->device, &device) >= 0 && has_device(devices, n_devices, device))
+        if (device_parse(fact->device, &device) >= 0 && device_is_among(device, devices, n_devices))
                 return true;
         return streq(fact->fs_type, "btrfs") && source_is_device(fact->source, devices, n_devices);
 }
@@ -167,7 +160,7 @@ int mount_table_find_devices(const MountTable *table, const dev_t *devices, size
         for (const Mount *m = table->mounts; m < table->mounts + table->n; m++) {
                 int r;
 
-                if (!has_device(devices, n_devices, m->device) && (anonymous == 0 || m->device != anonymous))
+                if (!device_is_among(m->device, devices, n_devices) && (anonymous == 0 || m->device != anonymous))
                         continue;
                 r = append_fact(&facts, &n, m);
                 if (r < 0) {

@@ -82,12 +82,14 @@ static int take_device(char **line, dev_t *ret) {
 }
 
 /* What the mount shares with others, in any number of fields, to a dash. */
-static int take_propagation(char **line, bool *ret_slave) {
+static int take_propagation(char **line, Mount *m) {
         const char *field;
 
         while ((field = take_field(line)) && !streq(field, "-"))
                 if (startswith(field, "master:"))
-                        *ret_slave = true;
+                        m->slave = true;
+                else if (startswith(field, "shared:"))
+                        m->shared = true;
         return field ? 0 : -EBADMSG;
 }
 
@@ -106,7 +108,7 @@ static int parse_mount(char *line, Mount *m) {
         m->root = take_field(&line);
         m->target = take_field(&line);
         m->options = take_field(&line);
-        r = take_propagation(&line, &m->slave);
+        r = take_propagation(&line, m);
         if (r < 0)
                 return r;
         m->fs_type = take_field(&line);
@@ -241,4 +243,11 @@ int device_parse(const char *s, dev_t *ret) {
                 return -EINVAL;
         *ret = makedev((unsigned) maj, (unsigned) min);
         return 0;
+}
+
+bool device_is_among(dev_t device, const dev_t *devices, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (devices[i] == device)
+                        return true;
+        return false;
 }

@@ -17,7 +17,7 @@ typedef struct Mount {
         dev_t device;
         const char *root, *target, *options, *fs_type, *source;
         const char *fs_options; /* still escaped, so that no value can pass for several options */
-        bool slave;
+        bool shared, slave;     /* mount_namespaces(7) */
 } Mount;
 
 typedef struct MountTable {
@@ -46,3 +46,4 @@ void mountinfo_unescape(char *s);
 
 /* "MAJOR:MINOR" as a device number. Returns 0 or -EINVAL. */
 int device_parse(const char *s, dev_t *ret) _warn_unused_;
+bool device_is_among(dev_t device, const dev_t *devices, size_t n) _pure_;

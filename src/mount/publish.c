@@ -15,13 +15,14 @@ static int changed_failure(Failure *f, const Target *target) {
                 path);
 }
 
-/* By its descriptor, wherever it is. That keeps it busy, so it is detached, and goes with the descriptor. */
+/* By its descriptor, wherever it is, if it was not unmounted already. That keeps it busy, so it is detached, and goes with the
+ * descriptor. */
 static int withdraw(int tree) {
         _cleanup_free_ char *path = strdup_printf("/proc/self/fd/%i", tree);
 
         if (!path)
                 return -ENOMEM;
-        return umount2(path, MNT_DETACH) < 0 ? -errno : 0;
+        return umount2(path, MNT_DETACH) < 0 && errno != EINVAL ? -errno : 0;
 }
 
 static bool is_at(int tree, uint64_t id, const char *path) {

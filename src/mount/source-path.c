@@ -100,7 +100,7 @@ static int others_failure(const char *source, const char *part, Failure *f) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' can be changed by others than root: '%s' must belong to root, its group and others must not be able to write (chown root, chmod go-w), and it must not be on a volume; ImagesOfOthers= in [Worker] allows it.",
+                "Source '%s' can be changed by others than root: '%s' must belong to root, be writable by root only (chown root, chmod go-w), and not be on a volume. To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY,
                 escaped, changed);
 }
 
@@ -187,11 +187,11 @@ int source_path_open(const char *source, const Settings *settings, int *ret_fd, 
         if (!path_is_normalized(source))
                 return failure_set_about(
                         f, FAILURE_INVALID_VOLUME, source,
-                        "Source '%s' is not an absolute, normalized path of a block device or image.");
+                        "Source '%s' is not an absolute path of a block device or image without '.', '..' and extra slashes.");
         if (!roots_contain(settings->source_roots, source))
                 return failure_set_about(
                         f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' is not beneath one of the directories of SourceRoots= in [Worker].");
+                        "Source '%s' is not beneath an allowed directory. To allow it, set SourceRoots= to what it has (selvolctl config) and its directory under [Worker] " SETTINGS_REMEDY);
 
         relative = startswith(source, "/dev/");
         r = relative ? open_in_dev(source, relative, &fd, &st, f) : open_image(source, settings, &fd, &st, f);

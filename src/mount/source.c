@@ -161,7 +161,7 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
         if (!s->fs)
                 return failure_set(
                         f, FAILURE_TYPE_NOT_ALLOWED,
-                        "File system type '%s' is not allowed; an administrator can add a section [FileSystem %s].",
+                        "File system type '%s' is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
                         fs_type, fs_type);
         if (s->fs->source != SOURCE_BLOCK)
                 return failure_set_about(
@@ -207,7 +207,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         if (!isempty(fs_type) && !fs)
                 return failure_set_about(
                         f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
-                        "File system type '%s' is not allowed; an administrator can add a section [FileSystem ...].");
+                        "File system type '%s' is not allowed. To allow it, add a section [FileSystem TYPE] " SETTINGS_REMEDY);
 
         if (fs && fs->source != SOURCE_BLOCK) {
                 if (fs->source == SOURCE_NETWORK) {

@@ -249,11 +249,8 @@ static int look_again(const Target *t, struct statx *ret) {
 
 int target_is_unchanged(const Target *t) {
         struct statx sx = { 0 };
-        int r;
+        int r = look_again(t, &sx);
 
-        assert(t);
-
-        r = look_again(t, &sx);
         if (r <= 0)
                 return r;
         return sx.stx_mnt_id == t->mount_id && sx.stx_ino == t->inode &&
@@ -263,14 +260,9 @@ int target_is_unchanged(const Target *t) {
 
 int target_leads_to(const Target *t, uint64_t mount_id) {
         struct statx sx = { 0 };
-        int r;
+        int r = look_again(t, &sx);
 
-        assert(t);
-
-        r = look_again(t, &sx);
-        if (r <= 0)
-                return r;
-        return sx.stx_mnt_id == mount_id && sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+        return r <= 0 ? r : sx.stx_mnt_id == mount_id && sx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
 int target_open_parent(const char *path, const Settings *settings, int *ret_fd, const char **ret_name, Failure *f) {

@@ -139,7 +139,7 @@ static int hidden_failure(Failure *f, const char *path, const MountFact *fact) {
                 return failure_set(f, FAILURE_BUSY, "The mounts at '%s' are changing: try again.", escaped);
         return failure_set(
                 f, FAILURE_BUSY,
-                "The volume is still mounted at '%s', but hidden beneath another mount (%s): unmount that first, with umount(8).",
+                "What selvol has mounted at '%s' is hidden beneath another mount (%s): unmount that first, with umount(8).",
                 escaped, fact->covered_by);
 }
 
@@ -182,6 +182,10 @@ int unmount_check_absent(const char *path, const Settings *settings, uint64_t mo
                         return r == -ENOENT ? 0 : r;
         }
         return check_table(path, mount_id, device, unknown_failure, f);
+}
+
+int unmount_check_hidden(const char *path, uint64_t mount_id, const char *device, Failure *f) {
+        return check_table(path, mount_id, device, hidden_failure, f);
 }
 
 /* What the path leads to, if that is the mount. */

@@ -13,3 +13,7 @@ int unmount_target(const char *path, const Settings *settings, uint64_t mount_id
  * so; a negative errno; PATH_NOT_ALLOWED; or INVALID_TARGET, also if it is there. */
 int unmount_check_absent(const char *path, const Settings *settings, uint64_t mount_id, const char *device,
                          Failure *f) _warn_unused_;
+
+/* Whether a mount that path doesn't lead to is not at path any more either: it may be hidden beneath another one. Returns 0 if
+ * it is not; a negative errno; or BUSY. */
+int unmount_check_hidden(const char *path, uint64_t mount_id, const char *device, Failure *f) _warn_unused_;

@@ -201,7 +201,8 @@ int files_check_reliances(const FilesDecision *d, const char *volume, const char
         if (!more)
                 return -ENOMEM;
         return failure_set(f, FAILURE_GROUP_CONFLICT,
-                           "Volume %s is wanted for group %" PRIu32 ", but its files have group %" PRIu32
-                           " for another holder: %s%s. Unmount it there first, or ask for the same group.",
-                           volume, d->gid, first->gid, first->who, more);
+                           "Volume %s is in use with group %" PRIu32
+                           ", %s%s. Its files can't be given to group %" PRIu32
+                           " at the same time. Unmount it there first, or ask for the same group.",
+                           volume, first->gid, first->who, more, d->gid);
 }

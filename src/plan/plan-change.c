@@ -21,8 +21,8 @@ int plan_check_mountable(const Settings *settings, const Volume *v, Failure *f) 
         else
                 return 0;
         return failure_set(f, FAILURE_NOT_SUPPORTED,
-                           "The files of volume %s can't be reached: it is not mounted, and %s. Mount it first.",
-                           v->id, why);
+                           "Volume %s is not mounted, and %s, so its files can't be reached. Mount it first.", v->id,
+                           why);
 }
 
 /* If nobody has the volume it is to be mounted. */
@@ -56,22 +56,46 @@ static int check_managed(const ChangeInput *in, Failure *f) {
         else if (streq(v->volume_type, "hostPath"))
                 why = "A hostPath volume belongs to the host and is never relabeled.";
         else if (t.why_not == REASON_TYPE_NOT_MANAGED)
-                why = "Labels of its volume type are never managed; an administrator can set Managed=always for the type or the driver.";
+                why = "Labels of its volume type are never managed. To manage them, set Managed=always under [VolumeType TYPE] or [Driver NAME] " SETTINGS_REMEDY;
         else
-                why = "Several pods may use it, also on other nodes, and would lose access to its files; an administrator can set Managed=always for the type or the driver.";
+                why = "Several pods may use it, also on other nodes, and would lose access to its files. To allow it, set Managed=always under [VolumeType TYPE] or [Driver NAME] " SETTINGS_REMEDY;
         return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabeled: %s", v->id, why);
 }
 
-static int find_context(const ChangeInput *in, char **ret, Failure *f) {
-        const char *wanted = isempty(in->context) ? in->volume->context : in->context;
-        _cleanup_free_ char *context = NULL, *level = NULL;
-        int r;
+const char *plan_relabel_context(const Volume *v) {
+        const char *used = strempty(v->context),
+                   *begun = v->mark.label_state == FILES_PARTIAL ? strempty(v->mark.context) : "";
 
-        if (isempty(wanted))
+        if (isempty(used) || streq(used, begun))
+                return begun;
+        return isempty(begun) ? used : "";
+}
+
+static int choose_context(const Volume *v, const char **ret, Failure *f) {
+        const char *context = plan_relabel_context(v);
+
+        if (isempty(context) && isempty(v->context))
+                return failure_set(f, FAILURE_INVALID_CONTEXT,
+                                   "Volume %s has no recorded context: pass the one to relabel it to.", v->id);
+        if (isempty(context))
                 return failure_set(
                         f, FAILURE_INVALID_CONTEXT,
-                        "The context that volume %s was used with is not known: specify the one to relabel it to.",
-                        in->volume->id);
+                        "Volume %s was last used with context %s, but a relabel to %s was not completed: pass the one to relabel it to.",
+                        v->id, v->context, v->mark.context);
+        *ret = context;
+        return 0;
+}
+
+static int find_context(const ChangeInput *in, char **ret, Failure *f) {
+        _cleanup_free_ char *context = NULL, *level = NULL;
+        const char *wanted = in->context;
+        int r;
+
+        if (isempty(wanted)) {
+                r = choose_context(in->volume, &wanted, f);
+                if (r != 0)
+                        return r;
+        }
         r = context_canonicalize(wanted, &context, f);
         if (r != 0)
                 return r;

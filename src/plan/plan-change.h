@@ -12,7 +12,7 @@ typedef struct ChangeInput {
         const Settings *settings;
         const Volumes *volumes;
         const Volume *volume;     /* with its holders */
-        const char *context;      /* wanted, in full; NULL or "": the one of its present or last use */
+        const char *context;      /* wanted, in full; NULL or "": plan_relabel_context() */
         const Observed *observed; /* of its superblock; NULL if nobody looked */
 } ChangeInput;
 
@@ -29,6 +29,10 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
  * plan_check_mountable()), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in another group (*ret then holds
  * the conflicts, and must be released too). */
 int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
+
+/* What a relabel is to for which no context was passed: that of the present or the last use, or that of a relabel that was not
+ * completed; "" if there is none, or if these are two. */
+const char *plan_relabel_context(const Volume *v);
 
 /* Whether a volume that nobody has can be mounted as it was the last time: if what it was of is not known in full, other
  * volumes on the same disk could be meant. Returns 0, -ENOMEM or NOT_SUPPORTED. */

@@ -11,17 +11,18 @@
 enum { RELABEL_ENTRIES_PER_SEC = 150000 };
 
 static const char *const reason_text[REASONS] = {
-        [REASON_SELINUX_DISABLED] = "SELinux is off on this node: the volume is mounted without a context.",
+        [REASON_SELINUX_DISABLED] = "SELinux is off on this node: labels play no part.",
         [REASON_TYPE_NOT_MANAGED] = "Labels of this volume type are never managed.",
         [REASON_ACCESS_MODE_NOT_MANAGED] =
                 "Labels of this volume type are not managed when several pods may use the volume.",
-        [REASON_CONTEXT_MOUNT] = "The volume is mounted with the context: no file is changed.",
-        [REASON_CONTEXT_SHARED] = "The volume is mounted with this context already and is shared.",
-        [REASON_POLICY_ALWAYS] = "The policy is Always: the files are relabeled.",
-        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the files are relabeled.",
+        [REASON_CONTEXT_MOUNT] = "A mount with the context is enough: no file has to be changed.",
+        [REASON_CONTEXT_SHARED] = "The volume is mounted with this context already: that mount can be shared.",
+        [REASON_POLICY_ALWAYS] = "The policy is Always: the labels have to be on disk.",
+        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the labels have to be on disk.",
         [REASON_ACCESS_MODE_UNSUPPORTED] =
-                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the files are relabeled.",
-        [REASON_DRIVER_UNSUPPORTED] = "The driver does not declare SELinuxMountSupported: the files are relabeled.",
+                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the labels have to be on disk.",
+        [REASON_DRIVER_UNSUPPORTED] =
+                "The driver does not declare SELinuxMountSupported: the labels have to be on disk.",
         [REASON_NO_SECLABEL] = "The file system does not support labels: there is nothing to relabel.",
         [REASON_READ_ONLY] = "The volume is read-only: it can't be relabeled.",
         [REASON_NOT_RELABELED] = "RelabelBy is none: the files keep their labels.",
@@ -31,6 +32,18 @@ static const char *const reason_text[REASONS] = {
 const char *plan_reason_text(Reason reason) {
         assert(reason < REASONS);
         return reason_text[reason];
+}
+
+char *plan_describe(const Plan *p, RelabelBy wanted) {
+        const char *who = "";
+
+        if (p->relabel_here)
+                who = " The service makes sure that they are before it answers.";
+        else if (p->strategy == STRATEGY_RELABEL && wanted == RELABEL_BY_SERVICE)
+                who = " Nothing is relabeled here: RelabelBy=service needs the level, too. The container runtime has to relabel all files: pass it the flag Z.";
+        else if (p->strategy == STRATEGY_RELABEL)
+                who = " Nothing is relabeled here. The container runtime has to relabel all files: pass it the flag Z.";
+        return strdup_printf("%s%s", plan_reason_text(p->reason), who);
 }
 
 static void conflict_done(Conflict *c) {
@@ -92,16 +105,19 @@ Traits plan_find_traits(const Settings *settings, const char *driver, const char
 }
 
 int plan_check_label_type(const Settings *settings, const char *context, Failure *f) {
-        _cleanup_free_ char *type = context_part(context, CONTEXT_TYPE);
+        _cleanup_free_ char *type = context_part(context, CONTEXT_TYPE), *allowed = NULL;
 
         if (!type)
                 return -ENOMEM;
         if (strv_contains(settings->label_types, type))
                 return 0;
+        allowed = strv_join(settings->label_types, ", ");
+        if (!allowed)
+                return -ENOMEM;
         return failure_set(
                 f, FAILURE_TYPE_NOT_ALLOWED,
-                "Volumes may not be labeled with type %s; an administrator can add it to LabelTypes= of [Worker].",
-                type);
+                "SELinux type %s is not allowed for volumes (%s). To allow it, set LabelTypes= to these and this one under [Worker] " SETTINGS_REMEDY,
+                type, isempty(allowed) ? "none is configured" : allowed);
 }
 
 int plan_mount_options(const Settings *settings, const char *fs_type, Strategy strategy, char *const *options,
@@ -184,14 +200,13 @@ MarkChange plan_change_of_others(const Others *others) {
 }
 
 char *plan_describe_search(const char *source, const Observed *observed) {
-        _cleanup_free_ char *escaped = NULL;
+        _cleanup_free_ char *word = NULL;
 
         if (observed->device)
                 return strdup_printf("grep -l '%s' /proc/[0-9]*/mountinfo", observed->device);
-        escaped = string_escape(source, 200);
-        return escaped ? strdup_printf("grep -l LOOP-DEVICE /proc/[0-9]*/mountinfo, with that of losetup -j '%s'",
-                                       escaped)
-                       : NULL;
+        word = shell_quote(source);
+        return word ? strdup_printf("grep -l LOOP-DEVICE /proc/[0-9]*/mountinfo, with that of losetup -j %s", word)
+                    : NULL;
 }
 
 int plan_hidden_failure(const char *volume, const char *source, const Observed *observed, Failure *f) {
@@ -201,7 +216,7 @@ int plan_hidden_failure(const char *volume, const char *source, const Observed *
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_BUSY,
-                "Volume %s: its device is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (%s). End that first.",
+                "Volume %s has a device that is in use, but not mounted where it can be seen: by RAID, the device mapper or swap (lsblk), or in another mount namespace (%s). End that first.",
                 volume, search);
 }
 

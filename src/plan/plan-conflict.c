@@ -141,12 +141,12 @@ char *plan_describe_conflict(const Conflict *c, const char *volume) {
 static char *describe_wish(const Plan *p) {
         switch (p->strategy) {
         case STRATEGY_CONTEXT_MOUNT:
-                return strdup_printf("with context %s", p->context);
+                return strdup_printf("mounted with context %s", p->context);
         case STRATEGY_RELABEL:
-                return strdup_printf("for relabeling to %s",
-                                     isempty(p->context) ? "a context that the runtime chooses" : p->context);
+                return strdup_printf("relabeled %s%s", isempty(p->context) ? "by the container runtime" : "to ",
+                                     p->context);
         default:
-                return strdup("without a context");
+                return strdup("mounted without a context");
         }
 }
 
@@ -165,7 +165,9 @@ static const char *describe_remedy(const Plan *p) {
                 return "Without a level it is not known what the runtime would write: pass SELinuxLevel, or RelabelBy=none if the holder relies on no labels, as a privileged container does. Otherwise unmount it there first";
         if (both_relabel && isempty(c->context))
                 return "No level was passed for that one, so it is not known what it relies on: unmount it there first, and mount it with SELinuxLevel, or with RelabelBy=none if it relies on no labels, as a privileged container does";
-        return "Unmount it there first, or ask for the same context and policy";
+        return p->reason == REASON_REQUESTED
+                       ? "Unmount it there first"
+                       : "Unmount it there first, pass WaitUSec to wait for that, or ask for the same context and policy";
 }
 
 int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) {
@@ -178,8 +180,7 @@ int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) {
         more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
         if (!wish || !who || !held || !more)
                 return -ENOMEM;
-        return failure_set(
-                f, FAILURE_CONTEXT_CONFLICT,
-                "Volume %s is wanted %s, but is %s%s%s. %s; the signal ContextReleased is sent when it is free.",
-                volume, wish, held, who, more, describe_remedy(p));
+        return failure_set(f, FAILURE_CONTEXT_CONFLICT,
+                           "Volume %s is in use %s%s%s. It can't be %s at the same time. %s.", volume, held, who,
+                           more, wish, describe_remedy(p));
 }

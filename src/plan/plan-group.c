@@ -80,15 +80,14 @@ int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) {
         if (r < 0)
                 return r;
         who = plan_describe_conflict(&p->conflicts[0], v->id);
-        wanted = p->fs_group == GID_NONE
-                         ? strdup("without a group, but is for one")
-                         : strdup_printf("for group %" PRIu32 ", but is for another one", p->fs_group);
+        wanted = p->fs_group == GID_NONE ? strdup("used without a group")
+                                         : strdup_printf("used with group %" PRIu32, p->fs_group);
         if (!who || !wanted)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_GROUP_CONFLICT,
-                "Volume %s is wanted %s, %s: its files can't be both. Unmount it there first, or ask for the same group.",
-                v->id, wanted, who);
+                "Volume %s is in use with another group, %s. It can't be %s at the same time. Unmount it there first, or ask for the same group.",
+                v->id, who, wanted);
 }
 
 /* Its options are the superblock's, which has one group, or none. */

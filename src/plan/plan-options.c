@@ -49,7 +49,7 @@ static int refuse(const Sharer *s, const Request *q, const char *option, Failure
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_INCOMPATIBLE,
-                "Volume %s is wanted with mount option '%s', but its file system is mounted with %s (%s), and has the same options for all its mounts: ask for those, or unmount it there first.",
+                "Volume %s can't be mounted with option '%s': its file system is mounted with %s (%s), and has the same options for all its mounts. Ask for those, or unmount it there first.",
                 q->volume, option, options, who);
 }
 

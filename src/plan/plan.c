@@ -33,7 +33,7 @@ static int find_context(const PlanInput *in, char **ret, Failure *f) {
         else if (!in->node->file_context)
                 r = failure_set(
                         f, FAILURE_INVALID_CONTEXT,
-                        "The loaded policy names no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full SELinuxContext.");
+                        "The loaded SELinux policy has no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full SELinuxContext.");
         else
                 r = context_complete(in->node->file_context, q->user, q->level, &context, f);
         if (r != 0)
@@ -211,29 +211,32 @@ static const Holder *find_elsewhere(const Volume *own, const Observed *o, const 
         return NULL;
 }
 
+/* What the volume is held with, by its path and by what that leads to. */
 static int check_same_source(const PlanInput *in, const Volume *own, Failure *f) {
         _cleanup_free_ char *escaped = NULL;
         const Request *q = in->request;
-        const Holder *h;
+        const Holder *elsewhere;
+        bool same_path;
 
         if (!own || !own->holders || !q->source || isempty(own->source))
                 return 0;
         if (!own->holders->next && streq(own->holders->target, q->target))
                 return 0;
+        same_path = streq(own->source, q->source);
+        elsewhere = same_path ? find_elsewhere(own, in->observed, q->target) : NULL;
+        if (same_path ? !elsewhere : plan_is_held_source(own, in->observed, q->source))
+                return 0;
         escaped = string_escape(own->source, 200);
         if (!escaped)
                 return -ENOMEM;
-        h = find_elsewhere(own, in->observed, q->target);
-        if (streq(own->source, q->source))
-                return h ? failure_set(
-                                   f, FAILURE_INCOMPATIBLE,
-                                   "Volume %s is held with source %s on device %s, but that source leads to device %s now: unmount the volume everywhere first, and find out what has changed it.",
-                                   own->id, escaped, h->device, in->observed->device)
-                         : 0;
-        if (plan_is_held_source(own, in->observed, q->source))
-                return 0;
-        return failure_set(f, FAILURE_INCOMPATIBLE,
-                           "Volume %s is held with source %s: use that one, or another volume id.", own->id, escaped);
+        if (!elsewhere)
+                return failure_set(f, FAILURE_INCOMPATIBLE,
+                                   "Volume %s is mounted from %s: use that source, or another volume id.", own->id,
+                                   escaped);
+        return failure_set(
+                f, FAILURE_INCOMPATIBLE,
+                "Volume %s is mounted from %s, which was device %s and is device %s now. Unmount the volume everywhere first, and find out what changed it.",
+                own->id, escaped, elsewhere->device, in->observed->device);
 }
 
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
@@ -247,11 +250,13 @@ static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         if (type && !settings_file_system(in->settings, type))
                 return failure_set(
                         f, FAILURE_TYPE_NOT_ALLOWED,
-                        "File system type %s is not allowed; an administrator can add a section [FileSystem %s].",
+                        "File system type %s is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
                         type, type);
         if (type && q->fs_type && !streq(type, q->fs_type))
-                return failure_set(f, FAILURE_INCOMPATIBLE, "The source holds %s, but the request says %s.", type,
-                                   q->fs_type);
+                return failure_set(
+                        f, FAILURE_INCOMPATIBLE,
+                        "The source has a file system of type %s, not %s: leave FSType out, or pass another source.",
+                        type, q->fs_type);
         return 0;
 }
 
@@ -367,19 +372,6 @@ static int decide_among_others(const PlanInput *in, const Others *others, Plan *
         return 0;
 }
 
-/* The reason, and who relabels where the caller had a wish. */
-static int set_text(const PlanInput *in, Plan *p) {
-        const char *who = "";
-
-        if (p->strategy == STRATEGY_RELABEL && in->request->relabel_by == RELABEL_BY_SERVICE)
-                who = p->relabel_here
-                              ? " The service does so before it answers."
-                              : " The runtime does so, with a context that it chooses: RelabelBy=service needs the level, too.";
-        free(p->text);
-        p->text = strdup_printf("%s%s", plan_reason_text(p->reason), who);
-        return p->text ? 0 : -ENOMEM;
-}
-
 static bool others_hold_device(const Volumes *volumes, const char *own, const char *device) {
         Volume *v, *next;
         Holder *h;
@@ -406,7 +398,7 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                                 .target = in->request->target,
                                 .adopting = in->mounted };
         _cleanup_(plan_done) Plan p = { .runtime_flag = "", .fs_group = GID_NONE };
-        int r, k;
+        int r;
 
         p.read_only = in->mounted ? in->mounted->read_only : in->request->read_only || in->observed->device_read_only;
         p.context = strdup("");
@@ -418,9 +410,9 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         r = decide_among_others(in, &others, &p, f);
         if (r < 0)
                 return r;
-        k = set_text(in, &p);
-        if (k < 0)
-                return k;
+        p.text = plan_describe(&p, in->request->relabel_by);
+        if (!p.text)
+                return -ENOMEM;
 
         *ret = p;
         p = (Plan){ 0 };

@@ -29,6 +29,11 @@ static void tell_failure(State *s, int error) {
                 s->path, commit_remedy(error));
 }
 
+static void tell_healed(const State *s) {
+        log_fields(LOG_NOTICE, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_HEALED } }, 1,
+                   "The state can be written again: all of it has been written to %s.", s->path);
+}
+
 const char *commit_remedy(int error) {
         switch (-error) {
         case ENOSPC:
@@ -69,7 +74,7 @@ static void on_stored(void *userdata, int error) {
         } else {
                 metrics_observe(s->metrics, METRIC_COMMIT_DURATION, now - s->commit_started_usec);
                 if (s->rewriting)
-                        log_notice("The state has been written anew to %s.", s->path);
+                        tell_healed(s);
                 s->store_failure_told = false;
         }
         call_back(s, &s->waiting, error);

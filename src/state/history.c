@@ -31,8 +31,8 @@ int history_read(State *s, const char *id, StoreHistory callback, void *userdata
 
         if (!q)
                 return -ENOMEM;
-        *q = (Query){ .id = strdup(id), .callback = callback, .userdata = userdata };
-        if (!q->id)
+        *q = (Query){ .id = id ? strdup(id) : NULL, .callback = callback, .userdata = userdata };
+        if (id && !q->id)
                 return -ENOMEM;
         r = commit_then(s, on_recorded, q);
         if (r < 0)

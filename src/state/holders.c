@@ -22,7 +22,8 @@ static void note(State *s, Volume *v, const Holder *h, const char *message, cons
         };
         _cleanup_free_ char *target = string_escape(h->target, 200);
 
-        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s: %s: %s", v->id, strempty(target), text);
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "Volume %s at %s for %s: %s", v->id, strempty(target),
+                   h->name, text);
         store_add_history(s->store, v->id, &e);
 }
 
@@ -40,12 +41,11 @@ void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
 
         if (moved_to) {
                 target = string_escape(moved_to, 200);
-                text = strdup_printf("The mount was moved to %s by somebody else: the holder is released.",
+                text = strdup_printf("Somebody else moved the mount to %s: the holder is released.",
                                      strempty(target));
         }
         metrics_count(s->metrics, METRIC_HOLDERS_LOST);
-        note(s, v, h, MESSAGE_HOLDER_LOST, "release",
-             text ?: "The mount is gone, and no UnmountVolume was answered: the holder is released.");
+        note(s, v, h, MESSAGE_HOLDER_LOST, "release", text ?: "Unmounted outside of selvol: the holder is released.");
         holder_drop(s, v, h);
 }
 

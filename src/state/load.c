@@ -18,7 +18,8 @@ int state_reload_settings(State *s, const char *usr_config, const char *etc_conf
 
         r = settings_load(usr_config, etc_config, &settings, &f);
         if (r > 0) {
-                log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_INVALID } }, 1, "%s", f.message);
+                log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_INVALID } }, 1, "%s%s", f.message,
+                           s->settings.target_roots ? SETTINGS_KEPT : "");
                 return free_and_strdup(&s->settings_mistake, f.message) < 0 ? -ENOMEM : r;
         }
         if (r < 0)
@@ -41,11 +42,11 @@ static void on_skipped(void *userdata, const char *volume, const char *target) {
         ++*n;
         if (isempty(path))
                 log_fields(LOG_ERR, fields, ELEMENTSOF(fields),
-                           "%s: The record of the volume can't be read: the volume is unknown now.", strempty(id));
+                           "The record of volume %s can't be read: it is unknown now.", strempty(id));
         else
                 log_fields(LOG_ERR, fields, ELEMENTSOF(fields),
-                           "%s: The record of the holder at %s can't be read: it is unknown now.", strempty(id),
-                           path);
+                           "The record of the holder of volume %s at %s can't be read: it is unknown now.",
+                           strempty(id), path);
 }
 
 /* Nothing is lost by it: the file is kept for whoever wants to look, and a new one has what could be read. */
@@ -94,7 +95,7 @@ static int load_store(State *s) {
         if (r == -EPROTONOSUPPORT)
                 return log_error_errno(
                         r,
-                        "The state %s was written by a newer version: install that one again, or move the file away.",
+                        "The state %s was written by a newer version of selvol: reinstall that one, or move the file away (mounts stay, and are found again).",
                         s->path);
         if (r == -EBUSY)
                 return log_error_errno(r, "The state %s is in use: another selvold is running.", s->path);
@@ -109,6 +110,28 @@ static int load_store(State *s) {
                 reconcile_reboot(s);
         store_put_boot_id(s->store, s->boot_id);
         return 0;
+}
+
+static void tell_partial(const Volume *v) {
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_INTERRUPTED },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_CONTEXT", v->mark.context },
+        };
+
+        log_fields(
+                LOG_NOTICE, fields, ELEMENTSOF(fields),
+                "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s %s",
+                v->id, v->id, strempty(v->mark.context));
+}
+
+/* Nothing goes on by itself. Of the group nothing is said: partial is also how it ends for readers, who need less. */
+static void tell_all_partial(const State *s) {
+        const Volume *v;
+
+        for (v = s->volumes.table; v; v = v->hh.next)
+                if (v->mark.label_state == FILES_PARTIAL)
+                        tell_partial(v);
 }
 
 static int read_boot_id(State *s) {
@@ -154,6 +177,7 @@ int state_load(const StateOptions *options, State **ret) {
         r = commit_setup(s);
         if (r < 0)
                 return log_error_errno(r, "Failed to set up the event loop: %m");
+        tell_all_partial(s);
 
         *ret = TAKE_PTR(s);
         return 0;
@@ -175,6 +199,7 @@ State *state_free(State *s) {
         node_done(&s->node);
         settings_done(&s->settings);
         free(s->settings_mistake);
+        free(s->textfile_failure);
         metrics_free(s->metrics);
         sd_event_unref(s->event);
         free(s->directory);

@@ -18,6 +18,7 @@ typedef struct Unrecorded Unrecorded;
 typedef struct State {
         Settings settings;
         char *settings_mistake; /* of the files as they were last read, and so not in force; NULL: none */
+        char *textfile_failure; /* why the metrics could not be written the last time; NULL: they could */
         sd_event *event;
         char *directory;
         char *worker_socket;

@@ -40,7 +40,7 @@ static void tell(const State *s, const Unrecorded *u) {
 
         log_fields(
                 LOG_WARNING, fields, ELEMENTSOF(fields),
-                "%s: The volume is mounted at %s, but not recorded: the record was lost. UnmountVolume unmounts it%s.",
+                "Volume %s is mounted at %s, but not recorded, as its record was lost. UnmountVolume unmounts it%s.",
                 u->volume, strempty(target),
                 roots_contain(s->settings.target_roots, u->target) ? ", AdoptVolume records it again" : "");
 }

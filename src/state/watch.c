@@ -151,11 +151,16 @@ static int on_orphan_gone(sd_bus_message *signal, void *userdata, sd_bus_error *
         return 0;
 }
 
+static void note_failure(State *s) {
+        metrics_count(s->metrics, METRIC_WORKER_FAILURES, "watch");
+        retry_later(s);
+}
+
 static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
         State *s = userdata;
 
         log_notice("The worker has ended its watch of the mount table; asking again.");
-        retry_later(s);
+        note_failure(s);
         return 0;
 }
 
@@ -164,7 +169,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         int r;
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                retry_later(s);
+                note_failure(s);
                 return 0;
         }
         /* It may be older than a mount that was recorded meanwhile. */
@@ -175,7 +180,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         r = take_snapshot(s, reply);
         if (r < 0) {
                 log_error_errno(r, "The worker's mount table can't be read: %m");
-                retry_later(s);
+                note_failure(s);
         } else
                 s->watch->retry_sec = 0;
         return 0;
@@ -243,7 +248,7 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
         State *s = userdata;
 
         if (connect_watch(s, false) < 0)
-                retry_later(s);
+                note_failure(s);
         return 0;
 }
 
@@ -272,7 +277,7 @@ int watch_start(State *s) {
                         LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_WORKER_FAILED } }, 1,
                         "The worker can't be asked for the mount table at %s: %m. Trying again; until then holders are as they were recorded.",
                         s->worker_socket);
-                retry_later(s);
+                note_failure(s);
         }
         return 0;
 }
@@ -330,6 +335,10 @@ void watch_recheck(State *s) {
                 return;
         s->watch->retry_sec = 0;
         retry_later(s);
+}
+
+bool watch_is_connected(const State *s) {
+        return s->watch && s->watch->worker;
 }
 
 void watch_stop(State *s) {

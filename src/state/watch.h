@@ -13,4 +13,6 @@ int watch_start(State *s);
 void watch_expect(State *s, const MountFact *fact);
 /* Looks at the whole table again, soon. */
 void watch_recheck(State *s);
+/* Whether changes of the mount table are heard of. */
+bool watch_is_connected(const State *s);
 void watch_stop(State *s);

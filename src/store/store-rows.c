@@ -40,6 +40,7 @@ static const Field holder_fields[] = {
         { HOLDER_DEVICE, TEXT, offsetof(Holder, device) },
 };
 
+static const Field history_volume = { HISTORY_VOLUME, TEXT, offsetof(HistoryEntry, volume) };
 static const Field history_fields[] = {
         { HISTORY_TIME, U64, offsetof(HistoryEntry, time_usec) },
         { HISTORY_OPERATION, TEXT, offsetof(HistoryEntry, operation) },
@@ -172,6 +173,7 @@ void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_
 }
 
 static void history_entry_done(HistoryEntry *e) {
+        free(e->volume);
         free(e->operation);
         free(e->result);
         free(e->reason);
@@ -289,11 +291,15 @@ static int check_volume_id(const char *id) {
 
 static int append_entry(History *h, sqlite3_stmt *st) {
         HistoryEntry *grown = reallocarray(h->entries, h->n + 1, sizeof(HistoryEntry));
+        int r;
 
         if (!grown)
                 return -ENOMEM;
         h->entries = grown;
         grown[h->n++] = (HistoryEntry){ 0 };
+        r = read_fields(st, &history_volume, 1, &grown[h->n - 1]);
+        if (r < 0)
+                return r;
         return read_fields(st, history_fields, ELEMENTSOF(history_fields), &grown[h->n - 1]);
 }
 
@@ -305,13 +311,16 @@ void history_done(History *h) {
 }
 
 int rows_get_history(const StoreFile *f, const char *id, History *ret) {
-        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_HISTORY];
-        _cleanup_(history_done) History h = { 0 };
+        _cleanup_statement_ sqlite3_stmt *st = f->statements[id ? GET_HISTORY : GET_LATE_HISTORY];
+        _cleanup_(history_done) History h = { .of_all = !id };
         int r;
 
         if (!st)
                 return -EIO;
-        (void) sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
+        if (id)
+                (void) sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
+        else
+                (void) sqlite3_bind_int(st, 1, LATE_HISTORY_MAX);
         while ((r = statement_step(st)) > 0) {
                 r = append_entry(&h, st);
                 if (r < 0)

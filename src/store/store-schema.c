@@ -45,6 +45,8 @@ static const char *const statement_sql[STATEMENTS] = {
         [TRIM_HISTORY] =
                 "DELETE FROM history WHERE volume=?1 AND seq NOT IN (SELECT seq FROM history WHERE volume=?1 ORDER BY seq DESC LIMIT ?2)",
         [GET_ALL_HISTORY] = "SELECT volume" HISTORY_NAMES " FROM history ORDER BY seq",
+        [GET_LATE_HISTORY] =
+                "SELECT volume" HISTORY_NAMES " FROM (SELECT * FROM history ORDER BY seq DESC LIMIT ?) ORDER BY seq",
         [ADD_HISTORY] = "INSERT INTO history (volume" HISTORY_NAMES ") SELECT ?1" HISTORY_PARAMETERS
                         " WHERE EXISTS (SELECT 1 FROM volume WHERE id=?1)",
         [GET_META] = "SELECT key,value FROM meta WHERE key=?",

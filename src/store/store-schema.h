@@ -93,7 +93,8 @@ typedef enum Statement {
         DELETE_HOLDER,
         GET_HISTORY,
         GET_ALL_HISTORY,
-        ADD_HISTORY, /* if the volume is there */
+        GET_LATE_HISTORY, /* its parameter is how many */
+        ADD_HISTORY,      /* if the volume is there */
         TRIM_HISTORY,
         GET_META,
         PUT_META,

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* What the functions of the store give back. */
 
-enum { HISTORY_MAX = 64 };
+enum { HISTORY_MAX = 64, LATE_HISTORY_MAX = 256 };
 
 typedef struct HistoryEntry {
+        char *volume; /* of what is read */
         uint64_t time_usec;
         char *operation;
         char *result; /* "done", or the error's name */
@@ -21,8 +23,9 @@ typedef struct HistoryEntry {
         uint64_t duration_usec;
 } HistoryEntry;
 
-/* Of one volume, oldest first. */
+/* Of one volume, or the latest of all; oldest first. */
 typedef struct History {
+        bool of_all;
         HistoryEntry *entries;
         size_t n;
 } History;

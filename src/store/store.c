@@ -248,18 +248,18 @@ static void history_task_done(Task *task) {
 int store_get_history(Store *s, const char *id, StoreHistory callback, void *userdata) {
         HistoryTask *t = calloc(1, sizeof(*t));
 
-        assert(s && id && callback);
+        assert(s && callback);
 
         if (!t)
                 return -ENOMEM;
         *t = (HistoryTask){
                 .task = { .run = run_history, .done = history_task_done },
                 .store = s,
-                .id = strdup(id),
+                .id = id ? strdup(id) : NULL,
                 .callback = callback,
                 .userdata = userdata,
         };
-        if (!t->id) {
+        if (id && !t->id) {
                 free(t);
                 return -ENOMEM;
         }

@@ -58,7 +58,7 @@ void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, Sto
 
 /* error: 0 or a negative errno, then the history is empty. It is the callback's only while it runs. */
 typedef void (*StoreHistory)(void *userdata, int error, const History *h);
-/* Reads the history of a volume after what was handed over before. Returns 0 or -ENOMEM. */
+/* Reads the history of a volume, or the latest entries of all if id is NULL, after what was handed over before. Returns 0 or -ENOMEM. */
 int store_get_history(Store *s, const char *id, StoreHistory callback, void *userdata) _warn_unused_;
 
 /* Readable when there is something to call back. */

@@ -56,3 +56,21 @@
 #define MESSAGE_OWNERSHIP_MAPPED "017a025753b343b9beb6c49ac458e27f"
 /* Some files, or all, could not be given to the group. */
 #define MESSAGE_OWNERSHIP_FAILED "f3b3b422246040cdb0a2d2f5d1ce6874"
+/* A walk over the files of a volume has begun. */
+#define MESSAGE_STARTED "5bad547bfa5a42e6ac1cc774ac94c619"
+/* It still goes on: said at growing intervals. */
+#define MESSAGE_PROGRESS "3e3818012f0a4884a326b7b117cef4dd"
+/* A volume that is mounted already is mounted for a further holder. */
+#define MESSAGE_SHARED "51005ba2ac4748328647ec321a3b5ed6"
+/* A job waits for another one, or for the end of a conflict. */
+#define MESSAGE_WAITING "afdf3fa990074b70af2787933ccd962a"
+/* Files of a volume may have no label on disk from now on. */
+#define MESSAGE_TAINTED "1213543d9f12431d9700f95bff98a221"
+/* A relabel has given all files a label on disk again. */
+#define MESSAGE_UNTAINTED "15e83f1c1eba4c589898844aeaceeaa0"
+/* The state can be written again. */
+#define MESSAGE_STORE_HEALED "90494afc9adf41b3820ae497245e8df6"
+/* At a start: the labels or the group of a volume's files are partial. */
+#define MESSAGE_INTERRUPTED "8b5561738d0446f0b68521275d1b7b0a"
+/* Refused: another holder uses the files of the volume with another group. */
+#define MESSAGE_GROUP_CONFLICT "004456ba4b354d2c9336dc60e2cd5ecd"

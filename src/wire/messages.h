@@ -123,7 +123,7 @@ int verify_result_read(sd_bus_message *m, VerifyResult *ret) _warn_unused_;
 
 typedef struct UnmountCall {
         char *target;
-        MountIdentity identity; /* id 0: none is expected there; device "": any */
+        MountIdentity identity; /* id 0: none is expected there */
         char *source, *fs_type; /* of which the fingerprint is to be kept when it is gone; source "": of none */
 } UnmountCall;
 

@@ -44,12 +44,13 @@ typedef enum RequestOptionId {
 } RequestOptionId;
 
 typedef struct RequestOption {
-        const char *name;      /* on D-Bus; a time ends in USec */
-        const char *type;      /* D-Bus signature: s, b, t, as; u is a group */
-        unsigned int methods;  /* that take it: RequestMethod */
-        const char *long_name; /* on the command line, without "--" */
-        const char *argument;  /* likewise, as help calls it; NULL: none, the option is true */
-        const char *description;
+        const char *name;        /* on D-Bus; a time ends in USec */
+        const char *type;        /* D-Bus signature: s, b, t, as; u is a group */
+        unsigned int methods;    /* that take it: RequestMethod */
+        const char *long_name;   /* on the command line, without "--" */
+        const char *argument;    /* likewise, as help calls it; NULL: none, the option is true */
+        const char *description; /* help appends the values */
+        const char *values;      /* the words that it can be, separated by spaces; NULL: it is no word */
 } RequestOption;
 
 extern const RequestOption request_options[REQUEST_OPTIONS];

@@ -21,21 +21,23 @@
 
 /* Methods of the worker.
  *
+ * About(s volume, t job): before another call, for the journal: whose records the child's are. Not answered.
  * Mount(MountCall) -> OperationResult: stage what is at the source and publish it at the target; asks Plan. Nothing is
  *   visible unless it succeeds; entries that failed in a walk are a result, and then nothing is published.
  *   Is the expected mount there already, nothing is done, and nothing asked.
  * Adopt(AdoptCall) -> OperationResult: what somebody else has mounted at the target; asks Plan.
  * Change(ChangeCall) -> OperationResult: the files of a volume, where it is mounted or staged for this; asks Plan.
  * Verify(VerifyCall) -> VerifyResult: compares, and resets what the mark of the volume wrongly claims. Asks nothing.
- * Unmount(UnmountCall) -> b, s: whether the mount was there, and the fingerprint of the file system if that was the last one
+ * Unmount(UnmountCall) -> b, s: what the worker has made or adopted; whether the mount was there, and the fingerprint of the file system if that was the last one
  *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left alone and counts
- *   as absent. BUSY if it is in use.
+ *   as absent. BUSY if it is in use; INVALID_TARGET if it is there and the worker has not made or adopted it.
  * Inspect(s target) -> Node, MountOutcome, Mark: what is mounted there. INVALID_TARGET if nothing is.
  * Watch() -> OrphanNote[], Node, MountFact[]: the children that are at work for another process, as an earlier selvold, and after
  *   these every mount beneath the target roots; then the signal Changed with what came and what went, at most twice a second,
  *   until the connection ends. An event between two looks is seen as its sum.
  * Expect(MountFact): on a connection that watches, names a mount that must be there, because it may have come and gone
  *   between two looks. It is looked for within half a second, and is among those that went if it isn't there. */
+#define WORKER_ABOUT   "About"
 #define WORKER_MOUNT   "Mount"
 #define WORKER_ADOPT   "Adopt"
 #define WORKER_CHANGE  "Change"

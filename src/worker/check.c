@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/context.h"
 #include "label/selinux.h"
+#include "plan/plan-common.h"
 #include "worker/check.h"
 
 /* A target that passes, for a request that has none. It is never looked at. */
@@ -8,7 +9,7 @@ static int invent_target(Request *q, const Settings *settings, Failure *f) {
         if (strv_length(settings->target_roots) == 0)
                 return failure_set(
                         f, FAILURE_PATH_NOT_ALLOWED,
-                        "No directory is allowed to have volumes; an administrator can add one to TargetRoots= of [Worker].");
+                        "No directory is allowed to have volumes. To allow one, list it as TargetRoots= under [Worker] " SETTINGS_REMEDY);
         q->target = strdup_printf("%s/staged", settings->target_roots[0]);
         return q->target ? 0 : -ENOMEM;
 }
@@ -34,7 +35,7 @@ int check_call(const Settings *settings, const char *volume, const char *source,
 }
 
 static int check_context(const Settings *settings, char **context, Failure *f) {
-        _cleanup_free_ char *canonical = NULL, *type = NULL;
+        _cleanup_free_ char *canonical = NULL;
         int r;
 
         if (isempty(*context))
@@ -42,14 +43,9 @@ static int check_context(const Settings *settings, char **context, Failure *f) {
         r = context_canonicalize(*context, &canonical, f);
         if (r != 0)
                 return r;
-        type = context_part(canonical, CONTEXT_TYPE);
-        if (!type)
-                return -ENOMEM;
-        if (!strv_contains(settings->label_types, type))
-                return failure_set(
-                        f, FAILURE_TYPE_NOT_ALLOWED,
-                        "Type %s is not one that volumes may be labeled with; an administrator can add it to LabelTypes= of [Worker].",
-                        type);
+        r = plan_check_label_type(settings, canonical, f);
+        if (r != 0)
+                return r;
         free(*context);
         *context = NULL;
         return selinux_check_context(canonical, context, f);
@@ -63,7 +59,8 @@ static int check_options(const Settings *settings, const FileSystem *fs, PlanAns
         if (r != 0)
                 return r;
         if (options.context)
-                return failure_set(f, FAILURE_INVALID_OPTION, "The context is not to be among the mount options.");
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "The mount options must not have the context: pass it as SELinuxContext.");
         r = mount_options_check(options.options, settings, fs, f);
         if (r != 0)
                 return r;
@@ -79,7 +76,8 @@ static int check_files(const FilesWanted *w, Failure *f) {
 
         if (!needs_group || w->gid != GID_NONE)
                 return 0;
-        return failure_set(f, FAILURE_INVALID_OPTION, "The files are to get a group, but none is named.");
+        return failure_set(f, FAILURE_INVALID_OPTION,
+                           "The files should get a group, but none is named: pass FSGroup.");
 }
 
 int check_answer(const Settings *settings, const Node *node, const FileSystem *fs, PlanAnswer *a, Failure *f) {

@@ -137,12 +137,12 @@ static int fall_back(const Change *g, OwnershipReason why, char *detail) {
 /* The mark is wrong then: nothing else that relies on it must be done, here or elsewhere. */
 static int fall_back_on_difference(const Change *g, char *difference, Failure *f) {
         _cleanup_free_ char *detail = difference;
-        const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG }, { "SELVOL_VOLUME", g->volume } };
+        const LogField fields[] = { { "MESSAGE_ID", MESSAGE_MARK_WRONG } };
         const MountOutcome *o = &g->result->outcome;
         int r;
 
         log_fields(LOG_WARNING, fields, ELEMENTSOF(fields),
-                   "%s: the mark says that all files have group %u, but %s: %s.", g->volume,
+                   "The mark on volume %s says that all files have group %u, but %s: %s.", g->volume,
                    g->result->files.disk_gid, difference,
                    o->superblock_read_only ? "the file system is read-only, so the mark can't be changed"
                                            : "resetting that");

@@ -18,7 +18,7 @@ static int check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts
                 if (r == 0)
                         return failure_set_about(
                                 f, FAILURE_PATH_NOT_ALLOWED, m->target,
-                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own: unmount it there, or let an administrator add the directory to ForeignRoots= of [Worker].");
+                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own. Unmount it there, or set ForeignRoots= to what it has (selvolctl config) and the directory under [Worker] " SETTINGS_REMEDY);
         }
         return 0;
 }
@@ -28,6 +28,12 @@ int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *
 
         r = observe_source_mounts(s, o);
         return r < 0 ? r : check_mounts(c, o->mounts, o->n_mounts, f);
+}
+
+int foreign_check_unobserved(const Child *c, const Source *s, Failure *f) {
+        _cleanup_(observed_done) Observed o = { 0 };
+
+        return foreign_check_source(c, s, &o, f);
 }
 
 int foreign_check_table(const Child *c, const MountTable *table, const MountFact *fact, size_t *ret_n, Failure *f) {

@@ -14,6 +14,9 @@
 /* Of what is to be mounted: observe_source_mounts(), and checks what was seen. */
 int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *f) _warn_unused_;
 
+/* The same where selvold did not want to know what there is to see. */
+int foreign_check_unobserved(const Child *c, const Source *s, Failure *f) _warn_unused_;
+
 /* Of what is mounted, by all its mounts in the table. ret_n: how many there are; may be NULL. */
 int foreign_check_table(const Child *c, const MountTable *table, const MountFact *fact, size_t *ret_n,
                         Failure *f) _warn_unused_;

@@ -115,7 +115,7 @@ static int get_socket(const Arguments *args) {
         }
         if (n != 1 || args->socket || args->config_usr || args->config_etc || args->peer_uid) {
                 log_error(n == 0 ? "There is no socket: selvol-worker is started by systemd (selvol-worker.socket)."
-                                 : "systemd is to pass one socket, and then the options for tests are not allowed.");
+                                 : "systemd has to pass exactly one socket, without the options for tests.");
                 return -EINVAL;
         }
 

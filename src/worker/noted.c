@@ -26,13 +26,6 @@ static bool may_be_secret(const Child *c, const MountFact *fact) {
         return fs && fs->source == SOURCE_NONE;
 }
 
-/* What selvold did not want to know. */
-static int check_source(const Child *c, const Source *source, Failure *f) {
-        _cleanup_(observed_done) Observed o = { 0 };
-
-        return foreign_check_source(c, source, &o, f);
-}
-
 int noted_check_shared(const Child *c, const Source *source, const MountFact *fact, Failure *f) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         int r;
@@ -44,7 +37,7 @@ int noted_check_shared(const Child *c, const Source *source, const MountFact *fa
         if (r > 0 && !note.adopted)
                 return 0;
         if (source->fs->source == SOURCE_BLOCK)
-                return check_source(c, source, f);
+                return foreign_check_unobserved(c, source, f);
         if (r > 0 && !may_be_secret(c, fact))
                 return foreign_check(c, fact, f);
         return failure_set_about(

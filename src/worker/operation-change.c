@@ -161,7 +161,6 @@ static void log_changed(const ChangeCall *call, const PlanAnswer *a, const Opera
                             *duration = strdup_printf("%" PRIu64, usec),
                             *entries = strdup_printf("%" PRIu64, n->done), *what = describe(a, &result->files);
         const LogField fields[] = {
-                { "SELVOL_VOLUME", call->volume },
                 { "SELVOL_TARGET", target },
                 { "SELVOL_CONTEXT", result->files.relabel == RELABEL_WALK ? a->files.context : NULL },
                 { "SELVOL_DURATION_USEC", duration },

@@ -6,6 +6,7 @@
 #include "label/selinux.h"
 #include "mount/health.h"
 #include "mount/publish.h"
+#include "mount/unmount.h"
 #include "plan/files.h"
 #include "worker/ask.h"
 #include "worker/check.h"
@@ -44,6 +45,16 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
         result->mark = mark;
         mark = (Mark){ 0 };
         return 0;
+}
+
+/* What selvold expects there may be hidden beneath a mount of a directory above: it has not gone. */
+static int check_free(const MountCall *call, const Target *target, Failure *f) {
+        int r;
+
+        r = target_check_free(target, f);
+        if (r != 0 || call->expected.id == 0)
+                return r;
+        return unmount_check_hidden(target->path, call->expected.id, call->expected.device, f);
 }
 
 /* Where else the file system is mounted is only looked up for a plan that depends on it: that reads the whole mount
@@ -177,11 +188,10 @@ static int publish(Child *c, const MountCall *call, const PlanAnswer *answer, co
         return r;
 }
 
-static void log_mounted(const char *volume, const MountOutcome *o, uint64_t usec) {
+static void log_mounted(const MountOutcome *o, uint64_t usec) {
         _cleanup_free_ char *target = string_escape(o->fact.target, 200),
                             *source = string_escape(o->fact.source, 200), *duration = strdup_printf("%" PRIu64, usec);
         const LogField fields[] = {
-                { "SELVOL_VOLUME", volume },
                 { "SELVOL_TARGET", target },
                 { "SELVOL_CONTEXT", o->fact.context },
                 { "SELVOL_DURATION_USEC", duration },
@@ -214,7 +224,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = find_repeated(call, &target, result, f);
         if (r != 0 || result->repeated)
                 return r;
-        r = target_check_free(&target, f);
+        r = check_free(call, &target, f);
         if (r != 0)
                 return r;
         r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &source, f);
@@ -233,6 +243,6 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = publish(c, call, &answer, &staged, &target, result, f);
         if (r != 0)
                 return r;
-        log_mounted(call->volume, &result->outcome, now_monotonic_usec() - start);
+        log_mounted(&result->outcome, now_monotonic_usec() - start);
         return 0;
 }

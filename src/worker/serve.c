@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <inttypes.h>
+
 #include "basic/log.h"
 #include "mount/health.h"
 #include "wire/peer.h"
@@ -9,20 +11,31 @@
 
 /* What a call was about, for the journal. */
 typedef struct CallSubject {
-        const char *operation, *volume, *target;
+        const char *operation, *target;
 } CallSubject;
 
-static void log_failed(const CallSubject *s, const char *message) {
-        _cleanup_free_ char *target = string_escape(strempty(s->target), 200),
-                            *volume = string_escape(strempty(s->volume), VOLUME_ID_MAX);
+/* What this process refuses by its own checks, and what breaks in it, is for its own record: selvold is not trusted with
+ * it. The rest selvold logs itself, unless it has hung up. */
+static int failure_priority(Child *c, FailureKind kind) {
+        switch (kind) {
+        case FAILURE_PATH_NOT_ALLOWED:
+        case FAILURE_TYPE_NOT_ALLOWED:
+        case FAILURE_WORKER_FAILED:
+                return LOG_WARNING;
+        default:
+                return child_peer_is_gone(c) ? LOG_WARNING : LOG_DEBUG;
+        }
+}
+
+static void log_failed(Child *c, const CallSubject *s, const Failure *f) {
+        _cleanup_free_ char *target = string_escape(strempty(s->target), 200);
         const LogField fields[] = {
-                { "SELVOL_VOLUME", volume },
                 { "SELVOL_TARGET", target },
                 { "SELVOL_OPERATION", s->operation },
         };
 
-        log_fields(LOG_WARNING, fields, ELEMENTSOF(fields), "%s%s%s failed: %s", s->operation,
-                   isempty(target) ? "" : " of ", strempty(target), message);
+        log_fields(failure_priority(c, f->kind), fields, ELEMENTSOF(fields), "%s%s%s failed: %s", s->operation,
+                   isempty(target) ? "" : " of ", strempty(target), strempty(f->message));
 }
 
 /* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns what a bus method
@@ -43,7 +56,7 @@ static int finish(Child *c, const CallSubject *s, int r, Failure *f, sd_bus_erro
                 if (r < 0)
                         return r;
         }
-        log_failed(s, strempty(f->message));
+        log_failed(c, s, f);
         return peer_error_set(error, f);
 }
 
@@ -67,28 +80,28 @@ static void enter(Child *c, const char *operation, const char *volume, const cha
 }
 
 /* on_mount() and the like: the call is read, the operation run, and its result sent. */
-#define DEFINE_OPERATION(name, Call, member)                                                               \
-        static int run_##name(Child *c, sd_bus_message *m, Call *call, Failure *f) {                       \
-                _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT;           \
-                int r;                                                                                     \
-                                                                                                           \
-                r = name##_call_read(m, call);                                                             \
-                if (r < 0)                                                                                 \
-                        return r;                                                                          \
-                enter(c, member, call->volume, call->target);                                              \
-                r = operation_##name(c, call, &result, f);                                                 \
-                if (r != 0)                                                                                \
-                        return r;                                                                          \
-                return reply_result(m, &result);                                                           \
-        }                                                                                                  \
-                                                                                                           \
-        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {                     \
-                _cleanup_(name##_call_done) Call call = { 0 };                                             \
-                _cleanup_failure_ Failure f = { 0 };                                                       \
-                int r = run_##name(userdata, m, &call, &f);                                                \
-                                                                                                           \
-                return finish(userdata, &(CallSubject){ member, call.volume, call.target }, r, &f, error); \
-        }                                                                                                  \
+#define DEFINE_OPERATION(name, Call, member)                                                     \
+        static int run_##name(Child *c, sd_bus_message *m, Call *call, Failure *f) {             \
+                _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT; \
+                int r;                                                                           \
+                                                                                                 \
+                r = name##_call_read(m, call);                                                   \
+                if (r < 0)                                                                       \
+                        return r;                                                                \
+                enter(c, member, call->volume, call->target);                                    \
+                r = operation_##name(c, call, &result, f);                                       \
+                if (r != 0)                                                                      \
+                        return r;                                                                \
+                return reply_result(m, &result);                                                 \
+        }                                                                                        \
+                                                                                                 \
+        static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {           \
+                _cleanup_(name##_call_done) Call call = { 0 };                                   \
+                _cleanup_failure_ Failure f = { 0 };                                             \
+                int r = run_##name(userdata, m, &call, &f);                                      \
+                                                                                                 \
+                return finish(userdata, &(CallSubject){ member, call.target }, r, &f, error);    \
+        }                                                                                        \
         struct on_##name##_needs_a_semicolon
 
 DEFINE_OPERATION(mount, MountCall, WORKER_MOUNT);
@@ -127,7 +140,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         int r = run_verify(userdata, m, &call, &f);
 
-        return finish(userdata, &(CallSubject){ WORKER_VERIFY, NULL, call.path }, r, &f, error);
+        return finish(userdata, &(CallSubject){ WORKER_VERIFY, call.path }, r, &f, error);
 }
 
 static int run_unmount(Child *c, sd_bus_message *m, UnmountCall *call, Failure *f) {
@@ -151,7 +164,7 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         int r = run_unmount(userdata, m, &call, &f);
 
-        return finish(userdata, &(CallSubject){ WORKER_UNMOUNT, NULL, call.target }, r, &f, error);
+        return finish(userdata, &(CallSubject){ WORKER_UNMOUNT, call.target }, r, &f, error);
 }
 
 static int reply_inspected(sd_bus_message *m, const Node *node, const MountOutcome *o, const Mark *mark) {
@@ -194,7 +207,7 @@ static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *target = NULL;
         int r = run_inspect(userdata, m, &target, &f);
 
-        return finish(userdata, &(CallSubject){ WORKER_INSPECT, NULL, target }, r, &f, error);
+        return finish(userdata, &(CallSubject){ WORKER_INSPECT, target }, r, &f, error);
 }
 
 static int append_watched(sd_bus_message *reply, const Node *node, const MountFact *mounts, size_t n) {
@@ -259,10 +272,30 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return r == 0 ? 1 : finish(userdata, &(CallSubject){ .operation = WORKER_EXPECT }, r, &f, error);
 }
 
+static int on_about(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_free_ char *escaped = NULL, *id = NULL;
+        const char *volume;
+        uint64_t job;
+        int r;
+
+        r = sd_bus_message_read(m, "st", &volume, &job);
+        if (r < 0)
+                return r;
+        escaped = string_escape(volume, VOLUME_ID_MAX);
+        id = strdup_printf("%" PRIu64, job);
+        if (!escaped || !id)
+                return -ENOMEM;
+        const LogField fields[] = { { "SELVOL_VOLUME", escaped }, { "SELVOL_JOB", id } };
+
+        r = log_set_common_fields(fields, ELEMENTSOF(fields));
+        return r < 0 ? r : 1;
+}
+
 #define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 
 static const sd_bus_vtable vtable[] = {
         SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD(WORKER_ABOUT, "st", NULL, on_about, SD_BUS_VTABLE_UNPRIVILEGED | SD_BUS_VTABLE_METHOD_NO_REPLY),
         METHOD(WORKER_MOUNT, MOUNT_CALL_TYPE, OPERATION_RESULT_TYPE, on_mount),
         METHOD(WORKER_ADOPT, ADOPT_CALL_TYPE, OPERATION_RESULT_TYPE, on_adopt),
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),

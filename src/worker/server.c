@@ -16,6 +16,7 @@
 #include "mount/stage-namespace.h"
 #include "mount/statmount.h"
 #include "mount/target.h"
+#include "wire/message-ids.h"
 #include "worker/hand-over.h"
 #include "worker/serve.h"
 #include "worker/server.h"
@@ -374,7 +375,8 @@ static int load_settings(Server *s) {
 
         r = settings_load(s->config->usr_dir, s->config->etc_dir, &settings, &f);
         if (r > 0) {
-                log_error("%s", f.message);
+                log_fields(LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_CONFIG_INVALID } }, 1, "%s%s", f.message,
+                           s->settings.target_roots ? SETTINGS_KEPT : "");
                 (void) sd_notifyf(0, "STATUS=%s", f.message);
                 return r;
         }
@@ -385,7 +387,7 @@ static int load_settings(Server *s) {
                 return log_error_errno(r, "Failed to read the mount table: %m");
         if (r == 0)
                 log_error(
-                        "This mount namespace is a slave of the host's: mounts made here would never be seen there, so none will be made.");
+                        "This mount namespace is a slave of the host's: mounts made here would never be seen there, so none will be made. Remove the option of the unit that creates the namespace, see selvol-worker(8).");
 
         settings_done(&s->settings);
         s->settings = settings;

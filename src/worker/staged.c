@@ -55,7 +55,7 @@ static int find_hidden(const Source *source, uint64_t id, MountFact *ret) {
 static int fail_gone(Failure *f) {
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
-                "The mount that was to be shared is gone, or another one hides it: unmount that one, or call again.");
+                "The mount that was to be shared is gone, or another one hides it: unmount that one, or try again.");
 }
 
 /* A disk can be mounted once more where its mount can't be reached: the superblock is alive. */
@@ -118,13 +118,6 @@ static int stage(const Child *c, const Source *source, const PlanQuestion *quest
         return r == FAILURE_MOUNT_FAILED ? explain_failure(c, source, f) : r;
 }
 
-/* What selvold did not want to know. */
-static int check_foreign(const Child *c, const Source *source, Failure *f) {
-        _cleanup_(observed_done) Observed o = { 0 };
-
-        return foreign_check_source(c, source, &o, f);
-}
-
 static int check_shared(const Child *c, const Source *source, const PlanAnswer *a, const MountFact *staged,
                         Failure *f) {
         const MountFact shared = {
@@ -146,7 +139,7 @@ int staged_make(const Child *c, const Source *source, const PlanQuestion *questi
         log_debug("Staging %s as %s%s%s.", source->name, source->fs->name,
                   isempty(answer->share_target) ? "" : " from ", strempty(answer->share_target));
         if (isempty(answer->share_target) && question->observed.mounts_unknown) {
-                r = check_foreign(c, source, f);
+                r = foreign_check_unobserved(c, source, f);
                 if (r != 0)
                         return r;
         }

@@ -54,7 +54,7 @@ int subject_check(const Child *c, const Subject *s, const MountOutcome *o, Failu
                         return -ENOMEM;
                 return failure_set(
                         f, FAILURE_TYPE_NOT_ALLOWED,
-                        "The files are on a file system of type '%s', which is not one that volumes may have; an administrator can add a section [FileSystem %s].",
+                        "The files are on a file system of type '%s', which is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
                         escaped, escaped);
         }
         r = host_uses_file_system(c->settings, s->root);

@@ -48,7 +48,7 @@ static int report(const TreeCounts *counts, void *userdata) {
         return tell_progress(reporter->child, &told, reporter->total);
 }
 
-static int convert_result(const TreeResult *tree, WalkResult *ret) {
+static int convert_result(const TreeResult *tree, bool group, WalkResult *ret) {
         _cleanup_(walk_result_done) WalkResult w = { .counts = convert_counts(&tree->counts) };
 
         w.issues = calloc(TREE_ISSUES_MAX, sizeof(WalkIssue));
@@ -58,7 +58,7 @@ static int convert_result(const TreeResult *tree, WalkResult *ret) {
                 WalkIssue *issue = &w.issues[w.n_issues++];
 
                 issue->path = string_escape(tree->issues[i].path, PATH_MAX_BYTES);
-                issue->text = strdup(tree->issues[i].error != 0 ? files_error_text(tree->issues[i].error)
+                issue->text = strdup(tree->issues[i].error != 0 ? files_error_text(tree->issues[i].error, group)
                                                                 : strempty(tree->issues[i].text));
                 if (!issue->path || !issue->text)
                         return -ENOMEM;
@@ -102,7 +102,7 @@ static int run(FilesSpec *files, const WalkSpec *spec, Reporter *reporter, WalkR
         r = reporter->counting ? tree_walk(&files->tree, &result) : files_walk(files, &result, f);
         if (idle)
                 set_io_class(IOPRIO_CLASS_NONE);
-        return r != 0 ? r : convert_result(&result, ret);
+        return r != 0 ? r : convert_result(&result, files->ownership, ret);
 }
 
 int walk_tell_start(Child *c, uint64_t total) {

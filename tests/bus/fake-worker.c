@@ -16,7 +16,7 @@
  *   nonsense                               asks Plan with rubbish
  *   nomark                                 keeps no mark
  *   mark-fails                             its mark can't be written
- *   walk-slow                              walks for a second
+ *   walk-slow                              walks for more than a second
  *   walk-held                              walks until there is DIRECTORY/go
  *   walk-crawl, walk-hang                  walks for ever, or stops walking without an end
  *   walk-die                               ends in the middle of a walk
@@ -119,7 +119,7 @@ static void walk(const char *source, bool changes) {
         send_progress(0, 0, ENTRIES);
         if (behaves(source, "walk-slow"))
                 for (uint64_t done = 0; done < 250;) {
-                        (void) usleep(100000);
+                        (void) usleep(120000);
                         done += 25;
                         send_progress(done, changes ? done : 0, ENTRIES);
                 }

@@ -181,6 +181,7 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         f->worker_socket = g_build_filename(f->directory, "worker", NULL);
         state = g_build_filename(f->directory, "state", NULL);
         g_assert_cmpint(g_mkdir(state, 0700), ==, 0);
+        write_file(f, "etc/selvol.conf.d/10-tests.conf", "[Service]\nMetricsTextfile=\n");
         worker_start(f);
         daemon_start(f, caller);
 }
@@ -390,6 +391,7 @@ void run_for(guint ms) {
                 g_main_context_iteration(NULL, FALSE);
 }
 
+/* With no value that is in no table. */
 static char *get_metrics(Fixture *f) {
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
@@ -398,6 +400,7 @@ static char *get_metrics(Fixture *f) {
         reply = call(f, "GetMetrics", NULL, &error);
         g_assert_no_error(error);
         g_variant_get(reply, "(s)", &text);
+        g_assert_null(strstr(text, "=\"other\""));
         return text;
 }
 
@@ -409,10 +412,28 @@ void assert_metric(Fixture *f, const char *line) {
         g_assert_nonnull(strstr(text, line));
 }
 
-void assert_no_metric(Fixture *f, const char *line) {
-        g_autofree char *text = get_metrics(f);
+double read_metric(Fixture *f, const char *series) {
+        g_autofree char *text = get_metrics(f), *line = g_strdup_printf("\n%s ", series);
+        const char *found = strstr(text, line);
 
-        g_assert_null(strstr(text, line));
+        g_assert_nonnull(found);
+        return g_ascii_strtod(found + strlen(line), NULL);
+}
+
+void assert_metrics_zero(Fixture *f, const char *prefix) {
+        g_autofree char *text = get_metrics(f);
+        g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+        gsize n = 0;
+
+        for (char **line = lines; *line; line++) {
+                if (!g_str_has_prefix(*line, prefix))
+                        continue;
+                n++;
+                if (!g_str_has_suffix(*line, " 0"))
+                        g_test_message("%s", *line);
+                g_assert_true(g_str_has_suffix(*line, " 0"));
+        }
+        g_assert_cmpuint(n, >, 0);
 }
 
 static GVariant *find_property(Fixture *f, const char *path, const char *interface, const char *property,

@@ -99,9 +99,12 @@ gboolean is_mounted(Fixture *f, const char *target);
 void write_file(Fixture *f, const char *name, const char *text);
 /* "" if it isn't there. */
 char *read_file(Fixture *f, const char *name);
-/* The metrics have, or have not, such a line, or the beginning of one. */
-void assert_no_metric(Fixture *f, const char *line);
+/* The metrics have such a line, or the beginning of one. */
 void assert_metric(Fixture *f, const char *line);
+/* The value of a series, which is there. */
+double read_metric(Fixture *f, const char *series);
+/* All lines with this beginning, of which there are some, have the value 0. */
+void assert_metrics_zero(Fixture *f, const char *prefix);
 void run_for(guint ms);
 /* Runs the main loop until the condition holds, five seconds at most. */
 #define WAIT_FOR(f, condition) WAIT_LONG(f, 5, condition)

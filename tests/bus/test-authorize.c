@@ -29,6 +29,7 @@ static const struct {
         { "GetVolume", "('v',)", "org.selvol1.inspect" },
         { "GetVolumeByTarget", "('" T1 "',)", "org.selvol1.inspect" },
         { "GetJob", "(@t 1,)", "org.selvol1.inspect" },
+        { "GetHistory", NULL, "org.selvol1.inspect" },
         { "GetMetrics", NULL, "org.selvol1.inspect" },
 };
 
@@ -163,12 +164,12 @@ static void assert_answered(Polkit polkit, const Row *row, GError *error) {
                 assert_error(error, denied, row->action);
                 break;
         case POLKIT_CHALLENGE:
-                assert_error(error, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "Interactive");
+                assert_error(error, "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "password");
                 break;
         case POLKIT_BROKEN:
         case POLKIT_SILENT:
         default:
-                assert_error(error, denied, "unavailable");
+                assert_error(error, denied, "did not answer");
         }
 }
 
@@ -295,7 +296,7 @@ static void test_gone(Fixture *f, gconstpointer data) {
                 questions[i] = polkit_pop(f);
         }
         g_assert_null(call(f, "GetMetrics", NULL, &error));
-        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", "too-many");
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", "too many calls wait");
         close_caller(&other);
         wait_until_gone(f, name);
 
@@ -393,7 +394,7 @@ static void test_silence(Fixture *f, gconstpointer data) {
         metrics = call_end(f, other, &error);
         g_assert_no_error(error);
         g_assert_null(call_end(f, pending, &error));
-        assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "unavailable");
+        assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
         polkit_answer(question, TRUE, FALSE);
 }
 
@@ -468,7 +469,7 @@ static void test_replaced(Fixture *f, gconstpointer data) {
         WAIT_FOR(f, acquired);
         for (size_t i = 0; i < G_N_ELEMENTS(methods); i++) {
                 g_assert_null(call(f, methods[i].method, parse(methods[i].arguments), &error));
-                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "unavailable");
+                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
                 error = NULL;
         }
         polkit_answer(question, TRUE, FALSE);
@@ -486,7 +487,7 @@ static void test_absent(Fixture *f, gconstpointer data) {
                 GError *error = NULL;
 
                 g_assert_null(call(f, methods[i].method, parse(methods[i].arguments), &error));
-                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "unavailable");
+                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
         }
 }
 

@@ -115,6 +115,7 @@ static void test_reload(Fixture *f, gconstpointer data) {
         g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
         WAIT_FOR(f, status_has(fd, &status, mistake, TRUE));
         g_assert_nonnull(strstr(status, "An earlier configuration is in force."));
+        assert_metric(f, "selvol_config_rejected 1\n");
         assert_may_mount(f, FALSE);
         /* Nor is it forgotten as time goes by. */
         run_for(600);
@@ -124,6 +125,49 @@ static void test_reload(Fixture *f, gconstpointer data) {
         g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
         WAIT_FOR(f, status_has(fd, &status, "configuration", FALSE));
         assert_may_mount(f, TRUE);
+        assert_metric(f, "selvol_config_rejected 0\n");
+        close(fd);
+}
+
+static void set_textfile(Fixture *f, const char *name) {
+        g_autofree char *config = g_strdup_printf("[Service]\nMetricsTextfile=%s/%s\n", f->directory, name);
+
+        write_file(f, DROPIN, config);
+        g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
+}
+
+static gboolean exists(Fixture *f, const char *name) {
+        g_autofree char *path = g_build_filename(f->directory, name, NULL);
+
+        return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+/* Metrics that can't be written are told of until they can, counted, and leave nothing behind. */
+static void test_textfile_fails(Fixture *f, gconstpointer data) {
+        g_autofree char *path = g_build_filename(f->directory, "notify", NULL), *status = NULL;
+        int fd = listen_at(path);
+
+        daemon_stop(f, SIGTERM);
+        f->notify_socket = path;
+        daemon_start(f, CALLER_ROOT);
+        assert_metric(f, "selvol_textfile_last_success_timestamp_seconds 0\n");
+        set_textfile(f, "missing/selvol.prom");
+        WAIT_FOR(f, status_has(fd, &status, "missing/selvol.prom: No such file or directory", TRUE));
+        assert_metric(f, "selvol_textfile_errors_total 1\n");
+
+        daemon_limit(f, TRUE);
+        set_textfile(f, "selvol.prom");
+        WAIT_FOR(f, status_has(fd, &status, "/selvol.prom: File too large", TRUE));
+        assert_metric(f, "selvol_textfile_errors_total 2\n");
+        assert_metric(f, "selvol_textfile_last_success_timestamp_seconds 0\n");
+        g_assert_false(exists(f, "selvol.prom"));
+        g_assert_false(exists(f, "selvol.prom.new"));
+
+        daemon_limit(f, FALSE);
+        WAIT_LONG(f, 15, status_has(fd, &status, "selvol.prom", FALSE));
+        g_assert_true(exists(f, "selvol.prom"));
+        g_assert_false(exists(f, "selvol.prom.new"));
+        g_assert_cmpfloat(read_metric(f, "selvol_textfile_last_success_timestamp_seconds"), >, 1e9);
         close(fd);
 }
 
@@ -133,5 +177,6 @@ int main(int argc, char *argv[]) {
         ADD("mistake", test_mistake);
         ADD("check", test_check);
         ADD("reload", test_reload);
+        ADD("textfile-fails", test_textfile_fails);
         return g_test_run();
 }

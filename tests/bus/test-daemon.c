@@ -7,6 +7,7 @@
 
 #include <glib/gstdio.h>
 
+#include "model/failure.h"
 #include "support.h"
 
 #define T1            "/var/lib/kubelet/pods/a/volumes/v"
@@ -166,6 +167,31 @@ static void test_other_spec(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "Incompatible", "/dev/vdb");
 }
 
+/* What was unmounted a moment ago by others, and not heard of, is in nobody's way. */
+static void test_unmounted_just_now(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *volume, *source, *options;
+        } calls[] = {
+                { "pvc-1", "/dev/vdb", POD_A },
+                { "pvc-1", "/dev/vdb", POD_B }, /* with other options */
+                { "pvc-2", "/dev/vdc", POD_A }, /* another volume */
+        };
+
+        for (size_t i = 0; i < 10 * G_N_ELEMENTS(calls); i++) {
+                size_t k = i % G_N_ELEMENTS(calls);
+                g_autoptr(GVariant) planned = NULL, mounted = NULL;
+                GError *error = NULL;
+
+                planned = call(f, "PlanVolume",
+                               mount_arguments(calls[k].volume, calls[k].source, T1, calls[k].options), &error);
+                g_assert_no_error(error);
+                mounted = call_mount(f, calls[k].volume, calls[k].source, T1, calls[k].options, &error);
+                g_assert_no_error(error);
+                assert_metric(f, "selvol_holders 1\n");
+                write_file(f, "mounts", "");
+        }
+}
+
 /* Another volume id on the same device, and a mount that is nobody's. */
 static void test_conflict_elsewhere(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) reply = NULL;
@@ -257,7 +283,8 @@ static const BadCall bad_calls[] = {
         { "type", "v", "/dev/vdb", T1, "{'SELinuxContext': <'system_u:object_r:shadow_t:s0:c1'>, " OVM "}",
           "TypeNotAllowed", "shadow_t" },
         { "target-outside", "v", "/dev/vdb", "/etc/v", POD_A, "PathNotAllowed", "/var/lib/kubelet" },
-        { "target-dots", "v", "/dev/vdb", "/var/lib/kubelet/../etc", POD_A, "InvalidTarget", "normalized" },
+        { "target-dots", "v", "/dev/vdb", "/var/lib/kubelet/../etc", POD_A, "InvalidTarget",
+          "absolute path without" },
         { "target-relative", "v", "/dev/vdb", "pods/x", POD_A, "InvalidTarget", "absolute" },
         { "source-outside", "v", "/etc/passwd", T1, POD_A, "PathNotAllowed", "SourceRoots" },
         { "source-empty", "v", "", T1, POD_A, "InvalidVolume", "empty" },
@@ -807,9 +834,9 @@ static void test_orphan(Fixture *f, gconstpointer data) {
         other = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
         g_assert_no_error(error);
         g_assert_null(call_mount(f, "v", "/dev/vdb", T3, "{'TimeoutUSec': <@t 300000>}", &error));
-        assert_error(g_steal_pointer(&error), "Busy", "Mount of v by process");
+        assert_error(g_steal_pointer(&error), "Busy", "Mount by process");
         g_assert_null(call_mount(f, "u", "/dev/vdd", T1, "{'TimeoutUSec': <@t 300000>}", &error));
-        assert_error(g_steal_pointer(&error), "Busy", "for a selvold that has ended");
+        assert_error(g_steal_pointer(&error), "Busy", "from before selvold was restarted");
 
         waiting = call_start(f, "MountVolume", mount_arguments("v", "/dev/stuck-publishing", T1, POD_A));
         run_for(300);
@@ -830,12 +857,18 @@ static void test_worker_restart(Fixture *f, gconstpointer data) {
         first = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
         second = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
         g_assert_no_error(error);
+        assert_metric(f, "selvol_mount_table_watched 1\n");
+        assert_metrics_zero(f, "selvol_worker_failures_total");
         worker_stop(f);
         g_assert_null(call_mount(f, "u", "/dev/vdd", T3, POD_A, &error));
         assert_error(g_steal_pointer(&error), "WorkerFailed", "selvol-worker");
+        assert_metric(f, "selvol_mount_table_watched 0\n");
+        assert_metric(f, "selvol_worker_failures_total{connection=\"job\"} 1\n");
+        g_assert_cmpfloat(read_metric(f, "selvol_worker_failures_total{connection=\"watch\"}"), >=, 1);
         write_file(f, "mounts", "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n");
         worker_start(f);
         WAIT_FOR(f, count_holders(f, "w") == 0);
+        assert_metric(f, "selvol_mount_table_watched 1\n");
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
         third = call_mount(f, "u", "/dev/vdd", T3, POD_A, &error);
         g_assert_no_error(error);
@@ -877,7 +910,7 @@ static void test_lost_state(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_unrecorded_mounts 3\n");
 
         g_assert_false(call_unmount(f, "w", T1, &error));
-        assert_error(g_steal_pointer(&error), "InvalidTarget", "mounted as volume v, not as w");
+        assert_error(g_steal_pointer(&error), "InvalidTarget", "is volume v, not w");
         g_assert_true(call_unmount(f, "", T1, &error));
         g_assert_no_error(error);
         g_assert_cmpuint(count_mounts(f), ==, 2);
@@ -913,7 +946,8 @@ static void test_damaged_state(Fixture *f, gconstpointer data) {
 }
 
 static void test_history_and_metrics(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) mounted = NULL, history = NULL, entries = NULL, metrics = NULL, path = NULL;
+        g_autoptr(GVariant) mounted = NULL, history = NULL, entries = NULL, all = NULL, metrics = NULL, path = NULL;
+        g_autofree char *all_text = NULL;
         const char *object, *text;
         GError *error = NULL;
 
@@ -930,6 +964,13 @@ static void test_history_and_metrics(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
         entries = g_variant_get_child_value(history, 0);
         g_assert_cmpuint(g_variant_n_children(entries), ==, 2);
+
+        all = call(f, "GetHistory", NULL, &error);
+        g_assert_no_error(error);
+        all_text = g_variant_print(all, FALSE);
+        g_assert_nonnull(strstr(all_text, "'Volume': <'a/b'>, 'Operation': <'mount'>, 'Result': <'done'>"));
+        g_assert_nonnull(
+                strstr(all_text, "'Volume': <'a/b'>, 'Operation': <'mount'>, 'Result': <'ContextConflict'>"));
 
         metrics = call(f, "GetMetrics", NULL, &error);
         g_assert_no_error(error);
@@ -1141,6 +1182,21 @@ static void test_join_limit(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(n_refused, ==, 16);
 }
 
+/* As many holders as there can be. */
+static void test_holders_limit(Fixture *f, gconstpointer data) {
+        GError *error = NULL;
+
+        for (size_t i = 0; i < HOLDERS_MAX; i++) {
+                g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%zu/volumes/v", i);
+                g_autoptr(GVariant) reply = call_mount(f, "v", "/dev/vdb", target, POD_A, &error);
+
+                g_assert_no_error(error);
+                g_assert_nonnull(reply);
+        }
+        g_assert_null(call_mount(f, "v", "/dev/vdb", "/var/lib/kubelet/pods/more/volumes/v", POD_A, &error));
+        assert_error(g_steal_pointer(&error), "LimitReached", "can't have more: unmount one");
+}
+
 /* A repeated call is no further decision. */
 static void test_repeated(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) history = NULL;
@@ -1306,6 +1362,7 @@ int main(int argc, char *argv[]) {
 #define ADD(name, data, function) g_test_add("/daemon/" name, Fixture, data, set_up, function, tear_down)
         ADD("story", NULL, test_story);
         ADD("other-spec", NULL, test_other_spec);
+        ADD("unmounted-just-now", NULL, test_unmounted_just_now);
         ADD("conflict-elsewhere", NULL, test_conflict_elsewhere);
         ADD("always", NULL, test_always);
         ADD("selinux-modes", NULL, test_selinux_modes);
@@ -1322,6 +1379,7 @@ int main(int argc, char *argv[]) {
         ADD("join/mount", NULL, test_join);
         ADD("join/unmount", NULL, test_join_unmount);
         ADD("join/limit", NULL, test_join_limit);
+        ADD("holders/limit", NULL, test_holders_limit);
         ADD("repeated", NULL, test_repeated);
         ADD("same-target", NULL, test_same_target);
         ADD("plan/free", NULL, test_plan);

@@ -155,7 +155,7 @@ static void test_questions(Fixture *f, gconstpointer data) {
                 calls[i] = call_start(f, "GetMetrics", NULL);
         WAIT_FOR(f, gt_dbus_queue_get_n_messages(f->queue) == MAX);
         g_assert_null(call(f, "GetMetrics", NULL, &error));
-        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", "too-many");
+        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", "too many calls wait");
         for (guint i = 0; i < MAX; i++)
                 polkit_answer(polkit_pop(f), TRUE, FALSE);
         for (guint i = 0; i < MAX; i++) {

@@ -153,7 +153,7 @@ static void test_many(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_holders_lost_total 0\n");
         assert_metric(f, "selvol_store_errors_total 0\n");
         assert_metric(f, "selvol_jobs 0\n");
-        assert_no_metric(f, "selvol_refusals_total{");
+        assert_metrics_zero(f, "selvol_refusals_total{");
         crowd_close(crowd);
 }
 
@@ -312,7 +312,7 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         }
         for (guint i = 0; i < MANY; i++)
                 g_variant_unref(end_mount(&crowd[i % CROWD], calls[i]));
-        assert_no_metric(f, "selvol_refusals_total{");
+        assert_metrics_zero(f, "selvol_refusals_total{");
         crowd_close(crowd);
 }
 
@@ -344,6 +344,76 @@ static void test_wait_for_group(Fixture *f, gconstpointer data) {
         result = end_mount(f, pending);
         g_assert_cmpstr(get_string(result, "Ownership"), ==, "walked");
         g_assert_cmpuint(get_number(result, "DiskGroup"), ==, 2000);
+}
+
+static void assert_waits_for(Fixture *f, guint job, const char *expected) {
+        g_autofree char *path = g_strdup_printf("/org/selvol1/job/%u", job), *text = NULL;
+        g_autoptr(GVariant) reply = NULL, value = NULL;
+        GError *error = NULL;
+
+        reply = call_end(f,
+                         call_start_at(f, path, "org.freedesktop.DBus.Properties", "Get",
+                                       g_variant_new("(ss)", "org.selvol1.Job", "WaitsFor")),
+                         &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(v)", &value);
+        text = g_variant_print(value, FALSE);
+        if (!strstr(text, expected))
+                g_error("%s", text);
+}
+
+/* A job says what it waits for: the holder whom it is in conflict with, the job in front of it, or nothing when it runs. */
+static void test_waits_for(Fixture *f, gconstpointer data) {
+        GAsyncResult *conflict, *front, *behind;
+
+        mount(f, "v", "/dev/vdb", T1, POD_A);
+        conflict = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_B ", " OVM ", 'WaitUSec': <@t 20000000>}");
+        wait_for_job(f, 2, "waiting");
+        wait_without_children(f, 100);
+        assert_waits_for(f, 2, "'Volume': <'v'>, 'Holder': <'" T1 "'>, 'Target': <'" T1 "'>, 'Context': <");
+
+        front = start_mount(f, "w", "/dev/walk-slow", T3, SERVICE_A);
+        wait_for_job(f, 3, "running");
+        behind = start_unmount(f, "w", T4);
+        wait_for_job(f, 4, "waiting");
+        assert_waits_for(f, 3, "[]");
+        assert_waits_for(f, 4,
+                         "[{'Job': <uint64 3>, 'Operation': <'mount'>, 'Volume': <'w'>, 'Target': <'" T3 "'>}]");
+
+        g_variant_unref(end_mount(f, front));
+        (void) end_unmount(f, behind, NULL);
+        assert_unmounted(f, "v", T1, TRUE);
+        g_variant_unref(end_mount(f, conflict));
+}
+
+static void on_context(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
+                       const char *name, GVariant *parameters, gpointer userdata) {
+        g_autoptr(GVariant) changed = NULL;
+        char **context = userdata;
+
+        g_variant_get(parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
+        g_clear_pointer(context, g_free);
+        (void) g_variant_lookup(changed, "Context", "s", context);
+}
+
+/* The context of a job that waits is decided when it runs: who keeps what was read is told. */
+static void test_context_is_told(Fixture *f, gconstpointer data) {
+        g_autofree char *before = NULL, *told = NULL;
+        GAsyncResult *front, *waiting;
+        guint subscription;
+
+        subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.freedesktop.DBus.Properties",
+                                                          "PropertiesChanged", "/org/selvol1/job/2", NULL,
+                                                          G_DBUS_SIGNAL_FLAGS_NONE, on_context, &told, NULL);
+        front = start_mount(f, "v", "/dev/walk-slow", T1, SERVICE_A);
+        waiting = start_mount(f, "v", "/dev/walk-slow", T2, SERVICE_A);
+        wait_for_job(f, 2, "waiting");
+        before = get_text(f, "/org/selvol1/job/2", JOB, "Context");
+        g_assert_cmpstr(before, ==, "");
+        g_variant_unref(end_mount(f, front));
+        g_variant_unref(end_mount(f, waiting));
+        WAIT_FOR(f, told && g_str_equal(told, CONTEXT_A));
+        g_dbus_connection_signal_unsubscribe(f->client, subscription);
 }
 
 /* A conflict with a mount that is not selvol's ends when that is unmounted. */
@@ -661,10 +731,10 @@ static void test_unmount_cancels(Fixture *f, gconstpointer data) {
         wait_for_job(f, 1, "running");
         wait_for_job(f, 2, "waiting");
         unmount = start_unmount(f, volume, T2);
-        assert_fails(f, waiting, "Canceled", "Canceled by an unmount");
+        assert_fails(f, waiting, "Canceled", "canceled by an unmount");
         g_assert_false(call_has_ended(front));
         assert_unmounted(f, volume, T1, FALSE);
-        assert_fails(f, front, "Canceled", "Canceled by an unmount");
+        assert_fails(f, front, "Canceled", "canceled by an unmount");
         g_assert_false(end_unmount(f, unmount, &error));
         g_assert_no_error(error);
         g_assert_cmpuint(count_mounts(f), ==, 0);
@@ -707,7 +777,7 @@ static void test_unmount_relabel_in_line(Fixture *f, gconstpointer data) {
         waiting = call_start(f, "Relabel", g_variant_new_parsed("('v', '', {'Force': <true>})"));
         wait_for_job(f, 3, "waiting");
         assert_unmounted(f, "v", T1, TRUE);
-        assert_fails(f, waiting, "Canceled", "Canceled by an unmount");
+        assert_fails(f, waiting, "Canceled", "canceled by an unmount");
         g_variant_unref(job_wait(f, job, "Canceled"));
 }
 
@@ -919,6 +989,8 @@ int main(int argc, char *argv[]) {
         ADD("wait/context", NULL, test_wait_for_context);
         ADD("wait/group", NULL, test_wait_for_group);
         ADD("wait/foreign", NULL, test_wait_for_foreign);
+        ADD("wait/says-for-what", NULL, test_waits_for);
+        ADD("wait/context-is-told", NULL, test_context_is_told);
         ADD("wait/in-vain", NULL, test_wait_in_vain);
         ADD("wait/device", NULL, test_wait_device);
         ADD("give-up/in-line", NULL, test_give_up);

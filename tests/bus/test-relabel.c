@@ -241,7 +241,7 @@ static void test_fails(Fixture *f, gconstpointer data) {
         for (size_t i = 0; i < 2; i++) {
                 g_assert_null(call_mount(f, "v", source, T1, SERVICE_A, &error));
                 assert_error(g_steal_pointer(&error), dies ? "WorkerFailed" : "EntriesFailed",
-                             dies ? "journalctl" : "dir/file-0\\x0a: immutable");
+                             dies ? "journalctl" : "dir/file-0\\x0a, dir/file-1");
                 assert_label(f, "partial", CONTEXT_A, "false");
                 g_assert_cmpuint(count_holders(f, "v"), ==, 0);
         }
@@ -249,6 +249,10 @@ static void test_fails(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(table, ==, "");
         assert_metric(f, "selvol_relabels_total{outcome=\"failed\",reason=\"unknown\"} 1\n");
         assert_metric(f, "selvol_relabels_total{outcome=\"failed\",reason=\"partial\"} 1\n");
+        assert_metric(f, "selvol_volumes_label_state{state=\"partial\"} 1\n");
+        assert_metric(f, "selvol_volumes_left_partial 1\n");
+        assert_metric(f, dies ? "selvol_worker_failures_total{connection=\"job\"} 2\n"
+                              : "selvol_worker_failures_total{connection=\"job\"} 0\n");
 }
 
 /* All files are right, and then it can't be published: the work is not lost. */
@@ -650,9 +654,9 @@ static void test_unmount_meanwhile(Fixture *f, gconstpointer data) {
         run_for(200);
         unmount(f, T1);
         g_assert_null(call_end(f, first, &error));
-        assert_error(g_steal_pointer(&error), "Canceled", "Canceled by an unmount");
+        assert_error(g_steal_pointer(&error), "Canceled", "canceled by an unmount");
         g_assert_null(call_end(f, second, &error));
-        assert_error(g_steal_pointer(&error), "Canceled", "Canceled by an unmount");
+        assert_error(g_steal_pointer(&error), "Canceled", "canceled by an unmount");
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
 }
 
@@ -690,6 +694,10 @@ static void test_verify(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(get_string(root, "Depth"), ==, "root");
         assert_absent(root, "Job");
         assert_metric(f, "selvol_verify_duration_seconds_count{depth=\"full\"} 1\n");
+        assert_metric(f, "selvol_verifications_total{depth=\"full\",result=\"match\"} 1\n");
+        assert_metric(f, "selvol_verifications_total{depth=\"root\",result=\"match\"} 1\n");
+        assert_metric(f, "selvol_volumes_label_state{state=\"complete\"} 1\n");
+        assert_metric(f, "selvol_volumes_ownership_state{state=\"unknown\"} 1\n");
         assert_label(f, "complete", CONTEXT_A, "false");
         verified = get_volume_text(f, "v", "LastVerifiedUSec");
         g_assert_cmpuint(g_ascii_strtoull(verified, NULL, 10), >, 0);
@@ -710,6 +718,8 @@ static void test_verify_mismatch(Fixture *f, gconstpointer data) {
         g_variant_get_child(mismatches, 0, "(&s&s)", &path, &label);
         g_assert_cmpstr(path, ==, "dir/a");
         g_assert_cmpstr(label, ==, "system_u:object_r:tmp_t:s0");
+        assert_metric(f, "selvol_verifications_total{depth=\"full\",result=\"mismatch\"} 1\n");
+        assert_metrics_zero(f, "selvol_verifications_total{depth=\"full\",result=\"match\"}");
         if (stays) {
                 g_assert_nonnull(strstr(get_string(full, "Text"), "the file system is read-only"));
                 return;

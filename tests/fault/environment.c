@@ -317,8 +317,9 @@ void environment_start(Environment *e) {
         make_state();
         make_targets(e);
         make_volumes(e);
-        roots = g_strdup_printf("[Worker]\nTargetRoots=%s/targets\nSourceRoots=/dev %s/images\n", e->directory,
-                                e->directory);
+        roots = g_strdup_printf(
+                "[Service]\nMetricsTextfile=\n[Worker]\nTargetRoots=%s/targets\nSourceRoots=/dev %s/images\n",
+                e->directory, e->directory);
         write_file(e, "etc/selvol.conf.d/10-roots.conf", roots);
         start_bus(e);
         start_worker(e);

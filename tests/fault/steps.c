@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 
 #include "scenes.h"
@@ -93,10 +94,22 @@ static bool reads_file(const Call *call) {
         return target && target[0] == '/';
 }
 
+/* Only what adds something needs memory: sd-event relies on that nothing else fails. */
+static bool can_fail(const Call *call) {
+        switch (call->number) {
+        case SYS_read:
+                return reads_file(call);
+        case SYS_epoll_ctl:
+                return call->operation == EPOLL_CTL_ADD;
+        default:
+                return true;
+        }
+}
+
 static const Fallible *find_fallible(const Call *call) {
         for (size_t i = 0; i < G_N_ELEMENTS(fallible); i++)
                 if (fallible[i].call == call->number)
-                        return call->number != SYS_read || reads_file(call) ? &fallible[i] : NULL;
+                        return can_fail(call) ? &fallible[i] : NULL;
         return NULL;
 }
 

@@ -56,7 +56,7 @@ static Stop at_call(Tracer *t, Call *call) {
                 return STOP_OTHER;
         t->inside = info.op == PTRACE_SYSCALL_INFO_ENTRY;
         if (t->inside) {
-                *call = (Call){ t->pid, (long) info.entry.nr, (int) info.entry.args[0] };
+                *call = (Call){ t->pid, (long) info.entry.nr, (int) info.entry.args[0], (int) info.entry.args[1] };
                 return STOP_CALL;
         }
         if (t->inject > 0)

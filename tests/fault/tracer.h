@@ -24,7 +24,8 @@ typedef enum Stop {
 typedef struct Call {
         pid_t pid;
         long number;
-        int fd; /* the first argument */
+        int fd;        /* the first argument */
+        int operation; /* the second one, of epoll_ctl(2) */
 } Call;
 
 /* Whether tracer_fail() can be used on this machine. */

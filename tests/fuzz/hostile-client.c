@@ -73,7 +73,7 @@ typedef struct Client {
         uint64_t others_id; /* of that mount */
         dev_t host, secret;
         bool adopts; /* in this phase, so that it may vanish; then others_id is 0 */
-        unsigned n_sessions, n_checked, n_questions;
+        unsigned n_sessions, n_checked, n_questions, n_abouts;
         long memory;
 } Client;
 
@@ -122,6 +122,18 @@ static int on_question(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 1;
 }
 
+/* Before a call, after it, or more than once; never answered, whether an answer is asked for or not. */
+static void say_about(Session *s) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        Client *c = s->client;
+
+        if (sd_bus_message_new_method_call(s->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_ABOUT) < 0 ||
+            sd_bus_message_set_expect_reply(m, percent(&c->chance, 20)) < 0 ||
+            append_call(&c->chance, WORKER_ABOUT, m) < 0 || sd_bus_send(s->bus, m, NULL) < 0)
+                return;
+        c->n_abouts++;
+}
+
 static void say(Session *s) {
         Client *c = s->client;
         size_t verb = below(&c->chance, N_VERBS);
@@ -129,6 +141,8 @@ static void say(Session *s) {
 
         if (verb == ADOPT && !c->adopts)
                 verb = MOUNT;
+        if (percent(&c->chance, 50))
+                say_about(s);
         if (sd_bus_message_new_method_call(s->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, verb_names[verb]) < 0 ||
             append_call(&c->chance, verb_names[verb], m) < 0)
                 return;
@@ -351,12 +365,9 @@ static void make_sources(Client *c) {
         must(mkdir(TEST_TARGETS "/c", 0755));
 }
 
-/* Room for what comes next. */
-static void tidy(const Client *c) {
+static void unmount_all(const Client *c) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
 
-        if (count_mounts() < MOUNTS_MAX)
-                return;
         g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
         for (size_t i = table->n; i-- > 0;)
                 if (is_beneath_targets(&table->mounts[i]) && table->mounts[i].device != c->secret &&
@@ -388,15 +399,14 @@ static void end_sessions(Client *c) {
         must(truncate(LOG, 0));
 }
 
-/* What was adopted is mounted anew, so that it is not. */
+/* What was adopted is mounted anew, so that it is not; while it is nowhere else, where it may be read-only. */
 static void begin_phase(Client *c) {
         end_sessions(c);
         c->adopts = c->n_sessions / PHASE % 2 == 1;
         c->others_id = 0;
         if (c->adopts)
                 return;
-        while (is_mounted(OTHERS))
-                must(umount2(OTHERS, MNT_DETACH));
+        unmount_all(c);
         mount_others(c);
 }
 
@@ -423,7 +433,9 @@ static void run_sessions(Client *c, int seconds) {
                         continue;
                 c->n_checked = c->n_sessions;
                 check(c);
-                tidy(c);
+                /* Room for what comes next. */
+                if (count_mounts() >= MOUNTS_MAX)
+                        unmount_all(c);
                 if (c->n_sessions >= PHASE && c->memory == 0)
                         c->memory = read_memory(c);
         }
@@ -434,8 +446,9 @@ static void run_sessions(Client *c, int seconds) {
 static void check_mixture(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 g_print("# %s: %u done, %u refused\n", c->verbs[i].name, c->verbs[i].n_done, c->verbs[i].n_refused);
-        g_print("# %u sessions, %u questions, memory of the worker %li KiB, then %li KiB\n", c->n_sessions,
-                c->n_questions, c->memory, read_memory(c));
+        g_print("# %u sessions, %u questions, %u times About, memory of the worker %li KiB, then %li KiB\n",
+                c->n_sessions, c->n_questions, c->n_abouts, c->memory, read_memory(c));
+        g_assert_cmpuint(c->n_abouts, >, 0);
         for (size_t i = 0; i < N_VERBS; i++)
                 g_assert_true(c->verbs[i].n_done > 0 && (i == WATCH || c->verbs[i].n_refused > 0));
         g_assert_cmpint(read_memory(c), <, c->memory + GROWTH_MAX_KIB);

@@ -99,6 +99,14 @@ int append_rubbish(const Chance *c, sd_bus_message *m) {
         }
 }
 
+/* What it is about is written into each journal record of the child. */
+static int append_about(const Chance *c, sd_bus_message *m) {
+        static const char *const volumes[] = { "volume", "", "\033[2J", "v\nSELVOL_JOB=1\nMESSAGE=lie", "../v" };
+        g_autofree char *endless = percent(c, 10) ? g_strnfill(1000000, 'v') : NULL;
+
+        return sd_bus_message_append(m, "st", endless ?: PICK(c, volumes), (uint64_t) g_rand_int(c->random));
+}
+
 static int append_expected(const Chance *c, sd_bus_message *m) {
         const char *target = some_target(c);
         _cleanup_(mount_identity_done) MountIdentity identity = some_identity(c, target);
@@ -121,6 +129,8 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
 
         if (percent(c, 5))
                 return append_rubbish(c, m);
+        if (g_str_equal(verb, WORKER_ABOUT))
+                return append_about(c, m);
         if (g_str_equal(verb, WORKER_MOUNT))
                 return mount_call_append(m, &(MountCall){ volume, source, type, target,
                                                           percent(c, 30) ? identity : (MountIdentity){ 0 } });

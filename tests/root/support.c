@@ -136,10 +136,10 @@ uint64_t mount_id_of(const char *path) {
         return id;
 }
 
-void note_mount(const char *target) {
+void note_mount_as(const char *target, const char *volume) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
-        MountNote note = { .volume = (char *) "volume", .target = (char *) target };
+        MountNote note = { .volume = (char *) volume, .target = (char *) target };
         int fd = open(target, O_PATH | O_CLOEXEC);
 
         must(fd);
@@ -149,6 +149,10 @@ void note_mount(const char *target) {
         g_assert_cmpint(g_mkdir_with_parents(MOUNT_NOTES, 0700), ==, 0);
         g_assert_cmpint(mount_note_write(fd, &note), ==, 0);
         close(fd);
+}
+
+void note_mount(const char *target) {
+        note_mount_as(target, "volume");
 }
 
 bool is_mounted(const char *path) {

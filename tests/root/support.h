@@ -42,6 +42,7 @@ char *attach_loop(const char *image, int *ret_fd);
 char *make_link(const char *name, const char *leads_to);
 /* Notes what is mounted there as the worker does what it has made itself. */
 void note_mount(const char *target);
+void note_mount_as(const char *target, const char *volume);
 bool is_mounted(const char *path);
 bool is_read_only(const char *path);
 uint64_t mount_id_of(const char *path);

@@ -22,6 +22,25 @@ static void assert_gone(pid_t child) {
 /* How the test ends what it has kept waiting. */
 typedef enum End { END_ANSWER, END_HANG_UP, END_KILL, ENDS } End;
 
+/* Nobody sees the mount but after an answer. Releases o. */
+static Answer end_held(Operation *o, End end, const char *target) {
+        pid_t child = worker_find_child(worker);
+        Answer answer;
+
+        g_usleep(HELD_USEC);
+        g_assert_false(is_mounted(target));
+        g_assert_cmpint(sd_bus_process(o->bus, NULL), ==, 0);
+
+        if (end == END_ANSWER)
+                operation_answer(o);
+        else if (end == END_KILL)
+                must(kill(child, SIGKILL));
+        answer = end == END_HANG_UP ? operation_hang_up(o) : operation_finish(o);
+        assert_gone(child);
+        g_assert_cmpint(is_mounted(target), ==, end == END_ANSWER);
+        return answer;
+}
+
 static void test_held(gconstpointer data) {
         End end = GPOINTER_TO_INT(data);
         g_autofree char *image = make_image("held", "ext4"), *target = make_target("held");
@@ -29,25 +48,14 @@ static void test_held(gconstpointer data) {
                 .source = image, .fs_type = "ext4", .target = target, .change = MARK_TAINT, .hold_plan = true
         };
         Operation *o = operation_start(worker, WORKER_MOUNT, &a);
-        pid_t child;
 
         operation_wait(o, o->held);
         g_assert_nonnull(o->held);
-        child = worker_find_child(worker);
-        g_usleep(HELD_USEC);
-        g_assert_false(is_mounted(target));
-        g_assert_cmpint(sd_bus_process(o->bus, NULL), ==, 0);
         g_assert_cmpuint(o->heard.n_plans, ==, 1);
         g_assert_cmpuint(o->heard.n_marked + o->heard.n_ready, ==, 0);
 
-        if (end == END_ANSWER)
-                operation_answer(o);
-        else if (end == END_KILL)
-                must(kill(child, SIGKILL));
-        g_auto(Answer) answer = end == END_HANG_UP ? operation_hang_up(o) : operation_finish(o);
+        g_auto(Answer) answer = end_held(o, end, target);
         assert_answer(answer, end == END_ANSWER ? "ok" : "gone");
-        assert_gone(child);
-        g_assert_cmpint(is_mounted(target), ==, end == END_ANSWER);
         if (end == END_ANSWER)
                 must(umount2(target, 0));
         g_assert_cmpint(count_loops(image), ==, 0);
@@ -74,27 +82,16 @@ static void test_held_ready(gconstpointer data) {
                 .source = image, .fs_type = "ext4", .target = target, .files = wanted_group(2000), .hold_ready = true
         };
         Operation *o = operation_start(worker, WORKER_MOUNT, &a);
-        pid_t child;
 
         operation_wait(o, o->held);
         g_assert_nonnull(o->held);
-        child = worker_find_child(worker);
         g_assert_cmpuint(o->heard.n_ready, ==, 1);
         g_assert_cmpuint(o->heard.ready.gid, ==, 2000);
         g_assert_cmpuint(o->heard.ready.disk_gid, ==, 1000);
         g_assert_cmpuint(o->heard.ready.identity.id, !=, 0);
-        g_usleep(HELD_USEC);
-        g_assert_false(is_mounted(target));
-        g_assert_cmpint(sd_bus_process(o->bus, NULL), ==, 0);
 
-        if (end == END_ANSWER)
-                operation_answer(o);
-        else if (end == END_KILL)
-                must(kill(child, SIGKILL));
-        g_auto(Answer) answer = end == END_HANG_UP ? operation_hang_up(o) : operation_finish(o);
+        g_auto(Answer) answer = end_held(o, end, target);
         assert_answer(answer, end == END_ANSWER ? "ok" : "gone");
-        assert_gone(child);
-        g_assert_cmpint(is_mounted(target), ==, end == END_ANSWER);
         if (end == END_ANSWER) {
                 g_assert_cmpuint(answer.heard.ready.identity.id, ==, mount_id_of(target));
                 g_assert_cmpint(answer.files.ownership, ==, OWNERSHIP_MAP);
@@ -199,6 +196,25 @@ static void test_expected(void) {
         assert_answer(anew, "ok");
         g_assert_false(anew.repeated);
         g_assert_true(is_mounted(target));
+        must(umount2(target, 0));
+}
+
+/* What is expected is there, but not where the path leads: it has not gone, and what hides it is named. */
+static void test_expected_hidden(void) {
+        g_autofree char *image = make_image("hidden", "ext4"), *parent = make_target("expected-hidden"),
+                        *target = make_target("expected-hidden/v");
+        Arguments a = { .source = image, .fs_type = "ext4", .target = target };
+
+        g_auto(Answer) first = call_mount(worker, &a);
+        assert_answer(first, "ok");
+        must(mount("on-top", parent, "tmpfs", 0, NULL));
+        must(mkdir(target, 0755));
+        a.expected = first.heard.ready.identity;
+        g_auto(Answer) again = call_mount(worker, &a);
+        assert_answer(again, "Busy");
+        assert_message(again, "on-top, type tmpfs");
+        g_assert_cmpuint(again.heard.n_plans, ==, 0);
+        must(umount2(parent, 0));
         must(umount2(target, 0));
 }
 
@@ -327,6 +343,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/dialog/plan/mounted", test_mounted);
         g_test_add_func("/dialog/ready", test_ready);
         g_test_add_func("/dialog/expected", test_expected);
+        g_test_add_func("/dialog/expected-hidden", test_expected_hidden);
         g_test_add_func("/dialog/superblock", test_superblock);
         g_test_add_func("/dialog/superblock/btrfs", test_superblock_btrfs);
         r = g_test_run();

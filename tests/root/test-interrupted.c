@@ -67,8 +67,7 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 }
 
-/* So it does in a directory of very many files. It takes some milliseconds; here the machine may have other things to
- * do. */
+/* So it does in a directory of very many files, whose walk would take ten seconds. */
 static void test_hang_up_in_large_directory(void) {
         enum { FILES = 100000 };
         g_autoptr(TestVolume) v = volume_mount("large", "tmpfs", 0);
@@ -90,7 +89,7 @@ static void test_hang_up_in_large_directory(void) {
         g_assert_cmpint(usec, <, G_USEC_PER_SEC);
         labeled = count_labeled(v->target, LABEL_1);
         g_assert_cmpint(labeled, >, 0);
-        g_assert_cmpint(labeled, <, FILES);
+        g_assert_cmpint(labeled, <, FILES / 2);
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
 }
 

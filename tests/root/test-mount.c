@@ -265,7 +265,7 @@ static void test_share_refused(void) {
         a.share_id = first.outcome.fact.mount_id + 100000;
         g_auto(Answer) stale = call_mount(worker, &a);
         assert_answer(stale, "MountFailed");
-        assert_message(stale, "call again");
+        assert_message(stale, "try again");
 
         a.share_id = first.outcome.fact.mount_id;
         a.source = other;

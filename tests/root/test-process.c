@@ -308,6 +308,46 @@ static void test_reload(void) {
         assert_answer(allowed, "ok");
 }
 
+/* How many lines of the worker's log match the pattern as a whole. */
+static unsigned count_logged(const char *pattern) {
+        g_auto(GStrv) lines = NULL;
+        g_autofree char *log = NULL;
+        unsigned n = 0;
+
+        g_assert_true(g_file_get_contents(TEST_DIR "/log", &log, NULL, NULL));
+        lines = g_strsplit(log, "\n", -1);
+        for (char **line = lines; *line; line++)
+                n += g_pattern_match_simple(pattern, *line);
+        return n;
+}
+
+/* The record of what was done with privilege, and refused, does not depend on selvold, which waits for the answers. */
+static void test_log(void) {
+        static const char *const wrapper[] = { "sh", "-c", "exec \"$@\" 2>" TEST_DIR "/log", "sh", NULL };
+        g_autoptr(Worker) w = worker_start(NULL, wrapper);
+        g_autofree char *target = make_target("log");
+        const Arguments arguments = { .source = "tmpfs", .fs_type = "tmpfs", .target = target };
+
+        g_auto(Answer) mounted = call_mount(w, &arguments);
+        assert_answer(mounted, "ok");
+        g_assert_cmpuint(count_logged("Mounted tmpfs on " TEST_TARGETS "/log."), ==, 1);
+        g_auto(Answer) unmounted = call_unmount(w, target, mounted.outcome.fact.mount_id);
+        assert_answer(unmounted, "ok");
+        g_assert_cmpuint(count_logged("Unmounted " TEST_TARGETS "/log."), ==, 1);
+
+        g_auto(Answer) of_type = call_observe(w, "ramfs", "ramfs", target);
+        assert_answer(of_type, "TypeNotAllowed");
+        g_assert_cmpuint(count_logged("Mount of " TEST_TARGETS "/log failed: *ramfs*"), ==, 1);
+        g_auto(Answer) of_path = call_observe(w, "tmpfs", "tmpfs", "/etc");
+        assert_answer(of_path, "PathNotAllowed");
+        g_assert_cmpuint(count_logged("Mount of /etc failed: *"), ==, 1);
+
+        /* What selvold logs as well is not said twice. */
+        g_auto(Answer) there = call_observe(w, "tmpfs", "tmpfs", TEST_TARGETS "/none");
+        assert_answer(there, "InvalidTarget");
+        g_assert_cmpuint(count_logged("Mount of " TEST_TARGETS "/none failed: *"), ==, 0);
+}
+
 /* The options for tests and systemd's socket exclude each other. */
 static void test_command_line(void) {
         g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
@@ -371,6 +411,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/stop-with-children", test_stop_with_children);
         g_test_add_func("/same-image", test_same_image);
         g_test_add_func("/reload", test_reload);
+        g_test_add_func("/log", test_log);
         g_test_add_func("/command-line", test_command_line);
         g_test_add_func("/wrong-configuration", test_wrong_configuration);
         return g_test_run();

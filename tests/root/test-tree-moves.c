@@ -160,14 +160,17 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         write_dirs(2000);
         g_usleep(100000); /* all of that is long ago */
         meddler_start(&m);
-        {
-                /* slow enough for everything to happen during the first pass */
+        /* Slow enough for everything to happen during the first pass, but on a machine that is busy: then the walk says that
+         * directories were modified to the last, and the next one has to find what was missed. */
+        for (unsigned i = 0;; i++) {
                 g_auto(TreeResult) r =
                         walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .tree.entries_per_sec = 1500 });
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
+                if (r.counts.modified == 0 && m.rounds > MEDDLE_MOVES)
+                        break;
+                g_assert_cmpuint(i, <, 10);
         }
-        g_assert_cmpuint(m.rounds, >, MEDDLE_MOVES);
         meddler_stop(&m);
         assert_all_right(s.fd, 0);
 }

@@ -530,8 +530,8 @@ static void test_errors(void) {
         }
         assert_label("dir", WANTED);
         assert_label(".", "");
-        g_assert_nonnull(strstr(files_error_text(EPERM), "FSGroupPolicy"));
-        g_assert_nonnull(strstr(files_error_text(EDQUOT), "group"));
+        g_assert_nonnull(strstr(files_error_text(EPERM, true), "FSGroupPolicy"));
+        g_assert_nonnull(strstr(files_error_text(EDQUOT, true), "group"));
         group_error = ENOENT; /* gone */
         assert_changed(v.fd, &rw, 0);
 }

@@ -232,7 +232,7 @@ static void test_errors(void) {
                         g_assert_true(g_str_has_prefix(r.issues[i].path, "d/"));
                         g_assert_cmpint(r.issues[i].error, ==, EPERM);
                 }
-                g_assert_nonnull(strstr(files_error_text(EPERM), "chattr"));
+                g_assert_nonnull(strstr(files_error_text(EPERM, false), "chattr"));
         }
         assert_label("e/fine", WANTED);
         assert_label("e", WANTED);
@@ -284,7 +284,7 @@ static void test_no_space(void) {
 
                 g_assert_cmpuint(r.counts.failed, ==, 25);
                 g_assert_cmpint(r.issues[0].error, ==, ENOSPC);
-                g_assert_nonnull(strstr(files_error_text(ENOSPC), "context"));
+                g_assert_nonnull(strstr(files_error_text(ENOSPC, false), "context"));
         }
         assert_label(".", OTHER);
         assert_label("1", WANTED);

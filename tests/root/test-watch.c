@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <limits.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <glib/gstdio.h>
+
 #include "wire/protocol.h"
 #include "mount/mount-id.h"
+#include "mount/mount-note.h"
 #include "mount/mount-table.h"
 #include "operation.h"
 
@@ -325,6 +329,88 @@ static void test_notes(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
+static void remount(const char *target, unsigned long flags) {
+        must(mount(NULL, target, NULL, MS_REMOUNT | flags, NULL));
+}
+
+/* Adopted anew it is another volume's, and is told as that. */
+static void test_adopted_anew(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("anew");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        MountFact *facts;
+        size_t n;
+
+        must(mount("theirs", target, "tmpfs", MS_NOSUID | MS_NODEV, NULL));
+        note_mount_as(target, "one");
+        facts = start_watch(bus, &n);
+        g_assert_cmpuint(n, ==, 1);
+        g_assert_cmpstr(facts[0].volume, ==, "one");
+        mount_facts_free(facts, n);
+        g_auto(Answer) adopted = call_adopt(w, &(Arguments){ .target = target });
+        assert_answer(adopted, "ok");
+        remount(target, MS_RDONLY);
+        g_auto(Change) c = next_change(bus, LONG);
+        g_assert_cmpuint(c.n_came, ==, 1);
+        g_assert_cmpstr(c.came[0].volume, ==, "volume");
+        must(umount2(target, 0));
+}
+
+/* A mount is noted before it is visible: no watch takes that for the note of one that went. */
+static void test_noted_first(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("first"), *other = make_target("other"), *volume = NULL;
+        _cleanup_(mount_identity_done) MountIdentity identity = { 0 };
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        Operation *o = operation_start(
+                w, WORKER_MOUNT,
+                &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target, .hold_ready = true });
+        size_t n;
+
+        operation_wait(o, o->held);
+        g_assert_nonnull(o->held);
+        mount_facts_free(start_watch(bus, &n), 0);
+        g_assert_cmpuint(n, ==, 0);
+        must(mount("other", other, "tmpfs", 0, NULL));
+        g_auto(Change) came = next_change(bus, LONG);
+        g_assert_cmpuint(came.n_came, ==, 1);
+        must(umount2(other, 0));
+        g_auto(Change) went = next_change(bus, LONG);
+        g_assert_cmpuint(went.n_went, ==, 1);
+
+        operation_answer(o);
+        g_auto(Answer) mounted = operation_finish(o);
+        assert_answer(mounted, "ok");
+        volume = only_volume(w, &identity);
+        g_assert_cmpstr(volume, ==, "volume");
+        g_auto(Answer) unmounted = call_unmount_identity(w, target, &identity);
+        assert_answer(unmounted, "ok");
+        g_assert_true(unmounted.unmounted);
+}
+
+/* Nothing is mounted that can't be noted. */
+static void test_not_noted(void) {
+        static const char notes[] = MOUNT_NOTES, aside[] = MOUNT_NOTES ".aside";
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("not-noted");
+        g_autoptr(GString) longest = g_string_new(target);
+
+        while (longest->len < PATH_MAX - 20)
+                g_string_append(longest, "/directory");
+        must(g_mkdir_with_parents(longest->str, 0755));
+        g_auto(Answer) too_long =
+                call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = longest->str });
+        assert_answer(too_long, "InvalidTarget");
+        assert_message(too_long, "too long");
+
+        must(rename(notes, aside));
+        g_auto(Answer) lost = call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target });
+        assert_answer(lost, "WorkerFailed");
+        assert_message(lost, "can't be noted in " MOUNT_NOTES ": No such file or directory.");
+        must(rename(aside, notes));
+        g_assert_cmpuint(count_mounts(), ==, 0);
+}
+
 /* Mounts the disk by hand where a worker had it: in all that the table says it is the same mount, also by its id. */
 static void replace_mount(const char *device, const char *target, uint64_t id) {
         for (unsigned i = 0; i < 100; i++) {
@@ -334,6 +420,25 @@ static void replace_mount(const char *device, const char *target, uint64_t id) {
                         return;
         }
         g_assert_not_reached();
+}
+
+/* In one message, or in several if a look fell in between. */
+static void expect_replaced(sd_bus *bus, uint64_t id) {
+        bool went = false;
+
+        for (;;) {
+                g_auto(Change) c = next_change(bus, LONG);
+
+                g_assert_nonnull(c.message);
+                for (size_t i = 0; i < c.n_went; i++)
+                        went |= c.went[i] == id;
+                for (size_t i = 0; i < c.n_came; i++)
+                        if (c.came[i].mount_id == id) {
+                                g_assert_true(went);
+                                g_assert_cmpstr(c.came[i].volume, ==, "");
+                                return;
+                        }
+        }
 }
 
 /* Only the unique id tells them apart. */
@@ -364,11 +469,7 @@ static void test_reused_id(void) {
         mount_facts_free(facts, n);
 
         replace_mount(device, target, id);
-        g_auto(Change) replaced = next_change(bus, LONG);
-        g_assert_cmpuint(replaced.n_went, ==, 1);
-        g_assert_cmpuint(replaced.went[0], ==, id);
-        g_assert_cmpuint(replaced.n_came, ==, 1);
-        g_assert_cmpstr(replaced.came[0].volume, ==, "");
+        expect_replaced(bus, id);
         volume = only_volume(w, &identity);
         g_assert_null(volume);
         g_assert_cmpuint(identity.id, ==, id);
@@ -391,6 +492,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/watch/also-at", test_also_at);
         g_test_add_func("/watch/expect", test_expect);
         g_test_add_func("/watch/notes", test_notes);
+        g_test_add_func("/watch/adopted-anew", test_adopted_anew);
+        g_test_add_func("/watch/noted-first", test_noted_first);
+        g_test_add_func("/watch/not-noted", test_not_noted);
         /* The worker does without statmount(2) then. */
         if (!stages_in_namespace())
                 g_test_add_func("/watch/reused-id", test_reused_id);

@@ -98,10 +98,11 @@ static void on_history(void *userdata, int error, const History *h) {
 
         g_assert_cmpint(error, ==, 0);
         for (size_t i = 0; i < h->n; i++)
-                g_string_append_printf(text, "%s%s", i > 0 ? " " : "", h->entries[i].operation);
+                g_string_append_printf(text, "%s%s%s%s", i > 0 ? " " : "", h->of_all ? h->entries[i].volume : "",
+                                       h->of_all ? ":" : "", h->entries[i].operation);
 }
 
-/* The operations of a volume's history. */
+/* The operations of a volume's history; of all, with their volumes. */
 char *read_history(Fixture *f, const char *id) {
         GString *text = g_string_new(NULL);
 

@@ -41,6 +41,9 @@ static void check_columns(const Table *table, const char *known_columns) {
                         g_error("%s: column %s is unknown to the test", table->name, *c);
 }
 
+/* Tests point into them until the program ends. */
+static GPtrArray *loaded;
+
 Table *table_load(const char *name, const char *known_columns) {
         g_autofree char *path = g_test_build_filename(G_TEST_DIST, "tests", "data", name, NULL);
         g_autofree char *text = NULL;
@@ -75,6 +78,9 @@ Table *table_load(const char *name, const char *known_columns) {
         }
         if (table->rows->len == 0)
                 g_error("%s has no rows", name);
+        if (!loaded)
+                loaded = g_ptr_array_new();
+        g_ptr_array_add(loaded, table);
         return table;
 }
 

@@ -9,20 +9,11 @@ import pathlib
 import re
 import sys
 
+from tap import finish, report
+
 root = pathlib.Path(sys.argv[1])
 header = (root / "src/wire/message-ids.h").read_text()
 catalog = (root / "units/selvol.catalog").read_text()
-count = 0
-failed = False
-
-
-def check(name, problems):
-    global count, failed
-    count += 1
-    failed = failed or bool(problems)
-    print(f"{'not ok' if problems else 'ok'} {count} - {name}")
-    for problem in problems:
-        print(f"# {problem}")
 
 
 def parse_entries(text):
@@ -42,18 +33,17 @@ logged = set()
 for path in root.glob("src/*/*.[ch]"):
     logged.update(re.findall(r'"(SELVOL_[A-Z_]+)"', path.read_text()))
 
-check("there are kinds of events", [] if macros else ["none found"])
-check("ids are 32 hexadecimal digits", [n for n, v in macros if not re.fullmatch("[0-9a-f]{32}", v)])
-check("no id is used twice",
+report("there are kinds of events", [] if macros else ["none found"])
+report("ids are 32 hexadecimal digits", [n for n, v in macros if not re.fullmatch("[0-9a-f]{32}", v)])
+report("no id is used twice",
       [i for i, n in collections.Counter([v for _, v in macros]).items() if n > 1] +
       [i for i, n in collections.Counter(entry_ids).items() if n > 1])
-check("every kind of event is explained", [n for n, v in macros if v not in entry_ids])
-check("every entry explains a kind of event", [i for i in entry_ids if i not in ids])
-check("every entry says who and where",
+report("every kind of event is explained", [n for n, v in macros if v not in entry_ids])
+report("every entry explains a kind of event", [i for i in entry_ids if i not in ids])
+report("every entry says who and where",
       [i for i, h, _ in entries if not h.get("Subject") or h.get("Defined-By") != "selvol" or not h.get("Support")])
-check("every entry has a text of lines that fit",
+report("every entry has a text of lines that fit",
       [i for i, _, b in entries if not b.strip() or any(len(line) > 80 for line in b.splitlines())])
-check("only fields that exist are named",
+report("only fields that exist are named",
       [f"{i}: {f}" for i, h, b in entries for f in re.findall(r"@(\w+)@", h["Subject"] + b) if f not in logged])
-print(f"1..{count}")
-sys.exit(failed)
+finish()

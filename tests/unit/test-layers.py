@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The arrows between the folders of src/ point one way, there are no circles of files within a folder, and each outside
+"""The arrows between the folders of src/ and integration/ point one way, there are no circles of files within a folder, and each outside
 library is used in one place.
 
 Judged by the #include lines, and within a folder by the names of functions. Prints TAP; the first tests show that the
@@ -10,12 +10,15 @@ import pathlib
 import re
 import sys
 
+from tap import finish, report
+
 # Folder: what it may include of our own. A folder may always include itself.
 MAY_USE = {
     "basic": set(),
     "model": {"basic"},
     "plan": {"model", "basic"},
     "wire": {"model", "basic"},
+    "metrics": {"basic"},
     "tree": {"model", "basic"},
     "label": {"tree", "model", "basic"},
     "mount": {"model", "basic"},
@@ -25,21 +28,26 @@ MAY_USE = {
     "api": {"job", "state", "wire", "plan", "model", "basic"},
     "daemon": {"api", "job", "state", "store", "wire", "plan", "model", "basic"},
     "worker": {"label", "tree", "mount", "wire", "plan", "model", "basic"},
-    "ctl": {"wire", "basic"},
+    "client": {"wire", "model", "basic"},
+    "mount-helper": {"client", "wire", "model", "basic"},
+    "volume-plugin": {"client", "wire", "model", "basic"},
+    "flexvolume": {"client", "wire", "model", "basic"},
+    "ctl": {"client", "mount", "wire", "model", "basic"},
 }
 
 # Header of a library: the folders that may include it. The first that matches counts.
 LIBRARIES = [
-    (r"systemd/sd-journal\.h", {"basic"}),
-    (r"systemd/.*", {"wire", "state", "job", "api", "daemon", "worker", "ctl"}),
+    (r"systemd/sd-journal\.h", {"basic", "ctl"}),
+    (r"systemd/.*", {"wire", "state", "job", "api", "daemon", "metrics", "worker", "client", "ctl", "mount-helper",
+                      "volume-plugin", "flexvolume"}),
     (r"selinux/.*", {"label"}),
     (r"libmount(/.*|\.h)", {"mount"}),
     (r"blkid/.*", {"mount"}),
     (r"sqlite3.*\.h", {"store"}),
     (r"libeconf.*\.h", {"basic"}),
     (r"libsmartcols(/.*|\.h)", {"ctl"}),
-    (r"jansson\.h", {"ctl"}),
-    (r"microhttpd\.h", {"daemon"}),
+    (r"jansson\.h", {"ctl", "volume-plugin", "flexvolume"}),
+    (r"microhttpd\.h", {"metrics", "volume-plugin"}),
     (r"ut(hash|list|array|string)\.h", {"model", "plan", "store", "state", "job", "api", "daemon"}),
     (r"glib.*|gio/.*", set()),
 ]
@@ -60,7 +68,7 @@ def without_comments_and_strings(text):
 
 
 def judge(name, text):
-    """What is wrong with a file, given its path below src/."""
+    """What is wrong with a file, given its path below src/ or integration/."""
     folder = name.split("/")[0]
     wrong = []
     if folder not in MAY_USE:
@@ -96,7 +104,7 @@ DEFINITION = re.compile(r"^(?!static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(
 
 
 def find_uses(files):
-    """What the files of a folder, {name below src/: text}, use of each other. A file is a .c with the .h of its name."""
+    """What the files of a folder, {name below src/ or integration/: text}, use of each other. A file is a .c with the .h of its name."""
     def unit(name):
         return name.rsplit(".", 1)[0]
 
@@ -154,7 +162,10 @@ SELF_TEST = [
     ("worker/a.c", '#include "daemon/job.h"', True),
     ("ctl/a.c", '#include "daemon/job.h"', True),
     ("ctl/a.c", '#include <jansson.h>\n#include "wire/options.h"', False),
-    ("ctl/a.c", '#include "model/failure.h"', True),
+    ("ctl/a.c", '#include "plan/plan.h"', True),
+    ("flexvolume/a.c", '#include "client/call.h"', False),
+    ("flexvolume/a.c", '#include "ctl/bus.h"', True),
+    ("client/a.c", '#include "ctl/bus.h"', True),
     ("daemon/a.c", "#include <jansson.h>", True),
     ("label/a.c", '#include "mount/stage.h"', True),
     ("label/a.c", '#include "tree/tree.h"', False),
@@ -194,29 +205,22 @@ SELF_TEST = [
 
 
 def main():
-    source = pathlib.Path(sys.argv[1]) / "src"
-    files = sorted(p for p in source.rglob("*") if p.suffix in {".c", ".h"})
-    tests = [(f"judge {name}: {text.strip().splitlines()[0] if text else 'empty'}", bool(judge(name, text)) == expected, [])
-             for name, text, expected in SELF_TEST]
-    tests += [(f"judge circles: {name}", bool(find_circles(texts)) == expected, [])
-              for name, texts, expected in CIRCLES_SELF_TEST]
-    tests.append(("there are sources", len(files) > 10, []))
-    for path in files:
-        name = path.relative_to(source).as_posix()
-        wrong = judge(name, path.read_text(encoding="utf-8"))
-        tests.append((name, not wrong, wrong))
+    root = pathlib.Path(sys.argv[1])
+    files = {p.relative_to(root / top).as_posix(): p.read_text(encoding="utf-8")
+             for top in ["src", "integration"] for p in sorted((root / top).rglob("*.[ch]"))}
+    wrong = ["it was judged otherwise"]
+    for name, text, expected in SELF_TEST:
+        report(f"judge {name}: {text.strip().splitlines()[0] if text else 'empty'}", wrong * (bool(judge(name, text)) != expected))
+    for name, texts, expected in CIRCLES_SELF_TEST:
+        report(f"judge circles: {name}", wrong * (bool(find_circles(texts)) != expected))
+    report("there are sources", [] if len(files) > 10 else [f"{len(files)} were found"])
+    for name, text in files.items():
+        report(name, judge(name, text))
     for folder in sorted(MAY_USE):
-        texts = {p.relative_to(source).as_posix(): p.read_text(encoding="utf-8") for p in files if p.parent.name == folder}
-        circles = find_circles(texts)
-        tests.append((f"{folder}: no circles of files", not circles, [", ".join(circle) for circle in circles]))
-
-    print(f"1..{len(tests)}")
-    for number, (name, ok, notes) in enumerate(tests, 1):
-        print(f"{'ok' if ok else 'not ok'} {number} - {name.replace('#', ' ')}")
-        for note in notes:
-            print(f"# {note}")
-    return 0 if all(ok for _, ok, _ in tests) else 1
+        texts = {name: text for name, text in files.items() if name.split("/")[0] == folder}
+        report(f"{folder}: no circles of files", [", ".join(circle) for circle in find_circles(texts)])
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

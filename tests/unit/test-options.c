@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "model/request.h"
+#include "model/settings.h"
 #include "wire/options.h"
 
 static void test_rows(void) {
@@ -62,10 +64,52 @@ static void test_find(void) {
                               (cases[i].id < 0 ? NULL : &request_options[cases[i].id]));
 }
 
+#define WORDS(name, type)                              \
+        static const char *name##_word(int value) {    \
+                return name##_to_string((type) value); \
+        }
+WORDS(relabel_by, RelabelBy)
+WORDS(access_mode, AccessMode)
+WORDS(fs_group_policy, FSGroupPolicy)
+WORDS(fs_group_change_policy, FSGroupChangePolicy)
+WORDS(verify_depth, VerifyDepth)
+
+/* The words that are offered are those that selvold takes, all of them. */
+static void test_values(void) {
+        static const struct {
+                RequestOptionId id;
+                int (*parse)(const char *s);
+                const char *(*word)(int value); /* NULL: there is more than one for a value */
+                int first;
+        } cases[] = {
+                { OPTION_SELINUX_RELABEL_POLICY, relabel_policy_parse, NULL, 0 },
+                { OPTION_RELABEL_BY, relabel_by_from_string, relabel_by_word, 0 },
+                { OPTION_ACCESS_MODE, access_mode_from_string, access_mode_word, ACCESS_INLINE + 1 },
+                { OPTION_FS_GROUP_POLICY, fs_group_policy_from_string, fs_group_policy_word, 0 },
+                { OPTION_FS_GROUP_CHANGE_POLICY, fs_group_change_policy_from_string, fs_group_change_policy_word, 0 },
+                { OPTION_DEPTH, verify_depth_from_string, verify_depth_word, 0 },
+        };
+        size_t n = 0;
+
+        for (size_t i = 0; i < REQUEST_OPTIONS; i++)
+                n += request_options[i].values != NULL;
+        g_assert_cmpuint(n, ==, G_N_ELEMENTS(cases));
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_auto(GStrv) words = g_strsplit(request_options[cases[i].id].values, " ", -1);
+                const char *word;
+
+                for (char **w = words; *w; w++)
+                        g_assert_cmpint(cases[i].parse(*w), >=, 0);
+                for (int k = cases[i].first; cases[i].word && (word = cases[i].word(k)); k++)
+                        g_assert_true(g_strv_contains((const char *const *) words, word));
+        }
+}
+
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
         g_test_add_func("/options/rows", test_rows);
         g_test_add_func("/options/find", test_find);
+        g_test_add_func("/options/values", test_values);
         return g_test_run();
 }

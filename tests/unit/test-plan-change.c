@@ -127,11 +127,24 @@ static void test_context(Fixture *x, gconstpointer data) {
         assert_success(relabel(x, "system_u:object_r:container_file_t:s0:c1,c0"), &x->failure);
         g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
 
-        assert_failure(relabel(x, ""), &x->failure, FAILURE_INVALID_CONTEXT, TEST_VOLUME, "specify the one");
-        assert_failure(relabel(x, NULL), &x->failure, FAILURE_INVALID_CONTEXT, "specify the one");
+        assert_failure(relabel(x, ""), &x->failure, FAILURE_INVALID_CONTEXT, TEST_VOLUME, "pass the one");
+        assert_failure(relabel(x, NULL), &x->failure, FAILURE_INVALID_CONTEXT, "pass the one");
         set_string(&volume(x)->context, CONTEXT_0_2);
         assert_success(relabel(x, ""), &x->failure);
         g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_2);
+
+        /* What was begun is gone on with, unless the volume was used with another one. */
+        volume(x)->mark.label_state = FILES_PARTIAL;
+        set_string(&volume(x)->mark.context, CONTEXT_0_2);
+        assert_success(relabel(x, ""), &x->failure);
+        set_string(&volume(x)->mark.context, CONTEXT_0_1);
+        assert_failure(relabel(x, ""), &x->failure, FAILURE_INVALID_CONTEXT, CONTEXT_0_1, CONTEXT_0_2);
+        assert_success(relabel(x, CONTEXT_0_1), &x->failure);
+        set_string(&volume(x)->context, "");
+        assert_success(relabel(x, ""), &x->failure);
+        g_assert_cmpstr(x->plan.context, ==, CONTEXT_0_1);
+        volume(x)->mark.label_state = FILES_COMPLETE;
+        assert_failure(relabel(x, ""), &x->failure, FAILURE_INVALID_CONTEXT, "pass the one");
 
         assert_failure(relabel(x, "nonsense"), &x->failure, FAILURE_INVALID_CONTEXT, "nonsense");
         assert_failure(relabel(x, "system_u:object_r:shadow_t:s0"), &x->failure, FAILURE_TYPE_NOT_ALLOWED, "shadow_t",
@@ -200,8 +213,8 @@ static void test_held_same_context(Fixture *x, gconstpointer data) {
 static void test_held_other_context(Fixture *x, gconstpointer data) {
         hold(x, TARGET_1, STRATEGY_RELABEL, CONTEXT_0_2);
         assert_failure(relabel(x, CONTEXT_0_1), &x->failure, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME,
-                       "for relabeling to " CONTEXT_0_1, "with context " CONTEXT_0_2, "held by pod-1 at " TARGET_1,
-                       SINCE, "Unmount it there", "ContextReleased");
+                       "relabeled to " CONTEXT_0_1, "with context " CONTEXT_0_2, "held by pod-1 at " TARGET_1, SINCE,
+                       "Unmount it there", "first.");
         g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
         g_assert_cmpstr(x->plan.conflicts[0].holder, ==, "pod-1");
         g_assert_cmpuint(x->plan.conflicts[0].since_usec, ==, TEST_SINCE_USEC);
@@ -329,8 +342,8 @@ static void assert_ownership(Fixture *x, gid_t gid, const Holder *share) {
 }
 
 static void assert_ownership_conflict(Fixture *x, const char *holder, const char *target) {
-        assert_failure(ownership(x, WANTED), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME,
-                       "wanted for group 3000", holder, target, SINCE);
+        assert_failure(ownership(x, WANTED), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "used with group 3000",
+                       holder, target, SINCE);
         g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
         g_assert_cmpstr(x->plan.conflicts[0].volume, ==, TEST_VOLUME);
         g_assert_cmpstr(x->plan.conflicts[0].holder, ==, holder);

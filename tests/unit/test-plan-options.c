@@ -24,9 +24,9 @@ static const Case cases[] = {
         { "same", OWN, "commit=5,discard", "discard,commit=5", NULL },
         { "fewer", OWN, "commit=5,discard", "commit=5", NULL },
         { "none-any-more", OWN, "commit=5", "", NULL },
-        { "new", OWN, "", "commit=5", "'commit=5', but its file system is mounted with none (held by pod-1 at " },
+        { "new", OWN, "", "commit=5", "'commit=5': its file system is mounted with none (held by pod-1 at " },
         { "another-value", OWN, "commit=5,noexec", "commit=6",
-          "'commit=6', but its file system is mounted with commit=5,noexec (" },
+          "'commit=6': its file system is mounted with commit=5,noexec (" },
         { "one-of-two", OWN, "discard", "discard,data=journal", "'data=journal'" },
         /* It may be what the file system does by default, which nobody says here. */
         { "default", OWN, "", "data=ordered", "'data=ordered'" },

@@ -481,10 +481,10 @@ static void test_share_reader_user_namespace(Fixture *x, gconstpointer data) {
 static void test_share_message(Fixture *x, gconstpointer data) {
         use(x, "tmpfs", NULL);
         hold(x, TARGET_1, "pod-1", OTHER, 4000);
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, "wanted for group 3000",
-                       "for another one", "or ask for the same group");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, "used with group 3000",
+                       "with another group", "or ask for the same group");
         x->request.fs_group = GID_NONE;
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, "wanted without a group");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, "used without a group");
 }
 
 /* There is a mount already: it needs no clone. */
@@ -526,7 +526,7 @@ static void test_option_conflict(Fixture *x, gconstpointer data) {
                         h->fs_group = conflicts[i].shown;
                         h->disk_gid = conflicts[i].on_disk;
                         assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME,
-                                       "wanted for group 3000", "pod-1", TARGET_1, SINCE);
+                                       "used with group 3000", "pod-1", TARGET_1, SINCE);
                         g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
                         assert_conflict(&x->plan, 0, TEST_VOLUME, "pod-1", TARGET_1);
                         g_assert_null(x->plan.share);
@@ -584,7 +584,7 @@ static void assert_nobody(Fixture *x, gid_t gid) {
 }
 
 static void assert_own(Fixture *x, gid_t gid) {
-        g_autofree char *group = g_strdup_printf("wanted for group %u", gid);
+        g_autofree char *group = g_strdup_printf("given to group %u", gid);
 
         assert_failure(check_group(x, gid), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, group,
                        "held by pod-1 at " TARGET_1, SINCE, "Unmount it there first");

@@ -73,10 +73,10 @@ static void assert_message_helps(int r, const Failure *f) {
                 break;
         case FAILURE_CONTEXT_CONFLICT:
                 assert_failure(r, f, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1, "nmount it there",
-                               "ContextReleased", "since 2026-01-02 03:04:05 UTC");
+                               "at the same time", "since 2026-01-02 03:04:05 UTC");
                 break;
         case FAILURE_TYPE_NOT_ALLOWED:
-                assert_failure(r, f, FAILURE_TYPE_NOT_ALLOWED, "an administrator can add");
+                assert_failure(r, f, FAILURE_TYPE_NOT_ALLOWED, "To allow it");
                 break;
         case FAILURE_INCOMPATIBLE:
                 assert_failure(r, f, FAILURE_INCOMPATIBLE, "pass one");
@@ -446,7 +446,7 @@ static void test_gate_off_with_holder(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
         x->settings.gate_relabel_policy = false;
         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME, "pod-1",
-                       "with context " CONTEXT_0_1, "for relabeling to");
+                       "with context " CONTEXT_0_1, "relabeled to");
 }
 
 /* Without the gate there is no policy to observe, hence no level to ask for. */
@@ -613,7 +613,7 @@ static void test_conflict_names_all(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, "/var/lib/kubelet/pods/4/v", "pod-4", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
 
         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1", TARGET_1, CONTEXT_0_1,
-                       CONTEXT_0_2, "and 2 more", "since 2026-01-02 03:04:05 UTC", "ContextReleased");
+                       CONTEXT_0_2, "and 2 more", "since 2026-01-02 03:04:05 UTC", "WaitUSec");
         g_assert_cmpuint(x->plan.n_conflicts, ==, 3);
         g_assert_cmpstr(x->plan.conflicts[0].holder, ==, "pod-1");
         g_assert_cmpstr(x->plan.conflicts[1].holder, ==, "pod-3");
@@ -637,7 +637,7 @@ static void test_conflict_other_volume_relabeled(Fixture *x, gconstpointer data)
         fixture_hold(x, "pvc-other", TARGET_1, "pod-1", STRATEGY_RELABEL, CONTEXT_0_2);
         observe(&x->observed, TARGET_1, "ext4", "");
         x->request.policy = RELABEL_ALWAYS;
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "for relabeling to " CONTEXT_0_1,
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "relabeled to " CONTEXT_0_1,
                        "with context " CONTEXT_0_2, "held as volume pvc-other by pod-1");
         g_assert_cmpstr(x->plan.conflicts[0].context, ==, CONTEXT_0_2);
 
@@ -673,7 +673,7 @@ static void test_conflict_plain_on_context(Fixture *x, gconstpointer data) {
         observe(&x->observed, "/mnt/backup", "ext4", CONTEXT_0_2);
         x->request.read_only = true;
         x->request.policy = RELABEL_ALWAYS;
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "wanted without a context",
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "mounted without a context",
                        "with context " CONTEXT_0_2);
 }
 
@@ -727,7 +727,7 @@ static void test_other_disk(Fixture *x, gconstpointer data) {
 
 static void test_other_file_system(Fixture *x, gconstpointer data) {
         g_assert_cmpint(free_and_strdup(&x->observed.fs_type, "xfs"), ==, 0);
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, "holds xfs", "says ext4");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, "type xfs, not ext4", "FSType");
 
         x->request.fs_type = (free(x->request.fs_type), NULL);
         assert_success(fixture_plan(x), &x->failure);
@@ -819,12 +819,12 @@ static void test_relabel_here_conflict(Fixture *x, gconstpointer data) {
                         x->request.policy = RELABEL_ALWAYS;
                         x->request.relabel_by = by;
                         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1",
-                                       "for relabeling to " CONTEXT_0_1, "with context " CONTEXT_0_2);
+                                       "relabeled to " CONTEXT_0_1, "with context " CONTEXT_0_2);
 
                         /* Nor may the runtime choose a context where others rely on one. */
                         g_assert_cmpint(free_and_strdup(&x->request.level, NULL), ==, 0);
                         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "pod-1",
-                                       "the runtime chooses", "with context " CONTEXT_0_2, "Without a level",
+                                       "by the container runtime", "with context " CONTEXT_0_2, "Without a level",
                                        "pass SELinuxLevel", "RelabelBy=none");
                         g_assert_cmpint(free_and_strdup(&x->request.level, "s0:c0,c1"), ==, 0);
                         volume_remove_holder(v, h);
@@ -855,14 +855,15 @@ static void test_not_relabeled_beside(Fixture *x, gconstpointer data) {
 static void test_conflict_unknown_labels(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, "");
         x->request.policy = RELABEL_ALWAYS;
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "for relabeling to " CONTEXT_0_1,
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "relabeled to " CONTEXT_0_1,
                        "with labels that a runtime chose, held by pod-1", "No level was passed", "SELinuxLevel",
                        "RelabelBy=none");
 
         /* What stands in the way of a context mount is not helped by a level. */
         x->request.policy = RELABEL_ON_VOLUME_MOUNT;
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "with labels that a runtime chose",
-                       "Unmount it there first, or ask for the same context and policy");
+        assert_failure(
+                fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "with labels that a runtime chose",
+                "Unmount it there first, pass WaitUSec to wait for that, or ask for the same context and policy");
 }
 
 /* A context mount is in the way of all who have no use for it. */
@@ -870,7 +871,7 @@ static void test_not_relabeled_on_context_mount(Fixture *x, gconstpointer data) 
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
         x->request.policy = RELABEL_ALWAYS;
         x->request.relabel_by = RELABEL_BY_NONE;
-        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "wanted without a context", "pod-1");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "mounted without a context", "pod-1");
 }
 
 /* A holder's own context counts; of one that was recorded without, the volume's. */

@@ -88,7 +88,7 @@ static void test_shipped(void) {
         g_assert_true(s.gate_mount);
         g_assert_cmpint(s.default_policy, ==, RELABEL_ALWAYS);
         g_assert_cmpuint(s.job_timeout_usec, ==, 20 * G_USEC_PER_SEC);
-        g_assert_null(s.metrics_textfile);
+        g_assert_cmpstr(s.metrics_textfile, ==, "/run/selvold/selvol.prom");
         g_assert_cmpuint(strv_length(s.target_roots), ==, 3);
         g_assert_true(strv_contains(s.target_roots, "/var/lib/kubelet/pods"));
         g_assert_false(s.images_of_others);

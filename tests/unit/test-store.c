@@ -140,6 +140,25 @@ static void test_history(Fixture *f, gconstpointer data) {
         g_assert_true(g_str_has_suffix(history, " 72 73"));
 }
 
+/* The latest of all volumes, in the order in which they were recorded. */
+static void test_late_history(Fixture *f, gconstpointer data) {
+        g_autofree char *history = NULL;
+
+        for (unsigned i = 0; i < LATE_HISTORY_MAX + 10; i++) {
+                g_autofree char *operation = g_strdup_printf("%u", i), *id = g_strdup_printf("v%u", i % 8);
+
+                _cleanup_(volume_freep) Volume *v = i < 8 ? volume_new(id) : NULL;
+
+                if (v)
+                        store_put_volume(f->store, v);
+                store_add_history(f->store, id, &(HistoryEntry){ .operation = operation });
+        }
+        g_assert_cmpint(store_commit(f->store), ==, 0);
+        history = read_history(f, NULL);
+        g_assert_true(g_str_has_prefix(history, "v2:10 v3:11 "));
+        g_assert_true(g_str_has_suffix(history, " v0:264 v1:265"));
+}
+
 /* A job that came to nothing may be of a volume that is not recorded, or not yet. */
 static void test_history_of_nothing(Fixture *f, gconstpointer data) {
         g_autofree char *history = NULL;
@@ -509,6 +528,7 @@ int main(int argc, char *argv[]) {
         ADD("uncommitted", NULL, test_uncommitted);
         ADD("delete", NULL, test_delete);
         ADD("history", NULL, test_history);
+        ADD("history/late", NULL, test_late_history);
         ADD("history/of-nothing", NULL, test_history_of_nothing);
         ADD("boot-id", NULL, test_boot_id);
         ADD("newer", NULL, test_newer);

@@ -47,6 +47,43 @@ static void test_escape(void) {
         }
 }
 
+static void test_quote(void) {
+        static const struct {
+                const char *in, *out;
+        } cases[] = {
+                { "", "''" },
+                { "/srv/a-b_c.d,e:f@g%h+i=j", "/srv/a-b_c.d,e:f@g%h+i=j" },
+                { "/a b", "'/a b'" },
+                { "/a;reboot", "'/a;reboot'" },
+                { "/$(reboot)", "'/$(reboot)'" },
+                { "~", "'~'" },
+                { "/it's", "'/it'\\''s'" },
+                { "/année", "'/année'" },
+                { "/a\\", "$'/a\\x5c'" },
+                { "/a\n'b'", "$'/a\\x0a\\'b\\''" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                _cleanup_free_ char *quoted = shell_quote(cases[i].in);
+
+                g_assert_cmpstr(quoted, ==, cases[i].out);
+        }
+}
+
+/* The shell makes of it what it was. */
+static void test_quote_in_shell(void) {
+        for (int c = 1; c < 256; c++) {
+                const char in[] = { '/', (char) c, '1', '\'', (char) c, 0 };
+                _cleanup_free_ char *quoted = shell_quote(in);
+                g_autofree char *script = g_strdup_printf("printf %%s %s", quoted), *out = NULL;
+                const char *argv[] = { "bash", "-c", script, NULL };
+
+                g_assert_true(g_spawn_sync(NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, NULL,
+                                           NULL, NULL));
+                g_assert_cmpstr(out, ==, in);
+        }
+}
+
 /* Every byte, alone and before others, gives one line of valid text. */
 static void test_escape_any_byte(void) {
         for (int a = 1; a < 256; a++)
@@ -219,6 +256,8 @@ static void test_small_ones(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
+        g_test_add_func("/string/quote", test_quote);
+        g_test_add_func("/string/quote/in-shell", test_quote_in_shell);
         g_test_add_func("/string/escape", test_escape);
         g_test_add_func("/string/escape-any-byte", test_escape_any_byte);
         g_test_add_func("/string/escape-limit", test_escape_limit);

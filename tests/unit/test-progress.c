@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <glib.h>
+
+#include "basic/time-util.h"
+#include "job/progress.h"
+
+/* When the journal is told of a walk, in seconds since it began. */
+static void test_due(void) {
+        const guint64 start = 1000 * USEC_PER_SEC;
+        static const guint wanted[] = { 1, 10, 20, 40, 80, 160, 320, 640, 1240, 1840 };
+        Progress p = { .started_usec = start };
+        gsize n = 0;
+
+        for (guint second = 0; second <= 2000; second++) {
+                ProgressNews news = progress_next_news(&p, start + second * USEC_PER_SEC);
+
+                if (news == PROGRESS_NO_NEWS)
+                        continue;
+                g_assert_cmpint(news, ==, n == 0 ? PROGRESS_STARTED : PROGRESS_GOES_ON);
+                g_assert_cmpuint(n, <, G_N_ELEMENTS(wanted));
+                g_assert_cmpuint(second, ==, wanted[n++]);
+        }
+        g_assert_cmpuint(n, ==, G_N_ELEMENTS(wanted));
+}
+
+/* A walk that was not heard of for long is told of once, not once for each time that was missed. */
+static void test_due_late(void) {
+        Progress p = { .started_usec = 1 };
+
+        g_assert_cmpint(progress_next_news(&p, 300 * USEC_PER_SEC), ==, PROGRESS_STARTED);
+        g_assert_cmpint(progress_next_news(&p, 301 * USEC_PER_SEC), ==, PROGRESS_NO_NEWS);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_add_func("/progress/due", test_due);
+        g_test_add_func("/progress/due-late", test_due_late);
+        return g_test_run();
+}
