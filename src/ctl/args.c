@@ -1,137 +1,109 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <getopt.h>
 
+#include "client/parse.h"
 #include "ctl/args.h"
-#include "ctl/format.h"
-#include "ctl/parse.h"
+#include "ctl/suggest.h"
 #include "ctl/terminal.h"
 
-typedef struct SwitchInfo {
-        Switch bit;
-        char letter; /* 0: none */
-        const char *name, *description;
-} SwitchInfo;
+/* What getopt_long() returns for a long option: this, and its place in the list of all. */
+enum { LONG_OPTION = 0x100 };
 
-static const SwitchInfo switches[] = {
-        { SWITCH_HISTORY, 0, "history", "Also print what was decided and done" },
-        { SWITCH_NO_WAIT, 0, "no-wait", "Print the number of the job and exit" },
-        { SWITCH_JSON, 0, "json", "Print JSON" },
-        { SWITCH_NO_LEGEND, 0, "no-legend", "Print no headings and no summary" },
-        { SWITCH_QUIET, 'q', "quiet", "Print nothing on success" },
-        { SWITCH_ASK_PASSWORD, 0, "ask-password", "Let polkit ask for a password (the default)" },
-        { SWITCH_NO_ASK_PASSWORD, 0, "no-ask-password", "Do not let polkit ask for a password" },
-        { SWITCH_HELP, 'h', "help", "Print this help" },
-        { SWITCH_VERSION, 0, "version", "Print the version" },
-};
+static int refuse_value(const Option *o, const char *value) {
+        _cleanup_free_ char *expected = o->request  ? value_expected((RequestOptionId) (o->request - request_options))
+                                        : o->values ? format_words(o->values)
+                                                    : strdup("a number");
 
-/* What getopt_long() returns for a long option. */
-enum { ARG_REQUEST = 0x100, ARG_SWITCH = 0x200 };
-
-static char letter_of(RequestOptionId id) {
-        return id == OPTION_MOUNT_OPTIONS ? 'o' : 0;
+        return expected ? report_usage("--%s=%s: must be %s.", o->name, value, expected) : -ENOMEM;
 }
 
-/* Returns 0, -ENOMEM, or another errno if the value is none of the option's. */
-static int parse_value(const RequestOption *o, const char *value, OptionValue *v) {
-        unsigned long long number;
-        gid_t gid;
+static int read_request_option(Args *a, size_t i, const char *value) {
+        Option o = option_get(i);
         int r;
 
-        switch (o->type[0]) {
-        case 'b':
-                r = value ? parse_boolean(value) : 1;
-                v->number = r > 0;
-                return r < 0 ? r : 0;
-        case 'u':
-                r = parse_gid(value, &gid);
-                if (r >= 0)
-                        v->number = gid;
-                return r;
-        case 't':
-                if (strstr(o->name, "USec"))
-                        return parse_timespan(value, &v->number);
-                r = parse_u64(value, &number);
-                if (r >= 0)
-                        v->number = number;
-                return r;
-        case 'a':
-                return utf8_is_valid(value) ? parse_mount_options(value, &v->list) : -EINVAL;
-        default:
-                v->string = value;
-                return utf8_is_valid(value) ? 0 : -EINVAL;
-        }
+        r = value_parse((RequestOptionId) i, value, &a->values[i]);
+        return r == 0 || r == -ENOMEM ? r : refuse_value(&o, value);
 }
 
-static const char *expected_value(const RequestOption *o) {
-        switch (o->type[0]) {
-        case 'b':
-                return "yes or no";
-        case 'u':
-                return GID_EXPECTED;
-        case 't':
-                return strstr(o->name, "USec") ? "a time such as 20s, 1min or 500ms" : "a number";
-        case 'a':
-                return "UTF-8, and a closing quote for each opening one";
-        default:
-                return "UTF-8";
-        }
-}
+static int read_switch(Args *a, size_t i, const char *value) {
+        Option o = option_get(i);
 
-static int read_request_option(Args *a, RequestOptionId id, const char *value) {
-        const RequestOption *o = &request_options[id];
-        _cleanup_free_ char *escaped = NULL;
-        int r;
-
-        a->values[id].set = true;
-        r = parse_value(o, value, &a->values[id]);
-        if (r == 0 || r == -ENOMEM)
-                return r;
-        escaped = format_string(value);
-        if (!escaped)
-                return -ENOMEM;
-        fprintf(stderr, "selvolctl: --%s=%s: expected %s\n", o->long_name, escaped, expected_value(o));
-        return EXIT_USAGE;
-}
-
-static void take_switch(Args *a, Switch s) {
         /* Of these two the last one counts. */
-        if (s == SWITCH_ASK_PASSWORD || s == SWITCH_NO_ASK_PASSWORD)
+        if (o.bit == SWITCH_ASK_PASSWORD || o.bit == SWITCH_NO_ASK_PASSWORD)
                 a->switches &= ~(unsigned int) (SWITCH_ASK_PASSWORD | SWITCH_NO_ASK_PASSWORD);
-        a->switches |= s;
+        a->switches |= o.bit;
+        if (value && (o.values ? parse_word(value, o.values) : parse_u64(value, &a->lines)) < 0)
+                return refuse_value(&o, value);
+        if (o.bit == SWITCH_JSON)
+                a->json_pretty = value ? streq(value, "pretty") : isatty(STDOUT_FILENO);
+        return 0;
 }
 
 static int read_option(Args *a, int c, const char *value) {
-        if (c >= ARG_SWITCH) {
-                take_switch(a, switches[c - ARG_SWITCH].bit);
-                return 0;
+        size_t i = 0;
+
+        if (c >= LONG_OPTION)
+                i = (size_t) (c - LONG_OPTION);
+        else
+                while (option_get(i).letter != c)
+                        i++;
+        return i < REQUEST_OPTIONS ? read_request_option(a, i, value) : read_switch(a, i, value);
+}
+
+/* An option that getopt_long() doesn't know, or knows several of that begin so. */
+static int refuse_unknown(const char *argument) {
+        _cleanup_free_ char *name = strndup(argument + strlen("--"), strcspn(argument + strlen("--"), "="));
+        Suggestion s = { 0 };
+
+        if (!name)
+                return -ENOMEM;
+        for (size_t i = 0; i < OPTIONS; i++)
+                suggest_consider(&s, name, option_get(i).name);
+        if (s.word)
+                return report_usage("Unknown option '--%s'. Did you mean '--%s'?", name, s.word);
+        return report_usage("Unknown option '--%s'. See 'selvolctl --help'.", name);
+}
+
+/* c and optopt are getopt_long()'s. */
+static int refuse_option(int c, const char *argument) {
+        Option o;
+
+        if (optopt == 0)
+                return refuse_unknown(argument);
+        if (optopt >= LONG_OPTION) {
+                o = option_get((size_t) (optopt - LONG_OPTION));
+                return c == ':' ? report_usage("Option --%s needs a value: --%s=%s.", o.name, o.name, o.argument)
+                                : report_usage("Option --%s takes no value.", o.name);
         }
-        if (c >= ARG_REQUEST)
-                return read_request_option(a, (RequestOptionId) (c - ARG_REQUEST), value);
-        if (c == letter_of(OPTION_MOUNT_OPTIONS))
-                return read_request_option(a, OPTION_MOUNT_OPTIONS, value);
-        for (size_t i = 0; i < ELEMENTSOF(switches); i++)
-                if (c == switches[i].letter) {
-                        take_switch(a, switches[i].bit);
-                        return 0;
-                }
-        return EXIT_USAGE; /* getopt has said what is wrong */
+        return c == ':' ? report_usage("Option -%c needs a value.", optopt)
+                        : report_usage("Unknown option '-%c'. See 'selvolctl --help'.", optopt);
 }
 
 int args_parse(int argc, char **argv, Args *ret) {
-        struct option long_options[REQUEST_OPTIONS + ELEMENTSOF(switches) + 1] = { 0 }, *next = long_options;
+        struct option long_options[OPTIONS + 1] = { 0 };
+        char letters[2 * OPTIONS + 2] = ":", *next = letters + 1;
         _cleanup_(args_done) Args a = { 0 };
         int c, r;
 
-        for (int i = 0; i < REQUEST_OPTIONS; i++)
-                *next++ = (struct option){ .name = request_options[i].long_name,
-                                           .has_arg = request_options[i].argument ? required_argument : no_argument,
-                                           .val = ARG_REQUEST + i };
-        for (int i = 0; i < (int) ELEMENTSOF(switches); i++)
-                *next++ = (struct option){ .name = switches[i].name, .val = ARG_SWITCH + i };
+        for (int i = 0; i < OPTIONS; i++) {
+                Option o = option_get((size_t) i);
 
+                long_options[i] = (struct option){ .name = o.name,
+                                                   .has_arg = !o.argument  ? no_argument
+                                                              : o.may_omit ? optional_argument
+                                                                           : required_argument,
+                                                   .val = LONG_OPTION + i };
+                if (o.letter) {
+                        *next++ = o.letter;
+                        if (o.argument)
+                                *next++ = ':';
+                }
+        }
+
+        opterr = 0;
         optind = 0; /* GNU: also forget the position within an argument */
-        while ((c = getopt_long(argc, argv, "ho:q", long_options, NULL)) >= 0) {
-                r = read_option(&a, c, optarg);
+        while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0) {
+                r = c == '?' || c == ':' ? refuse_option(c, argv[optind - 1]) : read_option(&a, c, optarg);
                 if (r != 0)
                         return r;
         }
@@ -147,84 +119,10 @@ int args_parse(int argc, char **argv, Args *ret) {
 }
 
 void args_done(Args *a) {
-        for (size_t i = 0; i < REQUEST_OPTIONS; i++)
-                strv_free(a->values[i].list);
+        values_done(a->values);
         *a = (Args){ 0 };
 }
 
-static int refuse_option(const Verb *v, const char *name) {
-        fprintf(stderr, "selvolctl: %s does not take --%s\n", v->name, name);
-        return EXIT_USAGE;
-}
-
-static int bad_usage(const Verb *v) {
-        fprintf(stderr, "selvolctl: usage: selvolctl %s%s%s\n", v->name, v->operands[0] ? " " : "", v->operands);
-        return EXIT_USAGE;
-}
-
-int args_check(const Args *a, const Verb *v) {
-        if (a->n_operands < v->min || a->n_operands > v->max)
-                return bad_usage(v);
-        for (int i = 0; i < a->n_operands; i++)
-                if (!utf8_is_valid(a->operands[i])) {
-                        report_error(a->operands[i], "expected UTF-8");
-                        return EXIT_USAGE;
-                }
-        for (size_t i = 0; i < REQUEST_OPTIONS; i++)
-                if (a->values[i].set && !(request_options[i].methods & v->methods))
-                        return refuse_option(v, request_options[i].long_name);
-        for (size_t i = 0; i < ELEMENTSOF(switches); i++)
-                if (a->switches & switches[i].bit & ~(v->switches | SWITCHES_COMMON))
-                        return refuse_option(v, switches[i].name);
-        return 0;
-}
-
-enum { HELP_INDENT = 38 };
-
-/* In the column of all descriptions, after what takes so many columns. */
-static void print_description(int used, const char *description) {
-        printf("%*s%s\n", used < HELP_INDENT ? HELP_INDENT - used : 1, "", description);
-}
-
-static void print_option(char letter, const char *name, const char *argument, const char *description) {
-        char letters[] = { '-', letter, '\0' };
-
-        print_description(
-                printf("  %2s --%s%s%s", letter ? letters : "", name, argument ? "=" : "", strempty(argument)),
-                description);
-}
-
-static void print_switches(unsigned int set) {
-        for (size_t i = 0; i < ELEMENTSOF(switches); i++)
-                if (switches[i].bit & set)
-                        print_option(switches[i].letter, switches[i].name, NULL, switches[i].description);
-}
-
-static void print_verb_help(const Verb *v) {
-        printf("selvolctl [OPTIONS...] %s%s%s\n\n%s.\n\nOptions:\n", v->name, v->operands[0] ? " " : "", v->operands,
-               v->description);
-        for (size_t i = 0; i < REQUEST_OPTIONS; i++)
-                if (request_options[i].methods & v->methods)
-                        print_option(letter_of((RequestOptionId) i), request_options[i].long_name,
-                                     request_options[i].argument, request_options[i].description);
-        print_switches(v->switches | SWITCHES_COMMON);
-}
-
-void args_help(const Verb *verbs, size_t n, const Verb *verb) {
-        if (verb) {
-                print_verb_help(verb);
-                return;
-        }
-
-        puts("selvolctl [OPTIONS...] VERB ...\n\n"
-             "List, explain, mount and change the volumes of selvol.\n\n"
-             "Verbs:");
-        for (size_t i = 0; i < n; i++)
-                print_description(printf("  %s %s", verbs[i].name, verbs[i].operands), verbs[i].description);
-        puts("\nCommon options:");
-        print_switches(SWITCHES_COMMON | SWITCH_JSON);
-        puts("\n'selvolctl VERB --help' lists all options of a verb.\n\n"
-             "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 conflict, 4 not authorized,\n"
-             "5 verify: the label or the group does not match.\n\n"
-             "See selvolctl(1) for details.");
+bool args_have_option(const Args *a, size_t i) {
+        return i < REQUEST_OPTIONS ? a->values[i].set : a->switches & option_get(i).bit;
 }

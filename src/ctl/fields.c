@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
+#include "client/explain.h"
 #include "ctl/fields.h"
 #include "ctl/format.h"
 #include "ctl/terminal.h"
 
 typedef enum FieldForm {
         FORM_PLAIN,
+        FORM_TEXT,     /* a sentence of selvold's */
         FORM_ESCAPED,  /* a string in which selvold has escaped what came from outside */
         FORM_TIME,     /* µs since the epoch */
         FORM_DURATION, /* µs */
@@ -19,6 +21,7 @@ typedef struct Field {
 
 static const Field fields[] = {
         { "AccessMode", "Access mode" },
+        { "ActiveState", "Service" },
         { "Conflicts", "Conflicts", FORM_COUNT },
         { "DirectoriesModified", "Directories modified" },
         { "DiskGroup", "Disk group" },
@@ -31,24 +34,31 @@ static const Field fields[] = {
         { "EntriesPerSecond", "Rate" },
         { "EntriesSkipped", "Entries skipped" },
         { "EntriesTotal", "Total" },
-        { "ErrorMessage", "Message", FORM_ESCAPED },
+        { "ErrorMessage", "Message", FORM_TEXT },
         { "ErrorName", "Error" },
         { "EstimatedEntries", "Estimated entries" },
         { "EstimatedUSec", "Estimated time", FORM_DURATION },
         { "FSGroup", "FS group" },
         { "FSType", "FS type" },
+        { "Failed", "Failed", FORM_COUNT },
         { "Failures", "Failures", FORM_COUNT },
-        { "History", "History", FORM_COUNT },
         { "Holders", "Holders", FORM_COUNT },
         { "Id", "ID" },
+        { "InUse", "In use" },
+        { "JobsRunning", "Jobs running" },
+        { "JobsWaiting", "Jobs waiting" },
         { "LabelContext", "Label context" },
         { "LabelState", "Label state" },
+        { "LabelsComplete", "Labels complete" },
+        { "LabelsPartial", "Labels partial" },
+        { "LabelsUnknown", "Labels unknown" },
         { "LastVerifiedUSec", "Last verified", FORM_TIME },
-        { "Message", "Message", FORM_ESCAPED },
+        { "Message", "Message", FORM_TEXT },
         { "Mismatches", "Mismatches", FORM_COUNT },
         { "MountID", "Mount ID" },
         { "MountOptions", "Mount options" },
-        { "OwnershipDetail", "Ownership detail", FORM_ESCAPED },
+        { "OnDisk", "On disk" },
+        { "OwnershipDetail", "Ownership detail", FORM_TEXT },
         { "OwnershipReason", "Ownership reason" },
         { "OwnershipState", "Ownership state" },
         { "Path", "Path", FORM_ESCAPED },
@@ -58,9 +68,14 @@ static const Field fields[] = {
         { "RuntimeFlag", "Runtime flag" },
         { "SELinuxMode", "SELinux mode" },
         { "SinceUSec", "Since", FORM_TIME },
+        { "StartedUSec", "Started", FORM_TIME },
+        { "StatusText", "Status", FORM_ESCAPED },
         { "Tainted", "Unlabeled files" },
+        { "Text", "Text", FORM_TEXT },
         { "TimeUSec", "Time", FORM_TIME },
+        { "UnrecordedMounts", "Unrecorded mounts", FORM_COUNT },
         { "VolumeType", "Volume type" },
+        { "VolumesTainted", "With unlabeled files" },
 };
 
 static const Field *field_find(const char *key) {
@@ -80,6 +95,20 @@ static FieldForm field_form(const char *key) {
         const Field *f = field_find(key);
 
         return f ? f->form : FORM_PLAIN;
+}
+
+bool field_is_long(const char *key) {
+        static const char *const keys[] = { "AlsoAt",  "Context", "CoveredBy", "Holder", "InUse",  "LabelContext",
+                                            "Message", "OnDisk",  "Path",      "Source", "Target", "Text" };
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (streq(keys[i], key))
+                        return true;
+        return false;
+}
+
+bool field_is_sentence(const char *key) {
+        return field_form(key) == FORM_TEXT;
 }
 
 bool field_has_text(const char *key, const json_t *value) {
@@ -109,13 +138,23 @@ static char *format_integer(FieldForm form, json_int_t n) {
         return strdup_printf("%" JSON_INTEGER_FORMAT, n);
 }
 
+static char *format_text(FieldForm form, const char *s) {
+        _cleanup_free_ char *text = NULL;
+
+        if (form == FORM_PLAIN)
+                return format_string(s);
+        if (form != FORM_TEXT)
+                return format_escaped(s);
+        text = explain_text("--", s);
+        return text ? format_escaped(text) : NULL;
+}
+
 char *field_format(const char *key, const json_t *value) {
         FieldForm form = field_form(key);
 
         switch (json_typeof(value)) {
         case JSON_STRING:
-                return form == FORM_ESCAPED ? format_escaped(json_string_value(value))
-                                            : format_string(json_string_value(value));
+                return format_text(form, json_string_value(value));
         case JSON_INTEGER:
                 return format_integer(form, json_integer_value(value));
         case JSON_TRUE:
@@ -140,7 +179,10 @@ const char *field_color(const char *key, const char *text) {
                 { "SELinuxMode", "disabled", COLOR_YELLOW },
                 { "SELinuxMode", "permissive", COLOR_YELLOW },
                 { "State", "mounting", COLOR_YELLOW },
+                { "State", "problem", COLOR_RED },
+                { "State", "unknown", COLOR_YELLOW },
                 { "State", "unmounting", COLOR_YELLOW },
+                { "State", "warning", COLOR_YELLOW },
                 { "Tainted", "yes", COLOR_YELLOW },
         };
 

@@ -2,15 +2,21 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#include <systemd/sd-event.h>
-
 #include "basic/string-util.h"
+#include "basic/time-util.h"
 #include "ctl/answer.h"
 #include "ctl/follow.h"
+#include "ctl/loop.h"
 #include "ctl/progress.h"
 #include "ctl/terminal.h"
 
 enum { REDRAW_USEC = 250000, REDRAW_ACCURACY_USEC = 10000 };
+
+/* Where there is no terminal a line is printed now and then. */
+#define REPORT_USEC (10 * USEC_PER_SEC)
+
+/* Nobody who has pressed Control-C waits longer to be told the number of a job. */
+#define LOOK_TIMEOUT_USEC (2 * USEC_PER_SEC)
 
 #define MATCH_JOBS                                                             \
         "type='signal',sender='" BUS_NAME "',interface='" PROPERTIES_INTERFACE \
@@ -20,13 +26,15 @@ typedef struct Follow {
         sd_bus *bus;
         sd_event *event;
         sd_event_source *timer;
+        bool quiet, on_terminal;
         const char *subject;   /* as people know it */
         const char *operation; /* the job to look for; NULL: none, or it is known */
         uint64_t job;          /* 0: not known yet */
         char **asked;          /* the jobs that have been looked at */
         sd_bus_slot *asking;
         Progress progress;
-        ProgressLine line;
+        ProgressLine line;                    /* on a terminal */
+        char reported[PROGRESS_LINE_MAX + 1]; /* elsewhere: what was said last */
         sd_bus_message *reply;
         int signal_number; /* that ended it */
 } Follow;
@@ -35,7 +43,7 @@ static void take_progress(Follow *f, const json_t *properties) {
         progress_update(&f->progress, properties);
         /* A job that ends at once shows nothing: the line is first drawn when the clock ticks for the first time. */
         if (sd_event_source_get_enabled(f->timer, NULL) == 0) {
-                (void) sd_event_source_set_time_relative(f->timer, REDRAW_USEC);
+                (void) sd_event_source_set_time_relative(f->timer, f->on_terminal ? REDRAW_USEC : REPORT_USEC);
                 (void) sd_event_source_set_enabled(f->timer, SD_EVENT_ON);
         }
 }
@@ -86,11 +94,29 @@ static int on_changed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
+/* A line of its own, if there is something new to say. */
+static void report_progress(Follow *f) {
+        char line[PROGRESS_LINE_MAX + 1];
+        _cleanup_free_ char *text = NULL;
+
+        progress_format_numbers(&f->progress, PROGRESS_LINE_MAX, line);
+        if (line[0] == '\0' || streq(line, f->reported))
+                return;
+        strcpy(f->reported, line);
+        text = strdup_printf("job %" PRIu64 ": %s", f->job, line + strspn(line, " "));
+        if (text)
+                report_note(f->subject, text);
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
         Follow *f = userdata;
 
-        progress_draw(&f->line, &f->progress);
-        return sd_event_source_set_time_relative(source, REDRAW_USEC);
+        if (f->on_terminal) {
+                progress_draw(&f->line, &f->progress);
+                return sd_event_source_set_time_relative(source, REDRAW_USEC);
+        }
+        report_progress(f);
+        return sd_event_source_set_time_relative(source, REPORT_USEC);
 }
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
@@ -113,24 +139,13 @@ static void follow_done(Follow *f) {
         sd_bus_slot_unref(f->asking);
         sd_bus_message_unref(f->reply);
         strv_free(f->asked);
-        if (f->event)
-                (void) sd_bus_detach_event(f->bus);
-        sd_event_unref(f->event);
+        loop_free(f->bus, f->event);
 }
 
 static int follow_prepare(Follow *f) {
         int r;
 
-        r = sd_event_new(&f->event);
-        if (r < 0)
-                return r;
-        r = sd_bus_attach_event(f->bus, f->event, SD_EVENT_PRIORITY_NORMAL);
-        if (r < 0)
-                return r;
-        r = sd_event_add_signal(f->event, NULL, SIGINT | SD_EVENT_SIGNAL_PROCMASK, on_signal, f);
-        if (r < 0)
-                return r;
-        r = sd_event_add_signal(f->event, NULL, SIGTERM | SD_EVENT_SIGNAL_PROCMASK, on_signal, f);
+        r = loop_new(f->bus, on_signal, f, &f->event);
         if (r < 0)
                 return r;
         r = sd_event_add_time_relative(f->event, &f->timer, CLOCK_MONOTONIC, REDRAW_USEC, REDRAW_ACCURACY_USEC,
@@ -140,9 +155,32 @@ static int follow_prepare(Follow *f) {
         return sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
 }
 
-static int report_interrupt(const Follow *f) {
+/* The job of the call, if nothing has been heard of it yet. */
+static void look_for_job(Follow *f) {
+        _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+        _cleanup_json_ json_t *objects = NULL;
+        json_t *object;
+        const char *path;
+
+        if (!f->operation ||
+            sd_bus_message_new_method_call(f->bus, &call, BUS_NAME, MANAGER_PATH,
+                                           "org.freedesktop.DBus.ObjectManager", "GetManagedObjects") < 0 ||
+            sd_bus_message_set_allow_interactive_authorization(call, false) < 0 ||
+            sd_bus_call(f->bus, call, LOOK_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
+                return;
+        json_object_foreach (objects, path, object) {
+                const json_t *job = json_object_get(object, JOB_INTERFACE);
+
+                if (job && is_job_of(f, job))
+                        f->job = answer_number(job, "Id");
+        }
+}
+
+static int report_interrupt(Follow *f) {
         _cleanup_free_ char *text = NULL;
 
+        if (f->job == 0)
+                look_for_job(f);
         if (f->job > 0)
                 text = strdup_printf("job %" PRIu64 " continues; 'selvolctl cancel %" PRIu64 "' ends it", f->job,
                                      f->job);
@@ -160,7 +198,7 @@ static int follow_run(Follow *f, sd_bus_message *call, sd_bus_message **ret) {
         int r;
 
         /* Without signals there is only less to see. */
-        if (f->line.wanted)
+        if (!f->quiet)
                 (void) sd_bus_add_match(f->bus, &match, MATCH_JOBS, on_changed, f);
         r = sd_bus_call_async(f->bus, &pending, call, on_reply, f, UINT64_MAX);
         if (r < 0)
@@ -186,7 +224,8 @@ static int follow(Follow *f, sd_bus_message *call, const Args *a, sd_bus_message
         int r;
 
         f->subject = a->operands[0];
-        f->line.wanted = !args_have(a, SWITCH_QUIET) && terminal_is_capable(STDERR_FILENO);
+        f->quiet = args_have(a, SWITCH_QUIET);
+        f->on_terminal = terminal_is_capable(STDERR_FILENO);
         r = follow_prepare(f);
         return r < 0 ? r : follow_run(f, call, ret);
 }
@@ -208,10 +247,10 @@ int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_mes
         int r;
 
         va_start(ap, types);
-        r = bus_new_call(bus, &call, MANAGER_PATH, MANAGER_INTERFACE, method, types, ap);
+        r = call_new(bus, &call, MANAGER_PATH, MANAGER_INTERFACE, method, types, ap);
         va_end(ap);
         if (r < 0)
                 return r;
-        r = bus_append_options(call, a);
+        r = values_append(call, a->values);
         return r < 0 ? r : follow(&f, call, a, ret);
 }

@@ -3,8 +3,8 @@
 
 #include "ctl/bus.h"
 
-/* Calls that may take long. While one lasts standard error shows the progress, if that is a terminal and there is no
- * --quiet. SIGINT and SIGTERM end only the waiting: a note says that the work continues and how to end it, and
+/* Calls that may take long. While one lasts standard error shows the progress, unless there is --quiet: on a line of the terminal, or else with a
+ * message now and then. SIGINT and SIGTERM end only the waiting: a note says that the work continues and how to end it, and
  * EXIT_SIGNAL plus the signal's number is returned. Otherwise they return as bus_call_method() does. */
 
 /* Waits for a job, by its object. The answer is Wait's. */

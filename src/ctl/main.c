@@ -5,57 +5,43 @@
 #include "basic/string-util.h"
 #include "ctl/agent.h"
 #include "ctl/bus.h"
+#include "ctl/complete.h"
+#include "ctl/help.h"
+#include "ctl/pager.h"
 #include "ctl/terminal.h"
-#include "ctl/verbs.h"
 #include "selvol-config.h"
 
-enum { ANY_NUMBER = 0x10000 };
+static int run_help(const Args *a) {
+        const Verb *v = NULL;
 
-static const Verb verbs[] = {
-        { "list", "", 0, 0, 0, SWITCH_JSON, verb_list, "List the volumes (the default)" },
-        { "show", "VOLUME|TARGET...", 1, ANY_NUMBER, 0, SWITCH_JSON | SWITCH_HISTORY, verb_show,
-          "Show volumes and their holders" },
-        { "plan", "VOLUME SOURCE TARGET", 3, 3, METHOD_MOUNT, SWITCH_JSON, verb_plan,
-          "Explain what mount would do, and why" },
-        { "mount", "VOLUME SOURCE TARGET", 3, 3, METHOD_MOUNT, SWITCH_JSON, verb_mount, "Mount a volume" },
-        { "adopt", "VOLUME TARGET", 2, 2, METHOD_ADOPT, SWITCH_JSON, verb_adopt, "Record a mount made by others" },
-        { "unmount", "[VOLUME] TARGET", 1, 2, METHOD_UNMOUNT, SWITCH_JSON, verb_unmount, "Unmount a volume" },
-        { "verify", "VOLUME|PATH [CONTEXT]", 1, 2, METHOD_VERIFY, SWITCH_JSON, verb_verify,
-          "Compare labels and groups with the expected ones" },
-        { "relabel", "VOLUME [CONTEXT]", 1, 2, METHOD_RELABEL, SWITCH_JSON | SWITCH_NO_WAIT, verb_relabel,
-          "Give all files the context" },
-        { "ownership", "VOLUME GID", 2, 2, METHOD_OWNERSHIP, SWITCH_JSON | SWITCH_NO_WAIT, verb_ownership,
-          "Give all files to the group" },
-        { "jobs", "", 0, 0, 0, SWITCH_JSON, verb_jobs, "List the jobs that wait, run or have ended lately" },
-        { "cancel", "JOB", 1, 1, 0, SWITCH_JSON, verb_cancel, "Cancel a job" },
-        { "forget", "VOLUME...", 1, ANY_NUMBER, 0, 0, verb_forget, "Delete the records of volumes without holders" },
-        { "metrics", "", 0, 0, 0, 0, verb_metrics, "Print the metrics in Prometheus' text format" },
-};
-
-static const Verb *find_verb(const char *name) {
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                if (streq(verbs[i].name, name))
-                        return &verbs[i];
-        return NULL;
+        if (a->n_operands > 0) {
+                v = verb_expect(a->operands[0]);
+                if (!v)
+                        return EXIT_USAGE;
+        }
+        help_print(v);
+        return 0;
 }
 
 static int run_verb(const Args *a) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_(agent_stopp) pid_t agent = 0;
-        const Verb *v = find_verb(a->verb ? a->verb : "list");
+        const Verb *v = verb_expect(a->verb ? a->verb : "list");
         int r;
 
-        if (!v) {
-                report_error(a->verb, "unknown verb, see 'selvolctl --help'");
+        if (!v)
                 return EXIT_USAGE;
-        }
         if (args_have(a, SWITCH_HELP)) {
-                args_help(verbs, ELEMENTSOF(verbs), a->verb ? v : NULL);
+                help_print(a->verb ? v : NULL);
                 return 0;
         }
-        r = args_check(a, v);
+        r = verb_check(v, a);
         if (r != 0)
                 return r;
+        if (v->run_alone)
+                return v->run_alone(a);
+        if (!v->run)
+                return run_help(a);
         r = bus_open(a, &bus);
         if (r != 0)
                 return r;
@@ -68,6 +54,9 @@ static int run(int argc, char **argv) {
         _cleanup_(args_done) Args a = { 0 };
         int r;
 
+        /* Before getopt_long() sees what is half typed. */
+        if (argc > 1 && streq(argv[1], "__complete"))
+                return complete_print(argv + 2, argc - 2);
         r = args_parse(argc, argv, &a);
         if (r != 0)
                 return r;
@@ -75,7 +64,8 @@ static int run(int argc, char **argv) {
                 puts("selvolctl " SELVOL_VERSION);
                 return 0;
         }
-        return run_verb(&a);
+        r = run_verb(&a);
+        return r < 0 && args_have(&a, SWITCH_JSON) ? bus_report_errno(&a, r) : r;
 }
 
 int main(int argc, char **argv) {
@@ -88,10 +78,11 @@ int main(int argc, char **argv) {
                 report_error(NULL, strerror(-r));
                 r = EXIT_FAILURE;
         }
-        if (fflush(stdout) != 0 || ferror(stdout)) {
-                report_error(NULL, "can't write to standard output");
+        if ((fflush(stdout) != 0 || ferror(stdout)) && !pager_is_open()) {
+                report_error(NULL, "Can't write to standard output.");
                 return r != 0 ? r : EXIT_FAILURE;
         }
+        pager_close();
         /* A shell that runs a script ends it only if it sees this. */
         if (r > EXIT_SIGNAL)
                 (void) raise(r - EXIT_SIGNAL);

@@ -3,23 +3,36 @@
 #include "basic/string-util.h"
 #include "ctl/objects.h"
 
-/* Properties are always there: without a value they are "", no object, no group, or a time of 0. */
+/* Properties are always there: without a value they are "", no object, no group, or a time or an estimate of 0. */
 static bool property_is_unset(const char *name, const json_t *value) {
         if (streq(name, "DiskGroup"))
                 return json_integer_value(value) == GID_NONE;
-        if (strstr(name, "USec"))
+        if (strstr(name, "USec") || streq(name, "EntriesTotal") || streq(name, "EntriesPerSecond"))
                 return json_integer_value(value) == 0;
         return json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0);
 }
 
-static void drop_unset(json_t *properties) {
+int object_clear_unset(json_t *properties) {
         const char *name;
         json_t *value;
-        void *next;
 
-        json_object_foreach_safe (properties, next, name, value)
-                if (property_is_unset(name, value))
-                        (void) json_object_del(properties, name);
+        json_object_foreach (properties, name, value)
+                if (property_is_unset(name, value) && json_object_set_new(properties, name, json_null()) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+int volume_find(sd_bus *bus, const char *name, char **ret) {
+        _cleanup_message_ sd_bus_message *found = NULL;
+        const char *path;
+        int r;
+
+        r = bus_call_method(bus, name, &found, MANAGER_PATH, MANAGER_INTERFACE,
+                            name[0] == '/' ? "GetVolumeByTarget" : "GetVolume", "s", name);
+        if (r != 0)
+                return r;
+        r = sd_bus_message_read(found, "o", &path);
+        return r < 0 ? r : free_and_strdup(ret, path);
 }
 
 int object_get(sd_bus *bus, const char *path, const char *interface, const char *subject, json_t **ret) {
@@ -32,8 +45,7 @@ int object_get(sd_bus *bus, const char *path, const char *interface, const char 
         r = answer_read(reply, ret);
         if (r < 0)
                 return r;
-        drop_unset(*ret);
-        return 0;
+        return object_clear_unset(*ret);
 }
 
 static int compare(const void *a, const void *b) {
@@ -46,43 +58,62 @@ static int compare(const void *a, const void *b) {
         return strcmp(strempty(json_string_value(x)), strempty(json_string_value(y)));
 }
 
-static int select_objects(json_t *objects, const char *interface, json_t *array) {
+int objects_select(json_t *objects, const char *interface, json_t **ret) {
         _cleanup_free_ json_t **found = calloc(json_object_size(objects) + 1, sizeof(json_t *));
+        _cleanup_json_ json_t *array = json_array();
         const char *path;
         json_t *object;
         size_t n = 0;
 
-        if (!found)
+        if (!found || !array)
                 return -ENOMEM;
         json_object_foreach (objects, path, object)
                 if (json_object_get(object, interface))
                         found[n++] = json_object_get(object, interface);
         qsort(found, n, sizeof(json_t *), compare);
         for (size_t i = 0; i < n; i++) {
-                drop_unset(found[i]);
-                if (json_array_append(array, found[i]) < 0)
+                if (object_clear_unset(found[i]) < 0 || json_array_append(array, found[i]) < 0)
                         return -ENOMEM;
         }
+        *ret = TAKE_PTR(array);
         return 0;
 }
 
-int objects_get(sd_bus *bus, const char *interface, json_t **ret) {
+int objects_read(sd_bus *bus, json_t **ret) {
         _cleanup_message_ sd_bus_message *reply = NULL;
-        _cleanup_json_ json_t *objects = NULL, *array = json_array();
         int r;
 
-        if (!array)
-                return -ENOMEM;
         r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager",
                             "GetManagedObjects", NULL);
+        return r != 0 ? r : answer_read(reply, ret);
+}
+
+int objects_get(sd_bus *bus, const char *interface, json_t **ret) {
+        _cleanup_json_ json_t *objects = NULL;
+        int r;
+
+        r = objects_read(bus, &objects);
+        return r != 0 ? r : objects_select(objects, interface, ret);
+}
+
+int volumes_get(sd_bus *bus, json_t **ret, json_t **ret_holders) {
+        _cleanup_json_ json_t *volumes = NULL, *holders = json_array();
+        json_t *volume;
+        size_t i;
+        int r;
+
+        if (!holders)
+                return -ENOMEM;
+        r = objects_get(bus, VOLUME_INTERFACE, &volumes);
         if (r != 0)
                 return r;
-        r = answer_read(reply, &objects);
-        if (r < 0)
-                return r;
-        r = select_objects(objects, interface, array);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(array);
+        json_array_foreach (volumes, i, volume) {
+                json_t *own = json_object_get(volume, "Holders");
+
+                if (json_is_array(own) && json_array_extend(holders, own) < 0)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(volumes);
+        *ret_holders = TAKE_PTR(holders);
         return 0;
 }

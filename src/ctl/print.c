@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <ctype.h>
 #include <langinfo.h>
 
@@ -6,6 +7,7 @@
 
 #include "basic/string-util.h"
 #include "ctl/fields.h"
+#include "ctl/fit.h"
 #include "ctl/format.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
@@ -16,9 +18,6 @@ static const char *const holder_columns[] = {
         "?Volume",    "?Holder",   "Target",   "?State",     "?ReadOnly", "?Adopted", "?FSGroup",
         "?DiskGroup", "SinceUSec", "?Context", "?CoveredBy", "?AlsoAt",   NULL,
 };
-static const char *const history_columns[] = {
-        "TimeUSec", "Operation", "Result", "?Reason", "?Holder", "?Target", "?Text", NULL,
-};
 static const char *const issue_columns[] = { "Path", "Message", NULL };
 
 /* The members that are arrays of objects. A column that begins with '?' is shown if any object has it. */
@@ -26,8 +25,10 @@ static const struct {
         const char *key;
         const char *const *columns;
 } tables[] = {
-        { "Conflicts", holder_columns }, { "Holders", holder_columns },   { "History", history_columns },
-        { "Failures", issue_columns },   { "Mismatches", issue_columns },
+        { "Conflicts", holder_columns },
+        { "Holders", holder_columns },
+        { "Failures", issue_columns },
+        { "Mismatches", issue_columns },
 };
 
 /* jansson leaves DEL as it is. */
@@ -40,9 +41,11 @@ static int write_json(const char *text, size_t n, void *userdata) {
         return 0; /* main() looks at the stream */
 }
 
-int print_json(const json_t *value) {
+int print_json(const Args *a, const json_t *value) {
+        size_t form = a->json_pretty ? JSON_INDENT(4) : JSON_COMPACT;
+
         /* A terminal obeys some characters beyond ASCII, too. */
-        if (json_dump_callback(value, write_json, NULL, JSON_INDENT(4) | JSON_ENSURE_ASCII) < 0)
+        if (json_dump_callback(value, write_json, NULL, form | JSON_ENSURE_ASCII) < 0)
                 return -ENOMEM;
         putchar('\n');
         return 0;
@@ -77,7 +80,7 @@ static bool any_has_member(const json_t *rows, const char *key) {
         size_t i;
 
         json_array_foreach (rows, i, row)
-                if (json_object_get(row, key))
+                if (json_object_get(row, key) && !json_is_null(json_object_get(row, key)))
                         return true;
         return false;
 }
@@ -94,22 +97,42 @@ static size_t select_columns(const json_t *rows, const char *const keys[], const
         return n;
 }
 
-/* In libsmartcols 2.38 a heading that is not printed makes its column wider all the same. */
-static int add_column(struct libscols_table *t, const char *key, bool legend) {
-        _cleanup_free_ char *heading = strdup(legend ? field_label(key) : "");
+/* The texts of a table, row by row; the first row has the headings, "" without a legend. */
+typedef struct Cells {
+        char **texts;
+        size_t n_rows, n_columns;
+} Cells;
 
-        if (!heading)
-                return -ENOMEM;
-        for (char *p = heading; *p; p++)
+static char **cell_at(const Cells *c, size_t row, size_t column) {
+        return &c->texts[row * c->n_columns + column];
+}
+
+static void cells_done(Cells *c) {
+        if (!c->texts)
+                return;
+        for (size_t i = 0; i < c->n_rows * c->n_columns; i++)
+                free(c->texts[i]);
+        free(c->texts);
+}
+
+/* In libsmartcols 2.38 a heading that is not printed makes its column wider all the same. */
+static char *format_heading(const char *key, bool legend) {
+        char *heading = strdup(legend ? field_label(key) : "");
+
+        for (char *p = heading; p && *p; p++)
                 *p = *p == ' ' ? '-' : (char) toupper((unsigned char) *p);
-        return scols_table_new_column(t, heading, 0, 0) ? 0 : -ENOMEM;
+        return heading;
 }
 
 /* In libsmartcols 2.38 the search for the width of a text never ends at bytes that are no character of the locale, as "C" has none
  * beyond ASCII. */
 static char *format_cell(const char *key, const json_t *value) {
-        char *text = field_format(key, value), *ascii;
+        char *text = value ? field_format(key, value) : strdup(""), *ascii;
 
+        if (text && text[0] == '\0') {
+                free(text);
+                return strdup("-");
+        }
         if (!text || streq(nl_langinfo(CODESET), "UTF-8"))
                 return text;
         ascii = format_ascii(text);
@@ -117,29 +140,69 @@ static char *format_cell(const char *key, const json_t *value) {
         return ascii;
 }
 
-static int set_cell(struct libscols_line *line, size_t n, const char *key, const json_t *value, bool colors) {
-        _cleanup_free_ char *text = value ? format_cell(key, value) : strdup("");
-        const char *color;
-        int r;
+static int format_cells(const json_t *rows, const char *const shown[], bool legend, Cells *c) {
+        const json_t *row;
+        size_t i;
 
-        if (!text)
+        assert(c->n_columns > 0);
+        c->texts = calloc(c->n_rows * c->n_columns, sizeof(char *));
+        if (!c->texts)
                 return -ENOMEM;
-        r = scols_line_set_data(line, n, isempty(text) ? "-" : text);
-        if (r < 0)
-                return r;
-        color = colors ? field_color(key, text) : NULL;
-        return color ? scols_cell_set_color(scols_line_get_cell(line, n), color) : 0;
+        for (size_t k = 0; k < c->n_columns; k++) {
+                *cell_at(c, 0, k) = format_heading(shown[k], legend);
+                if (!*cell_at(c, 0, k))
+                        return -ENOMEM;
+        }
+        json_array_foreach (rows, i, row)
+                for (size_t k = 0; k < c->n_columns; k++) {
+                        *cell_at(c, i + 1, k) = format_cell(shown[k], json_object_get(row, shown[k]));
+                        if (!*cell_at(c, i + 1, k))
+                                return -ENOMEM;
+                }
+        return 0;
 }
 
-static int add_row(struct libscols_table *t, const json_t *row, const char *const shown[], size_t n, bool colors) {
+/* Shortens what is long by nature until the table is as wide as the terminal. */
+static int fit_cells(const Cells *c, const char *const shown[], size_t width) {
+        size_t widths[COLUMNS_MAX] = { 0 };
+        bool may_shorten[COLUMNS_MAX];
+
+        for (size_t k = 0; k < c->n_columns; k++) {
+                may_shorten[k] = field_is_long(shown[k]);
+                for (size_t i = 0; i < c->n_rows; i++) {
+                        size_t w = fit_width(*cell_at(c, i, k));
+
+                        widths[k] = w > widths[k] ? w : widths[k];
+                }
+        }
+        fit_columns(widths, may_shorten, c->n_columns, width);
+        for (size_t k = 0; k < c->n_columns; k++)
+                for (size_t i = 0; i < c->n_rows; i++) {
+                        char **cell = cell_at(c, i, k), *text = field_is_sentence(shown[k])
+                                                                        ? fit_beginning(*cell, widths[k])
+                                                                        : fit_end(*cell, widths[k]);
+
+                        if (!text)
+                                return -ENOMEM;
+                        free(*cell);
+                        *cell = text;
+                }
+        return 0;
+}
+
+static int add_row(struct libscols_table *t, const Cells *c, size_t row, const char *const shown[], bool colors) {
         struct libscols_line *line = scols_table_new_line(t, NULL);
 
         if (!line)
                 return -ENOMEM;
-        for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < c->n_columns; k++) {
+                const char *text = *cell_at(c, row, k), *color = colors ? field_color(shown[k], text) : NULL;
                 int r;
 
-                r = set_cell(line, i, shown[i], json_object_get(row, shown[i]), colors);
+                r = scols_line_set_data(line, k, text);
+                if (r < 0)
+                        return r;
+                r = color ? scols_cell_set_color(scols_line_get_cell(line, k), color) : 0;
                 if (r < 0)
                         return r;
         }
@@ -150,34 +213,47 @@ static void table_unrefp(struct libscols_table **t) {
         scols_unref_table(*t);
 }
 
-static int print_table(const Args *a, const json_t *rows, const char *const keys[]) {
+static int print_cells(const Cells *c, const char *const shown[], bool legend) {
         _cleanup_(table_unrefp) struct libscols_table *t = scols_new_table();
-        bool colors = terminal_has_colors(STDOUT_FILENO), legend = !args_have(a, SWITCH_NO_LEGEND);
-        const char *shown[COLUMNS_MAX];
-        const json_t *row;
-        size_t n, i;
+        bool colors = terminal_has_colors(STDOUT_FILENO);
         int r;
 
-        if (json_array_size(rows) == 0)
-                return 0;
         if (!t)
                 return -ENOMEM;
         (void) scols_table_enable_colors(t, colors);
         (void) scols_table_enable_noheadings(t, !legend);
         (void) scols_table_enable_noencoding(t, 1); /* the text is escaped */
-
-        n = select_columns(rows, keys, shown);
-        for (i = 0; i < n; i++) {
-                r = add_column(t, shown[i], legend);
-                if (r < 0)
-                        return r;
-        }
-        json_array_foreach (rows, i, row) {
-                r = add_row(t, row, shown, n, colors);
+        /* It has been made to fit where it has to. */
+        (void) scols_table_set_termforce(t, SCOLS_TERMFORCE_NEVER);
+        for (size_t k = 0; k < c->n_columns; k++)
+                if (!scols_table_new_column(t, *cell_at(c, 0, k), 0, 0))
+                        return -ENOMEM;
+        for (size_t i = 1; i < c->n_rows; i++) {
+                r = add_row(t, c, i, shown, colors);
                 if (r < 0)
                         return r;
         }
         return scols_print_table(t);
+}
+
+static int print_table(const Args *a, const json_t *rows, const char *const keys[]) {
+        _cleanup_(cells_done) Cells c = { .n_rows = json_array_size(rows) + 1 };
+        bool legend = !args_have(a, SWITCH_NO_LEGEND);
+        const char *shown[COLUMNS_MAX];
+        int r;
+
+        if (json_array_size(rows) == 0)
+                return 0;
+        c.n_columns = select_columns(rows, keys, shown);
+        r = format_cells(rows, shown, legend, &c);
+        if (r < 0)
+                return r;
+        if (terminal_is_capable(STDOUT_FILENO) && !args_have(a, SWITCH_FULL)) {
+                r = fit_cells(&c, shown, terminal_width(STDOUT_FILENO));
+                if (r < 0)
+                        return r;
+        }
+        return print_cells(&c, shown, legend);
 }
 
 int print_text(const Args *a, const json_t *object) {
@@ -201,7 +277,7 @@ int print_text(const Args *a, const json_t *object) {
 
 int print_answer(const Args *a, const json_t *object) {
         if (args_have(a, SWITCH_JSON))
-                return print_json(object);
+                return print_json(a, object);
         return args_have(a, SWITCH_QUIET) ? 0 : print_text(a, object);
 }
 
@@ -210,7 +286,7 @@ int print_list(const Args *a, const json_t *rows, const char *const keys[], cons
         int r;
 
         if (args_have(a, SWITCH_JSON))
-                return print_json(rows);
+                return print_json(a, rows);
         r = print_table(a, rows, keys);
         if (r < 0 || args_have(a, SWITCH_NO_LEGEND))
                 return r;

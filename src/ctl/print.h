@@ -6,7 +6,8 @@
 
 /* What selvolctl prints on standard output, as the options say. Returns 0 or a negative errno. */
 
-int print_json(const json_t *value) _warn_unused_;
+/* In the form that --json= names. */
+int print_json(const Args *a, const json_t *value) _warn_unused_;
 
 /* One object, as JSON or as "Label: value" lines in the order of its members, and below them a table for each member
  * that is an array of objects. What has no value to show is left out. */

@@ -2,14 +2,14 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <sys/ioctl.h>
 
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/format.h"
 #include "ctl/progress.h"
+#include "ctl/terminal.h"
 
-enum { WIDTH_DEFAULT = 80, BAR_MIN = 10, BAR_MAX = 40 };
+enum { BAR_MIN = 10, BAR_MAX = 40 };
 
 #define CLEAR_LINE "\r\033[K"
 
@@ -88,42 +88,36 @@ static void prepend_bar(char *line, size_t width, unsigned int percent) {
         memset(line + 1 + n + 1, ' ', 2);
 }
 
-void progress_format(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
-        unsigned int percent = progress_percent(p->done, p->total);
-
+void progress_format_numbers(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
         assert(width <= PROGRESS_LINE_MAX);
 
         ret[0] = '\0';
         if (p->total > 0) {
-                append(ret, width, "%3u%%", percent);
+                append(ret, width, "%3u%%", progress_percent(p->done, p->total));
                 append(ret, width, "%" PRIu64 "/%" PRIu64, p->done, p->total);
         } else if (p->done > 0)
                 append(ret, width, "%" PRIu64 " entries", p->done);
         if (p->per_second > 0)
                 append(ret, width, "%" PRIu64 "/s", p->per_second);
         append_time_left(ret, width, p->expected_end_usec);
+}
+
+void progress_format(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
+        progress_format_numbers(p, width, ret);
         if (p->total > 0 && ret[0] != '\0')
-                prepend_bar(ret, width, percent);
+                prepend_bar(ret, width, progress_percent(p->done, p->total));
 }
 
 /* One column less than there are: after a character in the last one terminals disagree on where the cursor is. */
 static size_t usable_width(void) {
-        const char *columns = getenv("COLUMNS");
-        unsigned long long n = 0;
-        struct winsize size;
+        size_t n = terminal_width(STDERR_FILENO);
 
-        if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) >= 0)
-                n = size.ws_col;
-        if (n == 0 && (!columns || parse_u64(columns, &n) < 0 || n == 0))
-                n = WIDTH_DEFAULT;
         return n - 1 < PROGRESS_LINE_MAX ? n - 1 : PROGRESS_LINE_MAX;
 }
 
 void progress_draw(ProgressLine *l, const Progress *p) {
         char line[PROGRESS_LINE_MAX + 1];
 
-        if (!l->wanted)
-                return;
         progress_format(p, usable_width(), line);
         if (streq(line, l->shown))
                 return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
+#include "client/explain.h"
+#include "client/parse.h"
 #include "ctl/follow.h"
-#include "ctl/parse.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
@@ -15,24 +16,31 @@ static int print_job(const Args *a, const char *path) {
         if (!result)
                 return -ENOMEM;
         if (args_have(a, SWITCH_JSON))
-                return print_json(result);
+                return print_json(a, result);
         if (!args_have(a, SWITCH_QUIET))
                 printf("%llu\n", job);
         return 0;
 }
 
-static int print_ended(const Args *a, const json_t *result) {
+static int print_ended(const Args *a, json_t *result) {
         const char *word = answer_string(result, "Result"), *message = answer_string(result, "ErrorMessage");
         int r;
 
         if (streq(word, "done"))
                 return print_answer(a, result);
+        if (json_object_set_new(result, "ErrorName", json_string(word)) < 0)
+                return -ENOMEM;
         if (args_have(a, SWITCH_JSON)) {
-                r = print_json(result);
+                r = print_json(a, result);
                 if (r < 0)
                         return r;
-        } else
-                report_error(a->operands[0], isempty(message) ? word : message);
+        } else {
+                _cleanup_free_ char *text = explain_text("--", isempty(message) ? word : message);
+
+                if (!text)
+                        return -ENOMEM;
+                report_error(a->operands[0], text);
+        }
         return exit_code_of(word);
 }
 
@@ -81,10 +89,8 @@ int verb_ownership(sd_bus *bus, const Args *a) {
         gid_t gid;
         int r;
 
-        if (parse_gid(a->operands[1], &gid) < 0) {
-                report_error(a->operands[1], "expected " GID_EXPECTED);
-                return EXIT_USAGE;
-        }
+        if (parse_gid(a->operands[1], &gid) < 0)
+                return report_usage("'%s' is not " GID_EXPECTED ".", a->operands[1]);
         r = follow_request(bus, a, NULL, &begun, "ApplyOwnership", "su", a->operands[0], (uint32_t) gid);
         return r != 0 ? r : finish(bus, a, begun);
 }

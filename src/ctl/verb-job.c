@@ -2,46 +2,24 @@
 #include <inttypes.h>
 
 #include "basic/string-util.h"
+#include "ctl/job-table.h"
 #include "ctl/objects.h"
+#include "ctl/pager.h"
 #include "ctl/print.h"
-#include "ctl/progress.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
 
-static const char *const job_columns[] = {
-        "Id",      "Operation",        "Volume",        "State",  "EntriesDone", "EntriesTotal",
-        "Percent", "EntriesPerSecond", "RemainingUSec", "Result", NULL,
-};
-
-/* What follows from the properties. */
-static int add_estimates(json_t *job) {
-        Progress p = { 0 };
-        uint64_t remaining;
-
-        progress_update(&p, job);
-        remaining = progress_remaining(p.expected_end_usec);
-        if (p.total > 0 && json_object_set_new(job, "Percent", json_integer(progress_percent(p.done, p.total))) < 0)
-                return -ENOMEM;
-        if (remaining > 0 && json_object_set_new(job, "RemainingUSec", json_integer((json_int_t) remaining)) < 0)
-                return -ENOMEM;
-        return 0;
-}
-
 int verb_jobs(sd_bus *bus, const Args *a) {
         _cleanup_json_ json_t *jobs = NULL;
-        json_t *job;
-        size_t i;
         int r;
 
+        if (args_have(a, SWITCH_WATCH))
+                return watch_jobs(bus, a);
         r = objects_get(bus, JOB_INTERFACE, &jobs);
         if (r != 0)
                 return r;
-        json_array_foreach (jobs, i, job) {
-                r = add_estimates(job);
-                if (r < 0)
-                        return r;
-        }
-        return print_list(a, jobs, job_columns, "job");
+        pager_open(a);
+        return job_table_print(a, jobs);
 }
 
 /* Reads the answer of Wait. */
@@ -68,8 +46,9 @@ static int on_ended(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 
 /* Waits for the end before asking for it: the object may be gone at once. */
 static int cancel(sd_bus *bus, const char *path, const char *subject, sd_bus_message **ret) {
-        _cleanup_message_ sd_bus_message *wait = NULL, *ended = NULL;
+        _cleanup_message_ sd_bus_message *wait = NULL, *ended = NULL, *call = NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
+        _cleanup_error_ sd_bus_error refused = SD_BUS_ERROR_NULL;
         const sd_bus_error *error;
         int r;
 
@@ -79,9 +58,13 @@ static int cancel(sd_bus *bus, const char *path, const char *subject, sd_bus_mes
         r = sd_bus_call_async(bus, &slot, wait, on_ended, &ended, UINT64_MAX);
         if (r < 0)
                 return r;
-        r = bus_call_method(bus, subject, NULL, path, JOB_INTERFACE, "Cancel", NULL);
-        if (r != 0)
+        r = sd_bus_message_new_method_call(bus, &call, BUS_NAME, path, JOB_INTERFACE, "Cancel");
+        if (r < 0)
                 return r;
+        /* It is answered when the job has ended, however long its disk takes. */
+        r = sd_bus_call(bus, call, UINT64_MAX, &refused, NULL);
+        if (r < 0)
+                return sd_bus_error_is_set(&refused) ? bus_report_error(subject, &refused) : r;
         while (!ended) {
                 r = sd_bus_process(bus, NULL);
                 if (r == 0)
@@ -104,10 +87,8 @@ int verb_cancel(sd_bus *bus, const Args *a) {
         const char *path;
         int r;
 
-        if (parse_u64(a->operands[0], &id) < 0) {
-                report_error(a->operands[0], "expected the number of a job, see 'selvolctl jobs'");
-                return EXIT_USAGE;
-        }
+        if (parse_u64(a->operands[0], &id) < 0)
+                return report_usage("'%s' is not the number of a job. See 'selvolctl jobs'.", a->operands[0]);
         subject = strdup_printf("job %llu", id);
         if (!subject)
                 return -ENOMEM;

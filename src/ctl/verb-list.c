@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
+#include "ctl/format.h"
 #include "ctl/objects.h"
+#include "ctl/pager.h"
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
 
-static const char *const volume_columns[] = { "Id", "Strategy", "Context", "FSType", "Source", "Holders", NULL };
+static const char *const volume_columns[] = {
+        "Id", "Strategy", "InUse", "OnDisk", "FSType", "Source", "Holders", NULL
+};
+
+/* What somebody uses now, and what the files have, is not always the context of the last use. */
+static int add_contexts(json_t *volume) {
+        const char *state = answer_string(volume, "LabelState"), *label = answer_string(volume, "LabelContext");
+        _cleanup_free_ char *partial = strdup_printf("partial: %s", label);
+
+        if (!partial)
+                return -ENOMEM;
+        if (streq(state, "complete"))
+                state = isempty(label) ? state : label;
+        else if (streq(state, "partial"))
+                state = partial;
+        if (json_array_size(json_object_get(volume, "Holders")) > 0 &&
+            json_object_set_new(volume, "InUse", json_string(answer_string(volume, "Context"))) < 0)
+                return -ENOMEM;
+        return json_object_set_new(volume, "OnDisk", json_string(state)) < 0 ? -ENOMEM : 0;
+}
 
 /* On standard error, as they are no volumes of the list. */
-static int warn_unrecorded(sd_bus *bus) {
-        _cleanup_message_ sd_bus_message *reply = NULL;
+static int warn_unrecorded(sd_bus_message *reply) {
         const char *volume, *target;
         int r;
 
-        r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, PROPERTIES_INTERFACE, "Get", "ss", MANAGER_INTERFACE,
-                            "UnrecordedMounts");
-        if (r != 0)
-                return r;
         r = sd_bus_message_enter_container(reply, 'v', "a(ss)");
         if (r < 0)
                 return r;
@@ -24,53 +40,51 @@ static int warn_unrecorded(sd_bus *bus) {
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_read(reply, "(ss)", &volume, &target)) > 0) {
-                _cleanup_free_ char *text = strdup_printf(
-                        "mounted at %s, but not recorded, as the record was lost: unmount it with \"selvolctl unmount %s\", or record it with \"selvolctl adopt\"",
-                        target, target);
+                _cleanup_free_ char *at = format_string(target), *word = shell_quote(target), *text = NULL;
 
-                report_error(volume, strempty(text));
+                if (!at || !word)
+                        return -ENOMEM;
+                text = strdup_printf(
+                        "mounted at %s, but not recorded, as the record was lost: unmount it with \"selvolctl unmount %s\", or record it with \"selvolctl adopt\"",
+                        at, word);
+                if (!text)
+                        return -ENOMEM;
+                report_error(volume, text);
         }
         return r;
 }
 
 int verb_list(sd_bus *bus, const Args *a) {
+        _cleanup_message_ sd_bus_message *unrecorded = NULL;
         _cleanup_json_ json_t *volumes = NULL;
+        json_t *volume;
+        size_t i;
         int r;
 
         r = objects_get(bus, VOLUME_INTERFACE, &volumes);
         if (r != 0)
                 return r;
+        r = bus_call_method(bus, NULL, &unrecorded, MANAGER_PATH, PROPERTIES_INTERFACE, "Get", "ss",
+                            MANAGER_INTERFACE, "UnrecordedMounts");
+        if (r != 0)
+                return r;
+        if (!args_have(a, SWITCH_JSON))
+                json_array_foreach (volumes, i, volume) {
+                        r = add_contexts(volume);
+                        if (r < 0)
+                                return r;
+                }
+        pager_open(a);
         r = print_list(a, volumes, volume_columns, "volume");
-        return r != 0 ? r : warn_unrecorded(bus);
+        return r != 0 ? r : warn_unrecorded(unrecorded);
 }
 
-/* By its id, or by a target, which begins with '/' as no id does. */
-static int get_volume(sd_bus *bus, const Args *a, const char *name, json_t **ret) {
-        _cleanup_message_ sd_bus_message *found = NULL, *history = NULL;
-        _cleanup_json_ json_t *volume = NULL;
-        const char *path;
+static int get_volume(sd_bus *bus, const char *name, json_t **ret) {
+        _cleanup_free_ char *path = NULL;
         int r;
 
-        r = bus_call_method(bus, name, &found, MANAGER_PATH, MANAGER_INTERFACE,
-                            name[0] == '/' ? "GetVolumeByTarget" : "GetVolume", "s", name);
-        if (r != 0)
-                return r;
-        r = sd_bus_message_read(found, "o", &path);
-        if (r < 0)
-                return r;
-        r = object_get(bus, path, VOLUME_INTERFACE, name, &volume);
-        if (r != 0)
-                return r;
-        if (args_have(a, SWITCH_HISTORY)) {
-                r = bus_call_method(bus, name, &history, path, VOLUME_INTERFACE, "GetHistory", NULL);
-                if (r != 0)
-                        return r;
-                r = answer_add(volume, "History", history);
-                if (r < 0)
-                        return r;
-        }
-        *ret = TAKE_PTR(volume);
-        return 0;
+        r = volume_find(bus, name, &path);
+        return r != 0 ? r : object_get(bus, path, VOLUME_INTERFACE, name, ret);
 }
 
 static int print_volumes(const Args *a, const json_t *volumes) {
@@ -78,7 +92,7 @@ static int print_volumes(const Args *a, const json_t *volumes) {
         size_t i;
 
         if (args_have(a, SWITCH_JSON))
-                return print_json(volumes);
+                return print_json(a, volumes);
         json_array_foreach (volumes, i, volume) {
                 int r;
 
@@ -100,7 +114,7 @@ int verb_show(sd_bus *bus, const Args *a) {
         for (int i = 0; i < a->n_operands; i++) {
                 json_t *volume = NULL;
 
-                r = get_volume(bus, a, a->operands[i], &volume);
+                r = get_volume(bus, a->operands[i], &volume);
                 if (r < 0)
                         return r;
                 if (r > 0) { /* the others are shown all the same */
@@ -110,6 +124,7 @@ int verb_show(sd_bus *bus, const Args *a) {
                 if (json_array_append_new(volumes, volume) < 0)
                         return -ENOMEM;
         }
+        pager_open(a);
         r = print_volumes(a, volumes);
         return r < 0 ? r : code;
 }

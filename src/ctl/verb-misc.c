@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/bus.h"
+#include "ctl/pager.h"
 #include "ctl/verbs.h"
 
 int verb_forget(sd_bus *bus, const Args *a) {
@@ -29,6 +30,7 @@ int verb_metrics(sd_bus *bus, const Args *a) {
         r = sd_bus_message_read(reply, "s", &text);
         if (r < 0)
                 return r;
+        pager_open(a);
         fputs(text, stdout);
         return 0;
 }

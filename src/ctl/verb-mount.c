@@ -16,25 +16,34 @@ static int print_result(const Args *a, json_t *answer, sd_bus_message *reply) {
         return r < 0 ? r : print_answer(a, result);
 }
 
-/* The answer of MountVolume and AdoptVolume. */
+/* The answer of MountVolume and AdoptVolume. That there is no flag is said, too: with one the container would not start. */
 static int print_mounted(const Args *a, const char *target, sd_bus_message *reply) {
-        const char *context, *flag;
+        const char *context, *flag, *none = args_have(a, SWITCH_JSON) ? NULL : "none";
         int r;
 
         r = sd_bus_message_read(reply, "ss", &context, &flag);
         if (r < 0)
                 return r;
         return print_result(a,
-                            json_pack("{s:s, s:s, s:s*, s:s*}", "Volume", a->operands[0], "Target", target, "Context",
-                                      isempty(context) ? NULL : context, "RuntimeFlag", isempty(flag) ? NULL : flag),
+                            json_pack("{s:s, s:s, s:s*, s:s?}", "Volume", a->operands[0], "Target", target, "Context",
+                                      isempty(context) ? NULL : context, "RuntimeFlag", isempty(flag) ? none : flag),
                             reply);
+}
+
+/* The copy owns nothing. */
+static Args with_defaults(const Args *a) {
+        Args copy = *a;
+
+        values_prefer_context_mount(copy.values, a->operands[1]);
+        return copy;
 }
 
 int verb_mount(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
+        const Args with = with_defaults(a);
         int r;
 
-        r = follow_request(bus, a, "mount", &reply, "MountVolume", "sss", a->operands[0], a->operands[1],
+        r = follow_request(bus, &with, "mount", &reply, "MountVolume", "sss", a->operands[0], a->operands[1],
                            a->operands[2]);
         return r != 0 ? r : print_mounted(a, a->operands[2], reply);
 }
@@ -42,6 +51,11 @@ int verb_mount(sd_bus *bus, const Args *a) {
 int verb_adopt(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         int r;
+
+        if (args_have(a, SWITCH_ALL))
+                return adopt_all(bus, a);
+        if (a->n_operands != 2 || args_have(a, SWITCH_YES))
+                return report_usage("Usage: selvolctl adopt VOLUME TARGET, or selvolctl adopt --all ROOT [--yes]");
 
         r = follow_request(bus, a, "adopt", &reply, "AdoptVolume", "ss", a->operands[0], a->operands[1]);
         return r != 0 ? r : print_mounted(a, a->operands[1], reply);
@@ -52,10 +66,10 @@ int verb_unmount(sd_bus *bus, const Args *a) {
         const char *volume = a->n_operands > 1 ? a->operands[0] : NULL, *target = a->operands[a->n_operands - 1];
         int r;
 
-        if (!volume && target[0] != '/') {
-                report_error(target, "expected a target, which begins with '/', or VOLUME TARGET");
-                return EXIT_USAGE;
-        }
+        if (!volume && target[0] != '/')
+                return report_usage(
+                        "'%s' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET",
+                        target);
         r = follow_request(bus, a, NULL, &reply, "UnmountVolume", "ss", strempty(volume), target);
         if (r != 0)
                 return r;
@@ -65,12 +79,14 @@ int verb_unmount(sd_bus *bus, const Args *a) {
 int verb_plan(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         _cleanup_json_ json_t *plan = json_pack("{s:s}", "Volume", a->operands[0]);
+        const Args with = with_defaults(a);
         const char *error;
         int r;
 
         if (!plan)
                 return -ENOMEM;
-        r = follow_request(bus, a, NULL, &reply, "PlanVolume", "sss", a->operands[0], a->operands[1], a->operands[2]);
+        r = follow_request(bus, &with, NULL, &reply, "PlanVolume", "sss", a->operands[0], a->operands[1],
+                           a->operands[2]);
         if (r != 0)
                 return r;
         r = answer_add(plan, NULL, reply);

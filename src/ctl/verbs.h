@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <systemd/sd-bus.h>
+
 #include "ctl/args.h"
 
 /* Each returns 0, an exit code after saying what is wrong, or a negative errno. */
@@ -9,11 +11,20 @@ int verb_show(sd_bus *bus, const Args *a);
 int verb_plan(sd_bus *bus, const Args *a);
 int verb_mount(sd_bus *bus, const Args *a);
 int verb_adopt(sd_bus *bus, const Args *a);
+int adopt_all(sd_bus *bus, const Args *a); /* of verb_adopt() */
 int verb_unmount(sd_bus *bus, const Args *a);
+int verb_doctor(const Args *a);
+int verb_history(sd_bus *bus, const Args *a);
+int verb_conflicts(sd_bus *bus, const Args *a);
+int verb_status(sd_bus *bus, const Args *a);
+int verb_config(const Args *a);
+int verb_monitor(sd_bus *bus, const Args *a);
 int verb_verify(sd_bus *bus, const Args *a);
 int verb_relabel(sd_bus *bus, const Args *a);
 int verb_ownership(sd_bus *bus, const Args *a);
 int verb_jobs(sd_bus *bus, const Args *a);
+int watch_jobs(sd_bus *bus, const Args *a);   /* of verb_jobs() */
+int monitor_jobs(sd_bus *bus, const Args *a); /* of watch_jobs() */
 int verb_cancel(sd_bus *bus, const Args *a);
 int verb_forget(sd_bus *bus, const Args *a);
 int verb_metrics(sd_bus *bus, const Args *a);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ctl-support.h"
 
@@ -80,9 +84,9 @@ void fixture_tear_down(Fixture *f, gconstpointer data) {
         g_clear_pointer(&f->queue, gt_dbus_queue_free);
 }
 
-GSubprocess *ctl_start(const char *command, int err) {
+static GSubprocess *start(const char *command, int out, int err) {
         g_autoptr(GSubprocessLauncher) launcher = g_subprocess_launcher_new(
-                G_SUBPROCESS_FLAGS_STDOUT_PIPE | (err < 0 ? G_SUBPROCESS_FLAGS_STDERR_PIPE : 0));
+                (out < 0 ? G_SUBPROCESS_FLAGS_STDOUT_PIPE : 0) | (err < 0 ? G_SUBPROCESS_FLAGS_STDERR_PIPE : 0));
         g_autofree char *line = g_strdup_printf("%s %s", g_getenv("SELVOLCTL"), command);
         g_auto(GStrv) argv = NULL;
         g_autoptr(GError) error = NULL;
@@ -93,11 +97,17 @@ GSubprocess *ctl_start(const char *command, int err) {
         g_subprocess_launcher_setenv(launcher, "DBUS_SYSTEM_BUS_ADDRESS", g_getenv("DBUS_SESSION_BUS_ADDRESS"), TRUE);
         g_subprocess_launcher_setenv(launcher, "LC_ALL", "C.UTF-8", TRUE);
         g_subprocess_launcher_setenv(launcher, "TZ", "UTC", TRUE);
+        if (out >= 0)
+                g_subprocess_launcher_take_stdout_fd(launcher, out);
         if (err >= 0)
                 g_subprocess_launcher_take_stderr_fd(launcher, err);
         child = g_subprocess_launcher_spawnv(launcher, (const char *const *) argv, &error);
         g_assert_no_error(error);
         return child;
+}
+
+GSubprocess *ctl_start(const char *command, int err) {
+        return start(command, -1, err);
 }
 
 /* gt_dbus_queue_try_pop_message() of 0.1.1 never pops, and gt_dbus_queue_pop_message() waits for ever. */
@@ -173,4 +183,72 @@ void test_case(Fixture *f, gconstpointer data) {
                 g_assert_cmpstr(out, ==, c->out);
         if (c->json)
                 check_json(out, c->json);
+}
+
+void add_cases(const char *prefix, const Case *cases, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                g_autofree char *path = g_strdup_printf("%s/%s", prefix, cases[i].name);
+
+                g_test_add(path, Fixture, &cases[i], fixture_set_up, test_case, fixture_tear_down);
+        }
+}
+
+static int terminal_open(Terminal *t, unsigned short columns) {
+        const struct winsize size = { .ws_row = 25, .ws_col = columns };
+        int slave;
+
+        g_assert_cmpint(openpty(&t->fd, &slave, NULL, NULL, &size), ==, 0);
+        g_assert_cmpint(fcntl(t->fd, F_SETFD, FD_CLOEXEC), ==, 0);
+        g_assert_cmpint(fcntl(slave, F_SETFD, FD_CLOEXEC), ==, 0);
+        t->output = g_string_new(NULL);
+        return slave;
+}
+
+void terminal_start(Terminal *t, const char *command, unsigned short columns) {
+        t->child = start(command, -1, terminal_open(t, columns));
+}
+
+void terminal_start_output(Terminal *t, const char *command, unsigned short columns) {
+        t->child = start(command, terminal_open(t, columns), -1);
+}
+
+gboolean terminal_read(Terminal *t) {
+        struct pollfd p = { .fd = t->fd, .events = POLLIN };
+        char buffer[4096];
+        ssize_t n;
+
+        if (poll(&p, 1, 20) == 0)
+                return TRUE;
+        n = read(t->fd, buffer, sizeof(buffer)); /* EIO when the other side is closed */
+        if (n <= 0)
+                return FALSE;
+        g_string_append_len(t->output, buffer, n);
+        return TRUE;
+}
+
+void terminal_await(Terminal *t, const char *text) {
+        gint64 end = g_get_monotonic_time() + CALL_TIMEOUT_USEC;
+
+        while (!strstr(t->output->str, text)) {
+                if (g_get_monotonic_time() > end)
+                        g_error("'%s' did not appear, but '%s'", text, t->output->str);
+                g_assert_true(terminal_read(t));
+        }
+}
+
+char *terminal_finish(Terminal *t) {
+        g_autoptr(GError) error = NULL;
+        char *out = NULL;
+
+        while (terminal_read(t))
+                ;
+        g_subprocess_communicate_utf8(t->child, NULL, NULL, &out, NULL, &error);
+        g_assert_no_error(error);
+        return out;
+}
+
+void terminal_done(Terminal *t) {
+        g_clear_object(&t->child);
+        g_string_free(t->output, TRUE);
+        close(t->fd);
 }

@@ -6,7 +6,7 @@
 
 /* A mock of org.selvol1 on a bus of its own, and selvolctl in front of it. */
 
-enum { EXCHANGES_MAX = 3 };
+enum { EXCHANGES_MAX = 4 };
 
 #define MANAGER    "/org/selvol1", "org.selvol1.Manager"
 #define OBJECTS    "/org/selvol1", "org.freedesktop.DBus.ObjectManager"
@@ -16,6 +16,21 @@ enum { EXCHANGES_MAX = 3 };
 #define JOB7       "/org/selvol1/job/7"
 #define CONTEXT    "system_u:object_r:container_file_t:s0:c0,c10"
 #define NO_OPTIONS "@a{sv} {}"
+
+#define JOB      "org.selvol1.Job"
+#define DBUS_JOB JOB7, "org.freedesktop.DBus.Properties"
+#define RELABEL \
+        { MANAGER, "Relabel", "('pvc-1', '', " NO_OPTIONS ")", "(objectpath '" JOB7 "',)" }
+#define WAIT(answer) \
+        { JOB7, JOB, "Wait", "()", answer }
+
+#define WALKED                                                                                   \
+        "'DurationUSec': <uint64 402113>, 'Relabel': <'walked'>, 'RelabelReason': <'unknown'>, " \
+        "'EntriesDone': <uint64 300>, 'EntriesChanged': <uint64 250>"
+#define DONE "('done', {" WALKED "})"
+#define DONE_TEXT                                                                                     \
+        "         Volume: pvc-1\n            Job: 7\n         Result: done\n       Duration: 402ms\n" \
+        "        Relabel: walked\n Relabel reason: unknown\n        Entries: 300\nEntries changed: 250\n"
 
 /* One call that selvolctl must make, and the answer that it gets. */
 typedef struct Exchange {
@@ -57,3 +72,22 @@ void answer_call(GDBusMethodInvocation *call, const Exchange *x);
 void check_json(const char *text, const char *expected);
 /* data is a Case. */
 void test_case(Fixture *f, gconstpointer data);
+/* Each case as a test, PREFIX/NAME. */
+void add_cases(const char *prefix, const Case *cases, size_t n);
+
+/* selvolctl on a terminal, and what it has written there. */
+typedef struct Terminal {
+        GSubprocess *child;
+        int fd;
+        GString *output;
+} Terminal;
+
+/* With standard error there, or standard output; the other one goes into a pipe. */
+void terminal_start(Terminal *t, const char *command, unsigned short columns);
+void terminal_start_output(Terminal *t, const char *command, unsigned short columns);
+void terminal_await(Terminal *t, const char *text);
+/* Reads what there is, or waits a little. FALSE at the end. */
+gboolean terminal_read(Terminal *t);
+/* Reads to the end. Returns what went into the pipe to standard output. */
+char *terminal_finish(Terminal *t);
+void terminal_done(Terminal *t);

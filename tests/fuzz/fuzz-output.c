@@ -56,11 +56,12 @@ static size_t check_lines(const char *text) {
 static const char *const columns[] = { "Id", "?Strategy", "Holders", "?Message", NULL };
 
 static void check_json(const json_t *value) {
+        const Args plain = { .json_pretty = true };
         _cleanup_free_ char *text = NULL;
         _cleanup_json_ json_t *parsed = NULL;
 
         capture();
-        assert(print_json(value) == 0);
+        assert(print_json(&plain, value) == 0);
         text = capture_end();
         check_lines(text);
         for (const char *s = text; *s; s++)
@@ -71,7 +72,7 @@ static void check_json(const json_t *value) {
 
 /* A line for each member, and for each row of a table, which has a heading and an empty line above. */
 static size_t count_lines(const json_t *object) {
-        static const char *const tables[] = { "Conflicts", "Holders", "History", "Failures", "Mismatches" };
+        static const char *const tables[] = { "Conflicts", "Holders", "Failures", "Mismatches" };
         json_t *o = (json_t *) object, *value;
         const char *key;
         size_t n = 0;
@@ -182,13 +183,12 @@ static void check_sample(const char *line) {
 }
 
 static void add_sample(Metrics *metrics, Words *w) {
-        MetricId id = (MetricId) (words_next_number(w) % METRICS);
         uint64_t n = words_next_number(w);
-        _cleanup_free_ char *a = words_next(w), *b = words_next(w), *c = words_next(w);
+        _cleanup_free_ char *plugin = words_next(w);
 
-        /* All that can be a label came by D-Bus, or was checked when it was read. */
-        if (utf8_is_valid(a) && utf8_is_valid(b) && utf8_is_valid(c))
-                metrics_add(metrics, id, n, a, b, c);
+        /* The only label with words that are not ours. It came by D-Bus, or was checked when it was read. */
+        if (utf8_is_valid(plugin))
+                metrics_add(metrics, METRIC_TOTAL_VOLUMES, n, plugin, "held");
 }
 
 static void check_metrics(Words *w) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/parse.h"
+#include "client/parse.h"
 
 static const struct {
         const char *suffix;
@@ -74,6 +74,15 @@ int parse_gid(const char *s, gid_t *ret) {
                 return -ERANGE;
         *ret = (gid_t) number;
         return 0;
+}
+
+int parse_word(const char *s, const char *words) {
+        size_t n = strlen(s);
+
+        for (const char *p = words; n > 0 && (p = strstr(p, s)); p += n)
+                if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0') && !strchr(s, ' '))
+                        return 0;
+        return -EINVAL;
 }
 
 int parse_mount_options(const char *s, char ***list) {

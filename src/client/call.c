@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+
+#include "basic/cleanup.h"
+#include "basic/time-util.h"
+#include "client/call.h"
+
+/* selvold answers within milliseconds: what takes long is done by its worker. */
+#define PING_TIMEOUT_USEC (10 * USEC_PER_SEC)
+
+/* A selvold that does not run can't be asked, and is not started for that. */
+static int check_answers(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
+        _cleanup_message_ sd_bus_message *ping = NULL;
+        _cleanup_error_ sd_bus_error why = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &ping, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.Peer", "Ping");
+        if (r < 0)
+                return sd_bus_error_set_errno(error, r);
+        r = sd_bus_message_set_auto_start(ping, false);
+        if (r < 0)
+                return sd_bus_error_set_errno(error, r);
+        r = sd_bus_call(bus, ping, timeout_usec < PING_TIMEOUT_USEC ? timeout_usec : PING_TIMEOUT_USEC, &why, NULL);
+        if (r >= 0)
+                return 0;
+        if (sd_bus_error_has_names(&why, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
+                return 0;
+        sd_bus_error_move(error, &why);
+        return r;
+}
+
+int call_open(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
+        _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = sd_bus_open_system(&bus);
+        if (r < 0) {
+                (void) sd_bus_error_setf(error, SD_BUS_ERROR_NO_SERVER, "Can't connect to the system bus: %s",
+                                         strerror(-r));
+                return r;
+        }
+        r = check_answers(bus, timeout_usec, error);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(bus);
+        return 0;
+}
+
+int call_new(sd_bus *bus, sd_bus_message **ret, const char *path, const char *interface, const char *method,
+             const char *types, va_list ap) {
+        _cleanup_message_ sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &m, BUS_NAME, path, interface, method);
+        if (r < 0)
+                return r;
+        if (types) {
+                r = sd_bus_message_appendv(m, types, ap);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(m);
+        return 0;
+}
+
+int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,
+                 sd_bus_message **ret, sd_bus_error *error, const char *method, const char *types, ...) {
+        _cleanup_message_ sd_bus_message *call = NULL;
+        va_list ap;
+        int r;
+
+        va_start(ap, types);
+        r = call_new(bus, &call, MANAGER_PATH, MANAGER_INTERFACE, method, types, ap);
+        va_end(ap);
+        if (r < 0)
+                return sd_bus_error_set_errno(error, r);
+        r = values_append(call, values);
+        if (r < 0)
+                return sd_bus_error_set_errno(error, r);
+        r = sd_bus_call(bus, call, timeout_usec, error, ret);
+        return r < 0 ? r : 0;
+}

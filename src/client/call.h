@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdarg.h>
+
+#include "client/values.h"
+#include "wire/names.h"
+
+#define _cleanup_message_ _cleanup_(sd_bus_message_unrefp)
+#define _cleanup_error_   _cleanup_(sd_bus_error_free)
+
+/* Calling selvold. Functions that take an error set it whenever they return a negative errno; explain_error() makes a sentence for
+ * people of it. */
+
+/* Connects to the system bus, and finds out whether an answer of selvold's would arrive: SELinux can drop answers without telling
+ * anybody, and a call would then hang. timeout_usec: how long that may take, which is ten seconds at most. Returns 0 or a negative
+ * errno. */
+int call_open(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) _warn_unused_;
+
+/* A call with arguments as sd_bus_message_appendv() takes them; types NULL: none. Returns 0 or a negative errno. */
+int call_new(sd_bus *bus, sd_bus_message **ret, const char *path, const char *interface, const char *method,
+             const char *types, va_list ap) _warn_unused_;
+
+/* Calls a method of the manager, with the values after the arguments, and waits for the answer. timeout_usec: UINT64_MAX waits however
+ * long it takes, as selvold keeps to TimeoutUSec; 0 as long as the connection does. Returns 0 or a negative errno. */
+int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,
+                 sd_bus_message **ret, sd_bus_error *error, const char *method, const char *types, ...) _warn_unused_;

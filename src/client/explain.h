@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "basic/cleanup.h"
+
+/* What selvold and the bus say, for somebody who typed the options: "pass SELinuxLevel" becomes "pass --level" with the prefix "--", or
+ * "pass level" where options have none. Both return a new string, NULL on lack of memory. */
+char *explain_text(const char *prefix, const char *text) _warn_unused_;
+
+/* An error, with what to do about it on this node. */
+char *explain_error(const char *prefix, const char *name, const char *message) _warn_unused_;
+
+/* Whether the error says that selvold does not run, or that there is no bus yet. */
+bool explain_is_absent(const char *name) _pure_;

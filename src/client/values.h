@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <systemd/sd-bus.h>
+
+#include "basic/cleanup.h"
+#include "wire/options.h"
+
+/* The values of request options (wire/options.h), as people write them: on selvolctl's command line, among the options of mount(8), of a
+ * volume of podman, or of a FlexVolume. Arrays of them have REQUEST_OPTIONS elements; {} is one without values. */
+
+typedef struct OptionValue {
+        bool set;
+        const char *string; /* belongs to the caller */
+        uint64_t number;    /* or boolean, group or time in µs */
+        char **list;
+} OptionValue;
+
+/* Reads a value; NULL: of an option that needs none. Those of a list are appended. Returns 0, -ENOMEM, or another errno if the
+ * option can't be that: then value_expected() tells what it can be. */
+int value_parse(RequestOptionId id, const char *text, OptionValue *v) _warn_unused_;
+void values_done(OptionValue values[static REQUEST_OPTIONS]);
+
+/* "yes or no", "a time such as 20s, 1min or 500ms". Returns NULL on lack of memory. */
+char *value_expected(RequestOptionId id) _warn_unused_;
+
+/* Words that spaces separate, as people read them: "a, b or c". Returns NULL on lack of memory. */
+char *format_words(const char *words) _warn_unused_;
+
+/* By its name on the command line, without "--". Returns REQUEST_OPTIONS if no method of the set takes such an option. */
+RequestOptionId option_find(const char *long_name, unsigned int methods) _pure_;
+
+/* Asks for a context mount where the label of a device, an image or a tmpfs is named, and neither a policy nor a driver
+ * that knows better: such a volume is one file system for one context. On D-Bus the defaults are those of Kubernetes. */
+void values_prefer_context_mount(OptionValue values[static REQUEST_OPTIONS], const char *source);
+
+/* Appends the a{sv} of those that are set. Returns 0 or a negative errno. */
+int values_append(sd_bus_message *m, const OptionValue values[static REQUEST_OPTIONS]) _warn_unused_;

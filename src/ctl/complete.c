@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "basic/time-util.h"
+#include "ctl/answer.h"
+#include "ctl/bus.h"
+#include "ctl/complete.h"
+#include "ctl/verb-table.h"
+
+/* Nobody waits longer for a completion. */
+#define CALL_TIMEOUT_USEC (2 * USEC_PER_SEC)
+
+/* What comes before the word that is completed. */
+typedef struct Position {
+        const Verb *verb; /* NULL: it is this word */
+        bool unknown;     /* the verb */
+        int operand;      /* which one of the verb's this word is */
+        bool no_options;  /* "--" came before it */
+        bool is_value;    /* of the option */
+        Option option;
+        const char *word;
+} Position;
+
+static bool needs_value(const Option *o) {
+        return o->argument && !o->may_omit;
+}
+
+/* By "--name", which may have a value behind it, or by "-l". Returns whether there is one. */
+static bool find_option(const char *word, Option *ret) {
+        const char *name = startswith(word, "--");
+
+        for (size_t i = 0; i < OPTIONS; i++) {
+                Option o = option_get(i);
+
+                if (name ? strlen(o.name) == strcspn(name, "=") && startswith(name, o.name)
+                         : word[1] == o.letter && word[2] == '\0') {
+                        *ret = o;
+                        return true;
+                }
+        }
+        return false;
+}
+
+static Position find_position(char **words, int n) {
+        Position p = { .word = n > 0 ? words[n - 1] : "" };
+
+        for (int i = 0; i < n - 1; i++) {
+                const char *w = words[i];
+
+                if (!p.no_options && streq(w, "--"))
+                        p.no_options = true;
+                else if (!p.no_options && w[0] == '-' && w[1] != '\0') {
+                        if (!find_option(w, &p.option) || !needs_value(&p.option) || strchr(w, '='))
+                                continue;
+                        p.is_value = ++i == n - 1;
+                } else if (p.verb)
+                        p.operand++;
+                else {
+                        p.verb = verb_find(w);
+                        p.unknown = p.unknown || !p.verb;
+                }
+        }
+        return p;
+}
+
+/* What is not clean can't be typed either. */
+static void offer(const Position *p, const char *prefix, const char *word, const char *suffix) {
+        _cleanup_free_ char *whole = strdup_printf("%s%s", prefix, word);
+
+        if (whole && text_is_clean(whole) && startswith(whole, p->word))
+                printf("%s%s\n", whole, suffix);
+}
+
+static int offer_words(const Position *p, const char *prefix, const char *words) {
+        _cleanup_strv_ char **l = NULL;
+        int r;
+
+        r = strv_split(words, " ", &l);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (w, l)
+                offer(p, prefix, *w, "");
+        return 0;
+}
+
+/* All volumes and jobs; NULL if the service isn't there. */
+static json_t *get_objects(void) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+        json_t *objects = NULL;
+
+        if (sd_bus_open_system(&bus) < 0 ||
+            sd_bus_message_new_method_call(bus, &call, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.ObjectManager",
+                                           "GetManagedObjects") < 0 ||
+            sd_bus_message_set_auto_start(call, false) < 0 ||
+            sd_bus_call(bus, call, CALL_TIMEOUT_USEC, NULL, &reply) < 0 || answer_read(reply, &objects) < 0)
+                return NULL;
+        return objects;
+}
+
+static void offer_volume(const Position *p, const char *kind, const json_t *volume) {
+        const json_t *holder;
+        size_t i;
+
+        if (streq(kind, "VOLUME"))
+                offer(p, "", answer_string(volume, "Id"), "");
+        else if (streq(kind, "TARGET"))
+                json_array_foreach (json_object_get(volume, "Holders"), i, holder)
+                        offer(p, "", answer_string(holder, "Target"), "");
+}
+
+static void offer_job(const Position *p, const json_t *job) {
+        _cleanup_free_ char *id =
+                strdup_printf("%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(job, "Id")));
+
+        if (id && !streq(answer_string(job, "State"), "ended"))
+                offer(p, "", id, "");
+}
+
+static void offer_objects(const Position *p, const char *kind) {
+        _cleanup_json_ json_t *objects = get_objects();
+        const json_t *object;
+        const char *path;
+
+        json_object_foreach (objects, path, object) {
+                const json_t *volume = json_object_get(object, VOLUME_INTERFACE),
+                             *job = json_object_get(object, JOB_INTERFACE);
+
+                if (volume)
+                        offer_volume(p, kind, volume);
+                if (job && streq(kind, "JOB"))
+                        offer_job(p, job);
+        }
+}
+
+static void offer_kind(const Position *p, const char *kind) {
+        if (streq(kind, "VERB"))
+                for (size_t i = 0; i < n_verbs; i++)
+                        offer(p, "", verbs[i].name, "");
+        if (streq(kind, "VOLUME") || streq(kind, "TARGET") || streq(kind, "JOB"))
+                offer_objects(p, kind);
+        if (streq(kind, "SOURCE") || streq(kind, "TARGET") || streq(kind, "PATH"))
+                puts("/");
+}
+
+/* An operand as the usage has it: "VOLUME", "VOLUME|PATH", "[CONTEXT]" or "VOLUME|TARGET...". */
+static int offer_operand(const Position *p, const char *usage) {
+        _cleanup_strv_ char **kinds = NULL;
+        int r;
+
+        r = strv_split(usage, "[|].", &kinds);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (k, kinds)
+                offer_kind(p, *k);
+        return 0;
+}
+
+static int offer_operands(const Position *p) {
+        _cleanup_strv_ char **usages = NULL;
+        int n, r;
+
+        if (p->unknown)
+                return 0;
+        if (!p->verb) {
+                offer_kind(p, "VERB");
+                return 0;
+        }
+        r = strv_split(p->verb->operands, " ", &usages);
+        if (r < 0)
+                return r;
+        n = (int) strv_length(usages);
+        if (p->operand < n) {
+                r = offer_operand(p, usages[p->operand]);
+                if (r < 0)
+                        return r;
+                /* The first of "[VOLUME] TARGET" may be the second. */
+                return p->operand == 0 && usages[0][0] == '[' && n > 1 ? offer_operand(p, usages[1]) : 0;
+        }
+        return n > 0 && p->verb->max > n ? offer_operand(p, usages[n - 1]) : 0;
+}
+
+int complete_print(char **words, int n) {
+        Position p = find_position(words, n);
+        const char *value = !p.no_options && startswith(p.word, "--") ? strchr(p.word, '=') : NULL;
+
+        if (p.is_value)
+                return p.option.values ? offer_words(&p, "", p.option.values) : 0;
+        if (value) {
+                _cleanup_free_ char *prefix = strndup(p.word, (size_t) (value + 1 - p.word));
+
+                if (!prefix)
+                        return -ENOMEM;
+                return find_option(p.word, &p.option) && p.option.values ? offer_words(&p, prefix, p.option.values)
+                                                                         : 0;
+        }
+        if (p.no_options || p.word[0] != '-')
+                return offer_operands(&p);
+        for (size_t i = 0; i < OPTIONS; i++) {
+                Option o = option_get(i);
+
+                if (p.verb ? verb_takes(p.verb, &o) : o.bit & SWITCHES_COMMON)
+                        offer(&p, "--", o.name, needs_value(&o) ? "=" : "");
+        }
+        return 0;
+}

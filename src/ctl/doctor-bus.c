@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "basic/time-util.h"
+#include "ctl/doctor.h"
+#include "ctl/objects.h"
+#include "ctl/systemd.h"
+
+enum { ANSWER_SEC = 5 };
+
+static int read_names(sd_bus *bus, NodeFacts *n) {
+        _cleanup_strv_ char **acquired = NULL, **activatable = NULL;
+        int r;
+
+        r = sd_bus_list_names(bus, &acquired, &activatable);
+        if (r < 0)
+                return r;
+        n->running = strv_contains(acquired, BUS_NAME);
+        n->bus_name = n->running || strv_contains(activatable, BUS_NAME) ? YES : NO;
+        n->polkit = strv_contains(acquired, "org.freedesktop.PolicyKit1") ||
+                                    strv_contains(activatable, "org.freedesktop.PolicyKit1")
+                            ? YES
+                            : NO;
+        return 0;
+}
+
+static void take_newest(NodeFacts *n, const json_t *objects, const char *key) {
+        const json_t *object;
+        size_t i;
+
+        json_array_foreach (objects, i, object)
+                if (answer_number(object, key) > n->newest_usec)
+                        n->newest_usec = answer_number(object, key);
+}
+
+static int read_newest(sd_bus *bus, NodeFacts *n) {
+        _cleanup_json_ json_t *volumes = NULL, *holders = NULL;
+        int r;
+
+        r = volumes_get(bus, &volumes, &holders);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        take_newest(n, volumes, "LastVerifiedUSec");
+        take_newest(n, holders, "SinceUSec");
+        /* Volumes may have been mounted since the clock was read. */
+        n->now_usec = now_realtime_usec();
+        return 0;
+}
+
+static int read_service(sd_bus *bus, NodeFacts *n) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = sd_bus_get_property_string(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "Version", &error,
+                                       &n->version);
+        if (r >= 0)
+                return read_newest(bus, n);
+        n->call_error = strdup(error.message ?: strerror(-r));
+        n->call_error_name = strdup(strempty(error.name));
+        return n->call_error && n->call_error_name ? 0 : -ENOMEM;
+}
+
+int facts_read_bus(NodeFacts *n) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        int r;
+
+        r = sd_bus_open_system(&bus);
+        if (r >= 0)
+                r = sd_bus_set_method_call_timeout(bus, ANSWER_SEC * USEC_PER_SEC);
+        if (r >= 0)
+                r = read_names(bus, n);
+        if (r < 0) {
+                n->bus_error = strdup(strerror(-r));
+                return n->bus_error ? 0 : -ENOMEM;
+        }
+        n->service_file_state = unit_get_file_state(bus, "selvold.service");
+        n->service_state = unit_get_string(bus, "selvold.service", "Unit", "ActiveState");
+        n->socket_state = unit_get_string(bus, "selvol-worker.socket", "Unit", "ActiveState");
+        return n->running ? read_service(bus, n) : 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "basic/time-util.h"
+#include "ctl/format.h"
+#include "ctl/history.h"
+#include "ctl/objects.h"
+#include "ctl/pager.h"
+#include "ctl/print.h"
+#include "ctl/verbs.h"
+
+static bool is_conflict(const json_t *entry) {
+        const char *result = answer_string(entry, "Result");
+
+        return streq(result, "ContextConflict") || streq(result, "GroupConflict");
+}
+
+static int select_waiting(sd_bus *bus, json_t *waiting) {
+        _cleanup_json_ json_t *jobs = NULL;
+        json_t *job;
+        size_t i;
+        int r;
+
+        r = objects_get(bus, JOB_INTERFACE, &jobs);
+        if (r != 0)
+                return r;
+        json_array_foreach (jobs, i, job)
+                if (streq(answer_string(job, "State"), "waiting") && json_array_append(waiting, job) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+/* "WORD VALUE", if there is a value; the word may be empty. */
+static void print_with(const char *word, const json_t *object, const char *key) {
+        _cleanup_free_ char *value = format_string(answer_string(object, key));
+
+        if (!isempty(value))
+                printf(" %s%s%s", word, isempty(word) ? "" : " ", value);
+}
+
+/* "COMMAND TARGET", which can be pasted. */
+static int print_remedy(const char *command, const char *target) {
+        _cleanup_free_ char *word = shell_quote(target);
+
+        if (!word)
+                return -ENOMEM;
+        printf("        To end it: %s %s\n", command, word);
+        return 0;
+}
+
+static void print_since(const char *word, uint64_t usec) {
+        _cleanup_free_ char *time = usec > 0 ? format_time(usec) : NULL;
+
+        if (time)
+                printf(" %s %s", word, time);
+}
+
+static int print_blocker(const json_t *blocker) {
+        uint64_t job = answer_number(blocker, "Job");
+
+        fputs("    for", stdout);
+        if (job > 0) {
+                printf(" job %llu:", (unsigned long long) job);
+                print_with("", blocker, "Operation");
+                print_with("of", blocker, "Volume");
+                print_with("at", blocker, "Target");
+                printf("\n        To end it: selvolctl cancel %llu\n", (unsigned long long) job);
+                return 0;
+        }
+        if (isempty(answer_string(blocker, "Holder")))
+                fputs(" a mount by others", stdout);
+        print_with("holder", blocker, "Holder");
+        print_with("of", blocker, "Volume");
+        print_with("at", blocker, "Target");
+        print_with("with", blocker, "Context");
+        print_since("since", answer_number(blocker, "SinceUSec"));
+        puts("");
+        if (isempty(answer_string(blocker, "Target")))
+                return 0;
+        return print_remedy(isempty(answer_string(blocker, "Volume")) ? "umount" : "selvolctl unmount",
+                            answer_string(blocker, "Target"));
+}
+
+static int print_waiting(const json_t *job) {
+        const json_t *blockers = json_object_get(job, "WaitsFor"), *blocker;
+        size_t i;
+
+        printf("Job %llu:", (unsigned long long) answer_number(job, "Id"));
+        print_with("", job, "Operation");
+        print_with("of", job, "Volume");
+        print_with("at", job, "Target");
+        print_with("for", job, "Holder");
+        print_with("with", job, "Context");
+        print_since("waits since", answer_number(job, "StartedUSec"));
+        puts("");
+        json_array_foreach (blockers, i, blocker) {
+                int r;
+
+                r = print_blocker(blocker);
+                if (r < 0)
+                        return r;
+        }
+        if (json_array_size(blockers) == 0)
+                puts("    for other jobs to end: too many run, or one has left a process that can't be ended");
+        return 0;
+}
+
+static int print_conflicts(const Args *a, const json_t *waiting, const json_t *refused) {
+        bool is_refused = json_array_size(refused) > 0;
+        const json_t *element;
+        size_t i;
+
+        json_array_foreach (waiting, i, element) {
+                int r;
+
+                r = print_waiting(element);
+                if (r < 0)
+                        return r;
+        }
+        if (json_array_size(waiting) == 0 && !args_have(a, SWITCH_QUIET))
+                puts(is_refused ? "Nobody waits." : "Nobody waits, and nobody was refused in the last hour.");
+        if (is_refused)
+                puts("\nRefused in the last hour:");
+        return history_print(refused, NULL, "");
+}
+
+int verb_conflicts(sd_bus *bus, const Args *a) {
+        _cleanup_json_ json_t *waiting = json_array(), *refused = json_array(), *all = NULL;
+        int r;
+
+        if (!waiting || !refused)
+                return -ENOMEM;
+        r = select_waiting(bus, waiting);
+        if (r != 0)
+                return r;
+        /* Nobody waits for those: their callers were told so, and may have tried again since. */
+        r = history_read_recent(bus, is_conflict, SIZE_MAX, refused);
+        if (r != 0)
+                return r;
+        pager_open(a);
+        if (!args_have(a, SWITCH_JSON))
+                return print_conflicts(a, waiting, refused);
+        all = json_pack("{s:O, s:O}", "Waiting", waiting, "Refused", refused);
+        return all ? print_json(a, all) : -ENOMEM;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "basic/time-util.h"
+#include "ctl/fields.h"
+#include "ctl/format.h"
+#include "ctl/print.h"
+#include "ctl/verbs.h"
+#include "ctl/watch.h"
+
+typedef struct Monitor {
+        const Args *args;
+        bool jobs; /* and no volumes */
+} Monitor;
+
+static int print_line(const char *event, uint64_t now, json_t *members) {
+        _cleanup_free_ char *time = format_time(now);
+        json_t *value;
+        const char *key;
+
+        if (!time)
+                return -ENOMEM;
+        printf("%s %s", time, event);
+        json_object_foreach (members, key, value) {
+                _cleanup_free_ char *text = NULL;
+
+                if (!field_has_text(key, value))
+                        continue;
+                text = field_format(key, value);
+                if (!text)
+                        return -ENOMEM;
+                printf(" %s=%s", key, text);
+        }
+        puts("");
+        return 0;
+}
+
+static int print_object(const Args *a, const char *event, uint64_t now, json_t *members) {
+        _cleanup_json_ json_t *all = json_pack("{s:I, s:s}", "TimeUSec", (json_int_t) now, "Event", event);
+        Args line = *a; /* owns nothing */
+
+        if (!all || json_object_update(all, members) < 0)
+                return -ENOMEM;
+        line.json_pretty = false;
+        return print_json(&line, all);
+}
+
+static int on_event(const Watch *w, const char *event, json_t *members) {
+        uint64_t now = now_realtime_usec();
+        const Monitor *m = w->userdata;
+        int r;
+
+        if (streq(event, EVENT_NO_NEWS) || (m->jobs && !startswith(event, "Job") && !startswith(event, "Service")))
+                return 0;
+        r = args_have(m->args, SWITCH_JSON) ? print_object(m->args, event, now, members)
+                                            : print_line(event, now, members);
+        /* Whoever reads it waits for this very line. */
+        return r < 0 ? r : fflush(stdout) != 0 ? -errno : 0;
+}
+
+static int monitor(sd_bus *bus, Monitor *m) {
+        _cleanup_(watch_done) Watch w;
+        int r;
+
+        r = watch_begin(&w, bus, on_event, m);
+        return r != 0 ? r : watch_run(&w);
+}
+
+int verb_monitor(sd_bus *bus, const Args *a) {
+        return monitor(bus, &(Monitor){ .args = a });
+}
+
+int monitor_jobs(sd_bus *bus, const Args *a) {
+        return monitor(bus, &(Monitor){ .args = a, .jobs = true });
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The verbs of selvolctl that look at the service and the node as a whole, against a mock of org.selvol1. */
+#include <locale.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl-support.h"
+
+#define HISTORY                                                                                                             \
+        "([{'TimeUSec': <uint64 1767225600000000>, 'Operation': <'mount'>, 'Result': <'done'>, 'Reason': "                  \
+        "<'context-mount'>, 'Holder': <'pod-A'>, 'Target': <'/t'>, 'Context': <'" CONTEXT                                   \
+        "'>, 'Caller': <'uid 0, :1.42'>, "                                                                                  \
+        "'Text': <'No file, no time.'>, 'DurationUSec': <uint64 18250>}, {'TimeUSec': <uint64 1767225601000000>, "          \
+        "'Operation': <'mount'>, 'Result': <'ContextConflict'>, 'Target': <'/u\\u001b'>, 'Text': <'Held.'>}, {'TimeUSec': " \
+        "<uint64 1767225602000000>, 'Operation': <'new\\n'>, 'Result': <'done'>}],)"
+
+#define WAITING_JOBS                                                                                                       \
+        "({objectpath '/org/selvol1/job/3': {'org.selvol1.Job': {'Id': <uint64 3>, 'Operation': <'mount'>, 'Volume': "     \
+        "<'pvc-1'>, 'Target': <'/t'>, 'Holder': <'pod-B'>, 'Context': <'u:r:t:s0'>, 'State': <'waiting'>, 'StartedUSec': " \
+        "<uint64 1767225600000000>, 'WaitsFor': <[{'Volume': <'pvc-1'>, 'Holder': <'pod-A'>, 'Target': <'/a\\u001b'>, "    \
+        "'Context': <'u:r:t:s0:c7'>, 'SinceUSec': <uint64 1767225600000000>}, {'Target': <'/mnt'>}]>}}, "                  \
+        "'/org/selvol1/job/4': {'org.selvol1.Job': {'Id': <uint64 4>, 'Operation': <'unmount'>, 'Volume': <'pvc-1'>, "     \
+        "'Holder': <''>, 'State': <'waiting'>, 'WaitsFor': <[{'Job': <uint64 3>, 'Operation': <'mount'>, 'Volume': "       \
+        "<'pvc-1'>, 'Target': <'/t'>}]>}}, '/org/selvol1/job/5': {'org.selvol1.Job': {'Id': <uint64 5>, 'Operation': "     \
+        "<'verify'>, 'Volume': <'/x'>, 'State': <'waiting'>, 'WaitsFor': <@aa{sv} []>}}, '/org/selvol1/job/6': "           \
+        "{'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'running'>, 'WaitsFor': <@aa{sv} []>}}},)"
+#define REFUSED                                                                                                    \
+        "([{'TimeUSec': <uint64 5>, 'Volume': <'pvc-1'>, 'Operation': <'mount'>, 'Result': <'ContextConflict'>}, " \
+        "{'TimeUSec': <uint64 32503680000000000>, 'Volume': <'pvc-2'>, 'Operation': <'mount'>, 'Result': "         \
+        "<'GroupConflict'>}, {'TimeUSec': <uint64 32503680000000000>, 'Result': <'done'>}],)"
+
+#define NO_OBJECTS \
+        { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }
+#define NO_HISTORY \
+        { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" }
+
+#define GET_PVC1 \
+        { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" }
+
+#define STATUS                                                                                                                \
+        {                                                                                                                     \
+                { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)",                    \
+                  "({'Version': <'1.2'>, 'SELinuxMode': <'enforcing'>, 'UnrecordedMounts': <[('v', '/t')]>},)" },             \
+                        { OBJECTS, "GetManagedObjects", "()",                                                                 \
+                          "({objectpath '/a': {'org.selvol1.Volume': {'Id': <'a'>, 'LabelState': <'complete'>, 'Tainted': "   \
+                          "<true>, 'Holders': <[{'Target': <'/t'>}, {'Target': <'/u'>}]>}}, '/b': {'org.selvol1.Volume': "    \
+                          "{'Id': <'b'>, 'LabelState': <'partial'>, 'Holders': <@aa{sv} []>}}, '/c': {'org.selvol1.Volume': " \
+                          "{'Id': <'c'>, 'LabelState': <'unknown'>}}},)" },                                                   \
+                        { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS },                                                 \
+                        { MANAGER, "GetHistory", "()", REFUSED },                                                             \
+        }
+
+static const Case cases[] = {
+        { "conflicts/none",
+          "conflicts",
+          { NO_OBJECTS, NO_HISTORY },
+          0,
+          .out = "Nobody waits, and nobody was refused in the last hour.\n" },
+        { "conflicts/none-quiet", "conflicts -q", { NO_OBJECTS, NO_HISTORY }, 0, .out = "" },
+        { "conflicts/none-json",
+          "conflicts --json",
+          { NO_OBJECTS, NO_HISTORY },
+          0,
+          .json = "{\"Refused\":[],\"Waiting\":[]}" },
+        { "conflicts/refused-only",
+          "conflicts",
+          { NO_OBJECTS, { MANAGER, "GetHistory", "()", REFUSED } },
+          0,
+          .out = "Nobody waits.\n\nRefused in the last hour:\n3000-01-01 00:00:00 UTC pvc-2: mount failed (GroupConflict)\n" },
+        { "conflicts/text",
+          "conflicts",
+          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }, { MANAGER, "GetHistory", "()", REFUSED } },
+          0,
+          .out = "Job 3: mount of pvc-1 at /t for pod-B with u:r:t:s0 waits since 2026-01-01 00:00:00 UTC\n"
+                 "    for holder pod-A of pvc-1 at /a\\x1b with u:r:t:s0:c7 since 2026-01-01 00:00:00 UTC\n"
+                 "        To end it: selvolctl unmount $'/a\\x1b'\n"
+                 "    for a mount by others at /mnt\n"
+                 "        To end it: umount /mnt\n"
+                 "Job 4: unmount of pvc-1\n"
+                 "    for job 3: mount of pvc-1 at /t\n"
+                 "        To end it: selvolctl cancel 3\n"
+                 "Job 5: verify of /x\n"
+                 "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
+                 "\nRefused in the last hour:\n"
+                 "3000-01-01 00:00:00 UTC pvc-2: mount failed (GroupConflict)\n" },
+        { "conflicts/json",
+          "conflicts --json",
+          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }, { MANAGER, "GetHistory", "()", REFUSED } },
+          0,
+          .json = "{\"Refused\":[{\"Operation\":\"mount\",\"Result\":\"GroupConflict\",\"TimeUSec\":32503680000000000,"
+                  "\"Volume\":\"pvc-2\"}],\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"
+                  "\"Operation\":\"mount\",\"StartedUSec\":1767225600000000,\"State\":\"waiting\",\"Target\":\"/t\","
+                  "\"Volume\":\"pvc-1\",\"WaitsFor\":[{\"Context\":\"u:r:t:s0:c7\",\"Holder\":\"pod-A\","
+                  "\"SinceUSec\":1767225600000000,\"Target\":\"/a\\u001b\",\"Volume\":\"pvc-1\"},{\"Target\":\"/mnt\"}]},"
+                  "{\"Holder\":null,\"Id\":4,\"Operation\":\"unmount\",\"State\":\"waiting\",\"Volume\":\"pvc-1\",\"WaitsFor\":[{\"Job\":3,"
+                  "\"Operation\":\"mount\",\"Target\":\"/t\",\"Volume\":\"pvc-1\"}]},{\"Id\":5,\"Operation\":\"verify\","
+                  "\"State\":\"waiting\",\"Volume\":\"/x\",\"WaitsFor\":[]}]}" },
+
+        { "status/text", "status", STATUS, 0,
+          .out = "             Running: yes\n             Version: 1.2\n        SELinux mode: enforcing\n"
+                 "   Unrecorded mounts: 1\n             Volumes: 3\n             Holders: 2\n     Labels complete: 1\n"
+                 "      Labels partial: 1\n      Labels unknown: 1\nWith unlabeled files: 1\n        Jobs running: 1\n"
+                 "        Jobs waiting: 3\n              Failed: 1\n"
+                 "\nFailed in the last hour:\n  3000-01-01 00:00:00 UTC pvc-2: mount failed (GroupConflict)\n"
+                 "\nTo see more:\n  selvolctl conflicts  who waits for whom\n  selvolctl jobs       what runs\n"
+                 "  selvolctl list       which volumes have partial labels\n"
+                 "  selvolctl list       which mounts are not recorded\n"
+                 "  selvolctl history    what was done before\n"
+                 "  selvolctl doctor     whether this node is fit for selvol\n" },
+        { "status/json", "status --json", STATUS, 0,
+          .json = "{\"Failed\":[{\"Operation\":\"mount\",\"Result\":\"GroupConflict\",\"TimeUSec\":32503680000000000,"
+                  "\"Volume\":\"pvc-2\"}],\"Holders\":2,\"JobsRunning\":1,\"JobsWaiting\":3,\"LabelsComplete\":1,"
+                  "\"LabelsPartial\":1,\"LabelsUnknown\":1,\"Running\":true,\"SELinuxMode\":\"enforcing\","
+                  "\"UnrecordedMounts\":[[\"v\",\"/t\"]],\"Version\":\"1.2\",\"Volumes\":3,\"VolumesTainted\":1}" },
+        { "status/denied",
+          "status",
+          { { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", NULL,
+              "org.freedesktop.DBus.Error.AccessDenied", "No." } },
+          4,
+          .out = "",
+          .err = "selvolctl: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
+
+        { "history/volume",
+          "history pvc-1",
+          { GET_PVC1, { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
+          0,
+          .out = "2026-01-01 00:00:00 UTC pvc-1: mounted at /t for pod-A with " CONTEXT
+                 " (18ms) by uid 0: No file, no time.\n"
+                 "2026-01-01 00:00:01 UTC pvc-1: mount failed (ContextConflict) at /u\\x1b: Held.\n"
+                 "2026-01-01 00:00:02 UTC pvc-1: new\\x0a\n" },
+        { "history/target",
+          "history /t -n 1",
+          { { MANAGER, "GetVolumeByTarget", "('/t',)", "(objectpath '" PVC1 "',)" },
+            { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
+          0,
+          .out = "2026-01-01 00:00:02 UTC pvc-1: new\\x0a\n" },
+        /* Where there is no terminal. */
+        { "history/empty", "history", { NO_HISTORY }, 0, .out = "" },
+        { "history/empty-json", "history --json", { NO_HISTORY }, 0, .json = "[]" },
+        { "history/all",
+          "history --lines=1",
+          { { MANAGER, "GetHistory", "()",
+              "([{'TimeUSec': <uint64 5>}, {'TimeUSec': <uint64 1767225600000000>, 'Volume': <'pvc-2'>, 'Operation': "
+              "<'relabel'>, 'Result': <'done'>}],)" } },
+          0,
+          .out = "2026-01-01 00:00:00 UTC pvc-2: relabeled\n" },
+        { "history/json",
+          "history pvc-1 -n 1 --json",
+          { GET_PVC1, { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
+          0,
+          .json = "[{\"Operation\":\"new\\n\",\"Result\":\"done\",\"TimeUSec\":1767225602000000}]" },
+        { "history/absent",
+          "history pvc-9",
+          { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume", "No." } },
+          1,
+          .out = "",
+          .err = "selvolctl: pvc-9: No.\n" },
+};
+
+/* The rest of what doctor says depends on the machine. */
+static void test_doctor(Fixture *f, gconstpointer data) {
+        static const Exchange exchanges[] = {
+                { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get", "('org.selvol1.Manager', 'Version')",
+                  "(<'1.2\033'>,)" },
+                { OBJECTS, "GetManagedObjects", "()",
+                  "({objectpath '" PVC1
+                  "': {'org.selvol1.Volume': {'LastVerifiedUSec': <uint64 32503680000000000>}}},)" },
+        };
+        g_autoptr(GSubprocess) child = ctl_start("doctor", -1);
+        g_autofree char *out = NULL, *err = NULL;
+        g_autoptr(GError) error = NULL;
+
+        for (size_t i = 0; i < G_N_ELEMENTS(exchanges); i++) {
+                g_autoptr(GDBusMethodInvocation) call = await_call(f, &exchanges[i]);
+
+                answer_call(call, &exchanges[i]);
+        }
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
+        g_assert_no_error(error);
+        g_assert_cmpstr(err, ==, "");
+        g_assert_cmpint(g_subprocess_get_exit_status(child), ==, 1);
+        g_assert_nonnull(strstr(out, "ok       bus       selvold 1.2\\x1b answers.\n"));
+        g_assert_nonnull(
+                strstr(out, "problem  clock     The clock is before the last time in the records, 3000-01-01 "));
+}
+
+/* To ask does not start it. */
+static void test_status_stopped(Fixture *f, gconstpointer data) {
+        static const Case stopped = {
+                .command = "status",
+                .out = "Running: no\n\nTo see more:\n  selvolctl doctor     whether this node is fit for selvol\n",
+        };
+
+        release_name(f);
+        test_case(f, &stopped);
+}
+
+/* Files beneath the directory ROOT, and what config says of them. */
+typedef struct ConfigCase {
+        const char *usr, *etc; /* NULL: no file */
+        Case run;
+} ConfigCase;
+
+static const ConfigCase config_cases[] = {
+        { NULL, NULL, { "none", "config ROOT", .out = "" } },
+        { "[Service]\nSELinuxMount=yes\nJobTimeoutSec=20\n\n[Worker]\nTargetRoots=/a /b\n",
+          "[Service]\nJobTimeoutSec=30\n",
+          { "drop-in", "config ROOT",
+            .out = "[Service]\n# ROOT/usr/lib/selvol/selvol.conf:2\nSELinuxMount=yes\n"
+                   "# ROOT/etc/selvol/selvol.conf.d/50-x.conf:2\nJobTimeoutSec=30\n\n"
+                   "[Worker]\n# ROOT/usr/lib/selvol/selvol.conf:6\nTargetRoots=/a /b\n" } },
+        { "[Service]\nMetricsTextfile=/a\033b\n",
+          NULL,
+          { "json", "config ROOT --json", .code = 1,
+            .err = "selvolctl: Configuration: ROOT/usr/lib/selvol/selvol.conf:2: [Service] MetricsTextfile=/a\\x1bb is not valid: use an absolute path without '.', '..' and extra slashes, see selvol.conf(5).\n",
+            .json = "[{\"Key\":\"MetricsTextfile\",\"Place\":\"ROOT/usr/lib/selvol/selvol.conf:2\",\"Section\":\"Service\","
+                    "\"Value\":\"/a\\u001bb\"}]" } },
+        { "[Service]\nSELinuxMount=yes\n",
+          "[Service]\nNope=1\n",
+          { "mistake", "config ROOT -q", .code = 1, .out = "",
+            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:2: [Service] has no key Nope=, see selvol.conf(5).\n" } },
+        { "[Service]\nSELinuxMount=yes\n",
+          "[Service\n",
+          { "no-file", "config ROOT", .code = 1, .out = "",
+            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:1: Missing bracket\n" } },
+        { "[Service]\nMetricsTextfile=\xff\n",
+          NULL,
+          { "bytes", "config ROOT", .code = 1, .out = "",
+            .err = "selvolctl: Invalid or incomplete multibyte or wide character\n" } },
+};
+
+static void write_config(const char *directory, const char *name, const char *text) {
+        g_autofree char *path = g_build_filename(directory, name, NULL);
+        g_autoptr(GError) error = NULL;
+
+        g_assert_cmpint(g_mkdir_with_parents(directory, 0700), ==, 0);
+        if (!text)
+                return;
+        g_file_set_contents(path, text, -1, &error);
+        g_assert_no_error(error);
+}
+
+static char *expand(const char *text, const char *root) {
+        g_auto(GStrv) parts = text ? g_strsplit(text, "ROOT", -1) : NULL;
+
+        return parts ? g_strjoinv(root, parts) : NULL;
+}
+
+static void test_config(Fixture *f, gconstpointer data) {
+        const ConfigCase *c = data;
+        g_autofree char *root = g_dir_make_tmp("selvolctl-XXXXXX", NULL),
+                        *usr = g_build_filename(root, "usr/lib/selvol", NULL),
+                        *etc = g_build_filename(root, "etc/selvol/selvol.conf.d", NULL),
+                        *remove = g_strdup_printf("rm -r '%s'", root), *command = expand(c->run.command, root),
+                        *out = expand(c->run.out, root), *err = expand(c->run.err, root),
+                        *json = expand(c->run.json, root);
+        const Case run = { .command = command, .code = c->run.code, .out = out, .err = err, .json = json };
+
+        write_config(usr, "selvol.conf", c->usr);
+        write_config(etc, "50-x.conf", c->etc);
+        test_case(f, &run);
+        g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
+}
+
+#define CSI  "/var/lib/kubelet/pods/uid-1/volumes/kubernetes.io~csi/pvc-1/mount"
+#define LOST "/var/lib/kubelet/lost"
+#define GET_MANAGER                                                                                      \
+        {                                                                                                \
+                "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", \
+                        "({'UnrecordedMounts': <[('lost', '" LOST "')]>},)"                              \
+        }
+#define GET_HELD                                                                                                              \
+        {                                                                                                                     \
+                OBJECTS, "GetManagedObjects", "()",                                                                           \
+                        "({objectpath '/org/selvol1/volume/h': {'org.selvol1.Volume': {'Id': <'h'>, 'Holders': <[{'Target': " \
+                        "<'/var/lib/kubelet/held'>}]>}}},)"                                                                   \
+        }
+
+static const Case adopt_cases[] = {
+        { "plan",
+          "adopt --all /var/lib/kubelet",
+          { GET_HELD, GET_MANAGER },
+          0,
+          .out = "VOLUME HOLDER TARGET                                                            SOURCE   FS-TYPE CONTEXT\n"
+                 "pvc-1  uid-1  " CSI " /dev/vdb ext4    u:r:t:s0\n"
+                 "lost   -      /var/lib/kubelet/lost                                             /dev/vdc ext4    -\n"
+                 "\n2 mounts listed.\n",
+          .err = "selvolctl: /var/lib/kubelet/x: no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME "
+                 "TARGET'\nselvolctl: Nothing was adopted. To adopt these: selvolctl adopt --all /var/lib/kubelet --yes\n" },
+        { "yes",
+          "adopt --all /var/lib/kubelet --yes --fs-group 5",
+          { GET_HELD,
+            GET_MANAGER,
+            { MANAGER, "AdoptVolume",
+              "('pvc-1', '" CSI "', {'SELinuxContext': <'u:r:t:s0'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, "
+              "'SELinuxMountSupported': <true>, 'Holder': <'uid-1'>, 'FSGroup': <uint32 5>})",
+              NULL, "org.selvol1.Error.LabelMismatch", "No." },
+            { MANAGER, "AdoptVolume", "('lost', '" LOST "', {'FSGroup': <uint32 5>})", "('', '', @a{sv} {})" } },
+          1,
+          .out = "VOLUME TARGET                SOURCE   FS-TYPE\n"
+                 "lost   /var/lib/kubelet/lost /dev/vdc ext4\n\n1 adopted mount listed.\n",
+          .err = "selvolctl: /var/lib/kubelet/x: no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME "
+                 "TARGET'\nselvolctl: pvc-1: No.\n" },
+        { "usage/relative", "adopt --all x", .code = 2, .out = "",
+          .err = "selvolctl: adopt --all takes one directory, an absolute path without '.', '..' and extra slashes.\n" },
+        { "usage/one", "adopt v", .code = 2, .out = "",
+          .err = "selvolctl: Usage: selvolctl adopt VOLUME TARGET, or selvolctl adopt --all ROOT [--yes]\n" },
+};
+
+/* The mount table is a file, which a mount namespace has in place of its own. */
+static void test_adopt(Fixture *f, gconstpointer data) {
+        static const char mountinfo[] = "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n"
+                                        "2 1 8:2 / " CSI " rw - ext4 /dev/vdb rw,context=\"u:r:t:s0\"\n"
+                                        "3 1 8:3 / " LOST " rw - ext4 /dev/vdc rw\n"
+                                        "4 1 8:4 / /var/lib/kubelet/held rw - ext4 /dev/vdd rw\n"
+                                        "5 1 8:5 / /var/lib/kubelet/x rw - ext4 /dev/vde rw\n";
+        g_autofree char *path = g_strdup_printf("%s/selvolctl-mountinfo-%i", g_get_tmp_dir(), (int) getpid()),
+                        *ctl = g_strdup(g_getenv("SELVOLCTL")),
+                        *in_namespace =
+                                g_strdup_printf("unshare --user --map-root-user --mount "
+                                                "sh -c 'mount --bind %s /proc/$$/mountinfo && exec %s \"$@\"' sh",
+                                                path, ctl);
+
+        g_assert_true(g_file_set_contents(path, mountinfo, -1, NULL));
+        g_setenv("SELVOLCTL", in_namespace, TRUE);
+        test_case(f, data);
+        g_setenv("SELVOLCTL", ctl, TRUE);
+        g_assert_cmpint(unlink(path), ==, 0);
+}
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        add_cases("/ctl", cases, G_N_ELEMENTS(cases));
+        for (size_t i = 0; i < G_N_ELEMENTS(config_cases); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl/config/%s", config_cases[i].run.name);
+
+                g_test_add(path, Fixture, &config_cases[i], fixture_set_up, test_config, fixture_tear_down);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(adopt_cases); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl/adopt-all/%s", adopt_cases[i].name);
+
+                g_test_add(path, Fixture, &adopt_cases[i], fixture_set_up, test_adopt, fixture_tear_down);
+        }
+        g_test_add("/ctl/doctor", Fixture, NULL, fixture_set_up, test_doctor, fixture_tear_down);
+        g_test_add("/ctl/status/stopped", Fixture, NULL, fixture_set_up, test_status_stopped, fixture_tear_down);
+        return g_test_run();
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* selvolctl while something takes long: the progress, on a terminal and without one, and signals. */
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+
+#include "ctl-support.h"
+
+/* What was drawn, one element each, "" for the line being cleared. */
+static char **terminal_lines(const Terminal *t) {
+        char **lines = g_strsplit(t->output->str, "\r\033[K", -1);
+
+        g_assert_cmpstr(lines[0], ==, ""); /* nothing but that is written */
+        return lines;
+}
+
+static void emit_changed(GDBusMethodInvocation *call, const char *path, const char *changed) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GVariant) values = g_variant_parse(G_VARIANT_TYPE("a{sv}"), changed, NULL, NULL, &error);
+
+        g_assert_no_error(error);
+        g_dbus_connection_emit_signal(
+                g_dbus_method_invocation_get_connection(call), NULL, path, "org.freedesktop.DBus.Properties",
+                "PropertiesChanged", g_variant_new("(s@a{sv}@as)", JOB, values, g_variant_new_strv(NULL, 0)), &error);
+        g_assert_no_error(error);
+}
+
+static GDBusMethodInvocation *begin_relabel(Fixture *f) {
+        static const Exchange relabel = RELABEL, wait = WAIT(DONE);
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, &relabel);
+
+        answer_call(call, &relabel);
+        return await_call(f, &wait);
+}
+
+static char *progress_text(guint64 done, guint64 total, guint64 rate, guint64 seconds_left) {
+        guint64 end = seconds_left > 0 ? (guint64) g_get_real_time() + seconds_left * G_USEC_PER_SEC : 0;
+
+        return g_strdup_printf("{'EntriesDone': <uint64 %" G_GUINT64_FORMAT ">, 'EntriesTotal': <uint64 "
+                               "%" G_GUINT64_FORMAT ">, 'EntriesPerSecond': <uint64 %" G_GUINT64_FORMAT
+                               ">, 'ExpectedEndUSec': <uint64 %" G_GUINT64_FORMAT ">, 'State': <'running'>}",
+                               done, total, rate, end);
+}
+
+static const struct {
+        unsigned short columns;
+        const char *line;
+} widths[] = {
+        { 200, "[##################----------------------]   45%  450000/1000000  250000/s  2h 1min left" },
+        { 80, "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" },
+        { 59, "[####------]   45%  450000/1000000  250000/s  2h 1min left" },
+        { 58, " 45%  450000/1000000  250000/s  2h 1min left" },
+        { 45, " 45%  450000/1000000  250000/s  2h 1min left" },
+        { 44, " 45%  450000/1000000  250000/s" },
+        { 24, " 45%  450000/1000000" },
+        { 5, " 45%" },
+        { 0, "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" }, /* unknown: 80 */
+};
+
+/* As much as there is room for, and never so much that the terminal goes on to a new line. */
+static void test_width(Fixture *f, gconstpointer data) {
+        size_t i = GPOINTER_TO_SIZE(data);
+        g_autoptr(GDBusMethodInvocation) wait = NULL;
+        g_autofree char *progress = progress_text(450000, 1000000, 250000, 2 * 3600 + 90), *out = NULL;
+        g_auto(GStrv) lines = NULL;
+        Terminal t = { 0 };
+
+        terminal_start(&t, "relabel pvc-1", widths[i].columns);
+        wait = begin_relabel(f);
+        emit_changed(wait, JOB7, progress);
+        terminal_await(&t, widths[i].line);
+        answer_call(wait, &(Exchange) WAIT(DONE));
+        out = terminal_finish(&t);
+
+        g_assert_cmpstr(out, ==, DONE_TEXT);
+        lines = terminal_lines(&t);
+        g_assert_cmpuint(g_strv_length(lines), >=, 3);
+        for (size_t k = 1; lines[k]; k++) {
+                g_assert_cmpuint(strlen(lines[k]), <, widths[i].columns> 0 ? widths[i].columns : 80);
+                g_assert_cmpstr(lines[k], ==, lines[k + 1] ? widths[i].line : "");
+        }
+        terminal_done(&t);
+}
+
+/* It follows what is said, also of a total that isn't known or was too low, and of no other job. */
+static void test_changes(Fixture *f, gconstpointer data) {
+        g_autoptr(GDBusMethodInvocation) wait = NULL;
+        g_autofree char *first = progress_text(12, 0, 0, 0), *second = progress_text(5, 4, 3, 1),
+                        *other = progress_text(999, 1000, 0, 0), *out = NULL;
+        Terminal t = { 0 };
+
+        terminal_start(&t, "relabel pvc-1 --json", 50);
+        wait = begin_relabel(f);
+        emit_changed(wait, JOB6, other);
+        emit_changed(wait, JOB7, first);
+        terminal_await(&t, "\033[K12 entries");
+        emit_changed(wait, JOB7, second);
+        terminal_await(&t, "]  100%  5/4  3/s");
+        emit_changed(wait, JOB7, "{'EntriesDone': <'many'>}");
+        emit_changed(wait, JOB7, "{'EntriesTotal': <uint64 10>}");
+        terminal_await(&t, "]   50%  5/10  3/s");
+        answer_call(wait, &(Exchange) WAIT(DONE));
+        out = terminal_finish(&t);
+        g_assert_null(strstr(t.output->str, "999"));
+        g_assert_true(g_str_has_suffix(t.output->str, "\r\033[K"));
+        g_assert_true(g_str_has_prefix(out, "{"));
+        terminal_done(&t);
+}
+
+/* However often something changes. */
+static void test_rate(Fixture *f, gconstpointer data) {
+        g_autoptr(GDBusMethodInvocation) wait = NULL;
+        g_autofree char *out = NULL;
+        g_auto(GStrv) lines = NULL;
+        gint64 start = g_get_monotonic_time(), elapsed;
+        Terminal t = { 0 };
+
+        terminal_start(&t, "relabel pvc-1", 80);
+        wait = begin_relabel(f);
+        for (guint64 i = 1; i <= 200; i++) {
+                g_autofree char *progress = progress_text(i, 1000, 0, 0);
+
+                emit_changed(wait, JOB7, progress);
+                g_usleep(4000);
+        }
+        terminal_await(&t, "200/1000");
+        answer_call(wait, &(Exchange) WAIT(DONE));
+        out = terminal_finish(&t);
+        elapsed = g_get_monotonic_time() - start;
+
+        lines = terminal_lines(&t);
+        g_assert_cmpuint(g_strv_length(lines) - 2, <=, elapsed / 250000 + 1);
+        terminal_done(&t);
+}
+
+/* A job that is over soon, or that is not to be shown, leaves no trace. */
+static void test_unseen(Fixture *f, gconstpointer data) {
+        g_autoptr(GDBusMethodInvocation) wait = NULL;
+        g_autofree char *progress = progress_text(1, 2, 3, 4), *out = NULL;
+        Terminal t = { 0 };
+
+        terminal_start(&t, data, 80);
+        wait = begin_relabel(f);
+        emit_changed(wait, JOB7, progress);
+        if (strstr(data, "-q"))
+                g_usleep(600000);
+        answer_call(wait, &(Exchange) WAIT(DONE));
+        out = terminal_finish(&t);
+        g_assert_cmpstr(t.output->str, ==, "");
+        terminal_done(&t);
+}
+
+/* Calls that take long show the job that they have become, and none of another operation or one that has ended. */
+static const struct {
+        const char *command, *operation, *state;
+        Exchange call;
+} calls[] = {
+        { "mount pvc-1 /dev/vdb /t",
+          "mount",
+          "waiting",
+          { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
+        { "adopt pvc-1 /t",
+          "adopt",
+          "acting",
+          { MANAGER, "AdoptVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
+        { "verify pvc-1 --depth full",
+          "verify",
+          "running",
+          { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})", "(true, '', @a{sv} {})" } },
+};
+
+static void answer_properties(Fixture *f, const char *path, const char *operation, const char *state, int id) {
+        g_autofree char *reply = g_strdup_printf(
+                "({'Id': <uint64 %i>, 'Operation': <'%s'>, 'Volume': <'pvc-1'>, 'State': <'%s'>, 'EntriesDone': "
+                "<uint64 %i1>, 'EntriesTotal': <uint64 100>},)",
+                id, operation, state, id);
+        Exchange x = { path, "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Job',)", reply };
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, &x);
+
+        answer_call(call, &x);
+}
+
+static void test_call(Fixture *f, gconstpointer data) {
+        size_t i = GPOINTER_TO_SIZE(data);
+        g_autoptr(GDBusMethodInvocation) call = NULL;
+        g_autofree char *out = NULL;
+        Terminal t = { 0 };
+
+        terminal_start(&t, calls[i].command, 60);
+        call = await_call(f, &calls[i].call);
+        emit_changed(call, JOB6, "{'EntriesDone': <uint64 60>, 'EntriesTotal': <uint64 100>}");
+        answer_properties(f, JOB6, i == 0 ? "relabel" : calls[i].operation, i == 0 ? "running" : "ended", 6);
+        emit_changed(call, JOB6, "{'EntriesDone': <uint64 60>, 'EntriesTotal': <uint64 100>}");
+        emit_changed(call, JOB7, "{'EntriesDone': <uint64 70>, 'EntriesTotal': <uint64 100>}");
+        answer_properties(f, JOB7, calls[i].operation, calls[i].state, 7);
+        terminal_await(&t, "71%  71/100");
+        emit_changed(call, JOB7, "{'EntriesDone': <uint64 75>}");
+        terminal_await(&t, "75%  75/100");
+        answer_call(call, &calls[i].call);
+        out = terminal_finish(&t);
+        g_assert_null(strstr(t.output->str, "6"));
+        g_assert_nonnull(strstr(out, "pvc-1"));
+        g_assert_cmpint(g_subprocess_get_exit_status(t.child), ==, 0);
+        terminal_done(&t);
+}
+
+/* A signal ends the following, not the job; it is the signal that ends selvolctl. */
+static void test_interrupt(Fixture *f, gconstpointer data) {
+        int signal_number = GPOINTER_TO_INT(data);
+        g_autoptr(GDBusMethodInvocation) wait = NULL;
+        g_autofree char *progress = progress_text(7, 8, 0, 0), *out = NULL;
+        Terminal t = { 0 };
+
+        terminal_start(&t, "relabel pvc-1", 80);
+        wait = begin_relabel(f);
+        emit_changed(wait, JOB7, progress);
+        terminal_await(&t, "7/8");
+        g_subprocess_send_signal(t.child, signal_number);
+        out = terminal_finish(&t);
+        g_assert_cmpstr(out, ==, "");
+        g_assert_true(g_str_has_suffix(
+                t.output->str, "7/8\r\033[Kselvolctl: pvc-1: job 7 continues; 'selvolctl cancel 7' ends it\r\n"));
+        g_assert_true(g_subprocess_get_if_signaled(t.child));
+        g_assert_cmpint(g_subprocess_get_term_sig(t.child), ==, signal_number);
+        g_assert_cmpuint(gt_dbus_queue_get_n_messages(f->queue), ==, 0);
+        answer_call(wait, &(Exchange) WAIT(DONE));
+        terminal_done(&t);
+}
+
+/* Likewise without a terminal, and of a call whose job isn't known: it is looked for. */
+static const struct {
+        const char *name, *objects, *err;
+} interrupted[] = {
+        { "found",
+          "({objectpath '" JOB6
+          "': {'org.selvol1.Job': {'Id': <uint64 6>, 'Operation': <'mount'>, 'Volume': <'pvc-2'>, "
+          "'State': <'acting'>}}, '" JOB7
+          "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, 'Volume': "
+          "<'pvc-1'>, 'State': <'acting'>}}},)",
+          "selvolctl: pvc-1: job 7 continues; 'selvolctl cancel 7' ends it\n" },
+        { "not-found", "(@a{oa{sa{sv}}} {},)", "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
+        { "no-answer", NULL, "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
+};
+
+static void test_interrupt_call(Fixture *f, gconstpointer data) {
+        size_t i = GPOINTER_TO_SIZE(data);
+        const Exchange look = { OBJECTS, "GetManagedObjects", "()", interrupted[i].objects, "org.selvol1.Error.Busy",
+                                "" };
+        g_autoptr(GSubprocess) child = ctl_start(calls[0].command, -1);
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, &calls[0].call), objects = NULL;
+        g_autofree char *out = NULL, *err = NULL;
+        g_autoptr(GError) error = NULL;
+
+        g_subprocess_send_signal(child, SIGTERM);
+        objects = await_call(f, &look);
+        answer_call(objects, &look);
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
+        g_assert_no_error(error);
+        g_assert_cmpstr(err, ==, interrupted[i].err);
+        g_assert_true(g_subprocess_get_if_signaled(child));
+        answer_call(call, &calls[0].call);
+}
+
+/* A line after ten seconds. */
+static void test_no_terminal(Fixture *f, gconstpointer data) {
+        g_autoptr(GSubprocess) child = ctl_start("relabel pvc-1", -1);
+        g_autoptr(GDBusMethodInvocation) wait = begin_relabel(f);
+        g_autofree char *progress = progress_text(450000, 1000000, 250000, 2 * 3600 + 90), *out = NULL, *err = NULL;
+
+        emit_changed(wait, JOB7, progress);
+        g_usleep(10500000);
+        answer_call(wait, &(Exchange) WAIT(DONE));
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, NULL);
+        g_assert_cmpstr(err, ==, "selvolctl: pvc-1: job 7: 45%  450000/1000000  250000/s  2h 1min left\n");
+        g_assert_cmpstr(out, ==, DONE_TEXT);
+}
+
+#define ADD(path, data, test) g_test_add(path, Fixture, data, fixture_set_up, test, fixture_tear_down)
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_setenv("TERM", "xterm", TRUE);
+        g_unsetenv("COLUMNS");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        for (size_t i = 0; i < G_N_ELEMENTS(widths); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl-progress/width-%u", widths[i].columns);
+
+                ADD(path, GSIZE_TO_POINTER(i), test_width);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl-progress/%s", calls[i].operation);
+
+                ADD(path, GSIZE_TO_POINTER(i), test_call);
+        }
+        ADD("/ctl-progress/changes", NULL, test_changes);
+        ADD("/ctl-progress/rate", NULL, test_rate);
+        ADD("/ctl-progress/quick", "relabel pvc-1", test_unseen);
+        ADD("/ctl-progress/quiet", "relabel pvc-1 -q", test_unseen);
+        ADD("/ctl-progress/interrupt/int", GINT_TO_POINTER(SIGINT), test_interrupt);
+        ADD("/ctl-progress/interrupt/term", GINT_TO_POINTER(SIGTERM), test_interrupt);
+        for (size_t i = 0; i < G_N_ELEMENTS(interrupted); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl-progress/interrupt/job-%s", interrupted[i].name);
+
+                ADD(path, GSIZE_TO_POINTER(i), test_interrupt_call);
+        }
+        ADD("/ctl-progress/no-terminal", NULL, test_no_terminal);
+        return g_test_run();
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What selvolctl prints on a terminal: tables that fit, colors, and the pager. */
+#include <locale.h>
+#include <string.h>
+
+#include "ctl-support.h"
+
+#define VOLUMES                                                                                             \
+        "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Strategy': <'context-mount'>, " \
+        "'Context': <'" CONTEXT                                                                             \
+        "'>, 'LabelState': <'unknown'>, 'FSType': <'ext4'>, 'Source': <'/srv/images/année.img'>, 'Holders': <[@a{sv} {}]>}}},)"
+
+/* With what a pager puts before each line. */
+#define LISTED(prefix)                                                                                   \
+        prefix "ID    STRATEGY      IN-USE        ON-DISK FS-TYPE SOURCE         HOLDERS\n" prefix       \
+               "pvc-1 context-mount …_t:s0:c0,c10 unknown ext4    …ges/année.img 1\n" prefix "\n" prefix \
+               "1 volume listed.\n"
+
+static const struct {
+        const char *name, *command;
+        unsigned short columns;
+        const char *pager; /* NULL: none is set */
+        const char *out;   /* "\n" is "\r\n" there */
+} cases[] = {
+        { "wide", "list", 120, "",
+          "ID    STRATEGY      IN-USE                                       ON-DISK FS-TYPE SOURCE                HOLDERS\n"
+          "pvc-1 context-mount " CONTEXT " unknown ext4    /srv/images/année.img 1\n\n1 volume listed.\n" },
+        { "narrow", "list", 72, "", LISTED("") },
+        { "full", "list --full", 72, "",
+          "ID    STRATEGY      IN-USE                                       ON-DISK FS-TYPE SOURCE                HOLDERS\n"
+          "pvc-1 context-mount " CONTEXT " unknown ext4    /srv/images/année.img 1\n\n1 volume listed.\n" },
+        { "tiny", "list", 10, "",
+          "ID    STRATEGY      IN-USE   ON-DISK FS-TYPE SOURCE   HOLDERS\n"
+          "pvc-1 context-mount …:c0,c10 unknown ext4    …née.img 1\n\n"
+          "1 volume listed.\n" },
+        { "pager", "list", 72, "sed s/^/:/", LISTED(":") },
+        { "no-such-pager", "list", 72, "/nowhere/pager -x", LISTED("pager:") },
+        { "no-pager", "list --no-pager -l --no-legend", 72, "sed s/^/:/",
+          "pvc-1 context-mount " CONTEXT " unknown ext4 /srv/images/année.img 1\n" },
+        { "pager-that-ends", "list", 72, "true", "" },
+};
+
+/* A directory with pagers, and nothing else. */
+static char *pagers;
+
+/* Returns what it has written on the terminal. */
+static char *run_list(Fixture *f, const char *command, unsigned short columns, const char *pager) {
+        static const Exchange objects = { OBJECTS, "GetManagedObjects", "()", VOLUMES },
+                              unrecorded = { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get",
+                                             "('org.selvol1.Manager', 'UnrecordedMounts')", "(<@a(ss) []>,)" };
+        g_autoptr(GDBusMethodInvocation) first = NULL, second = NULL;
+        g_autofree char *out = NULL, *path = g_strdup(g_getenv("PATH"));
+        g_auto(GStrv) lines = NULL;
+        Terminal t = { 0 };
+
+        g_setenv("PAGER", pager, TRUE);
+        g_setenv("PATH", pagers, TRUE);
+        terminal_start_output(&t, command, columns);
+        g_setenv("PATH", path, TRUE);
+        first = await_call(f, &objects);
+        answer_call(first, &objects);
+        second = await_call(f, &unrecorded);
+        answer_call(second, &unrecorded);
+        out = terminal_finish(&t);
+        g_assert_cmpint(g_subprocess_get_exit_status(t.child), ==, 0);
+        lines = g_strsplit(t.output->str, "\r\n", -1);
+        terminal_done(&t);
+        return g_strjoinv("\n", lines);
+}
+
+static void add_program(const char *name, const char *text) {
+        g_autofree char *path = g_build_filename(pagers, name, NULL);
+
+        g_assert_true(g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0700, NULL));
+}
+
+static void add_pagers(void) {
+        g_autofree char *sed = g_find_program_in_path("sed"),
+                        *pager = g_strdup_printf("#!/bin/sh\nexec %s s/^/pager:/\n", sed),
+                        *less = g_strdup_printf("#!/bin/sh\nexec %s s/^/less-$LESSSECURE:/\n", sed),
+                        *own = g_strdup_printf("#!/bin/sh\nexec %s \"$@\"\n", sed);
+
+        add_program("pager", pager);
+        add_program("less", less);
+        add_program("sed", own);
+        add_program("true", "#!/bin/sh\n");
+}
+
+static void remove_program(const char *name) {
+        g_autofree char *path = g_build_filename(pagers, name, NULL);
+
+        g_assert_cmpint(unlink(path), ==, 0);
+}
+
+static void test_list(Fixture *f, gconstpointer data) {
+        size_t i = GPOINTER_TO_SIZE(data);
+        g_autofree char *text = run_list(f, cases[i].command, cases[i].columns, cases[i].pager);
+
+        g_assert_cmpstr(text, ==, cases[i].out);
+}
+
+static const Case pager_cases[] = {
+        { "conflicts",
+          "conflicts",
+          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" },
+            { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } },
+          .out = ":Nobody waits, and nobody was refused in the last hour.\r\n" },
+        { "history",
+          "history",
+          { { MANAGER, "GetHistory", "()",
+              "([{'TimeUSec': <uint64 0>, 'Volume': <'v'>, 'Operation': <'mount'>, "
+              "'Result': <'done'>}],)" } },
+          .out = ":1970-01-01 00:00:00 UTC v: mounted\r\n" },
+        { "history/empty",
+          "history",
+          { { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } },
+          .out = "The history is empty.\r\n" },
+        { "history/empty-volume",
+          "history pvc-1",
+          { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+            { PVC1, "org.selvol1.Volume", "GetHistory", "()", "(@aa{sv} [],)" } },
+          .out = "The history of pvc-1 is empty.\r\n" },
+        { "history/empty-quiet", "history -q", { { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } }, .out = "" },
+        { "config", "config ROOT", .out = ":[Service]\r\n:# ROOT/etc/selvol/selvol.conf:2\r\n:JobTimeoutSec=20\r\n" },
+};
+
+/* The other verbs with long output; ROOT is a directory with a configuration. */
+static void test_pager(Fixture *f, gconstpointer data) {
+        const Case *c = data;
+        g_autofree char *root = g_dir_make_tmp("selvolctl-XXXXXX", NULL),
+                        *directory = g_build_filename(root, "etc/selvol", NULL),
+                        *file = g_build_filename(directory, "selvol.conf", NULL),
+                        *remove = g_strdup_printf("rm -r '%s'", root), *out = NULL;
+        g_autoptr(GString) command = g_string_new(c->command), expected = g_string_new(c->out);
+        Terminal t = { 0 };
+
+        g_string_replace(command, "ROOT", root, 0);
+        g_string_replace(expected, "ROOT", root, 0);
+        g_assert_cmpint(g_mkdir_with_parents(directory, 0700), ==, 0);
+        g_assert_true(g_file_set_contents(file, "[Service]\nJobTimeoutSec=20\n", -1, NULL));
+        g_setenv("PAGER", "sed s/^/:/", TRUE);
+        terminal_start_output(&t, command->str, 200);
+        for (size_t i = 0; i < EXCHANGES_MAX && c->exchanges[i].method; i++) {
+                g_autoptr(GDBusMethodInvocation) call = await_call(f, &c->exchanges[i]);
+
+                answer_call(call, &c->exchanges[i]);
+        }
+        out = terminal_finish(&t);
+        g_assert_cmpstr(t.output->str, ==, expected->str);
+        terminal_done(&t);
+        g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
+}
+
+/* By sudo and for root only less without its commands is used. */
+static void test_privileged(Fixture *f, gconstpointer data) {
+        g_autofree char *text = NULL;
+
+        g_setenv("SUDO_UID", "1000", TRUE);
+        text = run_list(f, "list", 72, "sed s/^/:/");
+        g_assert_cmpstr(text, ==, LISTED("less-1:"));
+        g_unsetenv("SUDO_UID");
+}
+
+static void test_privileged_without_less(Fixture *f, gconstpointer data) {
+        g_autofree char *text = NULL;
+
+        remove_program("less");
+        g_setenv("SUDO_UID", "1000", TRUE);
+        text = run_list(f, "list", 72, "sed s/^/:/");
+        g_assert_cmpstr(text, ==, LISTED(""));
+        g_unsetenv("SUDO_UID");
+        add_pagers();
+}
+
+/* Of what needs attention, also through a pager. */
+static void test_colors(Fixture *f, gconstpointer data) {
+        static const Exchange found = { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+                              properties = { PROPERTIES, "GetAll", "('org.selvol1.Volume',)",
+                                             "({'LabelState': <'partial'>, 'Holders': <[{'Target': <'/t'>, 'State': "
+                                             "<'mounting'>, 'SinceUSec': <uint64 0>}]>},)" };
+        g_autoptr(GDBusMethodInvocation) first = NULL, second = NULL;
+        g_autofree char *out = NULL;
+        Terminal t = { 0 };
+
+        g_setenv("PAGER", data, TRUE);
+        terminal_start_output(&t, "show pvc-1", 80);
+        first = await_call(f, &found);
+        answer_call(first, &found);
+        second = await_call(f, &properties);
+        answer_call(second, &properties);
+        out = terminal_finish(&t);
+        g_assert_nonnull(strstr(t.output->str, "Label state: \033[33mpartial\033[0m"));
+        g_assert_nonnull(strstr(t.output->str, "\033[33mmounting"));
+        terminal_done(&t);
+}
+
+int main(int argc, char **argv) {
+        static const char *const programs[] = { "less", "pager", "sed", "true" };
+        g_autofree char *unshare = g_find_program_in_path("unshare"),
+                        *as_user = g_strdup_printf("%s --user --map-user=1000 --cgroup %s", unshare,
+                                                   g_getenv("SELVOLCTL"));
+        int r;
+
+        setlocale(LC_ALL, "C.UTF-8");
+        g_setenv("TERM", "xterm", TRUE);
+        g_unsetenv("NO_COLOR");
+        g_unsetenv("COLUMNS");
+        g_unsetenv("SYSTEMD_PAGER");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl-terminal/%s", cases[i].name);
+
+                g_test_add(path, Fixture, GSIZE_TO_POINTER(i), fixture_set_up, test_list, fixture_tear_down);
+        }
+        for (size_t i = 0; i < G_N_ELEMENTS(pager_cases); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl-terminal/pager/%s", pager_cases[i].name);
+
+                g_test_add(path, Fixture, &pager_cases[i], fixture_set_up, test_pager, fixture_tear_down);
+        }
+        g_test_add("/ctl-terminal/privileged/less", Fixture, NULL, fixture_set_up, test_privileged,
+                   fixture_tear_down);
+        g_test_add("/ctl-terminal/privileged/no-less", Fixture, NULL, fixture_set_up, test_privileged_without_less,
+                   fixture_tear_down);
+        g_test_add("/ctl-terminal/colors/no-pager", Fixture, "", fixture_set_up, test_colors, fixture_tear_down);
+        g_test_add("/ctl-terminal/colors/pager", Fixture, "sed p", fixture_set_up, test_colors, fixture_tear_down);
+        /* Root's environment does not choose the pager, so it is another user who calls, outside of all sessions. */
+        g_setenv("SELVOLCTL", as_user, TRUE);
+        g_unsetenv("SUDO_UID");
+        g_unsetenv("PKEXEC_UID");
+        pagers = g_dir_make_tmp("selvolctl-XXXXXX", NULL);
+        add_pagers();
+        r = g_test_run();
+        for (size_t i = 0; i < G_N_ELEMENTS(programs); i++)
+                remove_program(programs[i]);
+        g_assert_cmpint(rmdir(pagers), ==, 0);
+        g_free(pagers);
+        return r;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* selvolctl's command line: mistakes, help and completion. */
+#include <locale.h>
+#include <string.h>
+
+#include "ctl-support.h"
+#include "wire/options.h"
+
+#define OBJECTS_CALL                                                                                                            \
+        {                                                                                                                       \
+                OBJECTS, "GetManagedObjects", "()",                                                                             \
+                        "({objectpath '" PVC1                                                                                   \
+                        "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': <'/var/a'>}, "                     \
+                        "{'Target': <'/srv/b'>}]>}}, '/org/selvol1/volume/x': {'org.selvol1.Volume': {'Id': <'x\033'>}}, "      \
+                        "'/org/selvol1/volume/data': {'org.selvol1.Volume': {'Id': <'data'>, 'Holders': <@aa{sv} []>}}, '" JOB6 \
+                        "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                                \
+                        "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'walking'>}}},)"                                   \
+        }
+
+static const Case cases[] = {
+        { "complete/verb", "__complete re", .out = "relabel\n" },
+        { "complete/verb-after-option", "__complete -q --json=short u", .out = "unmount\n" },
+        { "complete/help", "__complete help me", .out = "metrics\n" },
+        { "complete/option", "__complete mount a b c --fs-",
+          .out = "--fs-type=\n--fs-group=\n--fs-group-policy=\n--fs-group-change-policy=\n" },
+        { "complete/option-of-verb", "__complete unmount --t", .out = "--timeout=\n" },
+        { "complete/option-without-value", "__complete plan --re", .out = "--relabel-by=\n--read-only\n" },
+        { "complete/no-option", "__complete verify -- --", { OBJECTS_CALL }, .out = "/\n" },
+        { "complete/value", "__complete plan --policy=O", .out = "--policy=OnVolumeMount\n" },
+        { "complete/value-word", "__complete plan --policy A", .out = "Always\n" },
+        { "complete/value-boolean", "__complete plan --selinux-mount-supported=",
+          .out = "--selinux-mount-supported=yes\n--selinux-mount-supported=no\n" },
+        { "complete/value-any", "__complete mount --level ''", .out = "" },
+        { "complete/value-letter", "__complete mount -o ''", .out = "" },
+        { "complete/source", "__complete mount --level s0 a /d", .out = "/\n" },
+        { "complete/too-many", "__complete cancel 1 ''", .out = "" },
+        { "complete/unknown", "__complete frobnicate ''", .out = "" },
+        { "complete/nothing", "__complete cancel", .out = "cancel\n" },
+        { "complete/volume", "__complete relabel pvc-", { OBJECTS_CALL }, .out = "pvc-1\n" },
+        { "complete/volumes", "__complete forget a ''", { OBJECTS_CALL }, .out = "pvc-1\ndata\n" },
+        { "complete/target", "__complete unmount pvc-1 /v", { OBJECTS_CALL }, .out = "/var/a\n/\n" },
+        { "complete/volume-or-target",
+          "__complete unmount ''",
+          { OBJECTS_CALL, OBJECTS_CALL },
+          .out = "pvc-1\ndata\n/var/a\n/srv/b\n/\n" },
+        { "complete/job", "__complete cancel ''", { OBJECTS_CALL }, .out = "7\n" },
+        { "usage/verb", "frobnicate", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command 'frobnicate'. See 'selvolctl --help'.\n" },
+        { "usage/verb-misspelled", "mont a b c", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command 'mont'. Did you mean 'mount'? See 'selvolctl --help'.\n" },
+        { "usage/verb-exchanged", "relable a", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command 'relable'. Did you mean 'relabel'? See 'selvolctl --help'.\n" },
+        { "usage/verb-begun", "own a 1", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command 'own'. Did you mean 'ownership'? See 'selvolctl --help'.\n" },
+        { "usage/verb-escaped", "'\033[2J'", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command '\\x1b[2J'. See 'selvolctl --help'.\n" },
+        { "usage/verb-long", "mountmountmountmountmountmountmountmount", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command 'mountmountmountmountmountmountmountmount'. See 'selvolctl --help'.\n" },
+        { "usage/option-misspelled", "mount a b c --levle=s0", .code = 2, .out = "",
+          .err = "selvolctl: Unknown option '--levle'. Did you mean '--level'?\n" },
+        { "usage/option-unknown", "list --frobnicate", .code = 2, .out = "",
+          .err = "selvolctl: Unknown option '--frobnicate'. See 'selvolctl --help'.\n" },
+        { "usage/option-letter", "list -x", .code = 2, .out = "",
+          .err = "selvolctl: Unknown option '-x'. See 'selvolctl --help'.\n" },
+        { "usage/option-without-value", "mount a b c --level", .code = 2, .out = "",
+          .err = "selvolctl: Option --level needs a value: --level=LEVEL.\n" },
+        { "usage/letter-without-value", "mount a b c -o", .code = 2, .out = "",
+          .err = "selvolctl: Option -o needs a value.\n" },
+        { "usage/option-with-value", "mount a b c --read-only=no", .code = 2, .out = "",
+          .err = "selvolctl: Option --read-only takes no value.\n" },
+        { "usage/word", "mount a b c --policy=onvolumemount", .code = 2, .out = "",
+          .err = "selvolctl: --policy=onvolumemount: must be OnVolumeMount, MountOption, Always or Recursive.\n" },
+        { "usage/word-part", "verify a --depth=roo", .code = 2, .out = "",
+          .err = "selvolctl: --depth=roo: must be root or full.\n" },
+        { "usage/word-two", "verify a --depth='root full'", .code = 2, .out = "",
+          .err = "selvolctl: --depth=root full: must be root or full.\n" },
+        { "usage/json-form", "list --json=yaml", .code = 2, .out = "",
+          .err = "selvolctl: --json=yaml: must be short or pretty.\n" },
+        { "usage/operands", "mount pvc-1", .code = 2, .out = "",
+          .err = "selvolctl: Usage: selvolctl mount VOLUME SOURCE TARGET\n" },
+        { "usage/unmount-volume", "unmount pvc-1", .code = 2, .out = "",
+          .err = "selvolctl: 'pvc-1' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET\n" },
+        { "usage/unmount-operands", "unmount", .code = 2, .out = "",
+          .err = "selvolctl: Usage: selvolctl unmount [VOLUME] TARGET\n" },
+        { "usage/utf-8", "show 'pvc\xff'", .code = 2, .out = "", .err = "selvolctl: 'pvc\\xff' is not UTF-8.\n" },
+        { "usage/utf-8-option", "mount a b c --holder='\xff'", .code = 2, .out = "",
+          .err = "selvolctl: --holder=\\xff: must be UTF-8.\n" },
+        { "usage/option-of-another-verb", "unmount pvc-1 /t --level s0", .code = 2, .out = "",
+          .err = "selvolctl: Option --level is not for 'unmount' (only for plan, mount, adopt).\n" },
+        { "usage/lines", "history -n x", .code = 2, .out = "", .err = "selvolctl: --lines=x: must be a number.\n" },
+        { "usage/lines-of-another-verb", "list -n 3", .code = 2, .out = "",
+          .err = "selvolctl: Option --lines is not for 'list' (only for history).\n" },
+        { "usage/json", "metrics --json", .code = 2, .out = "",
+          .err = "selvolctl: Option --json is not for 'metrics'.\n" },
+        { "usage/boolean", "mount a b c --selinux-mount-supported=perhaps", .code = 2, .out = "",
+          .err = "selvolctl: --selinux-mount-supported=perhaps: must be yes or no.\n" },
+        { "usage/timeout", "mount a b c --timeout='5 fortnights'", .code = 2, .out = "",
+          .err = "selvolctl: --timeout=5 fortnights: must be a time such as 20s, 1min or 500ms.\n" },
+        { "usage/wait-empty", "mount a b c --wait=", .code = 2, .out = "",
+          .err = "selvolctl: --wait=: must be a time such as 20s, 1min or 500ms.\n" },
+        { "usage/wait-overflow", "mount a b c --wait='18446744073709s 1s'", .code = 2, .out = "",
+          .err = "selvolctl: --wait=18446744073709s 1s: must be a time such as 20s, 1min or 500ms.\n" },
+        { "usage/wait-verb", "adopt a b --wait=1s", .code = 2, .out = "",
+          .err = "selvolctl: Option --wait is not for 'adopt' (only for plan, mount).\n" },
+        { "usage/adopt-fs-type", "adopt a b --fs-type=ext4", .code = 2, .out = "",
+          .err = "selvolctl: Option --fs-type is not for 'adopt' (only for plan, mount).\n" },
+        { "usage/number", "mount a b c --max-entries-per-second=18446744073709551616", .code = 2, .out = "",
+          .err = "selvolctl: --max-entries-per-second=18446744073709551616: must be a number.\n" },
+        { "usage/number-sign", "mount a b c --max-entries-per-second=-1", .code = 2, .out = "",
+          .err = "selvolctl: --max-entries-per-second=-1: must be a number.\n" },
+        { "usage/force", "verify a --force", .code = 2, .out = "",
+          .err = "selvolctl: Option --force is not for 'verify' (only for plan, mount, adopt, relabel, ownership).\n" },
+        { "usage/no-wait", "mount a b c --no-wait", .code = 2, .out = "",
+          .err = "selvolctl: Option --no-wait is not for 'mount' (only for relabel, ownership).\n" },
+        { "usage/fs-group", "mount a b c --fs-group=staff", .code = 2, .out = "",
+          .err = "selvolctl: --fs-group=staff: must be the number of a group, at most 4294967294.\n" },
+        { "usage/fs-group-none", "verify a --fs-group=4294967295", .code = 2, .out = "",
+          .err = "selvolctl: --fs-group=4294967295: must be the number of a group, at most 4294967294.\n" },
+        { "usage/fs-group-policy", "verify a --fs-group-policy=File", .code = 2, .out = "",
+          .err = "selvolctl: Option --fs-group-policy is not for 'verify' (only for plan, mount, adopt).\n" },
+        { "usage/fs-group-change-policy", "relabel a --fs-group-change-policy=Always", .code = 2, .out = "",
+          .err = "selvolctl: Option --fs-group-change-policy is not for 'relabel' (only for plan, mount, adopt).\n" },
+        { "usage/user-namespace", "ownership a 1 --user-namespace", .code = 2, .out = "",
+          .err = "selvolctl: Option --user-namespace is not for 'ownership' (only for plan, mount, adopt).\n" },
+        { "usage/unmount-fs-group", "unmount a b --fs-group=1", .code = 2, .out = "",
+          .err = "selvolctl: Option --fs-group is not for 'unmount' (only for plan, verify, mount, adopt).\n" },
+        { "usage/quotes", "mount a b c -o 'context=\"u'", .code = 2, .out = "",
+          .err = "selvolctl: --options=context=\"u: must be UTF-8, with a closing quote for each opening one.\n" },
+        { "version", "--version", .out = "selvolctl " SELVOL_VERSION "\n" },
+        { "help/verb", "unmount --help",
+          .out = "selvolctl [OPTIONS...] unmount [VOLUME] TARGET\n"
+                 "\n"
+                 "Unmount a volume.\n"
+                 "'selvolctl umount' is the same.\n"
+                 "\n"
+                 "Options:\n"
+                 "     --timeout=TIME                   How long the operation may take\n"
+                 "     --json[=FORM]                    Print JSON: short or pretty\n"
+                 "     --no-legend                      Print no headings and no summary\n"
+                 "  -l --full                           Do not shorten cells to fit the terminal\n"
+                 "     --no-pager                       Do not show output in a pager\n"
+                 "  -q --quiet                          Print nothing on success\n"
+                 "     --ask-password                   Let polkit ask for a password (the default)\n"
+                 "     --no-ask-password                Do not let polkit ask for a password\n"
+                 "  -h --help                           Print this help\n"
+                 "     --version                        Print the version\n" },
+        { "help/verb-unknown-2", "help frobnicate", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command 'frobnicate'. See 'selvolctl --help'.\n" },
+        { "help/verb-unknown", "frobnicate --help", .code = 2, .out = "",
+          .err = "selvolctl: Unknown command 'frobnicate'. See 'selvolctl --help'.\n" },
+};
+
+/* Nothing is started, or waited for, to complete a word. */
+static void test_no_service(Fixture *f, gconstpointer data) {
+        release_name(f);
+        test_case(f, &(Case){ .command = "__complete cancel ''", .out = "" });
+}
+
+/* Without a bus. */
+static void test_no_bus(Fixture *f, gconstpointer data) {
+        g_autofree char *ctl = g_strdup(g_getenv("SELVOLCTL")),
+                        *astray = g_strdup_printf("env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere/bus %s", ctl);
+
+        g_setenv("SELVOLCTL", astray, TRUE);
+        test_case(f, &(Case){ .command = "list",
+                              .code = 1,
+                              .out = "",
+                              .err = "selvolctl: Can't connect to the system bus: No such file or directory\n" });
+        test_case(f, &(Case){ .command = "list --json",
+                              .code = 1,
+                              .json = "{\"ErrorMessage\":\"Can't connect to the system bus: No such file or "
+                                      "directory\",\"ErrorName\":\"org.freedesktop.DBus.Error.NoServer\"}" });
+        g_setenv("SELVOLCTL", ctl, TRUE);
+}
+
+/* The help of a verb has the options that it takes, and no others. */
+static void test_help(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *verb;
+                RequestMethod method;
+        } verbs[] = {
+                { "plan", METHOD_MOUNT },          { "mount", METHOD_MOUNT },     { "adopt", METHOD_ADOPT },
+                { "unmount", METHOD_UNMOUNT },     { "verify", METHOD_VERIFY },   { "relabel", METHOD_RELABEL },
+                { "ownership", METHOD_OWNERSHIP }, { "list", (RequestMethod) 0 },
+        };
+
+        g_autoptr(GSubprocess) all = ctl_start("--help", -1);
+        g_autofree char *text = NULL;
+
+        g_subprocess_communicate_utf8(all, NULL, NULL, &text, NULL, NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
+                g_autofree char *line = g_strdup_printf("\n  %s ", verbs[i].verb);
+                g_autofree char *command = g_strdup_printf("%s --help", verbs[i].verb), *out = NULL;
+                g_autoptr(GSubprocess) child = ctl_start(command, -1);
+
+                g_subprocess_communicate_utf8(child, NULL, NULL, &out, NULL, NULL);
+                g_assert_nonnull(strstr(text, line));
+                g_assert_nonnull(strstr(out, verbs[i].verb));
+                for (size_t k = 0; k < REQUEST_OPTIONS; k++) {
+                        g_autofree char *option = g_strdup_printf(" --%s%s", request_options[k].long_name,
+                                                                  request_options[k].argument ? "\\[?=" : " ");
+
+                        g_assert_cmpint(g_regex_match_simple(option, out, 0, 0), ==,
+                                        (request_options[k].methods & verbs[i].method) != 0);
+                }
+        }
+}
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        add_cases("/ctl-usage", cases, G_N_ELEMENTS(cases));
+        g_test_add("/ctl-usage/complete/no-service", Fixture, NULL, fixture_set_up, test_no_service,
+                   fixture_tear_down);
+        g_test_add("/ctl-usage/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
+        g_test_add("/ctl-usage/help/options", Fixture, NULL, fixture_set_up, test_help, fixture_tear_down);
+        return g_test_run();
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* selvolctl monitor and jobs --watch: what goes on until it is interrupted. */
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl-support.h"
+
+static const struct {
+        const char *path, *interface, *signal, *arguments;
+} emitted[] = {
+        { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+          "(objectpath '/org/selvol1/volume/w', {'org.selvol1.Volume': {'Id': <'w\033'>}})" },
+        { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+          "(objectpath '" JOB7
+          "', {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'relabel'>, 'Volume': <'w'>, 'State': "
+          "<'waiting'>}})" },
+        { MANAGER, "JobNew", "(uint64 7, objectpath '" JOB7 "')" },
+        { JOB7, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+          "('org.selvol1.Job', {'State': <'waiting'>, 'EntriesDone': <uint64 3>}, @as [])" },
+        { JOB7, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+          "('org.selvol1.Job', {'State': <'running'>, 'EntriesDone': <uint64 4>}, @as [])" },
+        { MANAGER, "JobRemoved", "(uint64 7, objectpath '" JOB7 "', 'w', 'relabel', 'done')" },
+        { PVC1, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+          "('org.selvol1.Volume', {'LabelState': <'complete'>, 'Tainted': <false>}, @as [])" },
+        { PVC1, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+          "('org.selvol1.Volume', {'LabelState': <'complete'>, 'Tainted': <true>}, @as [])" },
+        { MANAGER, "ContextConflict", "('pvc-1', 'u:r:t:s0', 'u:r:t:s0:c1', [{'Holder': <'pod-A'>}])" },
+        { MANAGER, "GroupConflict", "('pvc-1', uint32 5, @aa{sv} [])" },
+        { MANAGER, "MountChanged", "('pvc-1', '/t', 'Hidden by /x.')" },
+        { MANAGER, "ContextReleased", "('pvc-1', 'u:r:t:s0')" },
+        { MANAGER, "GroupReleased", "('pvc-1', uint32 5)" },
+        { "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+          "(objectpath '/org/selvol1/volume/w', ['org.selvol1.Volume'])" },
+};
+
+static const struct {
+        const char *command;
+        const char *lines[12]; /* without the time */
+} monitors[] = {
+        { "monitor",
+          { "VolumeAdded Volume=w\\x1b", "JobNew Job=7 Operation=relabel Volume=w",
+            "JobChanged Job=7 Volume=w State=running", "JobRemoved Job=7 Volume=w Operation=relabel Result=done",
+            "VolumeChanged Volume=pvc-1 LabelState=complete", "VolumeChanged Volume=pvc-1 Tainted=yes",
+            "ContextConflict Volume=pvc-1 Wanted=u:r:t:s0 Held=u:r:t:s0:c1 Holders=1",
+            "GroupConflict Volume=pvc-1 Wanted=5 Holders=0", "MountChanged Volume=pvc-1 Target=/t Text=Hidden by /x.",
+            "ContextReleased Volume=pvc-1 Context=u:r:t:s0", "GroupReleased Volume=pvc-1 Group=5",
+            "VolumeRemoved Volume=w\\x1b" } },
+        { "monitor --json=pretty",
+          { "\"Event\":\"VolumeAdded\",\"Volume\":\"w\\u001B\"}",
+            "\"Event\":\"JobNew\",\"Job\":7,\"Operation\":\"relabel\",\"Volume\":\"w\"}",
+            "\"Event\":\"JobChanged\",\"Job\":7,\"Volume\":\"w\",\"State\":\"running\"}",
+            "\"Event\":\"JobRemoved\",\"Job\":7,\"Volume\":\"w\",\"Operation\":\"relabel\",\"Result\":\"done\"}",
+            "\"Event\":\"VolumeChanged\",\"Volume\":\"pvc-1\",\"LabelState\":\"complete\"}",
+            "\"Event\":\"VolumeChanged\",\"Volume\":\"pvc-1\",\"Tainted\":true}",
+            "\"Event\":\"ContextConflict\",\"Volume\":\"pvc-1\",\"Wanted\":\"u:r:t:s0\",\"Held\":\"u:r:t:s0:c1\","
+            "\"Holders\":[{\"Holder\":\"pod-A\"}]}",
+            "\"Event\":\"GroupConflict\",\"Volume\":\"pvc-1\",\"Wanted\":5,\"Holders\":[]}",
+            "\"Event\":\"MountChanged\",\"Volume\":\"pvc-1\",\"Target\":\"/t\",\"Text\":\"Hidden by /x.\"}",
+            "\"Event\":\"ContextReleased\",\"Volume\":\"pvc-1\",\"Context\":\"u:r:t:s0\"}",
+            "\"Event\":\"GroupReleased\",\"Volume\":\"pvc-1\",\"Group\":5}",
+            "\"Event\":\"VolumeRemoved\",\"Volume\":\"w\\u001B\"}" } },
+        { "jobs --watch",
+          { "JobNew Job=7 Operation=relabel Volume=w", "JobChanged Job=7 Volume=w State=running",
+            "JobRemoved Job=7 Volume=w Operation=relabel Result=done" } },
+        { "jobs -w --json",
+          { "\"Event\":\"JobNew\",\"Job\":7,\"Operation\":\"relabel\",\"Volume\":\"w\"}",
+            "\"Event\":\"JobChanged\",\"Job\":7,\"Volume\":\"w\",\"State\":\"running\"}",
+            "\"Event\":\"JobRemoved\",\"Job\":7,\"Volume\":\"w\",\"Operation\":\"relabel\",\"Result\":\"done\"}" } },
+};
+
+static void emit(GDBusMethodInvocation *call, const char *path, const char *interface, const char *signal,
+                 const char *arguments) {
+        g_autoptr(GError) error = NULL;
+        GVariant *value = g_variant_parse(NULL, arguments, NULL, NULL, &error);
+
+        g_assert_no_error(error);
+        g_dbus_connection_emit_signal(g_dbus_method_invocation_get_connection(call), NULL, path, interface, signal,
+                                      value, &error);
+        g_assert_no_error(error);
+        g_variant_unref(value);
+}
+
+/* What happens is a line each, as it happens; what has not changed is none. The end of the service is told of, too. To be
+ * interrupted is its end. */
+static void test_monitor(Fixture *f, gconstpointer data) {
+        static const Exchange objects = {
+                OBJECTS,
+                "GetManagedObjects",
+                "()",
+                "({objectpath '" PVC1
+                "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'LabelState': <'unknown'>, 'Tainted': "
+                "<false>}}},)",
+        };
+        size_t i = GPOINTER_TO_SIZE(data);
+        g_autoptr(GSubprocess) child = ctl_start(monitors[i].command, -1);
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, &objects);
+        g_autoptr(GDataInputStream) out = g_data_input_stream_new(g_subprocess_get_stdout_pipe(child));
+        g_autofree char *last = NULL;
+        g_autoptr(GError) error = NULL;
+
+        answer_call(call, &objects);
+        for (size_t k = 0; k < G_N_ELEMENTS(emitted); k++)
+                emit(call, emitted[k].path, emitted[k].interface, emitted[k].signal, emitted[k].arguments);
+        for (size_t k = 0; k < G_N_ELEMENTS(monitors[i].lines) && monitors[i].lines[k]; k++) {
+                g_autofree char *line = g_data_input_stream_read_line(out, NULL, NULL, &error);
+
+                g_assert_no_error(error);
+                g_assert_nonnull(line);
+                if (!g_str_has_suffix(line, monitors[i].lines[k]))
+                        g_error("%s is not %s", line, monitors[i].lines[k]);
+        }
+        release_name(f);
+        last = g_data_input_stream_read_line(out, NULL, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_nonnull(strstr(last, "ServiceStopped"));
+        g_subprocess_send_signal(child, i % 2 == 0 ? SIGTERM : SIGINT);
+        g_assert_true(g_subprocess_wait_check(child, NULL, &error));
+}
+
+/* --- the table of jobs on a terminal --- */
+
+#define HEADING "ID OPERATION VOLUME STATE   STARTED                 ENTRIES TOTAL PERCENT RATE TIME-LEFT RESULT\n"
+#define JOB_7(state)                                                                                                 \
+        "'" JOB7                                                                                                     \
+        "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'relabel'>, 'Volume': <'pvc-1'>, 'State': <'" state \
+        "'>, "                                                                                                       \
+        "'StartedUSec': <uint64 1767225600000000>, 'EntriesDone': <uint64 0>, 'EntriesTotal': <uint64 200>}}"
+
+/* A terminal's screen, as far as selvolctl moves on it: lines, with the cursor at the beginning of one. */
+static char *screen_of(const char *output) {
+        g_autoptr(GString) screen = g_string_new(NULL);
+        gsize at = 0; /* the cursor */
+
+        for (const char *p = output; *p;) {
+                unsigned up;
+                int n = 0;
+
+                if (*p == '\033' && sscanf(p, "\033[%uA%n", &up, &n) == 1 && n > 0) {
+                        for (; up > 0; up--)
+                                for (at--; at > 0 && screen->str[at - 1] != '\n';)
+                                        at--;
+                } else if (g_str_has_prefix(p, "\033[J")) {
+                        g_string_truncate(screen, at);
+                        n = strlen("\033[J");
+                } else if (g_str_has_prefix(p, "\033[?7")) {
+                        n = strlen("\033[?7l");
+                } else if (*p != '\r') {
+                        g_assert_cmpuint(at, ==, screen->len);
+                        g_assert_cmpint(*p, !=, '\033');
+                        g_string_append_c(screen, *p);
+                        at++;
+                }
+                p += n > 0 ? n : 1;
+        }
+        return g_strdup(screen->str);
+}
+
+static void await_screen(Terminal *t, const char *expected) {
+        g_autofree char *screen = NULL;
+
+        for (gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC; g_get_monotonic_time() < end;) {
+                g_free(screen);
+                screen = screen_of(t->output->str);
+                if (g_str_equal(screen, expected))
+                        return;
+                g_assert_true(terminal_read(t));
+        }
+        g_assert_cmpstr(screen, ==, expected);
+}
+
+static size_t count_draws(const Terminal *t) {
+        size_t n = 0;
+
+        for (const char *p = t->output->str; (p = strstr(p, "\033[?7l")); p++)
+                n++;
+        return n;
+}
+
+static GDBusMethodInvocation *watch_start(Fixture *f, Terminal *t, const char *objects) {
+        const Exchange known = { OBJECTS, "GetManagedObjects", "()", objects };
+        GDBusMethodInvocation *call;
+
+        terminal_start_output(t, "jobs --watch", 120);
+        call = await_call(f, &known);
+        answer_call(call, &known);
+        return call;
+}
+
+static void watch_end(Terminal *t) {
+        g_autoptr(GError) error = NULL;
+
+        g_subprocess_send_signal(t->child, SIGINT);
+        g_free(terminal_finish(t));
+        g_assert_true(g_subprocess_wait_check(t->child, NULL, &error));
+        g_assert_no_error(error);
+}
+
+/* One table, which changes. */
+static void test_table(Fixture *f, gconstpointer data) {
+        Terminal t = { 0 };
+        g_autoptr(GDBusMethodInvocation) call = watch_start(f, &t, "({objectpath " JOB_7("waiting") "},)");
+
+        await_screen(&t, HEADING
+                     "7  relabel   pvc-1  waiting 2026-01-01 00:00:00 UTC 0       200   0       -    -         -\n"
+                     "\n1 job listed.\n");
+        emit(call, JOB7, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+             "('org.selvol1.Job', {'State': <'acting'>, 'EntriesDone': <uint64 50>}, @as [])");
+        emit(call, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesAdded",
+             "(objectpath '/org/selvol1/job/8', {'org.selvol1.Job': {'Id': <uint64 8>, 'Operation': <'mount'>, 'Volume': "
+             "<'\033'>, 'State': <'waiting'>}})");
+        await_screen(&t, HEADING
+                     "7  relabel   pvc-1  acting  2026-01-01 00:00:00 UTC 50      200   25      -    -         -\n"
+                     "8  mount     \\x1b   waiting -                       -       -     -       -    -         -\n"
+                     "\n2 jobs listed.\n");
+        emit(call, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+             "(objectpath '" JOB7 "', ['org.selvol1.Job'])");
+        emit(call, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "InterfacesRemoved",
+             "(objectpath '/org/selvol1/job/8', ['org.selvol1.Job'])");
+        await_screen(&t, "0 jobs listed.\n");
+        watch_end(&t);
+        terminal_done(&t);
+}
+
+/* However fast a job goes on. */
+static void test_rate(Fixture *f, gconstpointer data) {
+        Terminal t = { 0 };
+        g_autoptr(GDBusMethodInvocation) call = watch_start(f, &t, "({objectpath " JOB_7("acting") "},)");
+        gint64 start = g_get_monotonic_time();
+
+        for (unsigned i = 1; i <= 200; i++) {
+                g_autofree char *arguments =
+                        g_strdup_printf("('org.selvol1.Job', {'EntriesDone': <uint64 %u>}, @as [])", i);
+
+                emit(call, JOB7, "org.freedesktop.DBus.Properties", "PropertiesChanged", arguments);
+                g_usleep(5000);
+        }
+        terminal_await(&t, " 100 ");
+        watch_end(&t);
+        g_assert_cmpuint(count_draws(&t), >, 2);
+        g_assert_cmpuint(count_draws(&t), <=, (g_get_monotonic_time() - start) / 250000 + 1);
+        terminal_done(&t);
+}
+
+/* The terminal has 25 lines: what runs stays, and of what has ended the latest. */
+static void test_many(Fixture *f, gconstpointer data) {
+        g_autoptr(GString) objects = g_string_new("({objectpath '/a': @a{sa{sv}} {}"), expected = g_string_new(NULL);
+        g_autoptr(GDBusMethodInvocation) call = NULL;
+        Terminal t = { 0 };
+
+        for (unsigned i = 1; i <= 30; i++)
+                g_string_append_printf(
+                        objects, ", '/org/selvol1/job/%u': {'org.selvol1.Job': {'Id': <uint64 %u>, 'State': <'%s'>}}",
+                        i, i, i % 10 == 1 ? "acting" : "ended");
+        g_string_append(objects, "},)");
+        g_string_append(expected, "ID OPERATION VOLUME STATE  STARTED ENTRIES TOTAL PERCENT RATE TIME-LEFT RESULT\n");
+        for (unsigned i = 1; i <= 30; i++)
+                if (i % 10 == 1 || i > 12)
+                        g_string_append_printf(
+                                expected, "%-2u -         -      %s -       -       -     -       -    -         -\n",
+                                i, i % 10 == 1 ? "acting" : "ended ");
+        g_string_append(expected, "\n20 jobs listed.\n10 more, for which there is no room.\n");
+        call = watch_start(f, &t, objects->str);
+        await_screen(&t, expected->str);
+        watch_end(&t);
+        terminal_done(&t);
+}
+
+static void test_service_stops(Fixture *f, gconstpointer data) {
+        g_autoptr(GDBusMethodInvocation) call = NULL;
+        Terminal t = { 0 };
+
+        call = watch_start(f, &t, "({objectpath " JOB_7("acting") "},)");
+        terminal_await(&t, "1 job listed.");
+        release_name(f);
+        await_screen(&t, "selvold is not running.\n");
+        watch_end(&t);
+        terminal_done(&t);
+}
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_setenv("TERM", "xterm", TRUE);
+        g_setenv("NO_COLOR", "1", TRUE);
+        g_unsetenv("COLUMNS");
+        g_unsetenv("LINES");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        for (size_t i = 0; i < G_N_ELEMENTS(monitors); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl-watch/%s", monitors[i].command);
+
+                g_test_add(path, Fixture, GSIZE_TO_POINTER(i), fixture_set_up, test_monitor, fixture_tear_down);
+        }
+        g_test_add("/ctl-watch/table/changes", Fixture, NULL, fixture_set_up, test_table, fixture_tear_down);
+        g_test_add("/ctl-watch/table/rate", Fixture, NULL, fixture_set_up, test_rate, fixture_tear_down);
+        g_test_add("/ctl-watch/table/many", Fixture, NULL, fixture_set_up, test_many, fixture_tear_down);
+        g_test_add("/ctl-watch/table/service-stops", Fixture, NULL, fixture_set_up, test_service_stops,
+                   fixture_tear_down);
+        return g_test_run();
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What selvolctl makes of what selvold and the bus say. */
+#include <glib.h>
+
+#include "client/explain.h"
+#include "ctl/suggest.h"
+
+static void test_text(void) {
+        static const struct {
+                const char *text, *expected;
+        } cases[] = {
+                { "", "" },
+                { "pass SELinuxLevel, for example s0:c10,c20, or a full SELinuxContext; or RelabelBy=none",
+                  "pass --level, for example s0:c10,c20, or a full --context; or --relabel-by=none" },
+                { "Pass either SELinuxContext or SELinuxUser, SELinuxRole, SELinuxType and SELinuxLevel.",
+                  "Pass either --context or --user, --role, --type and --level." },
+                { "FSGroupPolicy is Mount, but ext4 has no option (GroupOptions=): use FSGroupPolicy=File.",
+                  "--fs-group-policy is Mount, but ext4 has no option (GroupOptions=): use --fs-group-policy=File." },
+                { "Option Depth does not take the value 'all'.", "Option --depth does not take the value 'all'." },
+                { "with FSGroup and Depth=full.", "with --fs-group and --depth=full." },
+                { "Option TimeoutUSec is more than an hour.", "Option --timeout is more than an hour." },
+                /* Settings of selvol.conf(5), words of English, and parts of other words. */
+                { "add it to MountOptions= of [FileSystem ext4]", "add it to MountOptions= of [FileSystem ext4]" },
+                { "The gate SELinuxRelabelPolicy is off", "The gate SELinuxRelabelPolicy is off" },
+                { "DefaultFSGroupChangePolicy= FSGroups SELinuxLevel2",
+                  "DefaultFSGroupChangePolicy= FSGroups SELinuxLevel2" },
+                { "Holder pod-A. Driver, Force", "Holder pod-A. Driver, Force" },
+                { "'/srv/SELinuxLevel' 'SELinuxLevel'", "'/srv/SELinuxLevel' 'SELinuxLevel'" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *text = explain_text("--", cases[i].text);
+
+                g_assert_cmpstr(text, ==, cases[i].expected);
+        }
+}
+
+static void test_error(void) {
+        static const struct {
+                const char *name, *message, *expected;
+        } cases[] = {
+                { "org.selvol1.Error.MountFailed", "No.", "No." },
+                { "org.selvol1.Error.LevelRequired", "Pass SELinuxLevel.", "Pass --level." },
+                { "org.selvol1.Error.NoSuchVolume", "Volume v is not known.",
+                  "Volume v is not known. 'selvolctl list' shows all volumes." },
+                { "org.selvol1.Error.NoSuchVolume", "Volume v is not mounted.", "Volume v is not mounted." },
+                { "org.selvol1.Error.NoSuchJob", "Job 8 is not known.",
+                  "Job 8 is not known. 'selvolctl jobs' shows all jobs." },
+                { "org.freedesktop.DBus.Error.ServiceUnknown", "x",
+                  "selvold is not running (x). See 'systemctl status selvold'." },
+                { "org.freedesktop.DBus.Error.TimedOut", "x",
+                  "selvold does not start (x). See 'systemctl status selvold'; if it is masked, 'systemctl unmask selvold'." },
+                { "org.freedesktop.systemd1.UnitMasked", "x",
+                  "selvold does not start (x). See 'systemctl status selvold'; if it is masked, 'systemctl unmask selvold'." },
+                { "org.freedesktop.DBus.Error.NoReply",
+                  "Message recipient disconnected from message bus without replying",
+                  "selvold ended before it answered. Try again; 'systemctl status selvold' shows why it ended." },
+                { "org.freedesktop.DBus.Error.NoReply", "Connection terminated",
+                  "The system bus ended the connection before selvold answered. Try again." },
+                { "org.freedesktop.DBus.Error.NoReply", "Remote peer disconnected",
+                  "selvold ended before it answered. Try again; 'systemctl status selvold' shows why it ended." },
+                { "org.freedesktop.DBus.Error.AccessDenied",
+                  "Rejected send message, 2 matched rules; type=\"method_call\"",
+                  "Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on." },
+                { "org.freedesktop.DBus.Error.AccessDenied",
+                  "An SELinux policy prevents this sender from sending this message to this recipient",
+                  "SELinux keeps this process from calling selvold. Allow it in a policy module: selvol_dbus_chat(DOMAIN), see selvol-integration(7)." },
+                { "org.freedesktop.DBus.Error.AccessDenied", "polkit has to allow x.", "polkit has to allow x." },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *text = explain_error("--", cases[i].name, cases[i].message);
+
+                g_assert_cmpstr(text, ==, cases[i].expected);
+        }
+}
+
+static void test_suggest(void) {
+        static const char *const candidates[] = { "mount", "unmount", "list", "show", "ownership" };
+        static const struct {
+                const char *typed, *expected;
+        } cases[] = {
+                { "mont", "mount" }, { "mounts", "mount" },  { "unmonut", "unmount" },
+                { "lsit", "list" },  { "own", "ownership" }, { "o", NULL },
+                { "x", NULL },       { "", NULL },           { "frobnicate", NULL },
+                { "sl", NULL },      { "List", "list" },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                Suggestion s = { 0 };
+
+                for (size_t k = 0; k < G_N_ELEMENTS(candidates); k++)
+                        suggest_consider(&s, cases[i].typed, candidates[k]);
+                g_assert_cmpstr(s.word, ==, cases[i].expected);
+        }
+}
+
+int main(int argc, char **argv) {
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+        g_test_add_func("/explain/text", test_text);
+        g_test_add_func("/explain/error", test_error);
+        g_test_add_func("/explain/suggest", test_suggest);
+        return g_test_run();
+}
