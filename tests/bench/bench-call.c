@@ -82,6 +82,11 @@ double call_mount(sd_bus *bus, const MountCall *c) {
                 append_option(m, &r, "SELinuxMountSupported", "b", 1);
                 append_option(m, &r, "SELinuxLevel", "s", c->level);
         }
+        if (c->group != 0) {
+                append_option(m, &r, "FSGroup", "u", c->group);
+                append_option(m, &r, "FSGroupPolicy", "s", "File");
+                append_option(m, &r, "FSGroupChangePolicy", "s", "OnRootMismatch");
+        }
         if (streq(c->fs_type, "tmpfs"))
                 append_option(m, &r, "MountOptions", "as", 1, "size=1m");
         if (r >= 0)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include <systemd/sd-bus.h>
@@ -12,6 +13,7 @@ typedef struct MountCall {
         const char *volume, *source, *fs_type, *target;
         const char *level; /* NULL: without a context */
         bool shared;       /* by several holders */
+        uint32_t group;    /* for which the mark on the volume may vouch; 0: none */
 } MountCall;
 
 sd_bus *bus_open(void);

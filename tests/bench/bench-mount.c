@@ -29,7 +29,9 @@ typedef struct Bench {
         Service service;
         bool json, emulated;
         unsigned rounds;
-        Steps steps; /* numbers of volumes that are mounted already */
+        unsigned entries; /* that the measured volume has */
+        const char *rows; /* of the ways that are measured, separated by commas; NULL: all */
+        Steps steps;      /* numbers of volumes that are mounted already */
         Fill fill;
         const char *devices_path;
         Series results[STEPS_MAX][ROWS];
@@ -41,6 +43,19 @@ static unsigned count_present(unsigned volumes) {
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
+
+static bool is_wanted(const Bench *b, Row row) {
+        size_t length = strlen(row_names[row]);
+
+        if (!b->rows)
+                return true;
+        for (const char *s = b->rows; s; s = strchr(s, ',')) {
+                s += *s == ',';
+                if (strncmp(s, row_names[row], length) == 0 && (s[length] == ',' || s[length] == '\0'))
+                        return true;
+        }
+        return false;
+}
 
 /* One round for warming up. The order turns from round to round, so that no row always follows the same one. What the
  * service does after its reply (it looks at the mount table a tenth of a second later, or half a second after the last look) must not be in the next row's
@@ -58,6 +73,8 @@ static void run_rounds(const Bench *b, Series *results) {
                         const Way *way = &ways[(i + round) % WAYS];
                         double usec = 0, unmount_usec = 0;
 
+                        if (!is_wanted(b, way->row))
+                                continue;
                         sleep_msec(b->scene.pause_msec);
                         way->measure(&b->scene, &usec, &unmount_usec);
                         if (round == 0)
@@ -81,9 +98,9 @@ static void print_header(const Bench *b) {
         (void) uname(&u);
         if (b->json)
                 printf("{\"bench\":\"mount\",\"mode\":\"%s\",\"emulated\":%s,\"kernel\":\"%s\",\"fs_type\":\"%s\","
-                       "\"rounds\":%u,\"holders\":%u}\n",
+                       "\"rounds\":%u,\"holders\":%u,\"entries\":%u}\n",
                        s->plain ? "plain" : "context", b->emulated ? "true" : "false", u.release, s->fs_type,
-                       b->rounds, b->fill.holders);
+                       b->rounds, b->fill.holders, b->entries);
         else
                 printf("mount of %s %s, kernel %s, %u rounds, milliseconds\n%s", s->fs_type,
                        s->plain ? "without context" : "with context=", u.release, b->rounds,
@@ -104,13 +121,18 @@ static void print_step(const Bench *b, size_t step) {
         if (!b->json)
                 printf("  %-16s %9s %9s %9s\n", "", "min", "median", "max");
         for (Row i = 0; i < ROWS; i++)
-                if (b->json)
+                if (r[i].max == 0)
+                        continue;
+                else if (b->json)
                         printf("{\"row\":\"%s\",\"volumes\":%u,\"mounts\":%u,\"min_usec\":%.0f,\"median_usec\":%.0f,"
                                "\"max_usec\":%.0f}\n",
                                row_names[i], volumes, mounts, r[i].min, r[i].median, r[i].max);
                 else
                         printf("  %-16s %9.3f %9.3f %9.3f\n", row_names[i], r[i].min / 1e3, r[i].median / 1e3,
                                r[i].max / 1e3);
+        fflush(stdout);
+        if (b->rows)
+                return;
         print_ratio(b, "selvol/bare", volumes, r[ROW_SELVOL].median / r[ROW_BARE].median);
         print_ratio(b, "selvol/shell", volumes, r[ROW_SELVOL].median / r[ROW_SHELL].median);
         print_ratio(b, "selvol/(2*bare+2*commit+500us)", volumes,
@@ -152,8 +174,8 @@ static void print_growth(const Bench *b) {
 
 static _Noreturn void usage(void) {
         fputs("bench-mount --device DEVICE --targets DIR --state DIR [--plain] [--emulated] [--json] [--rounds N]\n"
-              "            [--volumes N,...] [--holders N --devices LIST] [--fs-type TYPE] [--pause MSEC]\n"
-              "            [--idle SECONDS] [--worker-pid PID] [--control PROGRAM]\n",
+              "            [--volumes N,...] [--holders N --devices LIST] [--fs-type TYPE] [--entries N] [--rows NAME,...]\n"
+              "            [--pause MSEC] [--idle SECONDS] [--worker-pid PID] [--control PROGRAM]\n",
               stderr);
         exit(2);
 }
@@ -180,6 +202,12 @@ static void take_option(Bench *b, int option, char *value) {
                 break;
         case 'l':
                 b->devices_path = value;
+                break;
+        case 'n':
+                b->entries = parse_number(value, 100000000);
+                break;
+        case 'o':
+                b->rows = value;
                 break;
         case 'd':
                 b->scene.device = value;
@@ -219,7 +247,8 @@ static void parse_arguments(Bench *b, int argc, char **argv) {
                 { "fs-type", required_argument, NULL, 'f' }, { "targets", required_argument, NULL, 't' },
                 { "state", required_argument, NULL, 's' },   { "pause", required_argument, NULL, 'w' },
                 { "idle", required_argument, NULL, 'i' },    { "worker-pid", required_argument, NULL, 'k' },
-                { "control", required_argument, NULL, 'c' }, { 0 },
+                { "control", required_argument, NULL, 'c' }, { "entries", required_argument, NULL, 'n' },
+                { "rows", required_argument, NULL, 'o' },    { 0 },
         };
         int c;
 

@@ -11,6 +11,7 @@
 typedef enum Row {
         ROW_SELVOL,
         ROW_TAINT,
+        ROW_SKIP,
         ROW_FURTHER,
         ROW_BUSCTL,
         ROW_SHELL,
@@ -41,7 +42,7 @@ typedef struct Way {
         void (*measure)(const Scene *s, double *ret, double *ret_unmount);
 } Way;
 
-enum { WAYS = 7 };
+enum { WAYS = 8 };
 extern const Way ways[WAYS];
 
 #define MEASURED_LEVEL "s0:c1,c2"

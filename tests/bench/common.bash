@@ -145,7 +145,8 @@ empty_caches() { # PROGRAM
 # ---- runs ----
 
 # Runs a command; sets took[]: wall, flush, rss (KiB), status and what it says of itself (see bench-run), and time:
-# without what it spent on making its work durable, durable: with that and what was left to do. Its complaints are in
+# without what it spent on making its work durable, durable: with that and what was left to do. Whoever called it waits for time
+# and sync. Its complaints are in
 # $work/complaints.
 declare -A took
 run_timed() { # COMMAND...
@@ -232,6 +233,7 @@ measure_phase() { # FS TREE CACHE PHASE
             measure_once "$s" "$3" "$4" $((round + 1))
             add_value "$1:$2:$3:$4:$s:time" "${took[time]}"
             add_value "$1:$2:$3:$4:$s:durable" "${took[durable]}"
+            add_value "$1:$2:$3:$4:$s:wait" $((took[time] + took[sync]))
             add_value "$1:$2:$3:$4:$s:cpu" $((took[user] + took[sys]))
             add_value "$1:$2:$3:$4:$s:rss" "${took[rss]}"
         done
@@ -340,7 +342,9 @@ print_row() { # FS TREE CACHE PHASE; of print_phase()
     ((peer == 0)) || times=$(format_ratio "$(ratio "$peer" "$time")")
     if [[ -n $json ]]; then
         print_json fs "$1" tree "$2" entries "$entries" cache "$3" phase "$4" subject "$s" rounds "$rounds" \
-            usec "$time" min_usec "$min" durable_usec "$durable" cpu_usec "$cpu" rss_kib "$rss" \
+            usec "$time" min_usec "$min" durable_usec "$durable" wait_usec "$(median "$key:$s:wait")" \
+            wait_min_usec "$(pick_value "$key:$s:wait" min)" wait_max_usec "$(pick_value "$key:$s:wait" max)" \
+            cpu_usec "$cpu" rss_kib "$rss" \
             ${times:+"${main_peer}_ratio" "$times"}
         return
     fi

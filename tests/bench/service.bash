@@ -94,11 +94,19 @@ run_bench() { # PROGRAM ARGUMENT...
     wait $!
 }
 
-# Sets loop: a device with an empty file system.
-make_device() { # FS-TYPE
-    truncate -s 512M "$work/image"
+# Sets loop: a device with a file system, which is empty or has so many files; and entries: how many those are with their directories.
+make_device() { # FS-TYPE FILES
+    entries=0
+    # 16 KiB for each inode, as ext4 has it unless told otherwise, and to spare
+    truncate -s $((512 + $2 * 24 / 1024))M "$work/image"
     "mkfs.$1" -q "$work/image" || die "no file system of type $1 can be made"
     loop=$(losetup --find --show "$work/image") || die 'there is no loop device'
+    (($2 > 0)) || return 0
+    mkdir "$work/fill"
+    mount -t "$1" "$loop" "$work/fill"
+    "$bin/bench-tree" fan "$2" "$work/fill" || die 'the tree was not made'
+    entries=$(find "$work/fill" -printf x | wc -c)
+    umount "$work/fill"
 }
 
 # Many small file systems on loop devices, copies of one; their names are in $work/devices.
@@ -132,7 +140,7 @@ start_service() {
 <policy context="default"><allow user="*"/><allow own="*"/><allow send_type="method_call"/>
 <allow send_destination="*"/><allow receive_sender="*"/></policy></busconfig>
 CONF
-    printf '[Worker]\nTargetRoots=%s\n' "$targets" >"$work/etc/selvol.conf.d/bench.conf"
+    printf '[Service]\nMetricsTextfile=\n[Worker]\nTargetRoots=%s\n' "$targets" >"$work/etc/selvol.conf.d/bench.conf"
     export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/bus
     dbus-daemon --nofork --nosyslog --config-file="$work/bus.conf" </dev/null >"$work/bus.log" 2>&1 &
     pids+=($!)

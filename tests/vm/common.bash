@@ -78,17 +78,23 @@ of_release() {
         "$@"
         return
     fi
-    [[ -n $(find "$lists/fetched" -mtime -1 2>/dev/null) ]] || update_release "$release" || [[ -e $lists/fetched ]] || return
+    ! lists_are_old "$lists" || update_release "$release" || [[ -e $lists/fetched ]] || return
     APT_CONFIG=$lists/apt.conf "$@"
 }
 
 update_release() {
-    local release=$1 lists=$selvol_cache/apt/$1 sources begun=$EPOCHSECONDS lock status=0
-    if [[ $release == "$(host_release)" ]]; then
+    local sources
+    if [[ $1 == "$(host_release)" ]]; then
         apt_update
         return
     fi
-    sources=$(release_sources "$release") || return
+    sources=$(release_sources "$1") || return
+    fetch_lists "$selvol_cache/apt/$1" "$sources"
+}
+
+# fetch_lists DIRECTORY SOURCES: of packages, and an apt.conf there that uses nothing else
+fetch_lists() {
+    local lists=$1 sources=$2 begun=$EPOCHSECONDS lock status=0
     mkdir -p "$lists"/{lists/partial,cache/archives/partial,parts}
     exec {lock}>"$lists/lock"
     flock "$lock"
@@ -104,6 +110,9 @@ update_release() {
     exec {lock}>&-
     return "$status"
 }
+
+# lists_are_old DIRECTORY: not fetched within a day
+lists_are_old() { [[ -z $(find "$1/fetched" -mtime -1 2>/dev/null) ]]; }
 
 # Keep the newest COUNT directories of a cache, of those whose names begin with PREFIX. One that is in use is locked and
 # stays, whatever its age.

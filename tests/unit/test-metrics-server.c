@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* selvol-metrics, as a client sees it. */
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TEXT "# TYPE x counter\nx 1\n"
+
+enum { CONNECTIONS_MAX = 32, PATIENCE_SEC = 30, SLOW_SEC = 10 };
+
+typedef struct Fixture {
+        char *directory, *path;
+        struct sockaddr_in address;
+        pid_t server;
+} Fixture;
+
+/* As systemd does: the socket is descriptor 3. */
+static void exec_server(int fd, const char *path) {
+        g_autofree char *pid = g_strdup_printf("%d", (int) getpid());
+
+        g_setenv("LISTEN_FDS", "1", TRUE);
+        g_setenv("LISTEN_PID", pid, TRUE);
+        if (fd == 3 ? fcntl(fd, F_SETFD, 0) < 0 : dup2(fd, 3) < 0)
+                _exit(1);
+        execl(g_getenv("SELVOL_METRICS"), "selvol-metrics", path, NULL);
+        _exit(1);
+}
+
+static void set_up(Fixture *f, gconstpointer data) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        socklen_t size = sizeof(f->address);
+        g_autoptr(GError) error = NULL;
+
+        f->directory = g_dir_make_tmp("selvol-metrics-XXXXXX", &error);
+        g_assert_no_error(error);
+        f->path = g_build_filename(f->directory, "selvol.prom", NULL);
+        f->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        g_assert_cmpint(bind(fd, (struct sockaddr *) &f->address, size), ==, 0);
+        g_assert_cmpint(getsockname(fd, (struct sockaddr *) &f->address, &size), ==, 0);
+        g_assert_cmpint(listen(fd, 128), ==, 0);
+        f->server = fork();
+        if (f->server == 0)
+                exec_server(fd, f->path);
+        g_assert_cmpint(f->server, >, 0);
+        close(fd);
+}
+
+/* It is still there. */
+static void tear_down(Fixture *f, gconstpointer data) {
+        int status;
+
+        g_assert_cmpint(waitpid(f->server, &status, WNOHANG), ==, 0);
+        g_assert_cmpint(kill(f->server, SIGTERM), ==, 0);
+        g_assert_cmpint(waitpid(f->server, &status, 0), ==, f->server);
+        g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+        (void) g_unlink(f->path);
+        g_assert_cmpint(g_rmdir(f->directory), ==, 0);
+        g_free(f->directory);
+        g_free(f->path);
+}
+
+static int connect_to(const Fixture *f) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        g_assert_cmpint(connect(fd, (const struct sockaddr *) &f->address, sizeof(f->address)), ==, 0);
+        return fd;
+}
+
+/* All that comes back until the server closes the connection. */
+static char *ask(const Fixture *f, const char *request, gsize size) {
+        g_autoptr(GString) reply = g_string_new(NULL);
+        struct timeval patience = { .tv_sec = PATIENCE_SEC };
+        int fd = connect_to(f);
+        char text[4096];
+        ssize_t n;
+
+        g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), ==, 0);
+        /* The server may close before it has taken everything. */
+        (void) send(fd, request, size, MSG_NOSIGNAL);
+        while ((n = recv(fd, text, sizeof(text), 0)) > 0)
+                g_string_append_len(reply, text, n);
+        g_assert_false(n < 0 && errno == EAGAIN);
+        close(fd);
+        return g_string_free(g_steal_pointer(&reply), FALSE);
+}
+
+static void write_metrics(const Fixture *f, const char *text, gint64 age_sec) {
+        struct timespec times[2] = { { .tv_sec = g_get_real_time() / G_USEC_PER_SEC - age_sec } };
+        g_autoptr(GError) error = NULL;
+
+        times[1] = times[0];
+        g_file_set_contents(f->path, text, -1, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(utimensat(AT_FDCWD, f->path, times, 0), ==, 0);
+}
+
+static void assert_answer(const Fixture *f, const char *request, const char *status, const char *body) {
+        g_autofree char *reply = ask(f, request, strlen(request));
+        const char *end = strstr(reply, "\r\n\r\n");
+
+        if (!g_str_has_prefix(reply, status) || !end)
+                g_error("%s was answered with %s", request, reply);
+        if (body)
+                g_assert_cmpstr(end + 4, ==, body);
+}
+
+#define REQUEST(line) line " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+static void test_requests(Fixture *f, gconstpointer data) {
+        static const struct {
+                const char *request, *status, *body;
+        } rows[] = {
+                { REQUEST("GET /metrics"), "HTTP/1.1 200 ", TEXT },
+                { REQUEST("HEAD /metrics"), "HTTP/1.1 200 ", "" },
+                { REQUEST("GET /metrics?a=b"), "HTTP/1.1 200 ", TEXT },
+                { "GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.", TEXT },
+                { REQUEST("GET /"), "HTTP/1.1 404 ", NULL },
+                { REQUEST("GET /metrics/"), "HTTP/1.1 404 ", NULL },
+                { REQUEST("GET /../etc/passwd"), "HTTP/1.1 404 ", NULL },
+                { REQUEST("PUT /metrics"), "HTTP/1.1 405 ", NULL },
+                { "POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\nx", "HTTP/1.1 405 ", NULL },
+        };
+
+        write_metrics(f, TEXT, 0);
+        for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+                assert_answer(f, rows[i].request, rows[i].status, rows[i].body);
+}
+
+/* Prometheus takes it as down, instead of believing old numbers. */
+static void test_no_metrics(Fixture *f, gconstpointer data) {
+        assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
+        write_metrics(f, TEXT, 60);
+        assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
+        write_metrics(f, TEXT, 5);
+        assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 200 ", TEXT);
+        g_assert_cmpint(g_unlink(f->path), ==, 0);
+        g_assert_cmpint(g_mkdir(f->path, 0755), ==, 0);
+        assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
+        g_assert_cmpint(g_rmdir(f->path), ==, 0);
+        g_assert_cmpint(mkfifo(f->path, 0644), ==, 0);
+        assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 503 ", NULL);
+}
+
+/* What is no HTTP, or too much of it, ends that connection and nothing else. */
+static void test_garbage(Fixture *f, gconstpointer data) {
+        g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+        g_autofree char *large = g_strnfill(1 << 20, 'a');
+
+        write_metrics(f, TEXT, 0);
+        for (unsigned i = 0; i < 200; i++) {
+                char bytes[256];
+                gsize n = (gsize) g_rand_int_range(rand, 1, sizeof(bytes) - 4);
+                g_autofree char *reply = NULL;
+
+                for (gsize k = 0; k < n; k++)
+                        bytes[k] = (char) g_rand_int(rand);
+                memcpy(bytes + n, "\r\n\r\n", 4);
+                reply = ask(f, bytes, n + 4);
+                g_assert_null(strstr(reply, " 200 "));
+        }
+        g_free(ask(f, large, 1 << 20));
+        assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 200 ", TEXT);
+}
+
+/* Clients that keep themselves busy have all the places, but who comes gets one of them, long before their time is over. */
+static void test_slow_clients(Fixture *f, gconstpointer data) {
+        int slow[CONNECTIONS_MAX + 8], waiting;
+        struct pollfd poll_waiting;
+        gint64 end = g_get_monotonic_time() + SLOW_SEC / 2 * G_USEC_PER_SEC;
+        char text[16];
+
+        write_metrics(f, TEXT, 0);
+        for (gsize i = 0; i < G_N_ELEMENTS(slow); i++)
+                slow[i] = connect_to(f);
+        waiting = connect_to(f);
+        g_assert_cmpint(send(waiting, REQUEST("GET /metrics"), strlen(REQUEST("GET /metrics")), 0), >, 0);
+        poll_waiting = (struct pollfd){ .fd = waiting, .events = POLLIN };
+        do {
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                for (gsize i = 0; i < G_N_ELEMENTS(slow); i++)
+                        (void) send(slow[i], "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+                write_metrics(f, TEXT, 0);
+        } while (poll(&poll_waiting, 1, 500) == 0);
+        g_assert_cmpint(recv(waiting, text, sizeof(text), 0), ==, sizeof(text));
+        g_assert_cmpmem(text, 12, "HTTP/1.1 200", 12);
+        for (gsize i = 0; i < G_N_ELEMENTS(slow); i++)
+                close(slow[i]);
+        close(waiting);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, function) g_test_add("/metrics-server/" name, Fixture, NULL, set_up, function, tear_down)
+        ADD("requests", test_requests);
+        ADD("no-metrics", test_no_metrics);
+        ADD("garbage", test_garbage);
+        ADD("slow-clients", test_slow_clients);
+        return g_test_run();
+}
