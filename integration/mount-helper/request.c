@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "model/request.h"
+#include "mount-helper/report.h"
+#include "mount-helper/request.h"
+
+void mount_request_done(MountRequest *q) {
+        values_done(q->values);
+        strv_free(q->options);
+        strv_free(q->words);
+        free(q->holder);
+        *q = (MountRequest){ 0 };
+}
+
+/* What mount(8), systemd and fstab(5) have for themselves. "user" may have a value there, so it can't be that of a label. */
+static bool is_for_mount(const char *name) {
+        static const char *const names[] = {
+                "defaults", "nofail", "_netdev", "auto",  "noauto",  "user",    "nouser",  "users",
+                "nousers",  "owner",  "noowner", "group", "nogroup", "comment", "uhelper", "helper",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (streq(names[i], name))
+                        return true;
+        return startswith(name, "x-") || startswith(name, "X-");
+}
+
+/* The option of selvolctl with that name; the one for mount options has no name here, as they have their own. */
+static RequestOptionId find_option(const char *name) {
+        RequestOptionId id = option_find(name, METHOD_MOUNT);
+
+        return id == OPTION_MOUNT_OPTIONS ? REQUEST_OPTIONS : id;
+}
+
+static bool may_omit_value(RequestOptionId id) {
+        return request_options[id].type[0] == 'b' || id == OPTION_WAIT;
+}
+
+static int read_option(MountRequest *q, RequestOptionId id, const char *name, const char *value) {
+        _cleanup_free_ char *expected = NULL;
+        int r;
+
+        if (!value && !may_omit_value(id))
+                return report(MOUNT_USAGE, "Option %s needs a value: %s=%s.", name, name,
+                              request_options[id].argument);
+        r = value_parse(id, value, &q->values[id]);
+        if (r == 0 || r == -ENOMEM)
+                return r;
+        expected = value_expected(id);
+        return expected ? report(MOUNT_USAGE, "%s=%s: must be %s.", name, strempty(value), expected) : -ENOMEM;
+}
+
+static bool is_category(const char *word) {
+        return word[0] == 'c' && word[1] != '\0' && word[1 + strspn(word + 1, "0123456789.c")] == '\0';
+}
+
+/* What follows the comma of a level that is not in quotes: mount(8) makes options of it. */
+static int refuse_category(const MountRequest *q, const char *category) {
+        bool is_level = q->values[OPTION_SELINUX_LEVEL].set;
+        const char *begun = q->values[is_level ? OPTION_SELINUX_LEVEL : OPTION_SELINUX_CONTEXT].string;
+
+        return report(
+                MOUNT_USAGE,
+                "A comma ends an option unless it is in double quotes: write %s=\"%s,%s\". A shell takes such quotes away: there put all options in single quotes, as in -o 'volume=db,level=\"s0:c1,c2\"'.",
+                is_level ? "level" : "context", begun, category);
+}
+
+static int add_mount_option(MountRequest *q, const char *option) {
+        int r;
+
+        if (is_category(option) && (q->values[OPTION_SELINUX_LEVEL].set || q->values[OPTION_SELINUX_CONTEXT].set))
+                return refuse_category(q, option);
+        r = value_parse(OPTION_MOUNT_OPTIONS, option, &q->values[OPTION_MOUNT_OPTIONS]);
+        return r == 0 || r == -ENOMEM ? r : report(MOUNT_USAGE, "Option '%s' is not UTF-8.", option);
+}
+
+/* Cuts "NAME=VALUE" and the quotes around VALUE, which is NULL if there is none. */
+static char *cut_value(char *word) {
+        char *value = strchr(word, '=');
+        size_t n;
+
+        if (!value)
+                return NULL;
+        *value++ = '\0';
+        n = strlen(value);
+        if (n >= 2 && value[0] == '"' && value[n - 1] == '"') {
+                value[n - 1] = '\0';
+                value++;
+        }
+        return value;
+}
+
+static int read_word(MountRequest *q, const char *option, char *word) {
+        const char *value = cut_value(word);
+        RequestOptionId id;
+
+        if (streq(word, "remount"))
+                return report(
+                        MOUNT_USAGE,
+                        "A mount of selvol's can't be changed by a remount: unmount it, and mount it with the options that it is to have.");
+        if (streq(word, "volume")) {
+                q->volume = value;
+                return 0;
+        }
+        if (is_for_mount(word))
+                return 0;
+        /* Of these the last one counts. */
+        if (streq(option, "ro") || streq(option, "rw")) {
+                q->values[OPTION_READ_ONLY] = (OptionValue){ .set = streq(option, "ro"), .number = true };
+                return 0;
+        }
+        id = find_option(word);
+        return id < REQUEST_OPTIONS ? read_option(q, id, word, value) : add_mount_option(q, option);
+}
+
+/* selvold itself names a holder after its target, which may be what a name may not. */
+static int set_holder(MountRequest *q) {
+        _cleanup_failure_ Failure ignored = { 0 };
+        int r;
+
+        q->holder = strdup_printf("mount:%s", q->target);
+        if (!q->holder)
+                return -ENOMEM;
+        r = request_validate_name(q->holder, "Holder", &ignored);
+        if (r == 0)
+                q->values[OPTION_HOLDER] = (OptionValue){ .set = true, .string = q->holder };
+        return r < 0 ? r : 0;
+}
+
+static int set_defaults(MountRequest *q, const char *type) {
+        const char *fs_type = strchr(strempty(type), '.');
+        int r;
+
+        if (fs_type)
+                q->values[OPTION_FS_TYPE] = (OptionValue){ .set = true, .string = fs_type + 1 };
+        if (!q->values[OPTION_HOLDER].set) {
+                r = set_holder(q);
+                if (r < 0)
+                        return r;
+        }
+        values_prefer_context_mount(q->values, q->source);
+        return 0;
+}
+
+int mount_request_read(MountRequest *q, const char *type) {
+        int r;
+
+        r = strv_copy(q->options, &q->words);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; q->words && q->words[i]; i++) {
+                r = read_word(q, q->options[i], q->words[i]);
+                if (r != 0)
+                        return r;
+        }
+        if (isempty(q->volume))
+                return report(
+                        MOUNT_USAGE,
+                        "Option volume= is missing: the id under which selvold knows the volume, such as volume=db.");
+        if (!utf8_is_valid(q->source) || !utf8_is_valid(q->target) || !utf8_is_valid(q->volume) ||
+            !utf8_is_valid(strempty(type)))
+                return report(MOUNT_USAGE,
+                              "Source, directory, type and volume have to be UTF-8: '%s' at '%s', volume=%s.",
+                              q->source, q->target, q->volume);
+        return set_defaults(q, type);
+}

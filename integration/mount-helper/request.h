@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "client/values.h"
+
+/* What mount(8) wants to have mounted. */
+typedef struct MountRequest {
+        const char *source, *target;
+        char **options; /* as they were passed */
+        char **words;   /* the same, cut into names and values, which these point to: */
+        const char *volume;
+        OptionValue values[REQUEST_OPTIONS];
+        char *holder;
+} MountRequest;
+
+void mount_request_done(MountRequest *q);
+
+/* Sorts out what is in options: selvolctl's options by their names, what only matters to mount(8), and the mount options proper. type is
+ * selvol or selvol.TYPE. Returns 0, -ENOMEM, or an exit status after a report. */
+int mount_request_read(MountRequest *q, const char *type) _warn_unused_;

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* mount.selvol against a mock of org.selvol1 on a bus of its own: what it asks for, what it says, how it exits; by itself, and as mount(8)
+ * runs it. */
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl-support.h"
+
+#define PREFERRED "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define LEVEL     "'SELinuxLevel': <'s0:c1,c2'>"
+#define HOLDER    "'Holder': <'mount:/t'>"
+#define MOUNTED \
+        "('" CONTEXT "', '', {'Strategy': <'context-mount'>, 'Text': <'No file is changed.'>, 'MountID': <uint64 7>})"
+#define MOUNT(options)                                                                         \
+        {                                                                                      \
+                { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {" options "})", MOUNTED } \
+        }
+#define REFUSED(error, message)                                                                 \
+        {                                                                                       \
+                {                                                                               \
+                        MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {" HOLDER "})", NULL, \
+                                "org.selvol1.Error." error, message                             \
+                }                                                                               \
+        }
+#define USAGE                                                                                                          \
+        "mount.selvol: Usage: mount.selvol SOURCE DIRECTORY [-fnsv] [-o OPTIONS] [-t TYPE]. It is made for mount(8): " \
+        "mount -t selvol -o 'volume=ID,level=\"LEVEL\"' SOURCE DIRECTORY\n"
+#define COMMA(option, value, rest)                                                                               \
+        "mount.selvol: A comma ends an option unless it is in double quotes: write " option "=\"" value "," rest \
+        "\". A shell takes such quotes away: there put all options in single quotes, as in "                     \
+        "-o 'volume=db,level=\"s0:c1,c2\"'.\n"
+#define LINE(options)                                                                                 \
+        "mount.selvol: If it is to be mounted at boot, the line in fstab that waits for selvold is: " \
+        "/dev/vdb /t selvol " options ",nofail,x-systemd.requires=selvold.service 0 0\n"
+
+static const Case cases[] = {
+        { "usage/none", "", .code = 1, .err = USAGE },
+        { "usage/three", "/dev/vdb /t /u", .code = 1, .err = USAGE },
+        { "usage/switch", "/dev/vdb /t -x", .code = 1, .err = USAGE },
+        { "usage/no-value", "/dev/vdb /t -o", .code = 1, .err = USAGE },
+        { "usage/namespace", "/dev/vdb /t -N 7 -o volume=db", .code = 1,
+          .err = "mount.selvol: -N is not possible: selvold mounts in the mount namespace of the host. Leave it out, or "
+                 "mount without selvol.\n" },
+        { "usage/no-volume", "/dev/vdb /t -o rw,volume=", .code = 1,
+          .err = "mount.selvol: Option volume= is missing: the id under which selvold knows the volume, such as volume=db.\n" },
+        { "usage/remount", "/dev/vdb /t -o rw,remount,volume=db", .code = 1,
+          .err = "mount.selvol: A mount of selvol's can't be changed by a remount: unmount it, and mount it with the options "
+                 "that it is to have.\n" },
+        { "usage/utf8", "/dev/vdb '/t\377' -o volume=db", .code = 1,
+          .err = "mount.selvol: Source, directory, type and volume have to be UTF-8: '/dev/vdb' at '/t\\xff', volume=db.\n" },
+        { "usage/open-quote", "/dev/vdb /t -o 'volume=db,level=\"s0'", .code = 1,
+          .err = "mount.selvol: A double quote in the options has no end: volume=db,level=\"s0\n" },
+        { "usage/terminal", "/dev/vdb /t -o volume=db,wait=\033[1m", .code = 1,
+          .err = "mount.selvol: wait=\\x1b[1m: must be a time such as 20s, 1min or 500ms.\n" },
+
+        { "level/quoted", "/dev/vdb /t -o 'rw,volume=db,level=\"s0:c1,c2\"'",
+          MOUNT(LEVEL ", " PREFERRED ", " HOLDER) },
+        { "level/unquoted", "/dev/vdb /t -o rw,volume=db,level=s0:c1,c2", .code = 1,
+          .err = COMMA("level", "s0:c1", "c2") },
+        { "level/unquoted-context", "/dev/vdb /t -o volume=db,context=u:r:t:s0:c1,c2.c5", .code = 1,
+          .err = COMMA("context", "u:r:t:s0:c1", "c2.c5") },
+        { "level/context", "/dev/vdb /t -o 'volume=db,context=\"u:r:t:s0:c1,c2\"'",
+          MOUNT("'SELinuxContext': <'u:r:t:s0:c1,c2'>, " PREFERRED ", " HOLDER) },
+        { "level/policy", "/dev/vdb /t -o volume=db,level=s0:c1,policy=Always,relabel-by=service",
+          MOUNT("'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'Always'>, 'RelabelBy': <'service'>, " HOLDER) },
+
+        { "options/none", "/dev/vdb /t -o volume=db", MOUNT(HOLDER) },
+        { "options/type", "/dev/vdb /t -o volume=db -t selvol.ext4", MOUNT("'FSType': <'ext4'>, " HOLDER) },
+        { "options/holder", "/dev/vdb /t -o volume=db,holder=backup", MOUNT("'Holder': <'backup'>") },
+        { "options/unnamed-holder",
+          "/dev/vdb '/t,x' -o volume=db",
+          { { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t,x', @a{sv} {})", MOUNTED } } },
+        { "options/read-only", "/dev/vdb /t -o rw,volume=db,ro", MOUNT("'ReadOnly': <true>, " HOLDER) },
+        { "options/read-write", "/dev/vdb /t -o ro,volume=db,rw", MOUNT(HOLDER) },
+        { "options/of-mount",
+          "/dev/vdb /t -n -s -o defaults,nofail,_netdev,auto,noauto,user,nouser,users,owner,group,volume=db "
+          "-o user=root,comment=a,uhelper=b,x-systemd.requires=c,X-d",
+          MOUNT(HOLDER) },
+        { "options/of-the-file-system", "/dev/vdb /t -o noexec,volume=db,noatime,data=ordered,options=x,c1",
+          MOUNT("'MountOptions': <['noexec', 'noatime', 'data=ordered', 'options=x', 'c1']>, " HOLDER) },
+        { "options/values",
+          "/dev/vdb /t -o volume=db,fs-group=7,force,user-namespace=no,max-entries-per-second=9,wait,timeout=1min",
+          MOUNT(HOLDER ", 'FSGroup': <uint32 7>, 'UserNamespace': <false>, 'Force': <true>, 'MaxEntriesPerSecond': "
+                       "<uint64 9>, 'WaitUSec': <uint64 3600000000>, 'TimeoutUSec': <uint64 60000000>") },
+        { "options/no-value", "/dev/vdb /t -o volume=db,fs-group", .code = 1,
+          .err = "mount.selvol: Option fs-group needs a value: fs-group=GID.\n" },
+        { "options/bad-value", "/dev/vdb /t -o volume=db,relabel-by=me", .code = 1,
+          .err = "mount.selvol: relabel-by=me: must be runtime, service or none.\n" },
+
+        { "fake/silent", "/dev/vdb /t -f -o volume=db" },
+        { "fake/verbose", "/dev/vdb /t -f -v -o volume=db",
+          .err = "mount.selvol: /dev/vdb, volume db, would be mounted at /t; nothing was done.\n" },
+        { "fake/wrong", "/dev/vdb /t -f -o volume=db,level=s0:c1,c2", .code = 1,
+          .err = COMMA("level", "s0:c1", "c2") },
+        { "verbose", "/dev/vdb /t -v -o volume=db", MOUNT(HOLDER),
+          .err = "mount.selvol: /dev/vdb, volume db, is mounted at /t with context " CONTEXT
+                 ". No file is changed.\n" },
+
+        { "refused/conflict", "/dev/vdb /t -o volume=db",
+          REFUSED("ContextConflict", "Held by pod-A. Pass WaitUSec to wait."), .code = 32,
+          .err = "mount.selvol: Held by pod-A. Pass wait to wait.\n" },
+        { "refused/timed-out", "/dev/vdb /t -o volume=db", REFUSED("TimedOut", "Too slow\033."), .code = 32,
+          .err = "mount.selvol: Too slow\\x1b.\n" },
+};
+
+/* What arrives when mount(8) is in between; it finds its helpers in /sbin only, and that of util-linux 2.41 looks
+ * for the directory of a remount first. */
+#define AS_MOUNT \
+        "unshare --mount sh -c 'mount -t tmpfs helpers /usr/sbin && cp \"$0\" /usr/sbin/mount.selvol && exec \"$@\"' "
+
+static const Case mount_cases[] = {
+        { "options",
+          "mount -t selvol -o 'volume=db,level=\"s0:c1,c2\",noatime,nofail,x-systemd.requires=selvold.service' /dev/vdb /t",
+          MOUNT(LEVEL ", " PREFERRED ", 'MountOptions': <['noatime']>, " HOLDER) },
+        { "type", "mount -t selvol.ext4 -r -o volume=db /dev/vdb /t",
+          MOUNT("'FSType': <'ext4'>, 'ReadOnly': <true>, " HOLDER) },
+        { "unquoted", "mount -t selvol -o volume=db,level=s0:c1,c2 /dev/vdb /t", .code = 1,
+          .err = COMMA("level", "s0:c1", "c2") },
+        { "fake", "mount -f -v -t selvol -o volume=db /dev/vdb /t",
+          .err = "mount.selvol: /dev/vdb, volume db, would be mounted at /t; nothing was done.\n" },
+        { "remount", "mount -t selvol -o remount,volume=db /dev/vdb /tmp", .code = 1,
+          .err = "mount.selvol: A mount of selvol's can't be changed by a remount: unmount it, and mount it with the options "
+                 "that it is to have.\n" },
+        { "refused", "mount -t selvol -o volume=db /dev/vdb /t", REFUSED("ContextConflict", "Held by pod-A."),
+          .code = 32, .err = "mount.selvol: Held by pod-A.\n" },
+        { "fstab",
+          "sh -c 'echo \"/dev/vdb /t selvol volume=db,level=\\\"s0:c1,c2\\\",ro,users,nofail,x-systemd.requires=selvold.service\" "
+          ">/usr/sbin/fstab; exec mount -T /usr/sbin/fstab /t'",
+          MOUNT(LEVEL ", " PREFERRED
+                      ", 'MountOptions': <['noexec', 'nosuid', 'nodev']>, 'ReadOnly': <true>, " HOLDER) },
+};
+
+/* The program that is run instead, with the helper as its last argument. */
+static void run_with(Fixture *f, const Case *c, const char *before) {
+        g_autofree char *helper = g_strdup(g_getenv("SELVOLCTL")), *program = g_strdup_printf("%s%s", before, helper);
+
+        g_setenv("SELVOLCTL", program, TRUE);
+        test_case(f, c);
+        g_setenv("SELVOLCTL", helper, TRUE);
+}
+
+static void test_mount(Fixture *f, gconstpointer data) {
+        if (geteuid() != 0)
+                g_test_skip("only root can put a helper where mount(8) looks for it");
+        else
+                run_with(f, data, AS_MOUNT);
+}
+
+static void test_no_bus(Fixture *f, gconstpointer data) {
+        run_with(f,
+                 &(Case){ .command = "/dev/vdb /t -o 'rw,nofail,volume=db,level=\"s0:c1,c2\"'",
+                          .code = 32,
+                          .err = "mount.selvol: Can't connect to the system bus: No such file or directory\n" LINE(
+                                  "volume=db,level=\"s0:c1,c2\"") },
+                 "env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent ");
+}
+
+static void test_no_service(Fixture *f, gconstpointer data) {
+        release_name(f);
+        test_case(
+                f,
+                &(Case){
+                        .command = "/dev/vdb /t -o volume=db",
+                        .code = 32,
+                        .err = "mount.selvol: selvold is not running (The name org.selvol1 was not provided by any .service files). See 'systemctl status selvold'.\n" LINE(
+                                "volume=db") });
+}
+
+/* As systemd does when the time of a mount unit is over. */
+static void test_signal(Fixture *f, gconstpointer data) {
+        static const Case c = { .exchanges = MOUNT(HOLDER) };
+        g_autoptr(GSubprocess) child = ctl_start("/dev/vdb /t -o volume=db", -1);
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, &c.exchanges[0]);
+        g_autoptr(GError) error = NULL;
+        g_autofree char *err = NULL;
+
+        g_subprocess_send_signal(child, GPOINTER_TO_INT(data));
+        g_subprocess_communicate_utf8(child, NULL, NULL, NULL, &err, &error);
+        g_assert_no_error(error);
+        g_assert_true(g_subprocess_get_if_exited(child));
+        g_assert_cmpint(g_subprocess_get_exit_status(child), ==, 8);
+        g_assert_cmpstr(
+                err, ==,
+                "mount.selvol: Interrupted. selvold goes on with what it has begun: the same command collects the result, 'selvolctl jobs' shows it.\n");
+        answer_call(call, &c.exchanges[0]);
+}
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        add_cases("/mount-helper", cases, G_N_ELEMENTS(cases));
+        for (size_t i = 0; i < G_N_ELEMENTS(mount_cases); i++) {
+                g_autofree char *path = g_strdup_printf("/mount-helper/mount/%s", mount_cases[i].name);
+
+                g_test_add(path, Fixture, &mount_cases[i], fixture_set_up, test_mount, fixture_tear_down);
+        }
+        g_test_add("/mount-helper/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
+        g_test_add("/mount-helper/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
+        g_test_add("/mount-helper/interrupt", Fixture, GINT_TO_POINTER(SIGINT), fixture_set_up, test_signal,
+                   fixture_tear_down);
+        g_test_add("/mount-helper/terminate", Fixture, GINT_TO_POINTER(SIGTERM), fixture_set_up, test_signal,
+                   fixture_tear_down);
+        return g_test_run();
+}

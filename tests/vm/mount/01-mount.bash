@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2016 # of lib.bash and line.bash; for eval
+# mount(8) with the types selvol and selvol.TYPE: by hand, from fstab, from units.
+
+((SELVOL_GUEST_BOOT == 1)) || return 0
+
+mkdir -p "$D" "$volumes/unit" "$volumes/on-demand" "$volumes/transient" "$pods/a/v"
+mkfs.ext4 -q -F -L selvol-db /dev/scratch0
+uuid=$(blkid -s UUID -o value /dev/scratch0)
+# mount_says ARGUMENT...: sets said, and returns the status
+mount_says() { said=$(mount "$@" 2>&1); }
+has_holder() { [[ $(property "$1" Holders) == *"\"Holder\" s \"$2\""* ]]; }
+
+# released NAME VOLUME: after somebody has unmounted it
+released() {
+    soon "$1: the holder is released" 5 has_no_holder "$2"
+}
+
+# mounted_and_released NAME DIRECTORY [VOLUME]
+mounted_and_released() {
+    is_labeled "$1: the label" "$2" s0:c1,c2
+    yes "$1: the holder" has_holder "${3:-db}" "mount:$2"
+    yes "$1: umount" umount "$2"
+    released "$1" "${3:-db}"
+}
+
+# ---- by hand
+
+yes 'the helper has its type' eval '[[ $(label_of /usr/sbin/mount.selvol) == *:selvol_mount_exec_t:* ]]'
+mount_says -v -t selvol -o "$options" /dev/scratch0 "$D"
+like 'verbose' "$said" "volume db, is mounted at $D" "$file_type:s0:c1,c2" 'no file has to be changed'
+no 'nothing is noted for umount' grep -q selvol /run/mount/utab
+mounted_and_released device "$D"
+for source in LABEL=selvol-db "UUID=$uuid"; do
+    yes "$source" mount -t selvol.ext4 -o "$options" "$source" "$D"
+    mounted_and_released "$source" "$D"
+done
+yes 'context' mount -t selvol -o "volume=db,context=\"$file_type:s0:c1,c2\"" /dev/scratch0 "$D"
+mounted_and_released context "$D"
+yes 'tmpfs' mount -t selvol.tmpfs -o 'volume=memory,size=1m,level="s0:c1,c2"' tmpfs "$D"
+mounted_and_released tmpfs "$D" memory
+yes 'read-only' mount -r -t selvol -o "$options" /dev/scratch0 "$D"
+like 'read-only: the mount' "$(flags "$D")" ,ro,
+umount "$D"
+released 'read-only' db
+
+mount_says -t selvol -o 'volume=db,level=s0:c1,c2' /dev/scratch0 "$D"
+is 'unquoted: status' $? 1
+like 'unquoted: what to write' "$said" 'write level="s0:c1,c2"'
+mount_says -t selvol -o "remount,$options" /dev/scratch0 "$D"
+like 'remount' "$said" "can't be changed by a remount"
+mount_says -f -v -t selvol -o "$options" /dev/scratch0 "$D"
+like 'fake' "$said" 'nothing was done'
+no 'fake: nothing is mounted' is_mounted "$D"
+mount_says -t selvol -o 'volume=db,level="s0:c1,c2"' /dev/scratch0 /srv
+is 'not allowed: status' $? 32
+like 'not allowed' "$said" "'/srv' is not beneath an allowed directory"
+mount -t selvol -o 'volume=db' /dev/scratch0 /srv 2>"$scratch/said"
+like 'into a file' "$(<"$scratch/said")" "'/srv' is not beneath an allowed directory"
+
+# ---- who is in the way; the domain of who waits for that
+
+domain_of_helper() { ps -eo label,comm | sed -n 's/^[^:]*:[^:]*:\([^:]*\):.* mount\.selvol$/\1/p'; }
+mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
+mount_says -t selvol -o "$options" /dev/scratch0 "$D"
+is 'conflict: status' $? 32
+like 'conflict: names the holder' "$said" 'held by pod-A' "$pods/a/v"
+mount -t selvol -o "$options,wait=1min" /dev/scratch0 "$D" &
+waiting=$!
+soon 'it waits' 5 eval '[[ -n $(domain_of_helper) ]]'
+is 'its domain' "$(domain_of_helper)" selvol_mount_t
+unmount_volume db "$pods/a/v"
+wait $waiting
+is 'it has waited' $? 0
+mounted_and_released waited "$D"
+
+# ---- fstab
+
+echo "UUID=$uuid $D selvol $options,$at_boot 0 0" >/etc/fstab
+systemctl daemon-reload
+unit=$(unit_of "$D")
+yes 'fstab: systemctl start' systemctl start "$unit"
+is_labeled 'fstab: the label' "$D" s0:c1,c2
+yes 'fstab: the holder' has_holder db "mount:$D"
+yes 'fstab: systemctl stop' systemctl stop "$unit"
+released 'fstab: systemctl stop' db
+yes 'fstab: mount' mount "$D"
+is "fstab: mount: the unit's state" "$(systemctl is-active "$unit")" active
+yes 'fstab: mount -a finds it mounted' mount -a
+mount_says -o remount,ro "$D"
+like 'fstab: remount' "$said" "can't be changed by a remount"
+mounted_and_released 'fstab: mount' "$D"
+
+mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
+no 'fstab: a conflict' systemctl start "$unit"
+soon 'fstab: a conflict: systemctl status names the holder' 5 eval '[[ $(systemctl status "$unit") == *"held by pod-A at "* ]]'
+like 'fstab: a conflict: the result' "$(systemctl show -P Result -P ExecMount "$unit")" exit-code status=32
+unmount_volume db "$pods/a/v"
+# Its job keeps its place for as long, in case the caller comes back for the answer.
+echo "UUID=$uuid $D selvol $options,wait=15s,$at_boot 0 0" >/etc/fstab
+systemctl daemon-reload
+mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
+systemctl start --no-block "$unit"
+soon 'systemd: it waits' 5 eval '[[ -n $(domain_of_helper) ]]'
+is 'systemd: its domain' "$(domain_of_helper)" selvol_mount_t
+systemctl stop "$unit"
+unmount_volume db "$pods/a/v"
+soon 'systemd: ended while it waits: nothing is mounted later' 3 has_no_holder db
+no 'systemd: ended: not mounted' is_mounted "$D"
+
+# mount(8) is setuid, and gives that up before the helper.
+echo "UUID=$uuid $D selvol $options,user,$at_boot 0 0" >/etc/fstab
+said=$(setpriv --reuid alice --regid alice --init-groups mount "$D" 2>&1)
+is 'a user: status' $? 32
+like 'a user: is told who may' "$said" 'only root and members of the group selvol'
+no 'a user: nothing is mounted' is_mounted "$D"
+
+# selvol-worker can't pass the automount while systemd waits for the mount; the helper knows that.
+echo "UUID=$uuid $volumes/on-demand selvol $options,x-systemd.automount,$at_boot 0 0" >>/etc/fstab
+systemctl daemon-reload
+systemctl start "$(systemd-escape --path --suffix=automount "$volumes/on-demand")"
+begun=$SECONDS
+no 'automount: fails' timeout 60 ls "$volumes/on-demand/"
+yes 'automount: at once' [ $((SECONDS - begun)) -lt 30 ]
+like 'automount: says why' "$(journalctl -b -o cat -u "$(unit_of "$volumes/on-demand")")" 'leave x-systemd.automount out'
+systemctl stop "$(systemd-escape --path --suffix=automount "$volumes/on-demand")"
+
+# ---- units
+
+cat >"/etc/systemd/system/$(unit_of "$volumes/unit")" <<EOF
+[Unit]
+Requires=selvold.service
+After=selvold.service
+
+[Mount]
+What=LABEL=selvol-db
+Where=$volumes/unit
+Type=selvol
+Options=$options,nofail
+EOF
+# What needs the volume has it mounted.
+printf '[Unit]\nRequiresMountsFor=%s\n[Service]\nExecStart=sleep 1000\n' "$volumes/unit" >/etc/systemd/system/needs-volume.service
+systemctl daemon-reload
+yes 'unit: what needs it is started' systemctl start needs-volume
+is_labeled 'unit: the label' "$volumes/unit" s0:c1,c2
+yes 'unit: stop' systemctl stop "$(unit_of "$volumes/unit")"
+is 'unit: what needs it is stopped with it' "$(systemctl is-active needs-volume)" inactive
+released unit db
+yes 'systemd-mount' systemd-mount --quiet --fsck=no -t selvol -o "$options" /dev/scratch0 "$volumes/transient"
+is_labeled 'systemd-mount: the label' "$volumes/transient" s0:c1,c2
+yes 'systemd-mount: umount' systemd-umount "$volumes/transient"
+released systemd-mount db
+
+clean mount
