@@ -9,6 +9,8 @@ import pathlib
 import re
 import sys
 
+from tap import finish, report
+
 OFF = {"", "no", "false", "off", "0", "n", "f"}
 
 # Directive: the values that make no mount namespace. An empty one always resets.
@@ -121,12 +123,19 @@ def limits_its_load(text):
     return len(weights) == 2 and all(value.isdecimal() and 1 <= int(value) < 100 for value in weights.values())
 
 
-# What both units, or that of selvold, must have. 78 is the exit status for a mistake in the configuration.
+# What the units must have. 78 is the exit status for a mistake in the configuration.
 CONFIG = ["ExecReload=kill -HUP $MAINPID", "ExecReload=@libexecdir@/selvold --check-config",
           "RestartPreventExitStatus=78"]
 NEEDED = {
     "selvol-worker.service.in": CONFIG + ["LimitCORE=0", "MemoryMax=25%", "OOMPolicy=continue"],
     "selvold.service.in": CONFIG + ["PropagatesReloadTo=selvol-worker.service", "MemoryMax=256M", "LimitCORE=0"],
+    "selvol-metrics.service.in": ["DynamicUser=yes", "RestrictAddressFamilies=none", "IPAddressDeny=any", "PrivateNetwork=yes",
+                                  "CapabilityBoundingSet=", "MemoryMax=192M", "LimitCORE=0"],
+    "selvol-metrics.socket": ["ListenStream=127.0.0.1:24810", "IPAddressDeny=any", "IPAddressAllow=localhost"],
+    "selvol-volume-plugin.service.in": ["CapabilityBoundingSet=", "RestrictAddressFamilies=AF_UNIX", "IPAddressDeny=any", "PrivateNetwork=yes",
+                                        "ProtectSystem=strict", "ReadWritePaths=/var/lib/selvol-volumes/podman", "MemoryMax=128M",
+                                        "LimitCORE=0"],
+    "selvol-volume-plugin.socket": ["ListenStream=/run/selvol/volume-plugin.sock", "SocketUser=root", "SocketMode=0600"],
     "selvol-worker.socket": ["SocketUser=selvol", "SocketMode=0600"],
 }
 
@@ -172,27 +181,21 @@ def self_test():
 
 def main():
     units = pathlib.Path(sys.argv[1]) / "units"
-    tests = [(name, ok, []) for name, ok in self_test()]
+    for name, ok in self_test():
+        report(name, [] if ok else ["it was judged otherwise"])
     found = [p for p in sorted(units.glob("selvol-worker.service*"))
              + sorted(units.glob("selvol-worker.service.d/*.conf")) if p.is_file()]
+    report("there are units", [] if found else ["selvol-worker.service was not found"])
     for path in found:
         wrong = judge(path.read_text(encoding="utf-8"))
         if path.parent == units and not limits_its_load(path.read_text(encoding="utf-8")):
             wrong.append("CPUWeight= and IOWeight= are not below 100")
-        tests.append((path.relative_to(units.parent).as_posix(), not wrong, wrong))
+        report(path.relative_to(units.parent).as_posix(), wrong)
     for name, lines in NEEDED.items():
-        missing = sorted(set(lines) - set((units / name).read_text(encoding="utf-8").splitlines()))
-        tests.append((f"units/{name} has what it needs", not missing, missing))
-
-    print(f"1..{len(tests) + (not found)}")
-    for number, (name, ok, notes) in enumerate(tests, 1):
-        print(f"{'ok' if ok else 'not ok'} {number} - {name}")
-        for note in notes:
-            print(f"# {note}")
-    if not found:
-        print(f"ok {len(tests) + 1} - units/selvol-worker.service # SKIP there is no such unit")
-    return 0 if all(ok for _, ok, _ in tests) else 1
+        report(f"units/{name} has what it needs",
+               sorted(set(lines) - set((units / name).read_text(encoding="utf-8").splitlines())))
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

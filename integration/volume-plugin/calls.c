@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/time-util.h"
+#include "client/call.h"
+#include "client/explain.h"
+#include "volume-plugin/calls.h"
+
+/* How far a job has come is looked up when the time is nearly over. */
+#define LOOK_TIMEOUT_USEC (150 * USEC_PER_MSEC)
+
+#define GO_ON \
+        "It goes on, see 'selvolctl jobs'. Try again later, or raise the time limits as selvol-volume-plugin(8) says."
+
+static int refuse_as(const char *name, const char *message, Failure *f) {
+        _cleanup_free_ char *text = explain_error("", name, strempty(message));
+
+        return text ? failure_set(f, FAILURE_MOUNT_FAILED, "%s", text) : -ENOMEM;
+}
+
+static int refuse(const sd_bus_error *error, Failure *f) {
+        return refuse_as(error->name, error->message, f);
+}
+
+/* What it takes is taken from the time for the call. */
+static int open_bus(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
+        uint64_t start = now_monotonic_usec(), passed;
+        int r;
+
+        r = call_open(timeout_usec, ret, error);
+        if (r < 0)
+                return r;
+        passed = now_monotonic_usec() - start;
+        r = sd_bus_set_method_call_timeout(*ret, passed < timeout_usec ? timeout_usec - passed : 1);
+        return r < 0 ? sd_bus_error_set_errno(error, r) : 0;
+}
+
+/* That selvold has ended without an answer has the same errno. */
+static bool has_timed_out(const sd_bus_error *error) {
+        return sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT);
+}
+
+/* Reads how many files of a volume the job that is at work on it has done, of how many. */
+static int look_for_progress(sd_bus *bus, const char *volume, uint64_t *ret_done, uint64_t *ret_total) {
+        _cleanup_message_ sd_bus_message *found = NULL, *property = NULL;
+        const char *path, *job;
+        int r;
+
+        r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolume", NULL, &found, "s",
+                               volume);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(found, "o", &path);
+        if (r < 0)
+                return r;
+        r = sd_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Job", NULL, &property, "o");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(property, "o", &job);
+        if (r < 0)
+                return r;
+        r = sd_bus_get_property_trivial(bus, BUS_NAME, job, JOB_INTERFACE, "EntriesTotal", NULL, 't', ret_total);
+        if (r < 0)
+                return r;
+        return sd_bus_get_property_trivial(bus, BUS_NAME, job, JOB_INTERFACE, "EntriesDone", NULL, 't', ret_done);
+}
+
+/* The caller's time is over, the job's is not. */
+static int refuse_for_now(sd_bus *bus, const char *volume, Failure *f) {
+        uint64_t done = 0, total = 0;
+
+        (void) sd_bus_set_method_call_timeout(bus, LOOK_TIMEOUT_USEC);
+        if (look_for_progress(bus, volume, &done, &total) < 0 || total == 0)
+                return failure_set(f, FAILURE_TIMED_OUT, "Volume %s is not mounted yet. " GO_ON, volume);
+        return failure_set(f, FAILURE_TIMED_OUT, "Volume %s is not mounted yet: %u %% of its files are done. " GO_ON,
+                           volume, (unsigned) (done < total ? 100 * done / total : 100));
+}
+
+/* A volume that can never be mounted as it is, whoever uses it. */
+static bool is_mistake(const char *name) {
+        return name && failure_is_of_caller(failure_kind_from_string(name)) && !streq(name, "InvalidTarget");
+}
+
+/* That a mount would be refused is an answer, not an error. */
+static int check_plan(sd_bus_message *reply, Failure *f) {
+        const char *key, *name = NULL, *message = "";
+        int r;
+
+        r = sd_bus_message_enter_container(reply, 'a', "{sv}");
+        while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(reply, "s", &key);
+                if (r < 0)
+                        return r;
+                if (streq(key, "ErrorName"))
+                        r = sd_bus_message_read(reply, "v", "s", &name);
+                else if (streq(key, "ErrorMessage"))
+                        r = sd_bus_message_read(reply, "v", "s", &message);
+                else
+                        r = sd_bus_message_skip(reply, "v");
+                if (r >= 0)
+                        r = sd_bus_message_exit_container(reply);
+        }
+        if (r < 0)
+                return r;
+        return is_mistake(name) ? refuse_as(name, message, f) : 0;
+}
+
+int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        int r;
+
+        r = open_bus(timeout_usec, &bus, &error);
+        if (r < 0)
+                return refuse(&error, f);
+        r = call_manager(bus, o->values, 0, &reply, &error, "PlanVolume", "sss", o->volume, o->source, target);
+        return r < 0 ? refuse(&error, f) : check_plan(reply, f);
+}
+
+int call_mount(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = open_bus(timeout_usec, &bus, &error);
+        if (r < 0)
+                return refuse(&error, f);
+        r = call_manager(bus, o->values, 0, NULL, &error, "MountVolume", "sss", o->volume, o->source, target);
+        if (has_timed_out(&error))
+                return refuse_for_now(bus, o->volume, f);
+        return r < 0 ? refuse(&error, f) : 0;
+}
+
+int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) {
+        static const OptionValue none[REQUEST_OPTIONS] = { 0 };
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = open_bus(timeout_usec, &bus, &error);
+        if (r < 0)
+                return refuse(&error, f);
+        r = call_manager(bus, none, 0, NULL, &error, "UnmountVolume", "ss", "", target);
+        if (has_timed_out(&error))
+                return failure_set(f, FAILURE_TIMED_OUT, "%s is not unmounted yet. " GO_ON, target);
+        return r < 0 ? refuse(&error, f) : 0;
+}
+
+int call_is_held(const char *target, uint64_t timeout_usec, bool *ret, Failure *f) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        r = open_bus(timeout_usec, &bus, &error);
+        if (r < 0)
+                return refuse(&error, f);
+        r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", &error, NULL, "s",
+                               target);
+        if (r < 0 && !sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume"))
+                return refuse(&error, f);
+        *ret = r >= 0;
+        return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "basic/string-util.h"
+#include "volume-plugin/calls.h"
+#include "volume-plugin/records.h"
+#include "volume-plugin/volumes.h"
+
+static int refuse_record(const char *name, int error, Failure *f) {
+        switch (-error) {
+        case ENOENT:
+                return failure_set(
+                        f, FAILURE_NO_SUCH_VOLUME,
+                        "Volume %s was not created: podman volume create --driver selvol --opt source=SOURCE --opt level=LEVEL %s",
+                        name, name);
+        case EDQUOT:
+                return failure_set(
+                        f, FAILURE_LIMIT_REACHED,
+                        "There are %d volumes already, which is the limit. Remove one with 'podman volume rm'.",
+                        RECORDS_MAX);
+        case EBADMSG:
+                return failure_set(
+                        f, FAILURE_STORE_FAILED,
+                        "The record of volume %s is damaged. Remove the volume with 'podman volume rm', and create it again.",
+                        name);
+        default:
+                return failure_set(f, FAILURE_STORE_FAILED, "The record of volume %s can't be read or written: %s.",
+                                   name, strerror(-error));
+        }
+}
+
+static char *target_of(const Plugin *p, const char *name) {
+        return strdup_printf("%s/%s", p->targets_path, name);
+}
+
+/* What was recorded of a volume, and where it is mounted. */
+static int read_volume(const Plugin *p, const char *name, char **ret_target, json_t **ret_options, Failure *f) {
+        _cleanup_free_ char *target = target_of(p, name);
+        int r;
+
+        if (!target)
+                return -ENOMEM;
+        r = record_read(p->records, name, ret_options);
+        if (r < 0)
+                return refuse_record(name, r, f);
+        *ret_target = TAKE_PTR(target);
+        return 0;
+}
+
+/* That the same volume is there is success. */
+static int compare(const Plugin *p, const char *name, const json_t *options, Failure *f) {
+        _cleanup_json_ json_t *present = NULL;
+        int r;
+
+        r = record_read(p->records, name, &present);
+        if (r < 0)
+                return refuse_record(name, r, f);
+        if (json_equal(present, options))
+                return 0;
+        return failure_set(
+                f, FAILURE_INCOMPATIBLE,
+                "Volume %s was created with other options before. Remove it first with 'podman volume rm', or choose another name.",
+                name);
+}
+
+/* A directory to mount on; *ret_made: there was none. */
+static int make_target(const Plugin *p, const char *name, bool *ret_made, Failure *f) {
+        if (mkdirat(p->targets, name, 0700) >= 0)
+                *ret_made = true;
+        else if (errno != EEXIST)
+                return failure_set(f, FAILURE_INVALID_TARGET, "%s/%s can't be made: %s.", p->targets_path, name,
+                                   strerror(errno));
+        return 0;
+}
+
+/* Only what selvold would mount there is recorded. */
+static int plan_and_record(const Plugin *p, const char *name, const json_t *options, const char *target, Failure *f) {
+        _cleanup_options_ VolumeOptions o = { 0 };
+        int r;
+
+        r = volume_options_read(name, options, &o, f);
+        if (r != 0)
+                return r;
+        r = call_plan(&o, target, p->timeout_usec, f);
+        if (r != 0)
+                return r;
+        r = record_write(p->records, name, options);
+        if (r == -EEXIST)
+                return compare(p, name, options, f);
+        return r < 0 ? refuse_record(name, r, f) : 0;
+}
+
+int volume_create(const Plugin *p, const char *name, const json_t *options, Failure *f) {
+        _cleanup_free_ char *target = target_of(p, name);
+        bool made = false;
+        int r;
+
+        if (!target)
+                return -ENOMEM;
+        r = make_target(p, name, &made, f);
+        if (r != 0)
+                return r;
+        r = plan_and_record(p, name, options, target, f);
+        if (r != 0 && made)
+                (void) unlinkat(p->targets, name, AT_REMOVEDIR);
+        return r;
+}
+
+int volume_remove(const Plugin *p, const char *name, Failure *f) {
+        int r;
+
+        r = volume_unmount(p, name, f);
+        if (r != 0)
+                return r;
+        if (unlinkat(p->targets, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+                return failure_set(f, FAILURE_BUSY, "%s/%s can't be removed: %s.", p->targets_path, name,
+                                   strerror(errno));
+        r = record_remove(p->records, name);
+        return r < 0 && r != -ENOENT ? refuse_record(name, r, f) : 0;
+}
+
+int volume_mount(const Plugin *p, const char *name, char **ret_target, Failure *f) {
+        _cleanup_options_ VolumeOptions o = { 0 };
+        _cleanup_json_ json_t *options = NULL;
+        _cleanup_free_ char *target = NULL;
+        bool made;
+        int r;
+
+        r = read_volume(p, name, &target, &options, f);
+        if (r != 0)
+                return r;
+        r = volume_options_read(name, options, &o, f);
+        if (r != 0)
+                return r;
+        r = make_target(p, name, &made, f);
+        if (r != 0)
+                return r;
+        r = call_mount(&o, target, p->timeout_usec, f);
+        if (r != 0)
+                return r;
+        *ret_target = TAKE_PTR(target);
+        return 0;
+}
+
+int volume_unmount(const Plugin *p, const char *name, Failure *f) {
+        _cleanup_free_ char *target = target_of(p, name);
+
+        return target ? call_unmount(target, p->timeout_usec, f) : -ENOMEM;
+}
+
+int volume_find(const Plugin *p, const char *name, char **ret_target, Failure *f) {
+        _cleanup_json_ json_t *options = NULL;
+        _cleanup_free_ char *target = NULL;
+        bool held;
+        int r;
+
+        r = read_volume(p, name, &target, &options, f);
+        if (r != 0)
+                return r;
+        r = call_is_held(target, p->timeout_usec, &held, f);
+        if (r != 0)
+                return r;
+        if (!held)
+                target[0] = '\0';
+        *ret_target = TAKE_PTR(target);
+        return 0;
+}
+
+int volume_list(const Plugin *p, json_t **ret_names, Failure *f) {
+        int r;
+
+        r = record_list(p->records, ret_names);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                return failure_set(f, FAILURE_STORE_FAILED, "The volumes can't be listed: %s.", strerror(-r));
+        return 0;
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* selvol-volume-plugin as podman sees it, in front of selvold with a fake worker. */
+
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { CONNECTIONS_MAX = 128, PATIENCE_SEC = 30 };
+
+#define ID        "2f73349cf6ee3d4b2aa4b0e5b2bd64f45afcbdd6a3db7dd3a4d5b2ac4a4a1e54"
+#define NAMED(n)  "{\"Name\":\"" n "\",\"ID\":\"" ID "\"}"
+#define DB        NAMED("db")
+#define OPTIONS   "\"source\":\"/dev/vdb\",\"level\":\"s0:c1,c2\""
+#define CREATE_DB "{\"Name\":\"db\",\"Opts\":{" OPTIONS "}}"
+#define DONE      "{\"Err\":\"\"}"
+
+typedef struct Context {
+        Fixture f;
+        char *socket, *records, *targets;
+        pid_t plugin;
+} Context;
+
+/* As systemd does: the socket is descriptor 3. Between fork() and exec no lock of a library's may be taken. */
+static void exec_plugin(int fd, char **argv, char **environment, char *pid) {
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void) sprintf(pid, "LISTEN_PID=%d", (int) getpid());
+        if (fd == 3 ? fcntl(fd, F_SETFD, 0) < 0 : dup2(fd, 3) < 0)
+                _exit(1);
+        execve(argv[0], argv, environment);
+        _exit(1);
+}
+
+static struct sockaddr_un address_of(const Context *c) {
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+        g_assert_cmpuint(g_strlcpy(address.sun_path, c->socket, sizeof(address.sun_path)), <,
+                         sizeof(address.sun_path));
+        return address;
+}
+
+static void plugin_start(Context *c, const char *timeout) {
+        const struct sockaddr_un address = address_of(c);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        g_autofree char *option = g_strdup_printf("--timeout=%s", timeout),
+                        *bus = g_strdup_printf("DBUS_SYSTEM_BUS_ADDRESS=%s", g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+        char pid[32], *argv[] = { (char *) g_getenv("SELVOL_VOLUME_PLUGIN"), option, c->records, c->targets, NULL };
+        char *environment[] = { (char *) "LISTEN_FDS=1", pid, bus, NULL };
+
+        (void) g_unlink(c->socket);
+        g_assert_cmpint(bind(fd, (const struct sockaddr *) &address, sizeof(address)), ==, 0);
+        g_assert_cmpint(chmod(c->socket, 0666), ==, 0);
+        g_assert_cmpint(listen(fd, 128), ==, 0);
+        c->plugin = fork();
+        if (c->plugin == 0)
+                exec_plugin(fd, argv, environment, pid);
+        g_assert_cmpint(c->plugin, >, 0);
+        close(fd);
+}
+
+/* It was still there. */
+static void plugin_stop(Context *c) {
+        int status;
+
+        g_assert_cmpint(waitpid(c->plugin, &status, WNOHANG), ==, 0);
+        g_assert_cmpint(kill(c->plugin, SIGKILL), ==, 0);
+        g_assert_cmpint(waitpid(c->plugin, &status, 0), ==, c->plugin);
+}
+
+static void set_up(Context *c, gconstpointer data) {
+        g_autofree char *roots = NULL;
+
+        fixture_start(&c->f, CALLER_ROOT, FALSE);
+        c->socket = g_build_filename(c->f.directory, "plugin.sock", NULL);
+        c->records = g_build_filename(c->f.directory, "records", NULL);
+        c->targets = g_build_filename(c->f.directory, "targets", NULL);
+        g_assert_cmpint(g_mkdir(c->records, 0700), ==, 0);
+        g_assert_cmpint(g_mkdir(c->targets, 0755), ==, 0);
+        g_assert_cmpint(chmod(c->f.directory, 0755), ==, 0);
+        roots = g_strdup_printf("[Worker]\nTargetRoots=%s /var/lib/kubelet\n", c->f.directory);
+        daemon_stop(&c->f, SIGTERM);
+        write_file(&c->f, "etc/selvol.conf.d/20-roots.conf", roots);
+        daemon_start(&c->f, CALLER_ROOT);
+        plugin_start(c, data ? data : "10s");
+}
+
+static void tear_down(Context *c, gconstpointer data) {
+        plugin_stop(c);
+        fixture_stop(&c->f);
+        g_free(c->socket);
+        g_free(c->records);
+        g_free(c->targets);
+}
+
+static int connect_to(const Context *c) {
+        const struct sockaddr_un address = address_of(c);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        g_assert_cmpint(connect(fd, (const struct sockaddr *) &address, sizeof(address)), ==, 0);
+        return fd;
+}
+
+/* All that comes back until the plugin closes the connection, which it takes over. */
+static char *receive(int fd) {
+        g_autoptr(GString) reply = g_string_new(NULL);
+        struct timeval patience = { .tv_sec = PATIENCE_SEC };
+        char text[4096];
+        ssize_t n;
+
+        g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), ==, 0);
+        while ((n = recv(fd, text, sizeof(text), 0)) > 0)
+                g_string_append_len(reply, text, n);
+        g_assert_false(n < 0 && errno == EAGAIN);
+        close(fd);
+        return g_string_free(g_steal_pointer(&reply), FALSE);
+}
+
+static char *ask(const Context *c, const char *request, gsize size) {
+        int fd = connect_to(c);
+
+        /* The plugin may close before it has taken everything. */
+        (void) send(fd, request, size, MSG_NOSIGNAL);
+        return receive(fd);
+}
+
+static int begin_post(const Context *c, const char *method, const char *body) {
+        g_autofree char *request = g_strdup_printf("POST /%s HTTP/1.1\r\nHost: plugin\r\nContent-Type: application/"
+                                                   "vnd.docker.plugins.v1.1+json\r\nContent-Length: %zu\r\n\r\n%s",
+                                                   method, strlen(body), body);
+        int fd = connect_to(c);
+
+        g_assert_cmpint(send(fd, request, strlen(request), MSG_NOSIGNAL), ==, strlen(request));
+        return fd;
+}
+
+/* Returns the body of an answer with that status. */
+static char *end_post(int fd, const char *status) {
+        g_autofree char *reply = receive(fd);
+        const char *end = strstr(reply, "\r\n\r\n");
+
+        if (strncmp(reply, "HTTP/1.1 ", 9) != 0 || strncmp(reply + 9, status, 3) != 0 || !end)
+                g_error("The answer is not %s: %s", status, reply);
+        return g_strdup(end + 4);
+}
+
+static void assert_answer(const Context *c, const char *method, const char *body, const char *expected) {
+        g_autofree char *answer = end_post(begin_post(c, method, body), "200");
+
+        g_assert_cmpstr(answer, ==, expected);
+}
+
+static void assert_refused(const Context *c, const char *method, const char *body, const char *text) {
+        g_autofree char *answer = end_post(begin_post(c, method, body), "500");
+
+        g_assert_true(g_str_has_prefix(answer, "{\"Err\":\""));
+        if (!strstr(answer, text))
+                g_error("'%s' is not in %s", text, answer);
+}
+
+static void assert_mounted_at(const Context *c, const char *method, const char *body, const char *name) {
+        g_autofree char *expected = g_strdup_printf("{\"Mountpoint\":\"%s/%s\",\"Err\":\"\"}", c->targets, name);
+
+        assert_answer(c, method, body, expected);
+}
+
+static gboolean has_file(const char *directory, const char *name) {
+        g_autofree char *path = g_build_filename(directory, name, NULL);
+
+        return g_file_test(path, G_FILE_TEST_EXISTS);
+}
+
+/* The life of a volume, as podman asks for it; each call is made twice, as after an answer that was lost. */
+static void test_life(Context *c, gconstpointer data) {
+        g_autofree char *target = g_build_filename(c->targets, "db", NULL),
+                        *got = g_strdup_printf("{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"%s\"},\"Err\":\"\"}",
+                                               target);
+
+        assert_answer(c, "Plugin.Activate", "", "{\"Implements\":[\"VolumeDriver\"],\"Err\":\"\"}");
+        assert_answer(c, "VolumeDriver.Capabilities", "{}", "{\"Capabilities\":{\"Scope\":\"local\"},\"Err\":\"\"}");
+        assert_refused(c, "VolumeDriver.Get", DB, "Volume db was not created");
+        assert_refused(c, "VolumeDriver.Mount", DB, "Volume db was not created");
+        assert_refused(c, "VolumeDriver.Path", DB, "Volume db was not created");
+        assert_answer(c, "VolumeDriver.List", "{}", "{\"Volumes\":[],\"Err\":\"\"}");
+        for (guint i = 0; i < 2; i++) {
+                assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
+                g_assert_true(has_file(c->targets, "db") && has_file(c->records, "db"));
+        }
+        assert_refused(c, "VolumeDriver.Create", "{\"Name\":\"db\",\"Opts\":{" OPTIONS ",\"o\":\"ro\"}}",
+                       "Volume db was created with other options before");
+        assert_answer(c, "VolumeDriver.List", "{}", "{\"Volumes\":[{\"Name\":\"db\"}],\"Err\":\"\"}");
+        assert_answer(c, "VolumeDriver.Get", DB, "{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
+        for (guint i = 0; i < 2; i++)
+                assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        g_assert_true(is_mounted(&c->f, target));
+        g_assert_cmpuint(count_holders(&c->f, "db"), ==, 1);
+        g_autoptr(GVariant) holders = get_holders(&c->f, "db");
+        g_autofree char *text = g_variant_print(holders, FALSE);
+        g_assert_nonnull(strstr(text, "'podman:db'"));
+        assert_mounted_at(c, "VolumeDriver.Path", DB, "db");
+        assert_answer(c, "VolumeDriver.Get", DB, got);
+
+        /* Nothing is kept in memory. */
+        plugin_stop(c);
+        plugin_start(c, "10s");
+        assert_answer(c, "VolumeDriver.Get", DB, got);
+        assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        for (guint i = 0; i < 2; i++) {
+                assert_answer(c, "VolumeDriver.Unmount", DB, DONE);
+                g_assert_false(is_mounted(&c->f, target));
+        }
+        assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        for (guint i = 0; i < 2; i++) {
+                assert_answer(c, "VolumeDriver.Remove", DB, DONE);
+                g_assert_false(is_mounted(&c->f, target));
+                g_assert_false(has_file(c->targets, "db") || has_file(c->records, "db"));
+        }
+        assert_refused(c, "VolumeDriver.Get", DB, "Volume db was not created");
+}
+
+/* What can't be a volume is refused when it is created, and nothing is left of it. */
+static void test_options(Context *c, gconstpointer data) {
+        static const struct {
+                const char *options, *text;
+        } rows[] = {
+                { "", "Pass --opt source=SOURCE" },
+                { "\"level\":\"s0:c1,c2\"", "Pass --opt source=SOURCE" },
+                { "\"source\":\"/dev/vdb\"", "Pass --opt level=LEVEL" },
+                { OPTIONS ",\"colour\":\"red\"", "There is no option 'colour'" },
+                { OPTIONS ",\"SELinuxLevel\":\"s0\"", "There is no option 'SELinuxLevel'" },
+                { OPTIONS ",\"depth\":\"full\"", "There is no option 'depth'" },
+                { OPTIONS ",\"a\\u001b\":\"\"", "There is no option 'a\\\\x1b'" },
+                { OPTIONS ",\"fs-group\":\"staff\"", "Option fs-group=staff: must be the number of a group" },
+                { OPTIONS ",\"fs-group\":\"\"", "Option fs-group=: must be the number of a group" },
+                { OPTIONS ",\"read-only\":\"maybe\"", "Option read-only=maybe: must be yes or no." },
+                { OPTIONS ",\"wait\":\"\\n\"", "Option wait=\\\\x0a: must be a time" },
+                { OPTIONS ",\"o\":\"a=\\\"b\"", "must be UTF-8, with a closing quote" },
+                { OPTIONS ",\"read-only\":true", "Option 'read-only' is not a string." },
+                /* selvold's own words, with the names of these options */
+                { "\"source\":\"/dev/vdb\",\"level\":\"s0:x\"", "s0:x" },
+                { OPTIONS ",\"volume\":\"a b\"", "a b" },
+                { OPTIONS ",\"context\":\"u:r:t:s0\"", "context can't be combined with user, role, type or level" },
+                /* what only the plan of the mount tells */
+                { OPTIONS ",\"o\":\"foo\"", "foo" },
+        };
+
+        for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autofree char *body = g_strdup_printf("{\"Name\":\"db\",\"Opts\":{%s}}", rows[i].options);
+
+                assert_refused(c, "VolumeDriver.Create", body, rows[i].text);
+                g_assert_false(has_file(c->targets, "db") || has_file(c->records, "db"));
+        }
+        assert_refused(c, "VolumeDriver.Create", "{\"Name\":\"db\"}", "Pass --opt source=SOURCE");
+        assert_refused(c, "VolumeDriver.Create", "{\"Name\":\"db\",\"Opts\":null}", "Pass --opt source=SOURCE");
+        assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
+}
+
+/* Options have the names of selvolctl's, and reach selvold. */
+static void test_request(Context *c, gconstpointer data) {
+        g_autofree char *options = NULL, *strategy = NULL, *text = NULL;
+
+        assert_answer(c, "VolumeDriver.Create",
+                      "{\"Name\":\"v\",\"Opts\":{\"source\":\"/dev/xfs\",\"volume\":\"pvc-1\",\"policy\":\"Always\","
+                      "\"level\":\"s0:c1,c2\",\"o\":\"noatime,nodiratime\",\"holder\":\"me\",\"read-only\":\"\"}}",
+                      DONE);
+        assert_mounted_at(c, "VolumeDriver.Mount", NAMED("v"), "v");
+        options = get_volume_text(&c->f, "pvc_2d1", "MountOptions");
+        g_assert_cmpstr(options, ==, "['noatime', 'nodiratime']");
+        strategy = get_volume_text(&c->f, "pvc_2d1", "Strategy");
+        g_assert_cmpstr(strategy, !=, "context-mount");
+        g_autoptr(GVariant) holders = get_holders(&c->f, "pvc_2d1");
+        text = g_variant_print(holders, FALSE);
+        g_assert_nonnull(strstr(text, "'me'"));
+        assert_answer(c, "VolumeDriver.Unmount", NAMED("v"), DONE);
+}
+
+/* Another level is refused with the words that name who is in the way. */
+static void test_conflict(Context *c, gconstpointer data) {
+        g_autoptr(GVariant) other = NULL;
+        GError *error = NULL;
+
+        other = call_mount(&c->f, "db", "/dev/vdb", "/var/lib/kubelet/pods/a/volumes/v",
+                           "{'Holder': <'pod-A'>, 'SELinuxLevel': <'s0:c3,c4'>, 'SELinuxRelabelPolicy': "
+                           "<'OnVolumeMount'>, 'SELinuxMountSupported': <true>}",
+                           &error);
+        g_assert_no_error(error);
+        assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
+        assert_refused(c, "VolumeDriver.Mount", DB, "held by pod-A at /var/lib/kubelet/pods/a/volumes/v since");
+        assert_refused(c, "VolumeDriver.Mount", DB, "pass wait to wait for that");
+        g_assert_cmpuint(count_holders(&c->f, "db"), ==, 1);
+}
+
+/* What takes longer than podman waits is told, goes on, and is joined by the next call. */
+static void test_relabel(Context *c, gconstpointer data) {
+        g_autofree char *walks = NULL;
+
+        assert_answer(
+                c, "VolumeDriver.Create",
+                "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\"}}",
+                DONE);
+        for (guint i = 0; i < 2; i++) {
+                assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet: ");
+                assert_refused(c, "VolumeDriver.Mount", DB, " % of its files are done.");
+        }
+        g_assert_cmpuint(count_mounts(&c->f), ==, 0);
+        write_file(&c->f, "go", "");
+        for (guint i = 0; i < 20 && count_mounts(&c->f) == 0; i++)
+                run_for(100);
+        assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        walks = read_file(&c->f, "walks");
+        g_assert_cmpint(g_strrstr(walks, "target=") - walks, ==, 0);
+}
+
+static void test_stuck(Context *c, gconstpointer data) {
+        assert_answer(c, "VolumeDriver.Create",
+                      "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/hang-mount\",\"level\":\"s0:c1,c2\"}}", DONE);
+        assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet. It goes on");
+}
+
+static void test_no_selvold(Context *c, gconstpointer data) {
+        assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
+        daemon_stop(&c->f, SIGTERM);
+        assert_refused(c, "VolumeDriver.Mount", DB, "selvold is not running");
+        assert_refused(c, "VolumeDriver.Remove", DB, "selvold is not running");
+        g_assert_true(has_file(c->records, "db"));
+        daemon_start(&c->f, CALLER_ROOT);
+        assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+}
+
+/* Each process dies while a mount is under way; the same call completes it. */
+static void test_killed(Context *c, gconstpointer data) {
+        g_autofree char *answer = NULL;
+        int fd;
+
+        assert_answer(
+                c, "VolumeDriver.Create",
+                "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\"}}",
+                DONE);
+        fd = begin_post(c, "VolumeDriver.Mount", DB);
+        wait_for_job(&c->f, 2, "running"); /* the first one was the plan, before it was created */
+        plugin_stop(c);
+        close(fd);
+        plugin_start(c, "10s");
+
+        fd = begin_post(c, "VolumeDriver.Mount", DB);
+        run_for(300); /* it has joined the same job */
+        daemon_stop(&c->f, SIGKILL);
+        answer = end_post(fd, "500");
+        g_assert_nonnull(strstr(answer, "selvold ended before it answered."));
+        daemon_start(&c->f, CALLER_ROOT);
+
+        fd = begin_post(c, "VolumeDriver.Mount", DB);
+        wait_for_job(&c->f, 1, "running");
+        worker_stop(&c->f);
+        g_free(answer);
+        answer = end_post(fd, "500");
+        g_assert_nonnull(strstr(answer, "selvol-worker"));
+        worker_start(&c->f);
+
+        write_file(&c->f, "go", "");
+        assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        g_assert_cmpuint(count_mounts(&c->f), ==, 1);
+        g_assert_cmpuint(count_holders(&c->f, "db"), ==, 1);
+}
+
+static void write_record(const Context *c, const char *text) {
+        g_autofree char *path = g_build_filename(c->records, "db", NULL);
+        g_autoptr(GError) error = NULL;
+
+        g_file_set_contents(path, text, -1, &error);
+        g_assert_no_error(error);
+}
+
+static void test_damaged_record(Context *c, gconstpointer data) {
+        static const char *const texts[] = { "", "[]", "{", "{\"a\":1,\"a\":2}", "\xff" };
+        g_autofree char *path = g_build_filename(c->records, "db", NULL), *large = g_strnfill(1 << 20, ' ');
+
+        for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+                write_record(c, texts[i]);
+                assert_refused(c, "VolumeDriver.Get", DB, "The record of volume db is damaged.");
+                assert_refused(c, "VolumeDriver.Mount", DB, "The record of volume db is damaged.");
+                assert_refused(c, "VolumeDriver.Create", CREATE_DB, "The record of volume db is damaged.");
+                assert_answer(c, "VolumeDriver.Remove", DB, DONE);
+        }
+        write_record(c, large);
+        assert_refused(c, "VolumeDriver.Mount", DB, "The record of volume db is damaged.");
+        assert_answer(c, "VolumeDriver.Remove", DB, DONE);
+        g_assert_cmpint(symlink("/etc/hostname", path), ==, 0);
+        assert_refused(c, "VolumeDriver.Mount", DB, "The record of volume db can't be read or written");
+        assert_answer(c, "VolumeDriver.Remove", DB, DONE);
+        g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+        assert_refused(c, "VolumeDriver.Mount", DB, "The record of volume db is damaged.");
+        assert_answer(c, "VolumeDriver.Remove", DB, DONE);
+        write_record(c, "{\"source\":1}");
+        assert_refused(c, "VolumeDriver.Mount", DB, "Option 'source' is not a string.");
+}
+
+/* What is no request of the protocol. */
+static void test_bad_requests(Context *c, gconstpointer data) {
+        static const struct {
+                const char *method, *body, *status, *text;
+        } rows[] = {
+                { "VolumeDriver.Mount", "", "400", "The request is not a JSON object." },
+                { "VolumeDriver.Mount", "{", "400", "The request is not a JSON object." },
+                { "VolumeDriver.Mount", "[]", "400", "The request is not a JSON object." },
+                { "VolumeDriver.Mount", "{\"Name\":\"a\",\"Name\":\"b\"}", "400",
+                  "The request is not a JSON object." },
+                { "VolumeDriver.Mount", "{\"Name\":\"\xff\"}", "400", "The request is not a JSON object." },
+                { "VolumeDriver.Mount", "{\"Name\":\"a\\u0000b\"}", "400", "The request is not a JSON object." },
+                { "VolumeDriver.Mount", "{}", "400", "A volume's name is" },
+                { "VolumeDriver.Mount", "{\"Name\":1}", "400", "A volume's name is" },
+                { "VolumeDriver.Mount", "{\"Name\":\"\"}", "400", "A volume's name is" },
+                { "VolumeDriver.Mount", "{\"Name\":\"..\"}", "400", "A volume's name is" },
+                { "VolumeDriver.Mount", "{\"Name\":\".a\"}", "400", "A volume's name is" },
+                { "VolumeDriver.Mount", "{\"Name\":\"a/../../b\"}", "400", "A volume's name is" },
+                { "VolumeDriver.Remove", "{\"Name\":\"/etc\"}", "400", "A volume's name is" },
+                { "VolumeDriver.Remove", "{\"Name\":\"a\\nb\"}", "400", "A volume's name is" },
+                { "VolumeDriver.Create", "{\"Name\":\"a\",\"Opts\":[]}", "400", "Opts is not an object." },
+                { "VolumeDriver.Create", "{\"Name\":\"a\",\"Opts\":\"x\"}", "400", "Opts is not an object." },
+                { "VolumeDriver.Nothing", "{}", "404", "There is no such method" },
+                { "", "{}", "404", "There is no such method" },
+                { "../VolumeDriver.List", "{}", "404", "There is no such method" },
+        };
+        g_autofree char *deep = g_strnfill(60000, '['), *large = g_strnfill(1 << 20, 'a'),
+                        *long_name = g_strnfill(201, 'a'), *named = g_strdup_printf("{\"Name\":\"%s\"}", long_name),
+                        *answer = NULL;
+
+        for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_autofree char *text = end_post(begin_post(c, rows[i].method, rows[i].body), rows[i].status);
+
+                if (!strstr(text, rows[i].text))
+                        g_error("%s %s was answered with %s", rows[i].method, rows[i].body, text);
+        }
+        g_free(end_post(begin_post(c, "VolumeDriver.Mount", deep), "400"));
+        g_free(end_post(begin_post(c, "VolumeDriver.Mount", named), "400"));
+        g_free(end_post(begin_post(c, "VolumeDriver.Mount", large), "413"));
+        answer = ask(c, "GET /VolumeDriver.List HTTP/1.1\r\nHost: a\r\n\r\n", 44);
+        g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 405 "));
+        g_assert_false(has_file(c->f.directory, "a"));
+        assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
+}
+
+/* What is no HTTP ends that connection and nothing else. */
+static void test_garbage(Context *c, gconstpointer data) {
+        g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+
+        for (guint i = 0; i < 200; i++) {
+                char bytes[256];
+                gsize n = (gsize) g_rand_int_range(rand, 1, sizeof(bytes) - 4);
+                g_autofree char *reply = NULL;
+
+                for (gsize k = 0; k < n; k++)
+                        bytes[k] = (char) g_rand_int(rand);
+                memcpy(bytes + n, "\r\n\r\n", 4);
+                reply = ask(c, bytes, n + 4);
+                g_assert_null(strstr(reply, " 200 "));
+        }
+        assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
+}
+
+/* Clients that do nothing have all the places; those beyond the limit are turned away until there is one again. */
+static void test_connections(Context *c, gconstpointer data) {
+        static const char request[] = "POST /VolumeDriver.List HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+        gint64 end = g_get_monotonic_time() + PATIENCE_SEC * G_USEC_PER_SEC;
+        g_autofree char *answer = NULL;
+        int idle[CONNECTIONS_MAX];
+
+        for (gsize i = 0; i < G_N_ELEMENTS(idle); i++) {
+                idle[i] = connect_to(c);
+                g_assert_cmpint(send(idle[i], "P", 1, MSG_NOSIGNAL), ==, 1);
+        }
+        answer = ask(c, request, strlen(request));
+        g_assert_cmpstr(answer, ==, "");
+        close(idle[0]);
+        do {
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                g_free(answer);
+                answer = ask(c, request, strlen(request));
+        } while (answer[0] == '\0');
+        g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 200 "));
+        for (gsize i = 1; i < G_N_ELEMENTS(idle); i++)
+                close(idle[i]);
+}
+
+/* Another user is refused, also where the socket's mode lets it in. */
+static void test_other_user(Context *c, gconstpointer data) {
+        static const char request[] = "POST /VolumeDriver.List HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+        pid_t child;
+        int status;
+
+        if (getuid() != 0) {
+                g_test_skip("only root can be somebody else");
+                return;
+        }
+        child = fork();
+        if (child == 0) {
+                g_autofree char *reply = NULL;
+
+                if (setgid(65534) < 0 || setuid(65534) < 0)
+                        _exit(2);
+                reply = ask(c, request, strlen(request));
+                _exit(g_str_has_prefix(reply, "HTTP/1.1 403 ") ? 0 : 1);
+        }
+        g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+        g_assert_cmpint(status, ==, 0);
+}
+
+int main(int argc, char *argv[]) {
+        g_test_init(&argc, &argv, NULL);
+#define ADD(name, data, function) g_test_add("/volume-plugin/" name, Context, data, set_up, function, tear_down)
+        ADD("life", NULL, test_life);
+        ADD("options", NULL, test_options);
+        ADD("request", NULL, test_request);
+        ADD("conflict", NULL, test_conflict);
+        ADD("relabel", "500ms", test_relabel);
+        ADD("stuck", "300ms", test_stuck);
+        ADD("no-selvold", NULL, test_no_selvold);
+        ADD("killed", NULL, test_killed);
+        ADD("damaged-record", NULL, test_damaged_record);
+        ADD("bad-requests", NULL, test_bad_requests);
+        ADD("garbage", NULL, test_garbage);
+        ADD("connections", NULL, test_connections);
+        ADD("other-user", NULL, test_other_user);
+        return g_test_run();
+}
