@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
+#include "flexvolume/volume-options.h"
+#include "model/failure.h"
+
+#define KUBELET "kubernetes.io/"
+
+/* As long as a message can show it. */
+enum { SHOWN_MAX = 200 };
+
+static int refuse(char **ret_why, char *why) {
+        if (!why)
+                return -ENOMEM;
+        *ret_why = why;
+        return 1;
+}
+
+static int refuse_value(const char *name, RequestOptionId id, const char *value, char **ret_why) {
+        _cleanup_free_ char *escaped = string_escape(value, SHOWN_MAX), *expected = value_expected(id);
+
+        if (!escaped || !expected)
+                return -ENOMEM;
+        return refuse(ret_why, strdup_printf("Option %s: '%s' must be %s.", name, escaped, expected));
+}
+
+static int refuse_unknown(const char *name, char **ret_why) {
+        _cleanup_free_ char *escaped = string_escape(name, SHOWN_MAX);
+
+        if (!escaped)
+                return -ENOMEM;
+        return refuse(
+                ret_why,
+                strdup_printf("Unknown option '%s' of the volume: selvol-flexvolume(8) has all of them.", escaped));
+}
+
+static int set_value(VolumeOptions *o, const char *name, RequestOptionId id, const char *value, char **ret_why) {
+        int r;
+
+        r = value_parse(id, value, &o->values[id]);
+        return r == 0 || r == -ENOMEM ? r : refuse_value(name, id, value, ret_why);
+}
+
+static const char *find(const VolumeOptions *o, const char *key) {
+        const char *value = json_string_value(json_object_get(o->json, key));
+
+        return isempty(value) ? NULL : value;
+}
+
+/* By its name, for whom it blocks: the UID is in the target, which selvold names, too. A pod's name may be longer than a
+ * holder's. */
+static int find_holder(VolumeOptions *o) {
+        const char *namespace = find(o, KUBELET "pod.namespace"), *pod = find(o, KUBELET "pod.name");
+
+        if (!pod)
+                return 0;
+        o->holder = strdup_printf("%s%s%s", strempty(namespace), namespace ? "/" : "", pod);
+        if (!o->holder)
+                return -ENOMEM;
+        o->holder[strnlen(o->holder, NAME_MAX_BYTES)] = '\0';
+        o->values[OPTION_HOLDER] = (OptionValue){ .set = true, .string = o->holder };
+        return 0;
+}
+
+/* Of its keys it leaves some empty. Those that are not here, secrets among them, are of no matter. */
+static int read_kubelet(VolumeOptions *o, char **ret_why) {
+        static const struct {
+                const char *key;
+                RequestOptionId id;
+        } keys[] = {
+                { KUBELET "fsType", OPTION_FS_TYPE },
+                { KUBELET "mounterArgs.FsGroup", OPTION_FS_GROUP },
+        };
+        int r;
+
+        o->volume = find(o, KUBELET "pvOrVolumeName");
+        if (streq_ptr(find(o, KUBELET "readwrite"), "ro"))
+                o->values[OPTION_READ_ONLY] = (OptionValue){ .set = true, .number = true };
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                const char *value = find(o, keys[i].key);
+
+                if (!value)
+                        continue;
+                r = set_value(o, keys[i].key, keys[i].id, value, ret_why);
+                if (r != 0)
+                        return r;
+        }
+        return find_holder(o);
+}
+
+/* They count where kubelet says something else. */
+static int read_own(VolumeOptions *o, const char *name, const char *value, char **ret_why) {
+        RequestOptionId id;
+
+        if (streq(name, "volume")) {
+                o->volume = value;
+                return 0;
+        }
+        if (streq(name, "device") || streq(name, "source")) {
+                if (o->source)
+                        return refuse(ret_why, strdup("Options device and source mean the same: pass one of them."));
+                o->source = value;
+                return 0;
+        }
+        id = option_find(name, METHOD_MOUNT);
+        return id == REQUEST_OPTIONS ? refuse_unknown(name, ret_why) : set_value(o, name, id, value, ret_why);
+}
+
+/* Kubelet has no file relabeled for this driver, so what selvold can't mount with the label it has to relabel itself. */
+static void set_defaults(VolumeOptions *o) {
+        static const struct {
+                RequestOptionId id;
+                OptionValue value;
+        } defaults[] = {
+                { OPTION_VOLUME_TYPE, { .set = true, .string = "flexVolume" } },
+                { OPTION_SELINUX_RELABEL_POLICY, { .set = true, .string = "OnVolumeMount" } },
+                { OPTION_SELINUX_MOUNT_SUPPORTED, { .set = true, .number = true } },
+                { OPTION_RELABEL_BY, { .set = true, .string = "service" } },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(defaults); i++)
+                if (!o->values[defaults[i].id].set)
+                        o->values[defaults[i].id] = defaults[i].value;
+}
+
+static int check_strings(const VolumeOptions *o, char **ret_why) {
+        const char *name;
+        json_t *value;
+
+        if (!json_is_object(o->json))
+                return refuse(ret_why, strdup("The options of the volume are not one JSON object."));
+        json_object_foreach (o->json, name, value) {
+                _cleanup_free_ char *escaped = NULL;
+
+                if (json_is_string(value))
+                        continue;
+                escaped = string_escape(name, SHOWN_MAX);
+                return escaped ? refuse(ret_why, strdup_printf("Option '%s' is not a string.", escaped)) : -ENOMEM;
+        }
+        return 0;
+}
+
+static int read_options(VolumeOptions *o, char **ret_why) {
+        const char *name;
+        json_t *value;
+        int r;
+
+        r = check_strings(o, ret_why);
+        if (r != 0)
+                return r;
+        r = read_kubelet(o, ret_why);
+        if (r != 0)
+                return r;
+        json_object_foreach (o->json, name, value) {
+                if (startswith(name, KUBELET))
+                        continue;
+                r = read_own(o, name, json_string_value(value), ret_why);
+                if (r != 0)
+                        return r;
+        }
+        if (!o->volume)
+                return refuse(ret_why,
+                              strdup("Option volume is missing, and kubelet has passed no name of the volume."));
+        if (!o->source)
+                return refuse(
+                        ret_why,
+                        strdup("Option device is missing: pass the device or the image that the volume is on."));
+        set_defaults(o);
+        return 0;
+}
+
+int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
+        _cleanup_(volume_options_done) VolumeOptions o = { .json = json_loads(text, JSON_REJECT_DUPLICATES, NULL) };
+        int r;
+
+        r = read_options(&o, ret_why);
+        if (r != 0)
+                return r;
+        *ret = o;
+        o = (VolumeOptions){ 0 };
+        return 0;
+}
+
+void volume_options_done(VolumeOptions *o) {
+        values_done(o->values);
+        free(o->holder);
+        json_decref(o->json);
+        *o = (VolumeOptions){ 0 };
+}

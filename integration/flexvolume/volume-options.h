@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <jansson.h>
+
+#include "client/values.h"
+
+#define _cleanup_json_ _cleanup_(json_decrefp)
+
+/* What kubelet passes of a volume: its own keys, which begin with "kubernetes.io/", and the options in the pod or PersistentVolume. */
+typedef struct VolumeOptions {
+        json_t *json; /* owns the strings */
+        const char *volume, *source;
+        char *holder;
+        OptionValue values[REQUEST_OPTIONS];
+} VolumeOptions;
+
+/* Returns 0, -ENOMEM, or 1 with the reason if the text can't be that. */
+int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) _warn_unused_;
+void volume_options_done(VolumeOptions *o);

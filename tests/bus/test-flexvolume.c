@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The FlexVolume driver: what kubelet passes, what is asked of selvold then, and what kubelet reads. */
+
+#include <locale.h>
+
+#include "ctl-support.h"
+
+#define T "/var/lib/kubelet/pods/0cf08/volumes/selvol~volume/v"
+
+/* What kubelet 1.20 passes of each volume. */
+#define POD \
+        "\"kubernetes.io/fsType\":\"\",\"kubernetes.io/pod.name\":\"web\",\"kubernetes.io/pod.namespace\":\"default\",\"kubernetes.io/pod.uid\":\"0cf08\",\"kubernetes.io/pvOrVolumeName\":\"pvc-1\",\"kubernetes.io/readwrite\":\"rw\",\"kubernetes.io/serviceAccount.name\":\"\""
+#define MOUNT(options) "mount " T " '{" options "}'"
+
+#define POLICY    "'SELinuxRelabelPolicy': <'OnVolumeMount'>, "
+#define SUPPORTED "'SELinuxMountSupported': <true>, "
+#define SERVICE   "'RelabelBy': <'service'>"
+#define HOLDER    ", 'Holder': <'default/web'>"
+#define TYPE      ", 'VolumeType': <'flexVolume'>"
+#define CALL(volume, source, options, reply) \
+        { MANAGER, "MountVolume", "('" volume "', '" source "', '" T "', {" options "})", reply }
+#define MOUNTED "('" CONTEXT "', '', @a{sv} {})"
+#define DEFAULT CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, MOUNTED)
+#define UNMOUNT \
+        { MANAGER, "UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "(@a{sv} {},)" }
+#define REFUSES(method, arguments, error, message) \
+        { MANAGER, method, arguments, NULL, error, message }
+
+#define SUCCESS          "{\"status\":\"Success\"}\n"
+#define FAILURE(message) "{\"status\":\"Failure\",\"message\":\"" message "\"}\n"
+#define NOT_SUPPORTED    "{\"status\":\"Not supported\",\"message\":\"This driver has init, mount and unmount.\"}\n"
+#define UNKNOWN(name)    FAILURE("Unknown option '" name "' of the volume: selvol-flexvolume(8) has all of them.")
+#define NO_OBJECT        FAILURE("The options of the volume are not one JSON object.")
+
+static const Case cases[] = {
+        { "init", "init",
+          .out = "{\"status\":\"Success\",\"capabilities\":{\"attach\":false,\"selinuxRelabel\":false,\"fsGroup\":false,"
+                 "\"supportsMetrics\":true,\"requiresFSResize\":false}}\n" },
+        { "no-word", "", .code = 1, .out = NOT_SUPPORTED },
+        { "other-word/attach", "attach '{}' node", .code = 1, .out = NOT_SUPPORTED },
+        { "other-word/getvolumename", "getvolumename '{}'", .code = 1, .out = NOT_SUPPORTED },
+        { "other-word/expandfs", "expandfs '{}' /dev/vdb " T " 2 1", .code = 1, .out = NOT_SUPPORTED },
+        { "other-word/beginning", "mountdevice " T " /dev/vdb '{}'", .code = 1, .out = NOT_SUPPORTED },
+
+        { "arguments/mount-few", "mount " T, .code = 1, .out = FAILURE("Usage: volume mount DIRECTORY OPTIONS") },
+        { "arguments/mount-many", "mount " T " '{}' more", .code = 1,
+          .out = FAILURE("Usage: volume mount DIRECTORY OPTIONS") },
+        { "arguments/unmount-few", "unmount", .code = 1, .out = FAILURE("Usage: volume unmount DIRECTORY") },
+        { "arguments/unmount-many", "unmount / /", .code = 1, .out = FAILURE("Usage: volume unmount DIRECTORY") },
+
+        { "json/empty", "mount " T " ''", .code = 1, .out = NO_OBJECT },
+        { "json/broken", "mount " T " '{\"device\":\"/dev/vdb\"'", .code = 1, .out = NO_OBJECT },
+        { "json/two", "mount " T " '{} {}'", .code = 1, .out = NO_OBJECT },
+        { "json/array", "mount " T " '[\"device\"]'", .code = 1, .out = NO_OBJECT },
+        { "json/no-utf-8", "mount " T " '{\"device\":\"\377\"}'", .code = 1, .out = NO_OBJECT },
+        { "json/nul", MOUNT("\"device\":\"/dev/vdb\\u0000\""), .code = 1, .out = NO_OBJECT },
+        { "json/twice", MOUNT("\"level\":\"s0:c1\",\"level\":\"s0:c2\""), .code = 1, .out = NO_OBJECT },
+        { "json/number", MOUNT(POD ",\"fs-group\":1000"), .code = 1,
+          .out = FAILURE("Option 'fs-group' is not a string.") },
+        { "json/null", MOUNT(POD ",\"a\\u001b\":null"), .code = 1,
+          .out = FAILURE("Option 'a\\\\x1b' is not a string.") },
+
+        { "mount/no-level", MOUNT(POD ",\"device\":\"/dev/vdb\""), { DEFAULT }, .out = SUCCESS },
+        { "mount/level",
+          MOUNT(POD ",\"device\":\"/dev/vdb\",\"level\":\"s0:c10,c20\""),
+          { CALL("pvc-1", "/dev/vdb", "'SELinuxLevel': <'s0:c10,c20'>, " POLICY SUPPORTED SERVICE HOLDER TYPE,
+                 MOUNTED) },
+          .out = SUCCESS },
+        { "mount/source", MOUNT(POD ",\"source\":\"/dev/vdb\""), { DEFAULT }, .out = SUCCESS },
+        { "mount/volume",
+          MOUNT(POD ",\"device\":\"/dev/vdb\",\"volume\":\"disk/7\""),
+          { CALL("disk/7", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, MOUNTED) },
+          .out = SUCCESS },
+        { "mount/kubelet-keys",
+          MOUNT("\"kubernetes.io/fsType\":\"xfs\",\"kubernetes.io/mounterArgs.FsGroup\":\"1000\",\"kubernetes.io/readwrite\":\"ro\","
+                "\"kubernetes.io/pvOrVolumeName\":\"pvc-1\",\"device\":\"/dev/vdb\""),
+          { CALL("pvc-1", "/dev/vdb",
+                 POLICY SUPPORTED SERVICE ", 'FSType': <'xfs'>, 'ReadOnly': <true>" TYPE ", 'FSGroup': <uint32 1000>",
+                 MOUNTED) },
+          .out = SUCCESS },
+        { "mount/no-namespace",
+          MOUNT("\"kubernetes.io/pod.name\":\"web\",\"kubernetes.io/pvOrVolumeName\":\"pvc-1\",\"device\":\"/dev/vdb\""),
+          { CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE ", 'Holder': <'web'>" TYPE, MOUNTED) },
+          .out = SUCCESS },
+        { "mount/secret",
+          MOUNT(POD
+                ",\"device\":\"/dev/vdb\",\"kubernetes.io/secret/key\":\"c2VjcmV0\",\"kubernetes.io/later\":\"x\""),
+          { DEFAULT },
+          .out = SUCCESS },
+        { "mount/all",
+          MOUNT(POD
+                ",\"device\":\"server:/a\",\"options\":\"noatime,nodiratime\",\"policy\":\"Recursive\",\"relabel-by\":\"none\","
+                "\"selinux-mount-supported\":\"no\",\"read-only\":\"yes\",\"holder\":\"me\",\"volume-type\":\"nfs\",\"wait\":\"1min\","
+                "\"fs-group\":\"7\",\"fs-group-policy\":\"File\",\"fs-group-change-policy\":\"OnRootMismatch\",\"fs-type\":\"nfs4\""),
+          { CALL("pvc-1", "server:/a",
+                 "'SELinuxRelabelPolicy': <'Recursive'>, 'SELinuxMountSupported': <false>, 'RelabelBy': <'none'>, 'FSType': <'nfs4'>, "
+                 "'MountOptions': <['noatime', 'nodiratime']>, 'ReadOnly': <true>, 'Holder': <'me'>, 'VolumeType': <'nfs'>, "
+                 "'FSGroup': <uint32 7>, 'FSGroupPolicy': <'File'>, 'FSGroupChangePolicy': <'OnRootMismatch'>, 'WaitUSec': <uint64 60000000>",
+                 MOUNTED) },
+          .out = SUCCESS },
+
+        { "options/no-device", MOUNT(POD), .code = 1,
+          .out = FAILURE("Option device is missing: pass the device or the image that the volume is on.") },
+        { "options/device-and-source", MOUNT(POD ",\"device\":\"/dev/vdb\",\"source\":\"/dev/vdc\""), .code = 1,
+          .out = FAILURE("Options device and source mean the same: pass one of them.") },
+        { "options/no-volume", MOUNT("\"device\":\"/dev/vdb\""), .code = 1,
+          .out = FAILURE("Option volume is missing, and kubelet has passed no name of the volume.") },
+        { "options/unknown", MOUNT(POD ",\"--level\":\"s0\""), .code = 1, .out = UNKNOWN("--level") },
+        { "options/escaped", MOUNT(POD ",\"a\\n\\\"\":\"\""), .code = 1, .out = UNKNOWN("a\\\\x0a\\\"") },
+        { "options/of-another-method", MOUNT(POD ",\"depth\":\"full\""), .code = 1, .out = UNKNOWN("depth") },
+        { "options/word", MOUNT(POD ",\"policy\":\"Never\""), .code = 1,
+          .out = FAILURE("Option policy: 'Never' must be OnVolumeMount, MountOption, Always or Recursive.") },
+        { "options/group-of-kubelet", MOUNT("\"kubernetes.io/mounterArgs.FsGroup\":\"-1\""), .code = 1,
+          .out = FAILURE(
+                  "Option kubernetes.io/mounterArgs.FsGroup: '-1' must be the number of a group, at most 4294967294.") },
+
+        { "refused/conflict",
+          MOUNT(POD ",\"device\":\"/dev/vdb\""),
+          { REFUSES("MountVolume", "('pvc-1', '/dev/vdb', '" T "', {" POLICY SUPPORTED SERVICE HOLDER TYPE "})",
+                    "org.selvol1.Error.ContextConflict", "It is held by default/db: pass WaitUSec to wait.") },
+          .code = 1,
+          .out = FAILURE("It is held by default/db: pass wait to wait.") },
+        { "refused/no-service",
+          "unmount " T,
+          { REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.freedesktop.DBus.Error.ServiceUnknown",
+                    "No.") },
+          .code = 1,
+          .out = FAILURE("selvold is not running (No.). See 'systemctl status selvold'.") },
+        { "refused/runtime",
+          MOUNT(POD ",\"device\":\"/dev/vdb\",\"relabel-by\":\"runtime\""),
+          { CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED "'RelabelBy': <'runtime'>" HOLDER TYPE,
+                 "('', 'Z', @a{sv} {})"),
+            UNMOUNT },
+          .code = 1,
+          .out = FAILURE(
+                  "Nobody would label the files for the container: kubelet leaves that to selvold, and selvold to the container runtime. "
+                  "Pass level, with relabel-by=service, or relabel-by=none if the container relies on no labels.") },
+        { "refused/runtime-and-busy",
+          MOUNT(POD ",\"device\":\"/dev/vdb\""),
+          { CALL("pvc-1", "/dev/vdb", POLICY SUPPORTED SERVICE HOLDER TYPE, "('', 'Z', @a{sv} {})"),
+            REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "Files are open.") },
+          .code = 1,
+          .out = FAILURE("Files are open.") },
+        { "refused/text-for-terminals",
+          "unmount " T,
+          { REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.Busy", "a\"\n\033.") },
+          .code = 1,
+          .out = FAILURE("a\\\"\\n\\u001B.") },
+
+        { "unmount", "unmount " T, { UNMOUNT }, .out = SUCCESS },
+        { "unmount/no-utf-8", "unmount /\377", .code = 1, .out = FAILURE("Invalid argument") },
+};
+
+static void test_no_bus(Fixture *f, gconstpointer data) {
+        g_autofree char *driver = g_strdup(g_getenv("SELVOLCTL")),
+                        *elsewhere = g_strdup_printf("env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent %s", driver);
+
+        g_setenv("SELVOLCTL", elsewhere, TRUE);
+        test_case(f, &(Case){ .command = "unmount " T,
+                              .code = 1,
+                              .out = FAILURE("Can't connect to the system bus: No such file or directory") });
+        g_setenv("SELVOLCTL", driver, TRUE);
+}
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *path = g_strdup_printf("/flexvolume/%s", cases[i].name);
+
+                g_test_add(path, Fixture, &cases[i], fixture_set_up, test_case, fixture_tear_down);
+        }
+        g_test_add("/flexvolume/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
+        return g_test_run();
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of lib.bash and node.bash
+# Kubelet and containerd, with the FlexVolume driver as it is installed: pods share a volume, wait for it, and get it for another
+# group; kubelet and selvold are restarted, and so is the node.
+
+# shellcheck source-path=SCRIPTDIR source=node.bash
+. ./node.bash
+
+# What a node keeps over a restart: what kubelet and selvold know.
+((SELVOL_GUEST_BOOT > 1)) || { mkfs.ext4 -q -F /dev/scratch2; mkfs.ext4 -q -F /dev/scratch3; }
+systemctl stop selvold
+mount -o "rootcontext=$(label_of /var/lib/selvol)" /dev/scratch3 /var/lib/selvol
+chown selvol: /var/lib/selvol
+chmod 700 /var/lib/selvol
+mount /dev/scratch2 /var/lib/kubelet
+mkdir -p "$pods"
+restorecon -RF /var/lib/kubelet
+systemctl start selvold
+
+wrote() { [[ $(cat "$(pod_directory "$1")/pods") == *"$1"* ]]; }
+found() { xargs <"$(pod_directory "$1")/found-by-$1"; }
+has_found() { [[ $(found "$1") == "$2" ]]; }
+mounts_of_pvc() { mount_table | grep -c 'selvol~volume/data'; }
+memory() { awk '/MemAvailable/ { print "# memory left: " int($2 / 1024) " MB" }' /proc/meminfo; }
+
+if ((SELVOL_GUEST_BOOT == 1)); then
+    mkfs.ext4 -q -F /dev/scratch0
+    mkfs.ext4 -q -F /dev/scratch1
+    if ! start_node; then
+        not_ok 'a node' "$(node_log)"
+        return
+    fi
+    memory
+
+    start_pod one 1001 1000 s0:c10,c20
+    if ! wait_for 120 pod_runs one; then
+        not_ok 'one: runs' "$(node_log)"
+        return
+    fi
+    ok 'one: runs'
+    soon 'one: writes' 30 wrote one
+    T=$(pod_directory one)
+    is_labeled 'one: the label' "$T" s0:c10,c20
+    is 'one: the group' "$(stat -c %g "$T/pods")" 1000
+
+    start_pod two 1002 1000 s0:c10,c20
+    soon 'two, of the same level: runs' 90 pod_runs two
+    soon 'two: writes' 30 wrote two
+    is 'two: reads what one has written' "$(found two)" one
+
+    start_pod three 1003 2000 s0:c30,c40
+    start_pod nolevel 1004 1000 '' pvc-2 /dev/scratch1
+    soon 'three, of another level: an event says who has the volume' 90 pod_has_event three "held by default/one-node at $T"
+    like 'three: it is a failed mount' "$(pod_events three)" FailedMount 'mount command failed, status: Failure'
+    no 'three: does not run' pod_runs three
+    soon 'without a level: an event says so' 60 pod_has_event nolevel "needs the pod's level"
+    is 'one and two use it' "$(mounts_of_pvc)" 2
+    stop_pod nolevel
+
+    stop_pod one
+    stop_pod two
+    soon 'three: runs when they have gone' 240 pod_runs three
+    soon 'three: writes' 30 wrote three
+    is 'three: reads what they have written' "$(found three)" 'one two'
+    U=$(pod_directory three)
+    is_labeled 'three: the label' "$U" s0:c30,c40
+    is 'three: the group' "$(stat -c %g "$U/pods")" 2000
+    like 'three: groups are swapped, and no file is changed' "$(property pvc-1 Holders)" '"FSGroup" u 2000 "DiskGroup" u 1000'
+
+    container=$(pod_container three) line=$(mount_line "$U")
+    systemctl restart kubelet
+    soon 'kubelet is restarted' 120 kubelet_answers
+    soon 'three: runs' 60 pod_runs three
+    is 'three: in the same container' "$(pod_container three)" "$container"
+    is 'three: with the same mount' "$(mount_line "$U")" "$line"
+    systemctl restart selvold
+    soon 'selvold is restarted' 20 is_held pvc-1 "$U"
+    memory
+
+    cut_power_after sync
+fi
+
+if ! start_node; then
+    not_ok 'a node after the restart' "$(node_log)"
+    return
+fi
+soon 'after a restart of the node: three runs' 180 pod_runs three
+U=$(pod_directory three)
+is_labeled 'three: the label' "$U" s0:c30,c40
+soon 'three: reads all that was written' 30 has_found three 'one two three'
+like 'three: the groups are swapped' "$(property pvc-1 Holders)" '"FSGroup" u 2000 "DiskGroup" u 1000'
+
+stop_pod three
+soon 'three has gone: the volume is free' 120 has_no_holder pvc-1
+soon 'and nothing is mounted' 10 is_not_mounted "$U"
+soon 'kubelet has cleaned up' 60 eval '[[ ! -e $U ]]'
+memory
+systemctl stop kubelet
+for task in $(ctr -n k8s.io tasks list -q); do ctr -n k8s.io tasks kill -s KILL "$task"; done
+pkill -x containerd
+systemctl stop selvold
+umount /var/lib/kubelet /var/lib/selvol
+systemctl start selvold
