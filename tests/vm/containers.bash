@@ -12,7 +12,7 @@ container_image() {
     [[ ! -e /sys/fs/selinux/booleans/container_use_host_all_caps ]] || setsebool container_use_host_all_caps on || return
     mkdir -p "$root"/{bin,dev,etc,proc,run,sys,tmp,data}
     cp /bin/busybox "$root/bin/"
-    for applet in sh cat chmod find head id ls mkdir mv rm sleep stat tr true wc; do ln -s busybox "$root/bin/$applet"; done
+    for applet in sh cat chmod find head id ls mkdir mv rm rmdir sleep stat tr true wc; do ln -s busybox "$root/bin/$applet"; done
     # all of it is opened, but devices: the mount is nodev
     cat >"$root/bin/look" <<'LOOK'
 #!/bin/sh

@@ -53,6 +53,12 @@ cut_power_after() {
     finish
 }
 
+# reboot_guest: likewise, but all that was written stays, also on the root disk: the machine boots with the product as it is there.
+reboot_guest() {
+    : >"$RESULTS/keep"
+    cut_power_after sync
+}
+
 finish() {
     echo "1..$count"
     exit $((failed > 0))
@@ -226,9 +232,11 @@ refused() {
 records() { busctl call org.selvol1 /org/selvol1 org.freedesktop.DBus.ObjectManager GetManagedObjects; }
 
 volume_path() {
-    local id=${1//_/_5f}
-    id=${id//-/_2d}
-    echo "/org/selvol1/volume/$id"
+    local id=$1 path=/org/selvol1/volume/ i
+    for ((i = 0; i < ${#id}; i++)); do
+        if [[ ${id:i:1} == [A-Za-z0-9] ]]; then path+=${id:i:1}; else printf -v path '%s_%02x' "$path" "'${id:i:1}"; fi
+    done
+    echo "$path"
 }
 
 # property ID NAME: as busctl prints it, without the type
@@ -319,6 +327,15 @@ is_labeled() {
 # kernel_has VERSION: what came with that one
 kernel_has() { printf '%s\n' "$1" "$(uname -r)" | sort -VC; }
 
+# fetch PORT PATH: what localhost answers; fails unless that is 200
+fetch() (
+    exec 3<>"/dev/tcp/127.0.0.1/$1" || exit
+    printf 'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' "$2" >&3
+    read -r -t 20 _ status _ <&3
+    timeout 20 sed '1,/^\r$/d' <&3
+    [[ $status == 200 ]]
+)
+
 # ---- services ----------------------------------------------------------------------------------------------
 
 main_pid() { systemctl show -P MainPID "$1"; }
@@ -371,7 +388,7 @@ switch_network() {
 
 # audited: what the policy denied the product; denials: what it should not have
 audited() { journalctl -q -b -o cat _TRANSPORT=audit | grep -E 'avc: +denied' | grep -E 'context=[^ ]*:selvol[a-z_]*_t'; }
-denials() { audited | grep -vE ' (name|path)="([^"]*/)?to-be-denied"'; }
+denials() { audited | grep -vE ' (name|path)="([^"]*/)?to-be-denied"|:unconfined_mount_t:.*tclass=dbus'; }
 denials_in_short() { denials | sed 's/^.*avc: */avc: /' | sort | uniq -c; }
 
 mkdir -p "$scratch" "$pods" /var/lib/selvol-volumes

@@ -31,6 +31,7 @@ done <<END
 AdoptVolume InteractiveAuthorizationRequired ssa{sv} callers $T 0
 ApplyOwnership InteractiveAuthorizationRequired sua{sv} callers 1000 0
 ForgetVolume InteractiveAuthorizationRequired sa{sv} callers 0
+GetHistory
 GetJob NoSuchJob t 1
 GetMetrics
 GetVolume NoSuchVolume s callers
@@ -90,7 +91,7 @@ no 'nor can bob, group or not' as bob
 systemctl stop polkit
 ln -sfn /dev/null /run/systemd/system/polkit.service
 systemctl daemon-reload
-caller=bob refused 'without polkit nobody but root' AccessDenied unavailable mount_with s0:c1,c2 callers /dev/scratch0 "$T" 'Holder s x'
+caller=bob refused 'without polkit nobody but root' AccessDenied 'polkit did not answer' mount_with s0:c1,c2 callers /dev/scratch0 "$T" 'Holder s x'
 unmount_volume callers "$T"
 is 'without polkit root may' "$error$(field Unmounted)" true
 rm -f /run/systemd/system/polkit.service "$rule"

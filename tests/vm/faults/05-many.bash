@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Two hundred calls at the same time, more than there are places: all wait in line, and none fails.
+# A hundred calls at the same time, more than there are places: all wait in line, and none fails.
 
-many=200
+many=100
 patience='TimeoutUSec t 600000000'
 for ((i = 0; i < many; i++)); do mkdir -p "$pods/many/$i"; done
 
@@ -44,7 +44,7 @@ is 'nothing is mounted' "$(left_mounts)" ''
 
 # ---- one volume at as many targets -------------------------------------------------------------------------
 
-# What 200 mounts of one volume, or as many unmounts, have to count; each is a name and the samples' beginning.
+# What so many mounts of one volume, or as many unmounts, have to count; each is a name and the samples' beginning.
 samples=('mounted selvol_decisions_total{strategy="context-mount",reason="context-mount"}'
     'shared selvol_decisions_total{strategy="context-mount",reason="context-shared"}'
     'lost selvol_holders_lost_total' 'errors selvol_store_errors_total' 'holders selvol_holders' 'jobs selvol_jobs')

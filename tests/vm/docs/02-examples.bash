@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of lib.bash and of the examples
+# The functions of docs/examples, as a plugin would call them.
+
+# shellcheck source-path=SCRIPTDIR source=../../../docs/examples/csi-node.bash
+. pages/examples/csi-node.bash
+# shellcheck source-path=SCRIPTDIR source=../../../docs/examples/flexvolume.bash
+. pages/examples/flexvolume.bash
+
+A=$pods/uid-a/volumes/kubernetes.io~csi/v/mount B=$pods/uid-b/volumes/kubernetes.io~csi/v/mount
+mkdir -p "$A" "$B"
+mkfs.ext4 -q -F /dev/scratch0
+
+csi_context() { echo "context=\"$file_type:$1\""; }
+yes 'csi: NodePublishVolume' node_publish_volume v1 /dev/scratch0 "$A" false 1000 noatime "$(csi_context s0:c1,c2)"
+is_labeled 'csi: the label' "$A" s0:c1,c2
+is 'csi: the group' "$(stat -c %g "$A")" 1000
+like 'csi: the pod is in the target' "$(property "$csi_driver:v1" Holders)" '"Holder" s "uid-a"'
+node_publish_volume v1 /dev/scratch0 "$B" false '' "$(csi_context s0:c3,c4)"
+is 'csi: another context' "$(grpc_status)" FAILED_PRECONDITION
+like 'csi: says who has it' "$selvol_message" 'held by uid-a'
+node_publish_volume v1 /dev/nothing "$B" false ''
+is 'csi: no such device' "$(grpc_status)" INVALID_ARGUMENT
+mount --bind "$A" "$B"
+yes 'csi: a mount that the driver has bound' node_publish_bound v1 "$B" "$file_type:s0:c1,c2"
+yes 'csi: it is held' is_held "$csi_driver:v1" "$B"
+yes 'csi: NodeUnpublishVolume' node_unpublish_volume v1 "$B"
+yes 'csi: and of the other pod' node_unpublish_volume v1 "$A"
+yes 'csi: again' node_unpublish_volume v1 "$A"
+
+flex_options() { # POD LEVEL
+    printf '{"device":"/dev/scratch0","level":"%s","kubernetes.io/fsType":"","kubernetes.io/readwrite":"ro",' "$2"
+    printf '"kubernetes.io/mounterArgs.FsGroup":"1000","kubernetes.io/pod.uid":"%s","kubernetes.io/pvOrVolumeName":"v2"}' "$1"
+}
+like 'flex: init' "$(flex_init)" '"selinuxRelabel":false' '"fsGroup":false'
+is 'flex: mount' "$(flex_mount "$A" "$(flex_options a s0:c1,c2)")" '{"status":"Success"}'
+is_labeled 'flex: the label' "$A" s0:c1,c2
+like 'flex: read-only' "$(flags "$A")" ,ro,
+like 'flex: another level' "$(flex_mount "$B" "$(flex_options b s0:c3,c4)")" '"status":"Failure"' 'held by a '
+is 'flex: unmount' "$(flex_unmount "$A")" '{"status":"Success"}'
+yes 'flex: it is not mounted any more' is_not_mounted "$A"
+clean examples

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2086,SC2016,SC2034 # of lib.bash; words; for eval
+# The metrics reach Debian's Prometheus in both ways that selvol-metrics(7) names: its commands are typed here.
+
+wait_for 5 answers_calls
+T=$pods/metrics/v
+mkdir -p "$T"
+mount_with s0:c1,c2 metrics none "$T" 'FSType s tmpfs'
+textfile=/run/selvold/selvol.prom
+
+# query EXPRESSION: the number that Prometheus has for it; the expression has no character that a URL can't have but {}"
+query() {
+    local path="/api/v1/query?query=$1"
+    path=${path//\{/%7B} path=${path//\}/%7D} path=${path//\"/%22}
+    fetch 9090 "$path" | jq -r '.data.result[].value[1]'
+}
+has_value() { [[ $(query "$1") == "$2" ]]; }
+
+soon 'the file has the holder' 15 grep -qx 'selvol_holders 1' $textfile
+is 'the file: owner and mode' "$(stat -c '%U %a' $textfile)" 'selvol 644'
+is 'the file: its type' "$(stat -c %C $textfile | cut -d: -f3)" selvold_runtime_t
+yes 'the file: another user reads it' setpriv --reuid prometheus --clear-groups cat $textfile
+
+# The service for HTTP.
+is 'HTTP: off by default' "$(systemctl is-enabled selvol-metrics.socket)" disabled
+no 'HTTP: nobody listens' fetch 24810 /metrics
+yes 'HTTP: it is turned on' systemctl enable -q --now selvol-metrics.socket
+soon 'HTTP: metrics' 30 eval 'fetch 24810 /metrics | grep -qx "selvol_holders 1"'
+no 'HTTP: nothing else' fetch 24810 /
+pid=$(main_pid selvol-metrics)
+is 'HTTP: its domain' "$(ps -o label= -p "$pid" | cut -d: -f3)" selvol_metrics_t
+uid=$(stat -c %u "/proc/$pid")
+is 'HTTP: its user is a dynamic one' "$((uid >= 61184 && uid <= 65519))" 1
+is 'HTTP: no capability' "$(sed -n 's/^CapBnd:\t//p' "/proc/$pid/status")" 0000000000000000
+is 'HTTP: a network of its own' "$([[ $(readlink "/proc/$pid/ns/net") != "$(readlink /proc/1/ns/net)" ]] && echo own)" own
+
+# Prometheus by HTTP, and by way of node_exporter.
+ln -s $textfile /var/lib/prometheus/node-exporter/
+cat >/etc/prometheus/prometheus.yml <<'YML'
+global:
+  scrape_interval: 2s
+  evaluation_interval: 2s
+rule_files:
+  - /usr/share/selvol/monitoring/selvol.rules.yml
+scrape_configs:
+  - job_name: selvol
+    static_configs:
+      - targets: ['localhost:24810']
+  # Its other collectors take seconds under emulation.
+  - job_name: node
+    params: {'collect[]': [textfile]}
+    scrape_interval: 10s
+    static_configs:
+      - targets: ['localhost:9100']
+YML
+yes 'prometheus starts' systemctl start prometheus-node-exporter prometheus
+soon 'prometheus scrapes selvol-metrics' 120 has_value 'selvol_holders{job="selvol"}' 1
+soon 'prometheus scrapes node_exporter' 120 has_value 'selvol_holders{job="node"}' 1
+# A scrape may come too late on a busy machine, and what it had is not shown until the next one.
+soon 'node_exporter has read the file' 60 has_value 'node_textfile_scrape_error' 0
+soon 'SELinux is enforcing' 60 has_value 'selvol_selinux_enforcing{job="selvol"}' 1
+soon 'the mount was counted' 60 has_value 'selvol_decisions_total{job="node",strategy="context-mount",reason="context-mount"}' \
+    "$(counter 'selvol_decisions_total{strategy="context-mount",reason="context-mount"}')"
+like 'prometheus has the rules' "$(fetch 9090 /api/v1/rules)" SelvolDown SelvolNotEnforcing '"health":"ok"'
+alerts=$(fetch 9090 /api/v1/alerts)
+like 'prometheus evaluates them' "$alerts" '"status":"success"'
+unlike 'no alert fires' "$alerts" '"state":"firing"'
+
+# What is not there any more is not believed.
+systemctl stop selvold
+no 'stopped: the file is gone' test -e $textfile
+soon 'stopped: prometheus sees it' 60 has_value 'up{job="selvol"}' 0
+systemctl start selvold
+soon 'started: prometheus sees it' 60 has_value 'selvol_holders{job="selvol"}' 1
+
+# Another directory, as the page has it.
+install -d -o selvol /var/lib/selvol-metrics
+chcon -t selvold_runtime_t /var/lib/selvol-metrics
+mkdir -p /run/systemd/system/selvold.service.d
+printf '[Service]\nReadWritePaths=/var/lib/selvol-metrics\n' >/run/systemd/system/selvold.service.d/metrics.conf
+systemctl daemon-reload
+systemctl restart selvold
+wait_for 10 answers_calls
+configure '[Service]\nMetricsTextfile=/var/lib/selvol-metrics/selvol.prom'
+soon 'another directory' 15 grep -qx 'selvol_holders 1' /var/lib/selvol-metrics/selvol.prom
+configure '[Service]\nMetricsTextfile=/usr/selvol.prom'
+soon 'a directory that it may not write to: the status says so' 15 \
+    eval "systemctl status selvold | grep -q '/usr/selvol.prom: Read-only file system. selvold.service may write to /run/selvold'"
+is 'and it is counted' "$(counter selvol_textfile_errors_total | grep -c '^[1-9]')" 1
+
+configure
+rm -r /run/systemd/system/selvold.service.d /var/lib/selvol-metrics /var/lib/prometheus/node-exporter/selvol.prom
+systemctl disable -q --now selvol-metrics.socket
+systemctl stop selvol-metrics prometheus prometheus-node-exporter
+systemctl daemon-reload
+systemctl restart selvold
+wait_for 10 answers_calls
+unmount_volume metrics "$T"
+is 'no crash' "$(journalctl -q -b -o cat -u selvol-metrics | grep -ciE 'dumped core|segfault|status=')" 0
+clean metrics

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of lib.bash
+# Which domains can call selvold, and hear its answer. Whoever may not is told so, instead of waiting. The last file: the policy stays
+# changed.
+
+known() { [[ -n $(compute_av "system_u:system_r:$1:s0" system_u:system_r:selvold_t:s0 dbus 2>/dev/null) ]]; }
+own=/root/callers # where semodule may read
+mkdir -p "$own"
+
+# as CONTEXT COMMAND...: this shell may become it, whatever starts it as a rule, and hears it
+as() { timeout 40 runcon "$1" "${@:2}" </dev/null 2>&1; }
+let_us_be() {
+    local domain=$1
+    cat <<EOF
+(allow unconfined_t $domain (process (transition siginh noatsecure rlimitinh)))
+(allow $domain bin_t (file (entrypoint read open execute getattr map)))
+(allow $domain unconfined_t (fd (use)))
+(allow $domain unconfined_t (fifo_file (read write getattr append ioctl)))
+(allow $domain unconfined_t (process (sigchld)))
+EOF
+}
+
+callers=() deaf=unconfined_mount_t
+for domain in kubelet_t container_engine_t container_runtime_t spc_t unconfined_service_t initrc_t sysadm_t; do
+    ! known $domain || callers+=("$domain")
+done
+for domain in "${callers[@]}" $deaf; do let_us_be "$domain"; done >"$own/selvol_test_callers.cil"
+# The guest's policy was made with selvol's module, which its store does not have.
+yes 'a module for the test' semodule -i /usr/share/selinux/packages/selvol.pp "$own/selvol_test_callers.cil"
+
+like 'the policy knows domains that call' " ${callers[*]} " ' spc_t ' ' initrc_t '
+for domain in "${callers[@]}"; do
+    like "$domain: gets an answer" "$(as "system_u:system_r:$domain:s0" busctl get-property org.selvol1 /org/selvol1 org.selvol1.Manager Version)" 's "'
+done
+yes 'a service of systemd calls' systemd-run -q --wait -u vm-caller selvolctl list --json=short
+is 'and gets an answer' "$(journalctl -q -b -o cat -u vm-caller -t selvolctl | head -c 1)" '['
+
+began=$SECONDS
+like "$deaf: told that the answer can't be heard, and what to do" "$(as unconfined_u:unconfined_r:$deaf:s0 selvolctl list)" \
+    'no answer of it arrives' "selvol_dbus_chat($deaf)" 'selvol-integration(7)'
+yes "$deaf: within 30 s" test $((SECONDS - began)) -lt 30
+soon 'doctor names it' 10 eval "selvolctl doctor | grep -q 'processes in $deaf'"
