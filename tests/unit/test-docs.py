@@ -1,32 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The man pages name everything there is, and nothing else: the D-Bus interface, options, results, errors, reasons,
-settings, options of the command line, journal fields, metrics, polkit actions. HACKING.md names the folders of src/.
+settings, options of the command line, journal fields, polkit actions. HACKING.md names the folders of src/ and
+integration/.
 
 Prints TAP."""
 
 import ast
 import pathlib
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
+from tap import finish, report
+
 root = pathlib.Path(sys.argv[1])
-count = 0
-failed = False
 
 
 def read(path):
     return (root / path).read_text()
-
-
-def report(name, problems):
-    global count, failed
-    count += 1
-    failed = failed or bool(problems)
-    print(f"{'not ok' if problems else 'ok'} {count} - {name}")
-    for problem in problems:
-        print(f"# {problem}")
 
 
 def check(name, wanted, text):
@@ -77,6 +70,15 @@ check("org.selvol1(5): signals", [f"{s.get('name')}({arguments(s, 'out')})"
 errors = re.findall(r'\[FAILURE_\w+\] = "(\w+)"', read("src/model/failure.c"))
 compare("org.selvol1(5): errors", [e for e in errors if e != "None"],
         re.findall(r"^(\w+)$\n    ", section(page, "ERRORS"), flags=re.M))
+# Each with what a plugin does, and the status of gRPC.
+compare("selvol-integration(7): errors", [e for e in errors if e != "None"],
+        re.findall(r"^(\w+) \(\*(?:wait|repeat|report)\*, [A-Z_]+\)$\n    ", read("docs/selvol-integration.7.rst"), flags=re.M))
+
+statuses = dict(re.findall(r"^(\w+) \(\*\w+\*, ([A-Z_]+)\)$", read("docs/selvol-integration.7.rst"), flags=re.M))
+script = ". docs/examples/csi-node.bash; for selvol_error; do grpc_status; done"
+answers = subprocess.run(["bash", "-c", script, "bash", *statuses], cwd=root, capture_output=True, text=True, check=True).stdout.split()
+compare("docs/examples/csi-node.bash: status of each error", [f"{e} {s}" for e, s in zip(statuses, answers)],
+        [f"{e} {s}" for e, s in statuses.items()])
 
 # An option's methods by their letters, in the order in which the page explains them.
 letters = {"METHOD_MOUNT": "M", "METHOD_ADOPT": "A", "METHOD_RELABEL": "R", "METHOD_OWNERSHIP": "O",
@@ -110,28 +112,38 @@ compare("selvol.conf(5): settings", re.findall(r'^\s*\{ "(\w+)", read_\w+', read
         re.findall(r"^(\w+)=$", read("docs/selvol.conf.5.rst"), flags=re.M))
 
 long_options = [option for *_, option in options]
-long_options += re.findall(r'\{ SWITCH_\w+, (?:0|\'\w\'), "([a-z-]+)"', read("src/ctl/args.c"))
+long_options += re.findall(r'\{ SWITCH_\w+, (?:0|\'\w\'), "([a-z-]+)"', read("src/ctl/option.c"))
 manual = read("docs/selvolctl.1.rst")
 compare("selvolctl(1): options", [f"--{o}" for o in long_options],
         [o for line in re.findall(r"^-.*$", manual, flags=re.M) for o in re.findall(r"--[a-z-]*\w", line)])
-compare("selvolctl(1): verbs", re.findall(r"verb_(\w+)\(sd_bus", read("src/ctl/verbs.h")),
-        re.findall(r"^([a-z]+)(?: [\[A-Z].*)?$\n    ", section(manual, "VERBS"), flags=re.M))
+verbs = [(name, f"{name} {operands}".strip(), alias) for name, alias, operands in
+         re.findall(r'\{\s*GROUP_\w+,\s*"(\w+)",\s*(?:NULL|"(\w+)"),\s*"([^"]*)"', read("src/ctl/verb-table.c"))]
+compare("selvolctl(1): synopsis", [f"| **selvolctl** [OPTIONS...] **{name}**{usage[len(name):]}" for name, usage, _ in verbs],
+        [line for line in section(manual, "SYNOPSIS").splitlines() if line])
+compare("selvolctl(1): verbs", [usage + (f", {alias}{usage[len(name):]}" if alias else "") for name, usage, alias in verbs],
+        re.findall(r"^([a-z]+(?:,? [\[A-Za-z].*)?)$\n    ", section(manual, "VERBS"), flags=re.M))
+
+# Those of MountVolume that have no name of mount(8)'s, those of mount(8), and the helper's own.
+names = {name for _, _, methods, name in options if any("M" in letters[m] for m in methods.split(" | "))} - {"user", "options"}
+names |= set(re.findall(r'"(\w+)"', re.search(r"names\[\] = \{(.*?)\};", read("integration/mount-helper/request.c"), flags=re.S)[1]))
+compare("mount.selvol(8): options", names | {"volume", "ro", "rw", "remount", "x-*", "X-*"}, [
+    option.split("=")[0].replace("\\", "") for line in
+    re.findall(r"^([a-z].*)$\n    ", section(read("docs/mount.selvol.8.rst"), "OPTIONS"), flags=re.M) for option in line.split(", ")])
 
 manual = read("docs/selvold.8.rst")
 fields = {f for path in (root / "src").glob("*/*.c") for f in re.findall(r'\{ "(SELVOL_[A-Z_]+)", ', path.read_text())}
 compare("selvold(8): journal fields", fields, re.findall(r"^\*(SELVOL_[A-Z_]+)=\*$", manual, flags=re.M))
-compare("selvold(8): metrics", re.findall(r'\{\s*"(selvol_\w+)"', read("src/state/metrics.c")),
-        [m for line in re.findall(r"^\*selvol_.*\*$", manual, flags=re.M) for m in re.findall(r"selvol_\w+", line)])
 actions = re.findall(r'"(org\.selvol1\.[a-z-]+)"', read("src/api/authorize.c"))
 compare("selvold(8): polkit actions", actions, re.findall(r"^\*(org\.selvol1\.[a-z-]+)\*$", manual, flags=re.M))
 policy = xml.parse(root / "polkit/org.selvol1.policy").getroot()
 compare("polkit: actions", actions, [action.get("id") for action in policy.iter("action")])
 
+
 layers = re.search(r"^MAY_USE = (\{.*?^\})", read("tests/unit/test-layers.py"), flags=re.M | re.S)[1]
 may_use = ast.literal_eval(layers.replace("set()", "[]"))
-compare("HACKING.md: folders", [f"{folder}: {' '.join(sorted(others)) or '-'}" for folder, others in may_use.items()], [
+folders = [folder for folder in may_use if (root / "src" / folder).is_dir() or (root / "integration" / folder).is_dir()]
+compare("HACKING.md: folders", [f"{folder}: {' '.join(sorted(may_use[folder])) or '-'}" for folder in folders], [
     f"{folder}: {' '.join(sorted(re.findall(r'[a-z]+', others))) or '-'}"
-    for folder, others in re.findall(r"^\| `(\w+)` \|.*\|([a-z, -]*)\|$", read("HACKING.md"), flags=re.M)
+    for folder, others in re.findall(r"^\| `([\w-]+)` \|.*\|([a-z, -]*)\|$", read("HACKING.md"), flags=re.M)
 ])
-print(f"1..{count}")
-sys.exit(failed)
+finish()

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""docs/messages.txt has every text that users meet, to be read as a whole in a review.
+
+    tests/unit/test-messages.py . --update
+
+writes it anew. Without --update it is compared, and the result printed as TAP.
+
+A text is whatever has words in it, wherever it is in the sources: so nobody has to add a new kind of message here. What
+users don't meet is left out: debug messages, SQL and comments."""
+
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+from tap import finish, report
+
+root = pathlib.Path(sys.argv[1])
+update = sys.argv[2:] == ["--update"]
+page = root / "docs/messages.txt"
+
+# In the order in which a request meets them.
+FOLDERS = ["api", "model", "plan", "job", "state", "store", "daemon", "worker", "mount", "label", "tree", "wire", "basic",
+           "client", "ctl", "metrics"]
+
+NOT_MET = r'\b(?:log_debug|assert|db_execute|db_query)\((?:[^"();]|"(?:[^"\\]|\\.)*"|\([^()]*\))*\)'
+COMMENT = r"/\*.*?\*/|//[^\n]*"
+LITERAL = r'"(?:[^"\\\n]|\\.)*"'
+# Literals side by side are one, with the macros among them.
+MACRO = r"[A-Z]\w+"
+TEXT = rf"{LITERAL}(?:\s*(?:{MACRO}\s*)?{LITERAL})*(?:\s*{MACRO}\b)?"
+SQL = r"^(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|VACUUM)\b|\b(?:NOT NULL|PRIMARY KEY|STRICT|WHERE|FROM \w+ WHERE)\b"
+
+
+def is_text(s):
+    return re.search(r"[A-Za-z]{2,}[,.:;)']* [A-Za-z(%'<]", s) and not re.search(SQL, s)
+
+
+def read_macros():
+    """What stands for a literal."""
+    for path in (root / "src").glob("*/*.[ch]"):
+        yield from re.findall(rf"^#define ({MACRO})\s+({LITERAL})$", path.read_text(), flags=re.M)
+
+
+macros = dict(read_macros())
+macro_texts = {value[1:-1] for value in macros.values()}
+
+
+def read_literal(source):
+    parts = re.findall(rf"{LITERAL}|{MACRO}", source)
+    s = "".join(p[1:-1] if p[0] == '"' else macros[p][1:-1] if p in macros else p[3:4] if p.startswith("PRI") else p
+                for p in parts)
+    return s.replace('\\"', '"').replace("\\\\", "\\").replace("\\t", "    ").replace("\\n", "\n")
+
+
+def texts_of_source(path):
+    source = re.sub(COMMENT + "|" + LITERAL, lambda m: m[0] if m[0][0] == '"' else " ", path.read_text(), flags=re.S)
+    source = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", source, flags=re.M)
+    source = re.sub(NOT_MET, "", source)
+    texts = (read_literal(m[0]) for m in re.finditer(TEXT, source))
+    return [t.strip("\n") for t in dict.fromkeys(texts) if is_text(t) and t not in macro_texts]
+
+
+def texts_of_catalog():
+    for entry in re.split(r"^-- ", (root / "units/selvol.catalog").read_text(), flags=re.M)[1:]:
+        head, _, body = entry.partition("\n\n")
+        yield f"{re.search('^Subject: (.*)$', head, flags=re.M)[1]}\n\n{body.strip()}"
+
+
+def texts_of_polkit():
+    for action in xml.parse(root / "polkit/org.selvol1.policy").getroot().iter("action"):
+        yield f"{action.findtext('description')}: {action.findtext('message')}"
+
+
+def texts_of_units():
+    for path in sorted((root / "units").glob("*.s*")):
+        for line in re.findall(r"^Description=(.*)$", path.read_text(), flags=re.M):
+            yield line
+
+
+def collect():
+    yield "units/selvol.catalog", texts_of_catalog()
+    yield "polkit/org.selvol1.policy", texts_of_polkit()
+    yield "units", texts_of_units()
+    for folder in FOLDERS:
+        for path in sorted((root / "src" / folder).glob("*.[ch]")):
+            yield path.relative_to(root), texts_of_source(path)
+    for path in sorted((root / "integration").glob("*/*.[ch]")):
+        yield path.relative_to(root), texts_of_source(path)
+
+
+def format_page():
+    parts = ["What users meet, by the file that it is in: read it as a whole. Written by tests/unit/test-messages.py\n"]
+    for name, texts in collect():
+        texts = ["\n".join(("  " + line).rstrip() for line in t.splitlines()) for t in texts]
+        if texts:
+            parts.append(f"{name}\n" + "\n".join(t + "\n" * ("\n" in t) for t in texts).rstrip("\n") + "\n")
+    return "\n".join(parts)
+
+
+wanted = format_page()
+if update:
+    page.write_text(wanted)
+    sys.exit()
+
+missing = sorted({p.name for p in (root / "src").iterdir() if p.is_dir()} ^ set(FOLDERS))
+now = page.read_text() if page.exists() else ""
+report("all folders are looked at", missing)
+report("docs/messages.txt is up to date", [] if now == wanted else ["write it anew with: tests/unit/test-messages.py . --update"])
+finish()

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the scripts in tools/ do with --help, and with arguments that are wrong: nothing else. Prints TAP."""
+
+import pathlib
+import subprocess
+import sys
+
+from tap import finish, report
+
+TOP = pathlib.Path(sys.argv[1])
+
+# Arguments that are refused before anything is done, and what of them the sentence names.
+REFUSED = {
+    "bench": [([], ""), (["nonsense"], "nonsense"), (["--nonsense"], "--nonsense")],
+    "build": [(["--nonsense"], "--nonsense")],
+    "container-policy": [(["--nonsense"], "--nonsense")],
+    "coverage": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense")],
+    "fuzz": [(["nonsense"], "nonsense"), (["-x"], "-x"), (["-t"], "-t"), (["-t", "x"], "x")],
+    "guest": [([], ""), (["-x"], "-x"), (["-t"], "-t"), (["/nowhere"], "")],
+    "pictures": [(["nonsense"], "nonsense"), (["growth", "nonsense"], "nonsense"), (["-s", "nonsense"], "nonsense"), (["-s"], "")],
+    "root": [([], ""), (["nonsense", "test"], "nonsense"), (["bookworm", "nonsense"], "nonsense"),
+             (["bookworm", "test", "nonsense"], "nonsense"), (["bookworm", "install"], "")],
+    "run": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense")],
+    "test": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense"), (["unit", "--full"], "--full")],
+}
+
+
+def run(tool, arguments):
+    return subprocess.run([TOP / "tools" / tool, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                          timeout=60)
+
+
+def judge_help(tool, done):
+    problems = [] if done.returncode == 0 else [f"it exits with {done.returncode}"]
+    problems += [] if f"tools/{tool}" in done.stdout else ["it does not show how to call it"]
+    problems += [f"a line of the script: {line}" for line in done.stdout.splitlines() if line.startswith(("#", "set -"))]
+    return problems + done.stderr.splitlines()
+
+
+def judge_refusal(named, done):
+    lines = done.stderr.splitlines()
+    problems = [] if done.returncode == 2 else [f"it exits with {done.returncode}"]
+    problems += [] if len(lines) == 1 and named in lines[0] else ["no sentence about it", *lines]
+    return problems + done.stdout.splitlines()
+
+
+for tool, cases in REFUSED.items():
+    for option in "--help", "-h":
+        report(f"{tool} {option}", judge_help(tool, run(tool, [option])))
+    for arguments, named in cases:
+        report(" ".join([tool, *arguments]), judge_refusal(named, run(tool, arguments)))
+finish()
