@@ -862,7 +862,7 @@ static void test_worker_restart(Fixture *f, gconstpointer data) {
         worker_stop(f);
         g_assert_null(call_mount(f, "u", "/dev/vdd", T3, POD_A, &error));
         assert_error(g_steal_pointer(&error), "WorkerFailed", "selvol-worker");
-        assert_metric(f, "selvol_mount_table_watched 0\n");
+        WAIT_FOR(f, read_metric(f, "selvol_mount_table_watched") == 0);
         assert_metric(f, "selvol_worker_failures_total{connection=\"job\"} 1\n");
         g_assert_cmpfloat(read_metric(f, "selvol_worker_failures_total{connection=\"watch\"}"), >=, 1);
         write_file(f, "mounts", "1000 " T1 " /dev/vdb ext4 " CONTEXT_A " 0\n");
