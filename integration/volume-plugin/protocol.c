@@ -50,7 +50,7 @@ static int answer_path(const Request *q, json_t **ret, Failure *f) {
         int r;
 
         r = volume_find(q->plugin, q->name, &target, f);
-        return r != 0 ? r : give(json_pack("{s:s}", "Mountpoint", target), ret);
+        return r != 0 ? r : give(json_pack("{s:s}", "Mountpoint", target ?: ""), ret);
 }
 
 static int answer_get(const Request *q, json_t **ret, Failure *f) {
@@ -60,7 +60,7 @@ static int answer_get(const Request *q, json_t **ret, Failure *f) {
         r = volume_find(q->plugin, q->name, &target, f);
         if (r != 0)
                 return r;
-        return give(json_pack("{s:{s:s, s:s}}", "Volume", "Name", q->name, "Mountpoint", target), ret);
+        return give(json_pack("{s:{s:s, s:s}}", "Volume", "Name", q->name, "Mountpoint", target ?: ""), ret);
 }
 
 static int answer_list(const Request *q, json_t **ret, Failure *f) {

@@ -161,9 +161,7 @@ int volume_find(const Plugin *p, const char *name, char **ret_target, Failure *f
         r = call_is_held(target, p->timeout_usec, &held, f);
         if (r != 0)
                 return r;
-        if (!held)
-                target[0] = '\0';
-        *ret_target = TAKE_PTR(target);
+        *ret_target = held ? TAKE_PTR(target) : NULL;
         return 0;
 }
 

@@ -23,6 +23,6 @@ int volume_remove(const Plugin *p, const char *name, Failure *f) _warn_unused_;
 /* Returns the target, also if it is mounted already. */
 int volume_mount(const Plugin *p, const char *name, char **ret_target, Failure *f) _warn_unused_;
 int volume_unmount(const Plugin *p, const char *name, Failure *f) _warn_unused_;
-/* Returns the target; "" if it is not mounted. */
+/* Returns the target; NULL if it is not mounted. */
 int volume_find(const Plugin *p, const char *name, char **ret_target, Failure *f) _warn_unused_;
 int volume_list(const Plugin *p, json_t **ret_names, Failure *f) _warn_unused_;
