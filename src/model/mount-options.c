@@ -134,8 +134,7 @@ static bool option_is_allowed(const Settings *settings, const FileSystem *fs, co
         if (!option_is_well_formed(option) || option_is_label(option) || startswith(option, "context="))
                 return false;
         return option_is_listed(settings->common_options, option) || option_is_listed(fs->options, option) ||
-               option_is_listed(fs->default_options, option) || option_is_listed(fs->context_options, option) ||
-               option_is_for_group(fs, option);
+               option_is_listed(fs->context_options, option) || option_is_for_group(fs, option);
 }
 
 int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) {

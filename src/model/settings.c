@@ -308,7 +308,6 @@ static int read_file_system(const Config *config, const char *section, const cha
                 { "Source", read_source_kind, &fs->source },
                 { "Labels", read_bool, &fs->labels },
                 { "MountOptions", read_words, &fs->options },
-                { "DefaultOptions", read_words, &fs->default_options },
                 { "ContextOptions", read_words, &fs->context_options },
                 { "GroupOptions", read_group_options, &fs->group_options },
         };
@@ -418,7 +417,6 @@ void settings_done(Settings *s) {
         for (size_t i = 0; i < s->n_file_systems; i++) {
                 free(s->file_systems[i].name);
                 strv_free(s->file_systems[i].options);
-                strv_free(s->file_systems[i].default_options);
                 strv_free(s->file_systems[i].context_options);
                 strv_free(s->file_systems[i].group_options);
         }

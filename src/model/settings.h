@@ -56,7 +56,6 @@ typedef struct FileSystem {
         SourceKind source;
         bool labels;            /* keeps security.selinux xattrs of its own: mounted plainly it shows seclabel */
         char **options;         /* what a caller may pass, as it stands; "key=" is a key with any value */
-        char **default_options; /* what is passed if the caller passes no option of the same key */
         char **context_options; /* what a context mount needs besides, such as nosharecache */
         char **group_options;   /* what gives all files to a group, "gid=" without its value among them; or empty */
 } FileSystem;

@@ -13,6 +13,10 @@ enum {
         EXT_MOUNT_OPTIONS_SIZE = 64,
 };
 
+bool ext_is_type(const char *fs_type) {
+        return streq(fs_type, "ext2") || streq(fs_type, "ext3") || streq(fs_type, "ext4");
+}
+
 static bool journal_is_elsewhere(const uint8_t *superblock) {
         static const uint8_t none[4] = { 0 };
 

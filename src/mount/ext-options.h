@@ -5,6 +5,9 @@
 #include "model/settings.h"
 #include "mount/fingerprint.h"
 
+/* Whether it is ext2, ext3 or ext4: one driver mounts all three. */
+bool ext_is_type(const char *fs_type) _pure_;
+
 /* What a superblock of ext2, ext3 or ext4 asks for by itself is held to the list of what a caller may ask for: mount options
  * (tune2fs(8), -E mount_opts), which the kernel takes before those that are passed; and a journal on another device, which it
  * would open by its number. source: of the message, escaped. Returns 0, -ENOMEM, or INVALID_OPTION. */

@@ -70,6 +70,12 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
         return 0;
 }
 
+int host_find_btrfs_devices(const char *uuid, dev_t **ret, size_t *ret_n) {
+        _cleanup_free_ char *path = strdup_printf("/sys/fs/btrfs/%s/devices", uuid);
+
+        return path ? read_devices(AT_FDCWD, path, ret, ret_n) : -ENOMEM;
+}
+
 /* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices. Returns 1, 0
  * if there is none, or a negative errno. */
 static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {

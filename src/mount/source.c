@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "basic/open-util.h"
+#include "mount/btrfs.h"
 #include "mount/ext-options.h"
 #include "mount/host-device.h"
 #include "mount/loop.h"
@@ -77,12 +78,8 @@ static int open_local(const char *source, const Settings *settings, Source *s, F
         return r < 0 ? source_path_failure(source, r, f) : r;
 }
 
-/* The driver of ext4 mounts all three. */
-static const char *const ext_types[] = { "ext2", "ext3", "ext4", NULL };
-
 static bool types_agree(const char *wanted, const char *found) {
-        return streq(wanted, found) ||
-               (strv_contains((char *const *) ext_types, wanted) && strv_contains((char *const *) ext_types, found));
+        return streq(wanted, found) || (ext_is_type(wanted) && ext_is_type(found));
 }
 
 /* Only a search that has read all that it looks for finds nothing. */
@@ -174,10 +171,26 @@ static int choose_type(Source *s, const char *source, const char *fs_type, bool 
 static int check_ext_options(const Source *s, const Settings *settings, Failure *f) {
         uint8_t superblock[EXT_SUPERBLOCK_SIZE];
 
-        if (!strv_contains((char *const *) ext_types, s->fs->name) ||
+        if (!ext_is_type(s->fs->name) ||
             pread(s->fd, superblock, sizeof(superblock), EXT_SUPERBLOCK_OFFSET) != (ssize_t) sizeof(superblock))
                 return 0;
         return ext_options_check(superblock, settings, s->fs, s->name, f);
+}
+
+/* The kernel would write to the other devices, too, which nobody has checked: it finds them by the UUID that this one names. */
+static int check_btrfs_devices(const Source *s, Failure *f) {
+        uint64_t n;
+        int r;
+
+        if (!streq(s->fs->name, "btrfs"))
+                return 0;
+        r = btrfs_count_devices_on_disk(s->fd, &n);
+        if (r < 0 || n <= 1)
+                return 0;
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "The btrfs on %s is on several devices: a volume can be on one only. Remove the others with 'btrfs device remove'.",
+                s->name);
 }
 
 /* What is to be asked of a server goes through sockets of the worker's. */
@@ -233,6 +246,9 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         if (!s.name)
                 return -ENOMEM;
         r = check_ext_options(&s, settings, f);
+        if (r != 0)
+                return r;
+        r = check_btrfs_devices(&s, f);
         if (r != 0)
                 return r;
         *ret = s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/mount-options.h"
+#include "mount/ext-options.h"
 #include "mount/stage-spec.h"
 
 enum { EXPLANATION_MAX = 1024 };
@@ -11,9 +12,12 @@ int stage_spec_options(const StageSpec *spec, char ***ret) {
         r = strv_copy(spec->options, &options);
         if (r < 0)
                 return r;
-        r = mount_options_add(&options, spec->source->fs->default_options);
-        if (r < 0)
-                return r;
+        /* A superblock can ask for a panic of the kernel when it finds damage. */
+        if (ext_is_type(spec->source->fs->name)) {
+                r = mount_options_add(&options, (char *[]){ (char *) "errors=remount-ro", NULL });
+                if (r < 0)
+                        return r;
+        }
         if (!isempty(spec->context)) {
                 r = mount_options_add(&options, spec->source->fs->context_options);
                 if (r < 0)

@@ -157,7 +157,9 @@ static int is_of_source(const StageSpec *spec, int tree) {
                 return -errno;
         /* The numbers of the devices that btrfs has its files on are not those of a disk. */
         r = superblock_name_mounted(root, streq(spec->source->fs->name, "btrfs") ? 0 : st.st_dev, &found);
-        return r < 0 ? r : streq_ptr(spec->superblock, found);
+        if (r < 0 || !streq_ptr(spec->superblock, found))
+                return r < 0 ? r : 0;
+        return superblock_is_on_source(root, spec->source);
 }
 
 enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };

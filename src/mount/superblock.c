@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 
 #include "mount/btrfs.h"
+#include "mount/host-device.h"
 #include "mount/loop.h"
 #include "mount/mount-table.h"
 #include "mount/superblock.h"
@@ -32,6 +33,10 @@ static int name_device(dev_t device, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+static int name_device_of(const Source *s, char **ret) {
+        return s->is_image ? name_image(s->image_device, s->image_inode, ret) : name_device(s->device, ret);
+}
+
 int superblock_name_source(const Source *s, char **ret) {
         _cleanup_free_ char *uuid = NULL;
         int r;
@@ -47,7 +52,7 @@ int superblock_name_source(const Source *s, char **ret) {
         }
         if (uuid)
                 return name_btrfs(uuid, ret);
-        return s->is_image ? name_image(s->image_device, s->image_inode, ret) : name_device(s->device, ret);
+        return name_device_of(s, ret);
 }
 
 int superblock_name_mounted(int fd, dev_t device, char **ret) {
@@ -63,6 +68,25 @@ int superblock_name_mounted(int fd, dev_t device, char **ret) {
                 return name_btrfs(uuid, ret);
         *ret = NULL;
         return 0;
+}
+
+int superblock_is_on_source(int fd, const Source *s) {
+        _cleanup_free_ char *uuid = NULL, *wanted = NULL, *found = NULL;
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n;
+        int r;
+
+        r = btrfs_read_uuid(fd, &uuid);
+        if (r < 0 || !uuid)
+                return r < 0 ? r : 1;
+        r = host_find_btrfs_devices(uuid, &devices, &n);
+        if (r < 0 || n != 1)
+                return r < 0 ? r : 0;
+        r = name_device(devices[0], &found);
+        if (r < 0)
+                return r;
+        r = name_device_of(s, &wanted);
+        return r < 0 ? r : streq(found, wanted);
 }
 
 /* The numbers of the devices that btrfs has its files on are not those of a disk. */

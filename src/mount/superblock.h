@@ -15,6 +15,11 @@ int superblock_name_source(const Source *s, char **ret) _warn_unused_;
  * 0 or a negative errno. */
 int superblock_name_mounted(int fd, dev_t device, char **ret) _warn_unused_;
 
+/* Whether the file system that an open directory is on, which has the name of the source's superblock, has its files on the source's
+ * device alone: btrfs takes whichever devices the kernel knows with the UUID. fd is not of O_PATH. Returns 1, 0 or a negative
+ * errno. */
+int superblock_is_on_source(int fd, const Source *s) _warn_unused_;
+
 /* The fingerprint of the file system that an open directory is on, the mount of which is fact. Not known if its device can't be
  * found. fd is not of O_PATH. */
 Fingerprint superblock_read_fingerprint(int fd, const MountFact *fact);

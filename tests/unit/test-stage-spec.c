@@ -37,23 +37,24 @@ static void test_failure(void) {
 
 /* What is passed besides the caller's, as long as that does not say otherwise. */
 static void test_options(void) {
-        char *const defaults[] = { (char *) "errors=remount-ro", NULL }, *const shared[] = { (char *) "nosharecache",
-                                                                                             NULL };
-        const FileSystem fs = { .default_options = (char **) defaults, .context_options = (char **) shared };
-        const Source source = { .fs = &fs };
+        char *const shared[] = { (char *) "nosharecache", NULL };
         static const struct {
-                const char *options, *context, *expected;
+                const char *type, *options, *context, *expected;
         } rows[] = {
-                { "", NULL, "errors=remount-ro" },
-                { "noatime", NULL, "noatime,errors=remount-ro" },
-                { "errors=continue,noatime", NULL, "errors=continue,noatime" },
-                { "noerrors=x", NULL, "noerrors=x,errors=remount-ro" },
-                { "", "a:b:c:s0", "errors=remount-ro,nosharecache" },
-                { "nosharecache", "a:b:c:s0", "nosharecache,errors=remount-ro" },
+                { "ext2", "", NULL, "errors=remount-ro" },
+                { "ext3", "", NULL, "errors=remount-ro" },
+                { "ext4", "noatime", NULL, "noatime,errors=remount-ro" },
+                { "ext4", "errors=continue,noatime", NULL, "errors=continue,noatime" },
+                { "ext4", "noerrors=x", NULL, "noerrors=x,errors=remount-ro" },
+                { "ext4", "", "a:b:c:s0", "errors=remount-ro,nosharecache" },
+                { "xfs", "", NULL, "" },
+                { "nfs4", "nosharecache", "a:b:c:s0", "nosharecache" },
         };
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 _cleanup_strv_ char **passed = NULL, **all = NULL;
+                const FileSystem fs = { .name = (char *) rows[i].type, .context_options = (char **) shared };
+                const Source source = { .fs = &fs };
                 _cleanup_free_ char *joined = NULL;
 
                 g_assert_cmpint(strv_split(rows[i].options, ",", &passed), ==, 0);
