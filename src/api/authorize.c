@@ -6,9 +6,12 @@
 #include "basic/time-util.h"
 #include "wire/message-ids.h"
 #include "api/authorize.h"
+#include "api/message-size.h"
 
 enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, QUERIES_OF_USER_MAX = 32, SENDERS_MAX = 64 };
 enum { ALLOW_USER_INTERACTION = 1 };
+/* Of the strings of a call that waits for polkit: more than all that a method takes may have. */
+enum { CALL_BYTES_MAX = 128 * 1024 };
 
 static const struct {
         const char *method;
@@ -274,8 +277,7 @@ void authorize_forget(Api *api, const char *sender) {
         Sender *s;
 
         LL_FOREACH_SAFE (api->queries, q, next)
-                if (q->answer == PENDING && sd_bus_message_get_expect_reply(q->call) > 0 &&
-                    streq_ptr(sd_bus_message_get_sender(q->call), sender))
+                if (q->answer == PENDING && streq_ptr(sd_bus_message_get_sender(q->call), sender))
                         query_free(q);
 
         HASH_FIND_STR(api->senders, sender, s);
@@ -355,10 +357,19 @@ bool authorize_is_trusted(Api *api, sd_bus_message *call) {
         return authorize_get_uid(api, call, &uid) >= 0 && uid == api->trusted_uid;
 }
 
-static int question(Api *api, sd_bus_message *call, const char *action, uid_t uid, const Request *about) {
-        AuthQuery *q = calloc(1, sizeof(*q));
+static int question(Api *api, sd_bus_message *call, const char *action, uid_t uid, const Request *about,
+                    sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
+        AuthQuery *q;
         int r;
 
+        if (!message_is_small(call, CALL_BYTES_MAX))
+                return api_refuse(
+                        api,
+                        failure_set(&f, FAILURE_LIMIT_REACHED,
+                                    "The call has too many values, or too long ones, for a caller who is not root."),
+                        &f, error);
+        q = calloc(1, sizeof(*q));
         if (!q)
                 return -ENOMEM;
         *q = (AuthQuery){ .api = api, .call = sd_bus_message_ref(call), .action = action, .uid = uid };
@@ -414,7 +425,7 @@ int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error
                 return deny(api, call, about->volume, "denied", error);
         if (!may_ask(api, uid))
                 return deny(api, call, about->volume, "too-many", error);
-        return question(api, call, action, uid, about);
+        return question(api, call, action, uid, about, error);
 }
 
 int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_error *error) {

@@ -98,10 +98,11 @@ static int describe_caller(Api *api, sd_bus_message *message, Caller *c) {
 
         c->trusted = authorize_is_trusted(api, message);
         c->text = authorize_describe_caller(api, message);
-        if (c->trusted || authorize_get_uid(api, message, &uid) < 0)
+        c->uid = authorize_get_uid(api, message, &uid) < 0 ? (uid_t) -1 : uid;
+        if (c->trusted || c->uid == (uid_t) -1)
                 c->name = strdup(sender);
         else
-                c->name = strdup_printf("%u", (unsigned) uid);
+                c->name = strdup_printf("%u", (unsigned) c->uid);
         return c->text && c->name ? 0 : -ENOMEM;
 }
 
@@ -126,15 +127,19 @@ int call_start(Api *api, sd_bus_message *message, Operation operation, Request *
 }
 
 int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error) {
-        /* However many wait, it can still be canceled. */
-        size_t max = sd_bus_message_is_method_call(message, NULL, "Cancel") ? 2 * WAITERS_MAX : WAITERS_MAX;
+        bool cancels = sd_bus_message_is_method_call(message, NULL, "Cancel");
+        _cleanup_(caller_done) Caller caller = { 0 };
         _cleanup_failure_ Failure f = { 0 };
-        Call *c = call_new(api, message);
+        Call *c;
         int r;
 
+        r = describe_caller(api, message, &caller);
+        if (r < 0)
+                return r;
+        c = call_new(api, message);
         if (!c)
                 return -ENOMEM;
-        r = job_follow(job, on_answer, c, max, &f);
+        r = job_follow(job, &caller, cancels, on_answer, c, &f);
         if (r == 0)
                 return 1;
         call_free(c);

@@ -3,6 +3,7 @@
 #include <utlist.h>
 
 #include "api/authorize.h"
+#include "api/message-size.h"
 #include "api/turns.h"
 #include "basic/time-util.h"
 
@@ -10,9 +11,9 @@ enum {
         NOW_MAX = 16,       /* calls of one caller that are carried out at once */
         PUT_OFF_MAX = 4096, /* that are put off, in all */
         PUT_OFF_OF_CALLER = 1024,
-        ALL_OBJECTS_COST = 128, /* of a call that is answered with all objects: as much as so many others */
-        VALUES_MAX = 256,       /* of a call that is put off */
-        BYTES_MAX = 8192,       /* of its strings */
+        PUT_OFF_RESERVED = 1024, /* besides, for root */
+        ALL_OBJECTS_COST = 128,  /* of a call that is answered with all objects: as much as so many others */
+        BYTES_MAX = 8192,        /* of the strings of a call that is put off */
         DELAY_MAX_USEC = 50000,
         PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50, /* when nothing is left to read */
 };
@@ -147,40 +148,11 @@ static int on_turn(sd_event_source *source, void *userdata) {
 }
 
 /* What is put off takes memory before anybody has been asked whether its caller may call. */
-static bool is_small(sd_bus_message *m, size_t *values, size_t *bytes) {
-        const char *contents;
-        char type;
-        int r;
-
-        while ((r = sd_bus_message_peek_type(m, &type, &contents)) > 0) {
-                union {
-                        uint64_t number;
-                        const char *string;
-                } value;
-
-                if (++*values > VALUES_MAX || type == SD_BUS_TYPE_UNIX_FD)
-                        return false;
-                if (contents) {
-                        if (sd_bus_message_enter_container(m, type, contents) < 0 || !is_small(m, values, bytes) ||
-                            sd_bus_message_exit_container(m) < 0)
-                                return false;
-                        continue;
-                }
-                if (sd_bus_message_read_basic(m, type, &value) < 0)
-                        return false;
-                if (strchr("sog", type))
-                        *bytes += strlen(value.string);
-                if (*bytes > BYTES_MAX)
-                        return false;
-        }
-        return r == 0;
-}
-
 static bool may_be_put_off(const Turns *t, const TurnCaller *c, sd_bus_message *call) {
-        size_t values = 0, bytes = strlen(strempty(sd_bus_message_get_path(call)));
-
-        return t->n_put_off < PUT_OFF_MAX && c->cost + cost_of(call) <= PUT_OFF_OF_CALLER &&
-               is_small(call, &values, &bytes) && sd_bus_message_rewind(call, true) >= 0;
+        if (t->n_put_off >= PUT_OFF_MAX + PUT_OFF_RESERVED ||
+            (t->n_put_off >= PUT_OFF_MAX && !authorize_is_trusted(t->api, call)))
+                return false;
+        return c->cost + cost_of(call) <= PUT_OFF_OF_CALLER && message_is_small(call, BYTES_MAX);
 }
 
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {

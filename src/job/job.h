@@ -36,6 +36,7 @@ DECLARE_STRING_TABLE(job_state, JobState);
 typedef struct Caller {
         char *text;   /* for journal and history */
         char *name;   /* of whom limits hold: a user, or a connection of root's */
+        uid_t uid;    /* (uid_t) -1 if it is not known */
         bool trusted; /* root, for whom some places are reserved */
 } Caller;
 
@@ -45,6 +46,7 @@ typedef void (*JobReply)(const Job *job, void *userdata);
 typedef struct JobWaiter {
         JobReply reply;
         void *userdata;
+        uid_t uid;
 } JobWaiter;
 
 /* How far a walk has come. */
@@ -117,7 +119,6 @@ struct Jobs {
 enum {
         JOBS_KEPT_MAX = 64, /* of those that have ended */
         JOB_KEPT_SEC = 600,
-        WAITERS_MAX = 64, /* for one job's answer, and as many for its end */
 };
 
 /* The volume of the job; NULL if it isn't recorded. */

@@ -234,13 +234,29 @@ bool job_is_on_volume(const Jobs *jobs, const char *volume) {
 
 /* Waiters. */
 
-static int add_waiter(JobWaiter **list, size_t *n, JobReply reply, void *userdata) {
+static bool has_room(const JobWaiter *list, size_t n, const Caller *caller, bool cancels) {
+        size_t max = WAITERS_MAX + (cancels ? WAITERS_TO_CANCEL : 0) + (caller->trusted ? WAITERS_RESERVED : 0),
+               n_user = 0;
+
+        if (n >= max || cancels || caller->trusted)
+                return n < max;
+        for (size_t i = 0; i < n; i++)
+                n_user += list[i].uid == caller->uid;
+        return n_user < WAITERS_OF_USER_MAX;
+}
+
+static int refuse_waiter(size_t n, Failure *f) {
+        return failure_set(f, FAILURE_LIMIT_REACHED,
+                           "%zu calls wait for this job already: try again when some have ended.", n);
+}
+
+static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, JobReply reply, void *userdata) {
         JobWaiter *grown = reallocarray(*list, *n + 1, sizeof(JobWaiter));
 
         if (!grown)
                 return -ENOMEM;
         *list = grown;
-        grown[(*n)++] = (JobWaiter){ reply, userdata };
+        grown[(*n)++] = (JobWaiter){ reply, userdata, caller->uid };
         return 0;
 }
 
@@ -265,15 +281,14 @@ void job_forget_waiter(Jobs *jobs, const void *userdata) {
                 }
 }
 
-int job_follow(Job *job, JobReply reply, void *userdata, size_t max, Failure *f) {
+int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, void *userdata, Failure *f) {
         if (job->state == JOB_ENDED) {
                 reply(job, userdata);
                 return 0;
         }
-        if (job->n_followers >= max)
-                return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "%zu calls wait for this job already: wait for their end.", job->n_followers);
-        return add_waiter(&job->followers, &job->n_followers, reply, userdata);
+        if (!has_room(job->followers, job->n_followers, caller, cancels))
+                return refuse_waiter(job->n_followers, f);
+        return add_waiter(&job->followers, &job->n_followers, caller, reply, userdata);
 }
 
 /* Canceling. */
@@ -388,17 +403,16 @@ static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyD
         return same;
 }
 
-static int join(Job *job, JobReply reply, void *userdata, Failure *f) {
+static int join(Job *job, const Caller *caller, JobReply reply, void *userdata, Failure *f) {
         int r;
 
         if (operation_is_answered_early(job->operation) && job->progress.started_usec > 0) {
                 reply(job, userdata);
                 return 0;
         }
-        if (job->n_waiters >= WAITERS_MAX)
-                return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "%i calls wait for this job already: wait for their end.", WAITERS_MAX);
-        r = add_waiter(&job->waiters, &job->n_waiters, reply, userdata);
+        if (!has_room(job->waiters, job->n_waiters, caller, false))
+                return refuse_waiter(job->n_waiters, f);
+        r = add_waiter(&job->waiters, &job->n_waiters, caller, reply, userdata);
         if (r < 0)
                 return r;
         line_advance(job->jobs);
@@ -428,7 +442,7 @@ static int fill(Job *job, JobReply reply, void *userdata) {
         r = places_source(v ? v->source : job->request.source, &job->source);
         if (r < 0)
                 return r;
-        r = add_waiter(&job->waiters, &job->n_waiters, reply, userdata);
+        r = add_waiter(&job->waiters, &job->n_waiters, &job->caller, reply, userdata);
         if (r < 0)
                 return r;
         if (operation_changes(job->operation)) {
@@ -504,7 +518,7 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
         }
         job = find_same(jobs, operation, request, depth);
         if (job)
-                return join(job, reply, userdata, f);
+                return join(job, caller, reply, userdata, f);
         r = places_admit(jobs, operation, caller, f);
         if (r != 0)
                 return r;

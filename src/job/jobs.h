@@ -20,8 +20,10 @@ int job_start(Jobs *jobs, Operation operation, Request *request, VerifyDepth dep
 /* The caller has gone. */
 void job_forget_waiter(Jobs *jobs, const void *userdata);
 
-/* Has reply called when the job has ended; at once if it has. Returns 0, -ENOMEM or LIMIT_REACHED. */
-int job_follow(Job *job, JobReply reply, void *userdata, size_t max, Failure *f) _warn_unused_;
+/* Has reply called when the job has ended; at once if it has. cancels: it can be canceled however many wait. Returns 0, -ENOMEM or
+ * LIMIT_REACHED. */
+int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, void *userdata,
+               Failure *f) _warn_unused_;
 /* Has it ended as soon as possible, with the result CANCELED. */
 void job_cancel(Job *job, const char *by);
 

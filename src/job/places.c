@@ -63,9 +63,13 @@ int places_source(const char *source, char **ret) {
 }
 
 int places_admit(const Jobs *jobs, Operation operation, const Caller *caller, Failure *f) {
-        size_t max = operation == OPERATION_UNMOUNT ? JOBS_WAITING_MAX + JOBS_WAITING_TO_UNMOUNT : JOBS_WAITING_MAX,
-               n = 0, n_caller = 0;
+        size_t max = JOBS_WAITING_MAX, n = 0, n_caller = 0;
         const Job *job;
+
+        if (operation == OPERATION_UNMOUNT)
+                max += JOBS_WAITING_TO_UNMOUNT;
+        if (!caller->trusted)
+                max -= JOBS_WAITING_RESERVED;
 
         for (job = jobs->list; job; job = job->next) {
                 if (job_is_over(job))

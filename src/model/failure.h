@@ -76,5 +76,10 @@ enum {
         JOBS_WAITING_MAX = 4096,        /* with those that run */
         JOBS_WAITING_TO_UNMOUNT = 1024, /* beyond */
         JOBS_WAITING_OF_CALLER_MAX = 1024,
+        JOBS_WAITING_RESERVED = 1024, /* of JOBS_WAITING_MAX, for root */
+        WAITERS_MAX = 64,             /* for one job's answer, and as many for its end */
+        WAITERS_OF_USER_MAX = 32,
+        WAITERS_TO_CANCEL = 16,                /* beyond */
+        WAITERS_RESERVED = 32,                 /* beyond, for root */
         WALK_ENTRIES_PER_SEC_MAX = 1000000000, /* that a caller can ask for */
 };

@@ -1165,7 +1165,7 @@ static void test_join_unmount(Fixture *f, gconstpointer data) {
 
 /* Those who wait for one job are limited too. */
 static void test_join_limit(Fixture *f, gconstpointer data) {
-        GAsyncResult *calls[80];
+        GAsyncResult *calls[WAITERS_MAX + WAITERS_RESERVED + 16];
         size_t n_refused = 0;
 
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "model/failure.h"
 #include "support.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
@@ -600,7 +601,7 @@ static void test_expiry(Fixture *f, gconstpointer data) {
 
 static void test_wait_limit(Fixture *f, gconstpointer data) {
         g_autofree char *job = NULL;
-        GAsyncResult *calls[80];
+        GAsyncResult *calls[WAITERS_MAX + WAITERS_RESERVED + 16];
         g_autoptr(GVariant) canceled = NULL;
         size_t n_refused = 0;
         GError *error = NULL;

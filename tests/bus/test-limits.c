@@ -166,6 +166,66 @@ static void test_questions(Fixture *f, gconstpointer data) {
         }
 }
 
+static GAsyncResult *start_allowed(Fixture *f, const char *path, const char *interface, const char *method,
+                                   GVariant *arguments) {
+        GAsyncResult *pending = call_start_at(f, path, interface, method, arguments);
+
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        return pending;
+}
+
+static GVariant *call_allowed(Fixture *f, const char *path, const char *interface, const char *method,
+                              GVariant *arguments) {
+        GError *error = NULL;
+        GVariant *reply = call_end(f, start_allowed(f, path, interface, method, arguments), &error);
+
+        g_assert_no_error(error);
+        return reply;
+}
+
+/* One user's calls leave room to wait for a job to others, and it can be canceled all the same. */
+static void test_followers(Fixture *f, gconstpointer data) {
+        enum { TOO_MANY = 8 };
+        g_autoptr(GVariant) mounted = NULL, started = NULL, canceled = NULL;
+        GAsyncResult *calls[WAITERS_OF_USER_MAX + TOO_MANY];
+        unsigned n_refused = 0;
+        const char *job;
+
+        mounted = call_allowed(f, "/org/selvol1", "org.selvol1.Manager", "MountVolume",
+                               mount_arguments("v", "/dev/walk-hang", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}"));
+        started = call_allowed(f, "/org/selvol1", "org.selvol1.Manager", "Relabel",
+                               g_variant_new("(ss@a{sv})", "v", "", g_variant_new("a{sv}", NULL)));
+        g_variant_get(started, "(&o)", &job);
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
+                calls[i] = start_allowed(f, job, "org.selvol1.Job", "Wait", NULL);
+        canceled = call_allowed(f, job, "org.selvol1.Job", "Cancel", NULL);
+        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+                GError *error = NULL;
+                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
+
+                if (!reply) {
+                        assert_error(error, "LimitReached", "wait for this job already");
+                        n_refused++;
+                }
+        }
+        g_assert_cmpuint(n_refused, ==, TOO_MANY);
+}
+
+/* What waits for polkit is kept by selvold. */
+static void test_large_question(Fixture *f, gconstpointer data) {
+        g_autofree char *level = g_strnfill(1024 * 1024, 'x');
+        GError *error = NULL;
+
+        g_assert_null(
+                call_end(f,
+                         call_start_at(f, "/org/freedesktop/LogControl1", "org.freedesktop.DBus.Properties", "Set",
+                                       g_variant_new("(ssv)", "org.freedesktop.LogControl1", "LogLevel",
+                                                     g_variant_new_string(level))),
+                         &error));
+        assert_error(error, "LimitReached", "for a caller who is not root");
+        g_assert_cmpuint(gt_dbus_queue_get_n_messages(f->queue), ==, 0);
+}
+
 /* The bus does not read, and so nobody gets an answer: the service leaves it and comes again, callers hear of it, and jobs
  * go on. */
 static void test_deaf(Fixture *f, gconstpointer data) {
@@ -280,6 +340,8 @@ int main(int argc, char *argv[]) {
         ADD("flood/calls", NULL, test_flood);
         ADD("flood/objects", NULL, test_flood_objects);
         g_test_add("/limits/deaf", Fixture, NULL, set_up_preloaded, test_deaf, tear_down);
+        g_test_add("/limits/followers", Fixture, NULL, set_up_other, test_followers, tear_down);
         g_test_add("/limits/questions", Fixture, NULL, set_up_other, test_questions, tear_down);
+        g_test_add("/limits/large-question", Fixture, NULL, set_up_other, test_large_question, tear_down);
         return g_test_run();
 }
