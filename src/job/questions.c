@@ -9,6 +9,7 @@
 #include "job/operations.h"
 #include "job/progress.h"
 #include "job/questions.h"
+#include "state/watch.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
@@ -52,7 +53,9 @@ static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
         r = plan_question_read(m, q);
         if (r < 0)
                 return r;
-        state_take_node(s, &q->node);
+        /* The watch looks once a second, and has not noticed it yet: nor would it notice the way back. */
+        if (state_take_node(s, &q->node))
+                watch_recheck(s);
         observed_done(&job->observed);
         job->observed = q->observed;
         q->observed = (Observed){ 0 };

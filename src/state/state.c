@@ -10,11 +10,14 @@ const char *state_selinux_mode(const State *s) {
         return mode_of(&s->node);
 }
 
-void state_take_node(State *s, Node *node) {
-        if (!s->node_known || s->node.selinux != node->selinux || s->node.enforcing != node->enforcing)
+bool state_take_node(State *s, Node *node) {
+        bool changed = !s->node_known || s->node.selinux != node->selinux || s->node.enforcing != node->enforcing;
+
+        if (changed)
                 log_info("SELinux is %s on this node.", mode_of(node));
         node_done(&s->node);
         s->node = *node;
         *node = (Node){ 0 };
         s->node_known = true;
+        return changed;
 }

@@ -54,7 +54,7 @@ typedef struct State {
         bool store_failure_told;
 } State;
 
-/* Takes over what the worker said of the node. */
-void state_take_node(State *s, Node *node);
+/* Takes over what the worker said of the node. Returns whether the mode of SELinux is another one than before. */
+bool state_take_node(State *s, Node *node);
 /* "enforcing", "permissive" or "disabled". */
 const char *state_selinux_mode(const State *s);

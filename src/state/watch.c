@@ -41,7 +41,7 @@ static int take_snapshot(State *s, sd_bus_message *reply) {
         r = mount_facts_read(reply, &facts, &n);
         if (r < 0)
                 return r;
-        state_take_node(s, &node);
+        (void) state_take_node(s, &node);
         r = reconcile(s, facts, n);
         if (r >= 0)
                 r = unrecorded_take(s, facts, n);
@@ -142,7 +142,7 @@ static int on_node(sd_bus_message *signal, void *userdata, sd_bus_error *error) 
         if (r < 0)
                 log_error_errno(r, "Failed to parse what the worker says of SELinux: %m");
         else
-                state_take_node(s, &node);
+                (void) state_take_node(s, &node);
         return 0;
 }
 

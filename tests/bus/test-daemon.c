@@ -268,6 +268,20 @@ static void test_setenforce(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_selinux_enforcing 1\n");
 }
 
+/* Both ways between two looks of the watch, and a mount in between has seen it. */
+static void test_setenforce_quickly(Fixture *f, gconstpointer data) {
+        GError *error = NULL;
+        g_autoptr(GVariant) mounted = NULL;
+
+        write_file(f, "node", "1 1");
+        WAIT_FOR(f, selinux_is(f, "enforcing"));
+        write_file(f, "node", "1 0");
+        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
+        g_assert_no_error(error);
+        write_file(f, "node", "1 1");
+        WAIT_FOR(f, selinux_is(f, "enforcing"));
+}
+
 typedef struct BadCall {
         const char *name, *volume, *source, *target, *options, *kind, *text;
 } BadCall;
@@ -1366,6 +1380,7 @@ int main(int argc, char *argv[]) {
         ADD("conflict-elsewhere", NULL, test_conflict_elsewhere);
         ADD("always", NULL, test_always);
         ADD("selinux-modes", NULL, test_selinux_modes);
+        ADD("setenforce-quickly", NULL, test_setenforce_quickly);
         ADD("setenforce", NULL, test_setenforce);
         for (size_t i = 0; i < G_N_ELEMENTS(bad_calls); i++) {
                 g_autofree char *path = g_strdup_printf("/daemon/bad/%s", bad_calls[i].name);
