@@ -2,7 +2,7 @@
 #include "basic/string-util.h"
 #include "mount-helper/fstab.h"
 
-#define OPTIONS_AT_BOOT "nofail,x-systemd.requires=selvold.service"
+#define OPTIONS_AT_BOOT "nofail,x-systemd.requires=selvol.target"
 
 /* A field as fstab(5) has it: what would end it, and what a terminal would obey, in octal. */
 static void print_field(FILE *stream, const char *s) {

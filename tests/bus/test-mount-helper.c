@@ -33,7 +33,7 @@
         "-o 'volume=db,level=\"s0:c1,c2\"'.\n"
 #define LINE(options)                                                                                 \
         "mount.selvol: If it is to be mounted at boot, the line in fstab that waits for selvold is: " \
-        "/dev/vdb /t selvol " options ",nofail,x-systemd.requires=selvold.service 0 0\n"
+        "/dev/vdb /t selvol " options ",nofail,x-systemd.requires=selvol.target 0 0\n"
 
 static const Case cases[] = {
         { "usage/none", "", .code = 1, .err = USAGE },
@@ -112,7 +112,7 @@ static const Case cases[] = {
 
 static const Case mount_cases[] = {
         { "options",
-          "mount -t selvol -o 'volume=db,level=\"s0:c1,c2\",noatime,nofail,x-systemd.requires=selvold.service' /dev/vdb /t",
+          "mount -t selvol -o 'volume=db,level=\"s0:c1,c2\",noatime,nofail,x-systemd.requires=selvol.target' /dev/vdb /t",
           MOUNT(LEVEL ", " PREFERRED ", 'MountOptions': <['noatime']>, " HOLDER) },
         { "type", "mount -t selvol.ext4 -r -o volume=db /dev/vdb /t",
           MOUNT("'FSType': <'ext4'>, 'ReadOnly': <true>, " HOLDER) },
@@ -126,7 +126,7 @@ static const Case mount_cases[] = {
         { "refused", "mount -t selvol -o volume=db /dev/vdb /t", REFUSED("ContextConflict", "Held by pod-A."),
           .code = 32, .err = "mount.selvol: Held by pod-A.\n" },
         { "fstab",
-          "sh -c 'echo \"/dev/vdb /t selvol volume=db,level=\\\"s0:c1,c2\\\",ro,users,nofail,x-systemd.requires=selvold.service\" "
+          "sh -c 'echo \"/dev/vdb /t selvol volume=db,level=\\\"s0:c1,c2\\\",ro,users,nofail,x-systemd.requires=selvol.target\" "
           ">/usr/sbin/fstab; exec mount -T /usr/sbin/fstab /t'",
           MOUNT(LEVEL ", " PREFERRED
                       ", 'MountOptions': <['noexec', 'nosuid', 'nodev']>, 'ReadOnly': <true>, " HOLDER) },

@@ -12,6 +12,9 @@ uuid=$(blkid -s UUID -o value /dev/scratch0)
 mount_says() { said=$(mount "$@" 2>&1); }
 has_holder() { [[ $(property "$1" Holders) == *"\"Holder\" s \"$2\""* ]]; }
 
+# As after an update.
+restarted() { systemctl restart selvold && wait_for 10 answers_calls; }
+
 # released NAME VOLUME: after somebody has unmounted it
 released() {
     soon "$1: the holder is released" 5 has_no_holder "$2"
@@ -83,6 +86,10 @@ unit=$(unit_of "$D")
 yes 'fstab: systemctl start' systemctl start "$unit"
 is_labeled 'fstab: the label' "$D" s0:c1,c2
 yes 'fstab: the holder' has_holder db "mount:$D"
+mount_id=$(findmnt -no ID "$D")
+yes 'selvold is restarted' restarted
+is 'selvold is restarted: the same mount' "$(findmnt -no ID "$D")" "$mount_id"
+is 'selvold is restarted: the unit' "$(systemctl is-active "$unit")" active
 yes 'fstab: systemctl stop' systemctl stop "$unit"
 released 'fstab: systemctl stop' db
 yes 'fstab: mount' mount "$D"
@@ -130,8 +137,8 @@ systemctl stop "$(systemd-escape --path --suffix=automount "$volumes/on-demand")
 
 cat >"/etc/systemd/system/$(unit_of "$volumes/unit")" <<EOF
 [Unit]
-Requires=selvold.service
-After=selvold.service
+Requires=selvol.target
+After=selvol.target
 
 [Mount]
 What=LABEL=selvol-db
@@ -144,6 +151,10 @@ printf '[Unit]\nRequiresMountsFor=%s\n[Service]\nExecStart=sleep 1000\n' "$volum
 systemctl daemon-reload
 yes 'unit: what needs it is started' systemctl start needs-volume
 is_labeled 'unit: the label' "$volumes/unit" s0:c1,c2
+needing=$(main_pid needs-volume) mount_id=$(findmnt -no ID "$volumes/unit")
+yes 'unit: selvold is restarted' restarted
+is 'unit: what needs it goes on' "$(main_pid needs-volume)" "$needing"
+is 'unit: the same mount' "$(findmnt -no ID "$volumes/unit")" "$mount_id"
 yes 'unit: stop' systemctl stop "$(unit_of "$volumes/unit")"
 is 'unit: what needs it is stopped with it' "$(systemctl is-active needs-volume)" inactive
 released unit db

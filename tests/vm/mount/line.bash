@@ -5,5 +5,5 @@
 
 volumes=/var/lib/selvol-volumes D=$volumes/db
 options='volume=db,level="s0:c1,c2"'
-at_boot=nofail,x-systemd.requires=selvold.service
+at_boot=nofail,x-systemd.requires=selvol.target
 unit_of() { systemd-escape --path --suffix=mount "$1"; }
