@@ -33,7 +33,7 @@ static int call(const OptionValue values[static REQUEST_OPTIONS], sd_bus_message
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
-        r = call_open(UINT64_MAX, &bus, &error);
+        r = call_open(true, UINT64_MAX, &bus, &error);
         if (r < 0)
                 return refuse(&error, ret_why);
         r = call_manager(bus, values, UINT64_MAX, ret, &error, method, types, first, second, third);

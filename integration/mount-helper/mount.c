@@ -75,7 +75,7 @@ int mount_run(const MountRequest *q, const char *type, bool verbose) {
                         MOUNT_FAILED,
                         "%s is an automount, where selvol-worker would wait for this very mount: leave x-systemd.automount out of fstab. A unit that uses the volume can have it mounted with RequiresMountsFor=.",
                         q->target);
-        r = call_open(UINT64_MAX, &bus, &error);
+        r = call_open(true, UINT64_MAX, &bus, &error);
         if (r < 0)
                 return report_failure(q, type, &error);
         r = call_manager(bus, q->values, UINT64_MAX, &reply, &error, "MountVolume", "sss", q->volume, q->source,

@@ -25,7 +25,7 @@ static int open_bus(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
         uint64_t start = now_monotonic_usec(), passed;
         int r;
 
-        r = call_open(timeout_usec, ret, error);
+        r = call_open(true, timeout_usec, ret, error);
         if (r < 0)
                 return r;
         passed = now_monotonic_usec() - start;

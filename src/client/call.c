@@ -8,28 +8,77 @@
 /* selvold answers within milliseconds: what takes long is done by its worker. */
 #define PING_TIMEOUT_USEC (10 * USEC_PER_SEC)
 
-/* A selvold that does not run can't be asked, and is not started for that. */
-static int check_answers(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
-        _cleanup_message_ sd_bus_message *ping = NULL;
-        _cleanup_error_ sd_bus_error why = SD_BUS_ERROR_NULL;
+static uint64_t time_left(uint64_t start, uint64_t timeout_usec) {
+        uint64_t passed = now_monotonic_usec() - start;
+
+        if (timeout_usec == UINT64_MAX)
+                return UINT64_MAX;
+        return passed < timeout_usec ? timeout_usec - passed : 1;
+}
+
+/* Does not start selvold. */
+static int ping(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
+        _cleanup_message_ sd_bus_message *call = NULL;
         int r;
 
-        r = sd_bus_message_new_method_call(bus, &ping, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.Peer", "Ping");
+        r = sd_bus_message_new_method_call(bus, &call, BUS_NAME, MANAGER_PATH, "org.freedesktop.DBus.Peer", "Ping");
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
-        r = sd_bus_message_set_auto_start(ping, false);
+        r = sd_bus_message_set_auto_start(call, false);
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
-        r = sd_bus_call(bus, ping, timeout_usec < PING_TIMEOUT_USEC ? timeout_usec : PING_TIMEOUT_USEC, &why, NULL);
-        if (r >= 0)
-                return 0;
-        if (sd_bus_error_has_names(&why, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
-                return 0;
-        sd_bus_error_move(error, &why);
+        return sd_bus_call(bus, call, timeout_usec < PING_TIMEOUT_USEC ? timeout_usec : PING_TIMEOUT_USEC, error,
+                           NULL);
+}
+
+/* The bus itself answers, whether or not selvold's answers arrive. */
+static int start_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error) {
+        _cleanup_message_ sd_bus_message *call = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(bus, &call, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                           "org.freedesktop.DBus", "StartServiceByName");
+        if (r < 0)
+                return sd_bus_error_set_errno(error, r);
+        r = sd_bus_message_append(call, "su", BUS_NAME, 0U);
+        if (r < 0)
+                return sd_bus_error_set_errno(error, r);
+        r = sd_bus_call(bus, call, timeout_usec, error, NULL);
+        if (r < 0 && sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT)) {
+                /* That name stands for answers that don't arrive. */
+                sd_bus_error_free(error);
+                (void) sd_bus_error_set(error, "org.freedesktop.DBus.Error.TimedOut",
+                                        "it takes longer than this call may");
+        }
         return r;
 }
 
-int call_open(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
+static bool is_absent(const sd_bus_error *error) {
+        return sd_bus_error_has_names(error, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER);
+}
+
+static int check_answers(sd_bus *bus, bool start, uint64_t timeout_usec, sd_bus_error *error) {
+        _cleanup_error_ sd_bus_error absent = SD_BUS_ERROR_NULL;
+        uint64_t begun = now_monotonic_usec();
+        int r;
+
+        r = ping(bus, timeout_usec, &absent);
+        if (r >= 0)
+                return 0;
+        if (!is_absent(&absent)) {
+                sd_bus_error_move(error, &absent);
+                return r;
+        }
+        if (!start)
+                return 0;
+        r = start_service(bus, time_left(begun, timeout_usec), error);
+        if (r < 0)
+                return r;
+        r = ping(bus, time_left(begun, timeout_usec), error);
+        return r < 0 ? r : 0;
+}
+
+int call_open(bool start, uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         int r;
 
@@ -39,7 +88,7 @@ int call_open(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
                                          strerror(-r));
                 return r;
         }
-        r = check_answers(bus, timeout_usec, error);
+        r = check_answers(bus, start, timeout_usec, error);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(bus);

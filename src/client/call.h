@@ -13,9 +13,9 @@
  * people of it. */
 
 /* Connects to the system bus, and finds out whether an answer of selvold's would arrive: SELinux can drop answers without telling
- * anybody, and a call would then hang. timeout_usec: how long that may take, which is ten seconds at most. Returns 0 or a negative
- * errno. */
-int call_open(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) _warn_unused_;
+ * anybody, and a call would then hang. A selvold that does not run is started for that if asked to, or else it is success. timeout_usec:
+ * how long that may take; an answer is waited for ten seconds at most. Returns 0 or a negative errno. */
+int call_open(bool start, uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) _warn_unused_;
 
 /* A call with arguments as sd_bus_message_appendv() takes them; types NULL: none. Returns 0 or a negative errno. */
 int call_new(sd_bus *bus, sd_bus_message **ret, const char *path, const char *interface, const char *method,

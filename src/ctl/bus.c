@@ -45,13 +45,13 @@ int bus_report_errno(const Args *a, int r) {
         return bus_report_error(NULL, &error);
 }
 
-int bus_open(const Args *a, sd_bus **ret) {
+int bus_open(const Args *a, bool start, sd_bus **ret) {
         _cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
         int r;
 
         output = a;
-        r = call_open(UINT64_MAX, &bus, &error);
+        r = call_open(start, UINT64_MAX, &bus, &error);
         if (r < 0)
                 return bus_report_error(NULL, &error);
         r = sd_bus_set_allow_interactive_authorization(bus, !args_have(a, SWITCH_NO_ASK_PASSWORD));

@@ -8,8 +8,8 @@
 
 #define PROPERTIES_INTERFACE "org.freedesktop.DBus.Properties"
 
-/* Connects to the system bus. Returns 0 or EXIT_FAILURE. */
-int bus_open(const Args *a, sd_bus **ret) _warn_unused_;
+/* Connects to the system bus, and starts selvold if asked to. Returns 0 or EXIT_FAILURE. */
+int bus_open(const Args *a, bool start, sd_bus **ret) _warn_unused_;
 
 /* Whether selvold runs, without starting it. Returns 1, 0 or a negative errno. */
 int bus_service_is_running(sd_bus *bus) _warn_unused_;

@@ -23,6 +23,11 @@ static int run_help(const Args *a) {
         return 0;
 }
 
+/* What shows whether selvold runs does not start it. */
+static bool needs_service(const Verb *v, const Args *a) {
+        return v->run != verb_status && v->run != verb_monitor && !args_have(a, SWITCH_WATCH);
+}
+
 static int run_verb(const Args *a) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_(agent_stopp) pid_t agent = 0;
@@ -42,7 +47,7 @@ static int run_verb(const Args *a) {
                 return v->run_alone(a);
         if (!v->run)
                 return run_help(a);
-        r = bus_open(a, &bus);
+        r = bus_open(a, needs_service(v, a), &bus);
         if (r != 0)
                 return r;
         if (!args_have(a, SWITCH_NO_ASK_PASSWORD))
