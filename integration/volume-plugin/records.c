@@ -52,28 +52,37 @@ static int check_place(int directory) {
 }
 
 /* A file without a name, which is written first and gets one then: a name that is taken is not taken over. */
-static int write_nameless(int directory, const json_t *options) {
+static int write_nameless(int directory, const char *text, size_t size) {
         _cleanup_close_ int fd = openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
         if (fd < 0)
                 return -errno;
-        errno = 0;
-        if (json_dumpfd(options, fd, JSON_SORT_KEYS | JSON_INDENT(4)) < 0)
-                return errno > 0 ? -errno : -ENOMEM;
+        while (size > 0) {
+                ssize_t n = write(fd, text, size);
+
+                if (n < 0)
+                        return -errno;
+                text += n;
+                size -= (size_t) n;
+        }
         if (fsync(fd) < 0)
                 return -errno;
         return TAKE_FD(fd);
 }
 
 int record_write(int directory, const char *name, const json_t *options) {
-        _cleanup_free_ char *link = NULL;
+        _cleanup_free_ char *link = NULL, *text = json_dumps(options, JSON_SORT_KEYS | JSON_COMPACT);
         _cleanup_close_ int fd = -EBADF;
         int r;
 
+        if (!text)
+                return -ENOMEM;
+        if (strlen(text) > RECORD_SIZE_MAX)
+                return -EFBIG;
         r = check_place(directory);
         if (r < 0)
                 return r;
-        fd = write_nameless(directory, options);
+        fd = write_nameless(directory, text, strlen(text));
         if (fd < 0)
                 return fd;
         link = strdup_printf("/proc/self/fd/%d", fd);
