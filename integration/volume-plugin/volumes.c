@@ -48,14 +48,14 @@ static int read_volume(const Plugin *p, const char *name, char **ret_target, jso
         return 0;
 }
 
-/* That the same volume is there is success. */
+/* That the same volume is there is success. -ENOENT: there is none. */
 static int compare(const Plugin *p, const char *name, const json_t *options, Failure *f) {
         _cleanup_json_ json_t *present = NULL;
         int r;
 
         r = record_read(p->records, name, &present);
         if (r < 0)
-                return refuse_record(name, r, f);
+                return r == -ENOENT ? r : refuse_record(name, r, f);
         if (json_equal(present, options))
                 return 0;
         return failure_set(
@@ -98,6 +98,9 @@ int volume_create(const Plugin *p, const char *name, const json_t *options, Fail
 
         if (!target)
                 return -ENOMEM;
+        r = compare(p, name, options, f);
+        if (r != -ENOENT)
+                return r;
         r = make_target(p, name, &made, f);
         if (r != 0)
                 return r;

@@ -330,6 +330,8 @@ static void test_no_selvold(Context *c, gconstpointer data) {
         assert_refused(c, "VolumeDriver.Mount", DB, "selvold is not running");
         assert_refused(c, "VolumeDriver.Remove", DB, "selvold is not running");
         g_assert_true(has_file(c->records, "db"));
+        /* It is there: nobody has to be asked. */
+        assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
         daemon_start(&c->f, CALLER_ROOT);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
 }
