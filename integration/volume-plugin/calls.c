@@ -33,9 +33,21 @@ static int open_bus(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
         return r < 0 ? sd_bus_error_set_errno(error, r) : 0;
 }
 
-/* That selvold has ended without an answer has the same errno. */
+/* That selvold has ended without an answer has the same errno. Once call_open() had an answer, it is not one that SELinux drops. */
 static bool has_timed_out(const sd_bus_error *error) {
         return sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT);
+}
+
+/* Of a target whose directory was taken out of TargetRoots=. selvold unmounts there what it has mounted before it says that. */
+static bool is_outside(const sd_bus_error *error) {
+        return sd_bus_error_has_name(error, ERROR_PREFIX "PathNotAllowed");
+}
+
+static int refuse_late(uint64_t timeout_usec, Failure *f) {
+        return failure_set(
+                f, FAILURE_TIMED_OUT,
+                "selvold has not answered within %.1f seconds. Try again later, or raise the time limits as selvol-volume-plugin(8) says.",
+                (double) timeout_usec / USEC_PER_SEC);
 }
 
 /* Reads how many files of a volume the job that is at work on it has done, of how many. */
@@ -113,6 +125,8 @@ int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec,
         if (r < 0)
                 return refuse(&error, f);
         r = call_manager(bus, o->values, 0, &reply, &error, "PlanVolume", "sss", o->volume, o->source, target);
+        if (has_timed_out(&error))
+                return refuse_late(timeout_usec, f);
         return r < 0 ? refuse(&error, f) : check_plan(reply, f);
 }
 
@@ -142,6 +156,8 @@ int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) {
         r = call_manager(bus, none, 0, NULL, &error, "UnmountVolume", "ss", "", target);
         if (has_timed_out(&error))
                 return failure_set(f, FAILURE_TIMED_OUT, "%s is not unmounted yet. " GO_ON, target);
+        if (is_outside(&error))
+                return 0;
         return r < 0 ? refuse(&error, f) : 0;
 }
 
@@ -155,7 +171,9 @@ int call_is_held(const char *target, uint64_t timeout_usec, bool *ret, Failure *
                 return refuse(&error, f);
         r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", &error, NULL, "s",
                                target);
-        if (r < 0 && !sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume"))
+        if (has_timed_out(&error))
+                return refuse_late(timeout_usec, f);
+        if (r < 0 && !is_outside(&error) && !sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume"))
                 return refuse(&error, f);
         *ret = r >= 0;
         return 0;

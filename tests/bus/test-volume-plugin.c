@@ -322,6 +322,10 @@ static void test_stuck(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Create",
                       "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/hang-mount\",\"level\":\"s0:c1,c2\"}}", DONE);
         assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet. It goes on");
+        assert_refused(c, "VolumeDriver.Create",
+                       "{\"Name\":\"slow\",\"Opts\":{\"source\":\"/dev/hang-observe\",\"level\":\"s0:c1,c2\"}}",
+                       "selvold has not answered within 0.3 seconds.");
+        g_assert_false(has_file(c->targets, "slow") || has_file(c->records, "slow"));
 }
 
 static void test_no_selvold(Context *c, gconstpointer data) {
@@ -334,6 +338,24 @@ static void test_no_selvold(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
         daemon_start(&c->f, CALLER_ROOT);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+}
+
+/* A directory that the configuration does not name any more: its volumes can be unmounted and removed, mounted or not. */
+static void test_narrowed(Context *c, gconstpointer data) {
+        assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
+        assert_answer(c, "VolumeDriver.Create", "{\"Name\":\"idle\",\"Opts\":{" OPTIONS "}}", DONE);
+        assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
+        daemon_stop(&c->f, SIGTERM);
+        write_file(&c->f, "etc/selvol.conf.d/30-roots.conf", "[Worker]\nTargetRoots=/var/lib/kubelet\n");
+        daemon_start(&c->f, CALLER_ROOT);
+
+        assert_answer(c, "VolumeDriver.Get", NAMED("idle"),
+                      "{\"Volume\":{\"Name\":\"idle\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
+        assert_answer(c, "VolumeDriver.Remove", NAMED("idle"), DONE);
+        assert_refused(c, "VolumeDriver.Create", "{\"Name\":\"idle\",\"Opts\":{" OPTIONS "}}", "TargetRoots=");
+        assert_answer(c, "VolumeDriver.Remove", DB, DONE);
+        g_assert_cmpuint(count_mounts(&c->f), ==, 0);
+        g_assert_false(has_file(c->targets, "db") || has_file(c->records, "db"));
 }
 
 /* Each process dies while a mount is under way; the same call completes it. */
@@ -524,6 +546,7 @@ int main(int argc, char *argv[]) {
         ADD("relabel", "500ms", test_relabel);
         ADD("stuck", "300ms", test_stuck);
         ADD("no-selvold", NULL, test_no_selvold);
+        ADD("narrowed", NULL, test_narrowed);
         ADD("killed", NULL, test_killed);
         ADD("damaged-record", NULL, test_damaged_record);
         ADD("bad-requests", NULL, test_bad_requests);
