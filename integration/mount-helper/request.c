@@ -55,21 +55,29 @@ static bool is_category(const char *word) {
 }
 
 /* What follows the comma of a level that is not in quotes: mount(8) makes options of it. */
-static int refuse_category(const MountRequest *q, const char *category) {
+static int refuse_categories(const MountRequest *q) {
+        _cleanup_strv_ char **categories = NULL;
+        _cleanup_free_ char *list = NULL;
         bool is_level = q->values[OPTION_SELINUX_LEVEL].set;
         const char *begun = q->values[is_level ? OPTION_SELINUX_LEVEL : OPTION_SELINUX_CONTEXT].string;
 
+        STRV_FOREACH (option, q->options)
+                if (is_category(*option) && strv_extend(&categories, *option) < 0)
+                        return -ENOMEM;
+        list = strv_join(categories, ",");
+        if (!list)
+                return -ENOMEM;
         return report(
                 MOUNT_USAGE,
                 "A comma ends an option unless it is in double quotes: write %s=\"%s,%s\". A shell takes such quotes away: there put all options in single quotes, as in -o 'volume=db,level=\"s0:c1,c2\"'.",
-                is_level ? "level" : "context", begun, category);
+                is_level ? "level" : "context", begun, list);
 }
 
 static int add_mount_option(MountRequest *q, const char *option) {
         int r;
 
         if (is_category(option) && (q->values[OPTION_SELINUX_LEVEL].set || q->values[OPTION_SELINUX_CONTEXT].set))
-                return refuse_category(q, option);
+                return refuse_categories(q);
         r = value_parse(OPTION_MOUNT_OPTIONS, option, &q->values[OPTION_MOUNT_OPTIONS]);
         return r == 0 || r == -ENOMEM ? r : report(MOUNT_USAGE, "Option '%s' is not UTF-8.", option);
 }

@@ -59,6 +59,8 @@ static const Case cases[] = {
           MOUNT(LEVEL ", " PREFERRED ", " HOLDER) },
         { "level/unquoted", "/dev/vdb /t -o rw,volume=db,level=s0:c1,c2", .code = 1,
           .err = COMMA("level", "s0:c1", "c2") },
+        { "level/unquoted-categories", "/dev/vdb /t -o volume=db,level=s0:c1,c2,c3.c5,ro,c7", .code = 1,
+          .err = COMMA("level", "s0:c1", "c2,c3.c5,c7") },
         { "level/unquoted-context", "/dev/vdb /t -o volume=db,context=u:r:t:s0:c1,c2.c5", .code = 1,
           .err = COMMA("context", "u:r:t:s0:c1", "c2.c5") },
         { "level/context", "/dev/vdb /t -o 'volume=db,context=\"u:r:t:s0:c1,c2\"'",
