@@ -88,6 +88,10 @@ if ((SELVOL_GUEST_BOOT == 1)); then
     in_container $level true slow:/data
     like 'relabel: told' "$output" 'Volume slow is not mounted yet: ' '% of its files are done' "see 'selvolctl jobs'"
     soon 'relabel: goes on' 60 is_mounted $targets/slow
+    yes 'relabel: held, and podman does not know' is_held slow $targets/slow
+    yes 'relabel: selvolctl unmount' selvolctl unmount -q $targets/slow
+    yes 'relabel: selvolctl unmount: it is free' has_no_holder slow
+    yes 'relabel: selvolctl unmount: not mounted' is_not_mounted $targets/slow
     sees_all_of_it() { in_container $level 'look /data' slow:/data && [[ $output == *'refused 0' ]]; }
     yes 'relabel: the next start has it' sees_all_of_it
     is 'relabel: once' "$(counter 'selvol_relabels_total{outcome="walked",reason="unknown"}')" 1
