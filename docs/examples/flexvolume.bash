@@ -21,8 +21,9 @@ flex_value() { jq -r --arg key "$2" '.[$key] // empty' <<<"$1"; }
 
 # flex_mount DIRECTORY OPTIONS: with the options device and level of the volume. Kubelet leaves some of its own empty.
 flex_mount() {
-    local directory=$1 json=$2 value option type key count=3
-    local options=(VolumeType s flexVolume SELinuxRelabelPolicy s OnVolumeMount SELinuxMountSupported b true)
+    local directory=$1 json=$2 value option type key count=4
+    # As nobody else relabels: the runtime is told not to, by the answer to init.
+    local options=(VolumeType s flexVolume SELinuxRelabelPolicy s OnVolumeMount SELinuxMountSupported b true RelabelBy s service)
     while read -r option type key; do
         value=$(flex_value "$json" "$key")
         [[ -n $value ]] || continue

@@ -38,6 +38,7 @@ is 'flex: mount' "$(flex_mount "$A" "$(flex_options a s0:c1,c2)")" '{"status":"S
 is_labeled 'flex: the label' "$A" s0:c1,c2
 like 'flex: read-only' "$(flags "$A")" ,ro,
 like 'flex: another level' "$(flex_mount "$B" "$(flex_options b s0:c3,c4)")" '"status":"Failure"' 'held by a '
+like 'flex: no runtime relabels' "$(selvol_call() { echo "$*"; }; flex_mount "$A" "$(flex_options a s0)")" ' RelabelBy s service'
 is 'flex: unmount' "$(flex_unmount "$A")" '{"status":"Success"}'
 yes 'flex: it is not mounted any more' is_not_mounted "$A"
 clean examples
