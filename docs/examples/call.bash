@@ -3,12 +3,16 @@
 # A call of selvold with busctl(1), for plugins that are shell scripts. The other examples source it.
 
 # selvol_call METHOD SIGNATURE ARGUMENT...: if it fails, selvol_error is the last part of the error's name, and selvol_message
-# says why. busctl prints only the message; its log has both. Kubelet waits two minutes for a plugin.
+# says why. busctl prints only the message; its log has both, unless there is no bus. Kubelet waits two minutes for a plugin.
 selvol_call() {
     local log
     selvol_error='' selvol_message=''
     log=$(SYSTEMD_LOG_LEVEL=debug SYSTEMD_LOG_TARGET=console busctl --timeout=120 call \
         org.selvol1 /org/selvol1 org.selvol1.Manager "$@" 2>&1) && return
+    if [[ $log != *error-name=* ]]; then
+        selvol_error=NoServer selvol_message=${log##*$'\n'}
+        return 1
+    fi
     selvol_error=${log##*error-name=}
     selvol_error=${selvol_error%% *}
     selvol_error=${selvol_error##*.}

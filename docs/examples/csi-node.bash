@@ -7,11 +7,15 @@
 
 csi_driver=disk.example.org
 
-# csi_options TARGET: of all calls; sets options, and how many they are. The pod's UID is in the target.
+# csi_options TARGET: of all calls; sets options, and how many they are. The pod's UID is in the target, but not in one for staging.
 csi_options() {
     local pod=${1#*/pods/}
-    options=(Driver s "$csi_driver" Holder s "${pod%%/*}")
-    count=2
+    options=(Driver s "$csi_driver")
+    count=1
+    if [[ $pod != "$1" ]]; then
+        options+=(Holder s "${pod%%/*}")
+        count=2
+    fi
 }
 
 # node_publish_volume VOLUME_ID DEVICE TARGET_PATH READONLY VOLUME_MOUNT_GROUP MOUNT_FLAG...: the group may be empty. Kubelet
@@ -29,6 +33,11 @@ node_publish_volume() {
     selvol_call MountVolume 'sssa{sv}' "$csi_driver:$id" "$device" "$target" "$count" "${options[@]}"
 }
 
+# node_stage_volume VOLUME_ID DEVICE STAGING_TARGET_PATH VOLUME_MOUNT_GROUP MOUNT_FLAG...: of a driver that mounts once for all pods
+node_stage_volume() {
+    node_publish_volume "$1" "$2" "$3" false "${@:4}"
+}
+
 # node_publish_bound VOLUME_ID TARGET_PATH CONTEXT: of a driver that mounts in NodeStageVolume, after it has bound that mount to
 # the target. Fails if the mount has not got the context.
 node_publish_bound() {
@@ -43,12 +52,17 @@ node_unpublish_volume() {
     selvol_call UnmountVolume 'ssa{sv}' "$csi_driver:$1" "$2" 0
 }
 
+# node_unstage_volume VOLUME_ID STAGING_TARGET_PATH
+node_unstage_volume() {
+    node_unpublish_volume "$@"
+}
+
 # grpc_status: what the plugin answers if the last call has failed
 grpc_status() {
     case $selvol_error in
         Busy | Canceled) echo ABORTED ;;
         TimedOut | Timeout | NoReply) echo DEADLINE_EXCEEDED ;;
-        WorkerFailed | ServiceUnknown | NameHasNoOwner) echo UNAVAILABLE ;;
+        WorkerFailed | ServiceUnknown | NameHasNoOwner | NoServer) echo UNAVAILABLE ;;
         LimitReached) echo RESOURCE_EXHAUSTED ;;
         ContextConflict | GroupConflict | ContextDropped | LabelMismatch | LevelRequired | NotSupported | NotPropagating)
             echo FAILED_PRECONDITION ;;

@@ -29,6 +29,21 @@ yes 'csi: NodeUnpublishVolume' node_unpublish_volume v1 "$B"
 yes 'csi: and of the other pod' node_unpublish_volume v1 "$A"
 yes 'csi: again' node_unpublish_volume v1 "$A"
 
+staged=/var/lib/kubelet/plugins/kubernetes.io/csi/$csi_driver/v/globalmount
+mkdir -p "$staged"
+yes 'csi: NodeStageVolume' node_stage_volume v1 /dev/scratch0 "$staged" '' "$(csi_context s0:c1,c2)"
+is_labeled 'csi: NodeStageVolume: the label' "$staged" s0:c1,c2
+mount --bind "$staged" "$A"
+yes 'csi: NodePublishVolume of what was staged' node_publish_bound v1 "$A" "$file_type:s0:c1,c2"
+yes 'csi: NodeUnpublishVolume of what was staged' node_unpublish_volume v1 "$A"
+yes 'csi: it is still staged' is_held "$csi_driver:v1" "$staged"
+yes 'csi: NodeUnstageVolume' node_unstage_volume v1 "$staged"
+yes 'csi: it is not held any more' has_no_holder "$csi_driver:v1"
+
+DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent node_unpublish_volume v1 "$A"
+is 'csi: no bus' "$(grpc_status)" UNAVAILABLE
+like 'csi: no bus: says so' "$selvol_message" 'No such file or directory'
+
 flex_options() { # POD LEVEL
     printf '{"device":"/dev/scratch0","level":"%s","kubernetes.io/fsType":"","kubernetes.io/readwrite":"ro",' "$2"
     printf '"kubernetes.io/mounterArgs.FsGroup":"1000","kubernetes.io/pod.uid":"%s","kubernetes.io/pvOrVolumeName":"v2"}' "$1"
