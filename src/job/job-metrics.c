@@ -229,7 +229,7 @@ static void update_gauges(const State *s, const Jobs *jobs) {
         count_jobs(s->metrics, jobs);
         metrics_set(s->metrics, METRIC_UNRECORDED, HASH_COUNT(s->unrecorded));
         metrics_set(s->metrics, METRIC_ENFORCING, !s->node.selinux ? -1 : s->node.enforcing);
-        metrics_set(s->metrics, METRIC_WATCHED, watch_is_connected(s));
+        metrics_set(s->metrics, METRIC_WATCHED, watch_is_heard(s));
         metrics_set(s->metrics, METRIC_CONFIG_REJECTED, s->settings_mistake != NULL);
 }
 

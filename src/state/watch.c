@@ -18,6 +18,8 @@ struct Watch {
         sd_bus *worker;
         sd_event_source *retry;
         unsigned retry_sec;
+        bool asking;               /* for a snapshot */
+        bool heard;                /* the last one was answered, and the connection has not failed since */
         uint64_t n_expected;       /* mounts recorded so far */
         uint64_t n_expected_asked; /* when the snapshot under way was asked for */
         uint64_t *asked;           /* ids of mounts that the worker has not heard of yet */
@@ -152,6 +154,7 @@ static int on_orphan_gone(sd_bus_message *signal, void *userdata, sd_bus_error *
 }
 
 static void note_failure(State *s) {
+        s->watch->heard = false;
         metrics_count(s->metrics, METRIC_WORKER_FAILURES, "watch");
         retry_later(s);
 }
@@ -168,6 +171,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         State *s = userdata;
         int r;
 
+        s->watch->asking = false;
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 note_failure(s);
                 return 0;
@@ -181,8 +185,10 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         if (r < 0) {
                 log_error_errno(r, "The worker's mount table can't be read: %m");
                 note_failure(s);
-        } else
-                s->watch->retry_sec = 0;
+                return 0;
+        }
+        s->watch->retry_sec = 0;
+        s->watch->heard = true;
         return 0;
 }
 
@@ -233,9 +239,11 @@ static int connect_watch(State *s, bool wait) {
                 if (r < 0)
                         return r;
                 r = take_snapshot(s, reply);
+                s->watch->heard = r >= 0;
         } else {
                 s->watch->n_expected_asked = s->watch->n_expected;
                 r = sd_bus_call_async(worker, NULL, call, on_snapshot, s, FIRST_LOOK_SEC * USEC_PER_SEC);
+                s->watch->asking = r >= 0;
         }
         if (r < 0)
                 return r;
@@ -333,12 +341,15 @@ void watch_recheck(State *s) {
         /* The look that is to come is one more not before it. */
         if (!s->watch->worker && s->watch->retry)
                 return;
+        /* A worker that hangs is not heard either, however often it is asked anew before that is too long. */
+        if (s->watch->asking)
+                s->watch->heard = false;
         s->watch->retry_sec = 0;
         retry_later(s);
 }
 
-bool watch_is_connected(const State *s) {
-        return s->watch && s->watch->worker;
+bool watch_is_heard(const State *s) {
+        return s->watch && s->watch->heard;
 }
 
 void watch_stop(State *s) {

@@ -13,6 +13,7 @@ int watch_start(State *s);
 void watch_expect(State *s, const MountFact *fact);
 /* Looks at the whole table again, soon. */
 void watch_recheck(State *s);
-/* Whether changes of the mount table are heard of. */
-bool watch_is_connected(const State *s);
+/* Whether changes of the mount table are heard of: the worker has answered, and does not only accept connections. While the
+ * whole table is looked at again, too. */
+bool watch_is_heard(const State *s);
 void watch_stop(State *s);

@@ -34,7 +34,7 @@
  * believed. The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
  * DIRECTORY/mark-NAME and DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last
  * part. Each walk that changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then,
- * to DIRECTORY/then if there is such a directory.
+ * to DIRECTORY/then if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -815,6 +815,8 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         Node node = read_node();
 
+        if (access(FORMAT("%s/hang-watch", directory), F_OK) == 0)
+                hang();
         append_orphan(reply);
         watched_node = node;
         watched = look();

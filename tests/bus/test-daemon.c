@@ -888,6 +888,53 @@ static void test_worker_restart(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
 }
 
+static double read_watched(Fixture *f) {
+        return read_metric(f, "selvol_mount_table_watched");
+}
+
+/* A worker that accepts connections and does not answer is none that reports changes. */
+static void test_watch_hangs(Fixture *f, gconstpointer data) {
+        g_autofree char *hang = g_build_filename(f->directory, "hang-watch", NULL);
+
+        worker_stop(f);
+        WAIT_FOR(f, read_watched(f) == 0);
+        write_file(f, "hang-watch", "");
+        worker_start(f);
+        WAIT_LONG(f, 10, worker_count_children(f) == 1);
+        g_assert_cmpfloat(read_watched(f), ==, 0);
+        run_for(300);
+        g_assert_cmpfloat(read_watched(f), ==, 0);
+
+        worker_stop(f);
+        g_assert_cmpint(g_unlink(hang), ==, 0);
+        worker_start(f);
+        WAIT_LONG(f, 10, read_watched(f) == 1);
+}
+
+static void lose_unmount(Fixture *f) {
+        GError *error = NULL;
+
+        g_assert_false(call_unmount(f, "v", T1, &error));
+        assert_error(g_steal_pointer(&error), "WorkerFailed", "");
+}
+
+/* When a child was lost, the whole table is looked at again: changes are heard of meanwhile, unless no answer comes. */
+static void test_watch_recheck(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL;
+        GError *error = NULL;
+
+        mounted = call_mount(f, "v", "/dev/die-unmount", T1, POD_A, &error);
+        g_assert_no_error(error);
+        write_file(f, "hang-watch", "");
+        lose_unmount(f);
+        g_assert_cmpfloat(read_watched(f), ==, 1);
+        WAIT_FOR(f, worker_count_children(f) == 0);
+        WAIT_FOR(f, worker_count_children(f) == 1);
+        g_assert_cmpfloat(read_watched(f), ==, 1);
+        lose_unmount(f);
+        g_assert_cmpfloat(read_watched(f), ==, 0);
+}
+
 static void lose_state(Fixture *f) {
         daemon_stop(f, SIGTERM);
         write_file(f, "state/state.db",
@@ -1423,6 +1470,8 @@ int main(int argc, char *argv[]) {
         ADD("interrupted-early", NULL, test_interrupted_early);
         ADD("orphan", NULL, test_orphan);
         ADD("worker-restart", NULL, test_worker_restart);
+        ADD("watch-hangs", NULL, test_watch_hangs);
+        ADD("watch-recheck", NULL, test_watch_recheck);
         ADD("damaged-state", NULL, test_damaged_state);
         ADD("lost-state", NULL, test_lost_state);
         ADD("history-and-metrics", NULL, test_history_and_metrics);
