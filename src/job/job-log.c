@@ -16,12 +16,33 @@ static bool verify_matches(const Job *job) {
         return job->verified.matches && job->verified.walk.counts.misowned == 0;
 }
 
+/* A walk was about to begin, or the mount to be seen: whatever is wrong, it is no call that came to nothing at once. */
+static bool has_begun(const Job *job) {
+        const FilesDecision *d = &job->result.files;
+
+        return job->progress.started_usec > 0 || job->identity.id != 0 || d->relabel == RELABEL_WALK ||
+               d->ownership == OWNERSHIP_WALK;
+}
+
+/* Not what the caller has passed, but what the child has found: a type of file system, or where else the source is mounted. */
+static bool failure_is_of_node(const Job *job) {
+        const char *found = job->observed.fs_type;
+
+        return found && (job->failure.kind == FAILURE_PATH_NOT_ALLOWED ||
+                         (job->failure.kind == FAILURE_TYPE_NOT_ALLOWED &&
+                          !settings_file_system(&job->jobs->state->settings, found)));
+}
+
+static bool is_mistake(const Job *job) {
+        return failure_is_of_caller(job->failure.kind) && !has_begun(job) && !failure_is_of_node(job);
+}
+
 void job_add_history(Job *job) {
         _cleanup_free_ char *text = NULL;
         const Request *q = &job->request;
         bool failed = job_has_failed(job), planned = job->plan.text;
 
-        if (!is_decision(job) || !job_volume(job) || failure_is_of_caller(job->failure.kind) ||
+        if (!is_decision(job) || !job_volume(job) || is_mistake(job) ||
             (job->operation == OPERATION_VERIFY && !failed && verify_matches(job)))
                 return;
         text = job_text(job);
@@ -150,7 +171,7 @@ static void log_failed(const Job *job) {
                      walk && d->relabel == RELABEL_WALK       ? MESSAGE_RELABEL_FAILED
                      : walk && d->ownership == OWNERSHIP_WALK ? MESSAGE_OWNERSHIP_FAILED
                                                               : failure_message(job->failure.kind),
-                     failure_is_of_caller(job->failure.kind) ? LOG_NOTICE : LOG_WARNING, text);
+                     is_mistake(job) ? LOG_NOTICE : LOG_WARNING, text);
 }
 
 /* What became of the files is a record of its own, whatever operation it was for. */

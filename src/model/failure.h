@@ -42,7 +42,8 @@ typedef struct Failure {
         char *message; /* says what was wrong and what to do; strings from outside are escaped in it */
 } Failure;
 
-/* Whether the call itself is at fault, which nothing that was done or is the matter with the volume has to do with. */
+/* Whether the call itself is at fault, which nothing that was done or is the matter with the volume has to do with; if nothing was
+ * done yet, that is, and a path or a type is one that was passed. */
 bool failure_is_of_caller(FailureKind kind) _pure_;
 
 /* Fills the failure, replacing an earlier one. A message that is not clean (text_is_clean()) is escaped as a whole. Returns kind, which is positive, or -ENOMEM; so a function can end

@@ -9,9 +9,10 @@
  *                                          Ready), published (after mounting), unmount
  *   stuck-publishing                       can't be ended there, and goes on when there is DIRECTORY/go; DIRECTORY/orphan tells
  *                                          others of it until then
- *   drop-context, publish-fails            fails so
+ *   drop-context, publish-fails, foreign, exchanged
+ *                                          fails so; is mounted elsewhere on the host; has its target replaced at the last moment
  *   busy                                   can't be unmounted
- *   xfs, vfat, btrfs                       holds such a file system
+ *   xfs, vfat, btrfs, minix                holds such a file system
  *   noseclabel                             shows no labels, though its type does otherwise
  *   nonsense                               asks Plan with rubbish
  *   nomark                                 keeps no mark
@@ -479,6 +480,8 @@ static int publish(Operation *o, Failure *f) {
                 outlive(o);
         if (behaves(source, "publish-fails"))
                 return failure_set(f, FAILURE_MOUNT_FAILED, "It can't be attached.");
+        if (behaves(source, "exchanged"))
+                return failure_set(f, FAILURE_INVALID_TARGET, "The target was replaced.");
 
         (void) unlink(FORMAT("%s/swap-%" PRIu64, directory, o->mount.mount_id));
         if (o->swap.disk != o->swap.shown)
@@ -515,6 +518,8 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         observe(o, call->source, NULL);
         ask_plan_unlooked(o);
         step(call->source, "mount");
+        if (behaves(call->source, "foreign"))
+                return failure_set(f, FAILURE_PATH_NOT_ALLOWED, "It is mounted at /.");
         r = stage(o, call->source, call->target, f);
         if (r != 0)
                 return r;

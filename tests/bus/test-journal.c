@@ -211,28 +211,64 @@ static void test_readers(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_lines(f, "*selvolctl ownership*"), ==, 0);
 }
 
-/* A mistake of the caller is no warning, and pushes nothing out of the history. */
-static void test_mistake(Fixture *f, gconstpointer data) {
+static gsize count_history(Fixture *f) {
         g_autoptr(GVariant) history = NULL, entries = NULL;
         GError *error = NULL;
 
-        mount(f, "/dev/vdb", T1, POD_A);
+        history = call_end(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL),
+                           &error);
+        g_assert_no_error(error);
+        entries = g_variant_get_child_value(history, 0);
+        return g_variant_n_children(entries);
+}
+
+static void log_warnings_only(Fixture *f) {
+        GError *error = NULL;
+
         g_assert_nonnull(call_end(
                 f,
                 call_start_at(f, "/org/freedesktop/LogControl1", "org.freedesktop.DBus.Properties", "Set",
                               g_variant_new_parsed("('org.freedesktop.LogControl1', 'LogLevel', <'warning'>)")),
                 &error));
         g_assert_no_error(error);
-        fail_to_mount(f, "/dev/vdb", T2, "{'Holder': <'pod-b'>, " OVM "}");
-        g_assert_cmpuint(count_lines(f, "Failed to mount *"), ==, 0);
-        fail_to_mount(f, "/dev/vdb", T2, POD_B);
-        g_assert_cmpuint(count_lines(f, "Failed to mount *"), ==, 1);
+}
 
-        history = call_end(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL),
-                           &error);
-        g_assert_no_error(error);
-        entries = g_variant_get_child_value(history, 0);
-        g_assert_cmpuint(g_variant_n_children(entries), ==, 2);
+typedef struct Refusal {
+        const char *source, *target, *options, *kind;
+        guint n; /* warnings, and entries of the history */
+} Refusal;
+
+static void fail_with(Fixture *f, const Refusal *row) {
+        guint warnings = count_lines(f, "Failed to mount *");
+        gsize entries = count_history(f);
+        GError *error = NULL;
+
+        g_test_message("%s of %s", row->kind, row->source);
+        g_assert_null(call_mount(f, "v", row->source, row->target, row->options, &error));
+        assert_error(error, row->kind, "");
+        g_assert_cmpuint(count_lines(f, "Failed to mount *"), ==, warnings + row->n);
+        g_assert_cmpuint(count_history(f), ==, entries + row->n);
+}
+
+/* A mistake of the caller is no warning, and pushes nothing out of the history; what the node has, and what was begun, is one
+ * and does, whatever the failure is called. */
+static void test_mistake(Fixture *f, gconstpointer data) {
+        static const Refusal conflict = { "/dev/vdb", T2, POD_B, "ContextConflict", 1 }, rows[] = {
+                { "/dev/vdb", T2, "{'Holder': <'pod-b'>, " OVM "}", "LevelRequired", 0 },
+                { "/dev/vdb", "/etc/v", POD_A, "PathNotAllowed", 0 },
+                { "/dev/vdb", T2, "{'SELinuxContext': <'system_u:object_r:shadow_t:s0:c1'>, " OVM "}",
+                  "TypeNotAllowed", 0 },
+                { "/dev/minix", T2, POD_A, "TypeNotAllowed", 1 },
+                { "/dev/foreign", T2, POD_A, "PathNotAllowed", 1 },
+                { "/dev/exchanged", T2, POD_A, "InvalidTarget", 1 },
+        };
+
+        mount(f, "/dev/vdb", T1, POD_A);
+        log_warnings_only(f);
+        fail_with(f, &conflict);
+        unmount(f, T1);
+        for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+                fail_with(f, &rows[i]);
 }
 
 static void test_denied(Fixture *f, gconstpointer data) {
