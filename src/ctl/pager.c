@@ -16,11 +16,14 @@
 
 static pid_t pager; /* 0: none */
 
-/* Whether it runs with rights that whoever sits at the terminal need not have: the environment doesn't choose the program then,
- * and no shell can be had of it. */
-static bool is_privileged(void) {
+/* Whether the environment doesn't choose the program, and no shell can be had of it: as $SYSTEMD_PAGERSECURE says, or if it runs
+ * with rights that whoever sits at the terminal need not have. */
+static bool is_secure(void) {
+        int wanted = parse_boolean(strempty(getenv("SYSTEMD_PAGERSECURE")));
         uid_t owner;
 
+        if (wanted >= 0)
+                return wanted;
         if (geteuid() == 0 || geteuid() != getuid() || getenv("SUDO_UID") || getenv("PKEXEC_UID"))
                 return true;
         return sd_pid_get_owner_uid(0, &owner) >= 0 && owner != geteuid();
@@ -44,7 +47,7 @@ static void exec_pager(const char *command) {
         set_default("LESS", getenv("SYSTEMD_LESS"), LESS_OPTIONS);
         set_default("LESSCHARSET", getenv("SYSTEMD_LESSCHARSET"),
                     streq(nl_langinfo(CODESET), "UTF-8") ? "utf-8" : "ascii");
-        if (is_privileged()) {
+        if (is_secure()) {
                 (void) setenv("LESSSECURE", "1", 1);
                 execlp("less", "less", NULL);
                 return;

@@ -151,14 +151,40 @@ static void test_pager(Fixture *f, gconstpointer data) {
         g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
 }
 
-/* By sudo and for root only less without its commands is used. */
+#define SECURE LISTED("less-1:")
+
+typedef struct SecureCase {
+        const char *name, *sudo_uid, *secure; /* NULL: not set */
+        const char *out;
+} SecureCase;
+
+static const SecureCase secure_cases[] = {
+        { "less", "1000", NULL, SECURE },
+        { "wanted", NULL, "1", SECURE },
+        { "not-wanted", "1000", "no", LISTED(":") },
+        { "empty", "1000", "", SECURE },
+        { "invalid", "1000", "maybe", SECURE },
+        { "invalid-unprivileged", NULL, "maybe", LISTED(":") },
+};
+
+static void set_variable(const char *name, const char *value) {
+        if (value)
+                g_setenv(name, value, TRUE);
+        else
+                g_unsetenv(name);
+}
+
+/* By sudo and for root, or where that is wanted, only less without its commands is used. */
 static void test_privileged(Fixture *f, gconstpointer data) {
+        const SecureCase *c = data;
         g_autofree char *text = NULL;
 
-        g_setenv("SUDO_UID", "1000", TRUE);
+        set_variable("SUDO_UID", c->sudo_uid);
+        set_variable("SYSTEMD_PAGERSECURE", c->secure);
         text = run_list(f, "list", 72, "sed s/^/:/");
-        g_assert_cmpstr(text, ==, LISTED("less-1:"));
+        g_assert_cmpstr(text, ==, c->out);
         g_unsetenv("SUDO_UID");
+        g_unsetenv("SYSTEMD_PAGERSECURE");
 }
 
 static void test_privileged_without_less(Fixture *f, gconstpointer data) {
@@ -206,6 +232,7 @@ int main(int argc, char **argv) {
         g_unsetenv("NO_COLOR");
         g_unsetenv("COLUMNS");
         g_unsetenv("SYSTEMD_PAGER");
+        g_unsetenv("SYSTEMD_PAGERSECURE");
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
@@ -219,8 +246,11 @@ int main(int argc, char **argv) {
 
                 g_test_add(path, Fixture, &pager_cases[i], fixture_set_up, test_pager, fixture_tear_down);
         }
-        g_test_add("/ctl-terminal/privileged/less", Fixture, NULL, fixture_set_up, test_privileged,
-                   fixture_tear_down);
+        for (size_t i = 0; i < G_N_ELEMENTS(secure_cases); i++) {
+                g_autofree char *path = g_strdup_printf("/ctl-terminal/privileged/%s", secure_cases[i].name);
+
+                g_test_add(path, Fixture, &secure_cases[i], fixture_set_up, test_privileged, fixture_tear_down);
+        }
         g_test_add("/ctl-terminal/privileged/no-less", Fixture, NULL, fixture_set_up, test_privileged_without_less,
                    fixture_tear_down);
         g_test_add("/ctl-terminal/colors/no-pager", Fixture, "", fixture_set_up, test_colors, fixture_tear_down);
