@@ -97,12 +97,19 @@ static json_t *get_objects(void) {
         return objects;
 }
 
+/* What a driver calls its volumes may be an option to selvolctl, or the home of a user to the shell, also in what looks like the
+ * value of a variable. */
+static bool stays_as_typed(const Position *p, const char *id) {
+        return (id[0] != '-' || p->no_options) && id[0] != '~' && !strstr(id, "=~") && !strstr(id, ":~");
+}
+
 static void offer_volume(const Position *p, const char *kind, const json_t *volume) {
+        const char *id = answer_string(volume, "Id");
         const json_t *holder;
         size_t i;
 
-        if (streq(kind, "VOLUME"))
-                offer(p, "", answer_string(volume, "Id"), "");
+        if (streq(kind, "VOLUME") && stays_as_typed(p, id))
+                offer(p, "", id, "");
         else if (streq(kind, "TARGET"))
                 json_array_foreach (json_object_get(volume, "Holders"), i, holder)
                         offer(p, "", answer_string(holder, "Target"), "");

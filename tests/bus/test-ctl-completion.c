@@ -7,12 +7,13 @@
 
 #include "ctl-support.h"
 
+#define ID(element, id) "'/org/selvol1/volume/" element "': {'org.selvol1.Volume': {'Id': <'" id "'>}}, "
+#define OTHERS          ID("x", "csi:disk=1:2") ID("b", "dm9s=") ID("o", "-q") ID("h", "~root") ID("v", "v=~root")
 #define KNOWN                                                                                                        \
         {                                                                                                            \
                 OBJECTS, "GetManagedObjects", "()",                                                                  \
                         "({objectpath '" PVC1 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'Holders': <[{'Target': " \
-                        "<'/nowhere/a b'>}, {'Target': <'/nowhere/c'>}]>}}, '/org/selvol1/volume/x': "               \
-                        "{'org.selvol1.Volume': {'Id': <'csi:disk=1:2'>}}, '" JOB6                                   \
+                        "<'/nowhere/a b'>}, {'Target': <'/nowhere/c'>}]>}}, " OTHERS "'" JOB6                        \
                         "': {'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'ended'>}}, '" JOB7                     \
                         "': {'org.selvol1.Job': {'Id': <uint64 7>, 'State': <'acting'>}}},)"                         \
         }
@@ -27,12 +28,14 @@ static const Case cases[] = {
         { "value", "plan --policy=O", .out = "--policy=OnVolumeMount \n" },
         { "values", "verify --depth=", .out = "--depth=full \n--depth=root \n" },
         { "value-word", "plan --policy A", .out = "Always \n" },
-        { "volumes", "forget ", { KNOWN }, .out = "csi:disk=1:2 \npvc-1 \n" },
+        { "volumes", "forget ", { KNOWN }, .out = "csi:disk=1:2 \ndm9s= \npvc-1 \n" },
+        { "volumes-no-options", "forget -- ", { KNOWN }, .out = "-q \ncsi:disk=1:2 \ndm9s= \npvc-1 \n" },
         { "volume", "relabel p", { KNOWN }, .out = "pvc-1 \n" },
         { "volume-with-colons", "relabel csi:d", { KNOWN }, .out = "csi:disk=1:2 \n" },
         { "target", "unmount /nowhere/c", { KNOWN, KNOWN }, .out = "/nowhere/c \n" },
         { "job", "cancel ", { KNOWN }, .out = "7 \n" },
         { "files", "mount v FILES/f", .out = "FILES/file-1 \nFILES/file-2 \n" },
+        { "files-glob", "mount v FILES/g", .out = "FILES/glob-* \nFILES/glob-1 \n" },
         { "nothing", "conflicts x", .out = "" },
 };
 
@@ -43,7 +46,7 @@ static const struct {
         { "zsh", "/usr/bin/zsh", "src/ctl/completion/_selvolctl" },
 };
 
-static char *files; /* a directory with two */
+static char *files; /* a directory with some */
 
 /* With tests/bus/complete.SHELL in selvolctl's place. */
 static void test_words(Fixture *f, gconstpointer data) {
@@ -78,7 +81,7 @@ static void extend_path(void) {
 }
 
 int main(int argc, char **argv) {
-        static const char *const names[] = { "file-1", "file-2" };
+        static const char *const names[] = { "file-1", "file-2", "glob-*", "glob-1" };
         int r;
 
         setlocale(LC_ALL, "C.UTF-8");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash disable=SC2207
+# shellcheck shell=bash
 # Completion of selvolctl(1) for bash. selvolctl knows what a word can become: src/ctl/complete.h.
 
 _selvolctl() {
@@ -10,10 +10,9 @@ _selvolctl() {
         case $word in
             /)
                 compopt -o filenames
-                local IFS=$'\n'
-                COMPREPLY+=($(compgen -f -- "$cur"))
+                mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$cur")
                 ;;
-            *=)
+            --*=)
                 compopt -o nospace
                 COMPREPLY+=("$word")
                 ;;
