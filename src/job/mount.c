@@ -15,16 +15,17 @@ static Holder *find_at_target(const Job *job, Volume **ret) {
         return volumes_find_target(&job->jobs->state->volumes, job->request.target, ret);
 }
 
+/* What drop_stale_holder() would drop the child is to look for first. */
 static int append(const Job *job, sd_bus_message *call) {
         Volume *v;
         const Holder *h = find_at_target(job, &v);
-        bool mounted = h && h->state == HOLDER_MOUNTED;
+        bool expected = h && (h->state == HOLDER_MOUNTED || v != job_volume(job));
         const MountCall c = {
                 .volume = job->request.volume,
                 .source = job->request.source,
                 .fs_type = job->request.fs_type,
                 .target = job->request.target,
-                .expected = { .id = mounted ? h->mount_id : 0, .device = mounted ? h->device : NULL },
+                .expected = { .id = expected ? h->mount_id : 0, .device = expected ? h->device : NULL },
         };
 
         return mount_call_append(call, &c);

@@ -35,7 +35,8 @@
  * believed. The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
  * DIRECTORY/mark-NAME and DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last
  * part. Each walk that changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then,
- * to DIRECTORY/then if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch.
+ * to DIRECTORY/then if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch. With
+ * DIRECTORY/hidden no target of a mount leads to what is mounted there.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -506,6 +507,11 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         int r;
 
         o->volume = call->volume;
+        if (there && access(FORMAT("%s/hidden", directory), F_OK) == 0) {
+                if (call->expected.id != 0 && has_identity(there, &call->expected))
+                        return failure_set(f, FAILURE_BUSY, "The mount at %s is hidden.", call->target);
+                there = NULL;
+        }
         if (there && call->expected.id != 0 && has_identity(there, &call->expected)) {
                 o->swap = read_swap(there);
                 o->result.repeated = true;

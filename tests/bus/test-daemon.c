@@ -831,6 +831,26 @@ static void test_interrupted_early(Fixture *f, gconstpointer data) {
         assert_error(error, "NoSuchVolume", "v");
 }
 
+/* What another volume's mount was to be at the target is looked for before it is given up, also when nobody has compared it with
+ * the mount table yet. */
+static void test_interrupted_hidden(Fixture *f, gconstpointer data) {
+        GAsyncResult *hung = call_start(f, "MountVolume", mount_arguments("v", "/dev/hang-published", T1, POD_A));
+        GError *error = NULL;
+
+        WAIT_FOR(f, is_mounted(f, T1));
+        daemon_stop(f, SIGKILL);
+        g_assert_null(call_end(f, hung, &error));
+        g_clear_error(&error);
+        worker_stop(f);
+        daemon_start(f, CALLER_ROOT);
+        write_file(f, "hang-watch", "");
+        write_file(f, "hidden", "");
+        worker_start(f);
+        g_assert_null(call_mount(f, "w", "/dev/vdc", T1, POD_A, &error));
+        assert_error(error, "Busy", "hidden");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+}
+
 /* A child of before that can't be ended keeps its volume and target, and nothing else; what it publishes is the volume's. */
 static void test_orphan(Fixture *f, gconstpointer data) {
         GAsyncResult *hung = call_start(f, "MountVolume", mount_arguments("v", "/dev/stuck-publishing", T1, POD_A));
@@ -1468,6 +1488,7 @@ int main(int argc, char *argv[]) {
                 g_test_add(path, Fixture, GSIZE_TO_POINTER(i), set_up, test_interrupted, tear_down);
         }
         ADD("interrupted-early", NULL, test_interrupted_early);
+        ADD("interrupted-hidden", NULL, test_interrupted_hidden);
         ADD("orphan", NULL, test_orphan);
         ADD("worker-restart", NULL, test_worker_restart);
         ADD("watch-hangs", NULL, test_watch_hangs);
