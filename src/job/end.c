@@ -154,10 +154,15 @@ static int set_timed_out(Job *job) {
         _cleanup_free_ char *source = NULL;
 
         /* Unless the caller has limited the whole, a walk is over time only if it is stuck. */
-        if (job->request.timeout_usec > 0 && job->progress.counts.done > 0)
+        if (job->request.timeout_usec > 0 && job->progress.counts.done > 0) {
+                if (!operation_changes(job->operation))
+                        return failure_set(
+                                &job->failure, FAILURE_TIMED_OUT,
+                                "The walk over all files was not done within TimeoutUSec, and a further call begins anew: allow more time.");
                 return failure_set(
                         &job->failure, FAILURE_TIMED_OUT,
                         "The walk over all files was not done within TimeoutUSec: call again to complete it, with more time.");
+        }
         source = string_escape(job->request.source ?: v ? strempty(v->source) : "", 200);
         if (!source)
                 return -ENOMEM;

@@ -75,7 +75,8 @@ static int check(Job *job) {
         c->path = strdup(q->target);
         c->expected = strdup(!isempty(q->context) ? q->context : h ? strempty(v->context) : "");
         c->mount_target = strdup(h ? h->target : "");
-        if (!c->path || !c->expected || !c->mount_target)
+        c->mount_device = strdup(h ? strempty(h->device) : "");
+        if (!c->path || !c->expected || !c->mount_target || !c->mount_device)
                 return -ENOMEM;
         if (isempty(c->expected) && c->gid == GID_NONE)
                 return failure_set(
@@ -156,6 +157,15 @@ static void take_reset(Job *job, Volume *v) {
         commit_volume(job->jobs->state, v);
 }
 
+/* It is about the mount that was looked at, which may have gone meanwhile, and the kernel gives its id anew. */
+static bool is_about(const Job *job, const Volume *v, const Holder *h) {
+        const VerifyCall *c = &job->verify;
+        const char *named = job->request.volume;
+
+        return h->mount_id == c->mount_id && streq(strempty(h->device), c->mount_device) &&
+               (named[0] == '/' || streq(named, v->id));
+}
+
 static int take(Job *job, sd_bus_message *reply) {
         const Holder *h;
         Volume *v = NULL;
@@ -175,8 +185,7 @@ static int take(Job *job, sd_bus_message *reply) {
                 return -ENOMEM;
 
         h = volumes_find_above(&job->jobs->state->volumes, job->request.target, &v);
-        /* It is about the mount that was looked at, which may have gone meanwhile. */
-        if (h && h->mount_id != job->verify.mount_id)
+        if (h && !is_about(job, v, h))
                 v = NULL;
         take_reset(job, v);
         if (v && job->request.volume[0] != '/' && job->verified.matches && streq(v->context, job->verify.expected)) {

@@ -41,6 +41,7 @@ void verify_call_done(VerifyCall *c) {
         free(c->path);
         free(c->expected);
         free(c->mount_target);
+        free(c->mount_device);
         *c = (VerifyCall){ 0 };
 }
 

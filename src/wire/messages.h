@@ -101,6 +101,7 @@ typedef struct VerifyCall {
         /* The holder's mount that the path is, or is beneath, whose mark is reset where it is found to claim too much. */
         char *mount_target; /* "": none */
         uint64_t mount_id;
+        char *mount_device; /* for selvold, not on the wire */
 } VerifyCall;
 
 void verify_call_done(VerifyCall *c);

@@ -703,6 +703,37 @@ static void test_verify(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(g_ascii_strtoull(verified, NULL, 10), >, 0);
 }
 
+/* Unlike a relabel it has nothing that a further call could go on with. */
+static void test_verify_times_out(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = mount(f, "/dev/walk-crawl", T1, ON_MOUNT_A, CONTEXT_A, "");
+        GError *error = NULL;
+
+        g_assert_null(call_end(f, start_verify(f, "{'Depth': <'full'>, 'TimeoutUSec': <@t 300000>}"), &error));
+        assert_error(g_steal_pointer(&error), "TimedOut", "a further call begins anew");
+}
+
+/* What it has found is of the mount that it was begun for, not of one that has its id and its place by now. */
+static void test_verify_replaced(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = mount(f, "/dev/walk-held", T1, ON_MOUNT_A, CONTEXT_A, ""), other = NULL,
+                            full = NULL;
+        g_autofree char *table = NULL, *before = NULL, *after = NULL;
+        GAsyncResult *pending = start_verify(f, "{'Depth': <'full'>}");
+        GError *error = NULL;
+
+        wait_for_job(f, 2, "running");
+        write_file(f, "mounts", "");
+        WAIT_FOR(f, count_holders(f, "v") == 0);
+        other = call_mount(f, "w", "/dev/vdc", T1, ON_MOUNT_A, &error);
+        g_assert_no_error(error);
+        table = mount_table(f);
+        g_assert_true(g_str_has_prefix(table, "1000 "));
+        before = get_volume_text(f, "w", "LastVerifiedUSec");
+        write_file(f, "go", "");
+        full = end_verify(f, pending, TRUE);
+        after = get_volume_text(f, "w", "LastVerifiedUSec");
+        g_assert_cmpstr(after, ==, before);
+}
+
 /* Files that are not what the mark says: from then on nothing is skipped, here or elsewhere. If the mark can't be reset
  * the answer says so. */
 static void test_verify_mismatch(Fixture *f, gconstpointer data) {
@@ -847,6 +878,8 @@ int main(int argc, char *argv[]) {
         ADD("unmount-meanwhile", NULL, test_unmount_meanwhile);
         ADD("adopt/killed", NULL, test_adopt_killed);
         ADD("verify/story", NULL, test_verify);
+        ADD("verify/times-out", NULL, test_verify_times_out);
+        ADD("verify/replaced", NULL, test_verify_replaced);
         ADD("verify/mismatch", "/dev/mismatch", test_verify_mismatch);
         ADD("verify/mismatch-stays", "/dev/mismatch-stays", test_verify_mismatch);
         ADD("verify/slow", NULL, test_verify_slow);
