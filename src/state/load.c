@@ -4,6 +4,7 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "model/settings-load.h"
+#include "plan/plan-change.h"
 #include "state/commit.h"
 #include "state/load.h"
 #include "wire/message-ids.h"
@@ -113,6 +114,7 @@ static int load_store(State *s) {
 }
 
 static void tell_partial(const Volume *v) {
+        const char *context = plan_relabel_context(v);
         const LogField fields[] = {
                 { "MESSAGE_ID", MESSAGE_INTERRUPTED },
                 { "SELVOL_VOLUME", v->id },
@@ -121,8 +123,8 @@ static void tell_partial(const Volume *v) {
 
         log_fields(
                 LOG_NOTICE, fields, ELEMENTSOF(fields),
-                "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s %s",
-                v->id, v->id, strempty(v->mark.context));
+                "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s%s%s",
+                v->id, v->id, isempty(context) ? "" : " ", context);
 }
 
 /* Nothing goes on by itself. Of the group nothing is said: partial is also how it ends for readers, who need less. */

@@ -70,7 +70,7 @@
 #define MESSAGE_UNTAINTED "15e83f1c1eba4c589898844aeaceeaa0"
 /* The state can be written again. */
 #define MESSAGE_STORE_HEALED "90494afc9adf41b3820ae497245e8df6"
-/* At a start: the labels or the group of a volume's files are partial. */
+/* At a start: the labels of a volume's files are partial. */
 #define MESSAGE_INTERRUPTED "8b5561738d0446f0b68521275d1b7b0a"
 /* Refused: another holder uses the files of the volume with another group. */
 #define MESSAGE_GROUP_CONFLICT "004456ba4b354d2c9336dc60e2cd5ecd"

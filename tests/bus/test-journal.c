@@ -9,13 +9,14 @@
 
 #include "support.h"
 
-#define T1     "/var/lib/kubelet/pods/a/volumes/v"
-#define T2     "/var/lib/kubelet/pods/b/volumes/v"
-#define OVM    "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
-#define POD_A  "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
-#define POD_A2 "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
-#define POD_B  "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
-#define READER "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'ReadOnly': <true>, " OVM "}"
+#define T1       "/var/lib/kubelet/pods/a/volumes/v"
+#define T2       "/var/lib/kubelet/pods/b/volumes/v"
+#define OVM      "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define POD_A    "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
+#define POD_A2   "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a2'>, " OVM "}"
+#define POD_B    "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, " OVM "}"
+#define READER   "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'ReadOnly': <true>, " OVM "}"
+#define READER_B "{'SELinuxLevel': <'s0:c20,c30'>, 'Holder': <'pod-b'>, 'ReadOnly': <true>, " OVM "}"
 #define GROUP_OF_READERS                                                                                                \
         "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'FSGroup': <uint32 1000>, 'VolumeType': <'secret'>, " OVM \
         "}"
@@ -198,6 +199,15 @@ static void test_interrupted(Fixture *f, gconstpointer data) {
                             "container_file_t:s0:c0,c10");
 }
 
+/* Used with another context since: which one it is to be relabeled to, only a person knows. */
+static void test_interrupted_used(Fixture *f, gconstpointer data) {
+        fail_to_mount(f, "/dev/walk-fails", T1, SERVICE);
+        mount(f, "/dev/walk-fails", T1, READER_B);
+        daemon_stop(f, SIGTERM);
+        daemon_start(f, CALLER_ROOT);
+        assert_said_once(f, "The labels of volume v are partial: *: selvolctl relabel v");
+}
+
 /* A walk for readers ends with a group that is partial: nothing is wrong with it. */
 static void test_readers(Fixture *f, gconstpointer data) {
         g_autofree char *mark = NULL;
@@ -311,6 +321,7 @@ int main(int argc, char *argv[]) {
         ADD("short-walk", set_up, test_short_walk);
         ADD("failed-walk", set_up, test_failed_walk);
         ADD("interrupted", set_up, test_interrupted);
+        ADD("interrupted-used", set_up, test_interrupted_used);
         ADD("readers", set_up, test_readers);
         ADD("mistake", set_up, test_mistake);
         ADD("denied", set_up_other, test_denied);
