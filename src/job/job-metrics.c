@@ -150,15 +150,14 @@ static void count_volume(Metrics *metrics, const Volume *v) {
         metrics_count(metrics, METRIC_OWNERSHIP_STATES, files_state_to_string(v->mark.ownership_state));
 }
 
-/* As a label of METRIC_OLDEST_JOB; NULL: it is over. "ending": its process is told to end, or has answered and is still there. */
+/* As a label of METRIC_OLDEST_JOB; NULL: it is over. To those who look after a node, a process that has answered and is still there
+ * is like one that was told to end; and a walk may take long. */
 static const char *age_state(const Job *job) {
         if (job_is_over(job))
                 return NULL;
-        if (job->state == JOB_SETTLING || job->state == JOB_ENDED)
-                return "ending";
-        if (job->state == JOB_WAITING)
-                return "waiting";
-        return job->progress.started_usec > 0 ? "walking" : "running";
+        if (job->state == JOB_RUNNING && job->progress.started_usec > 0)
+                return "walking";
+        return job_state_to_string(job->state == JOB_ENDED ? JOB_SETTLING : job->state);
 }
 
 /* Jobs are in the order of their arrival. */

@@ -35,7 +35,7 @@ DEFINE_VALUES(verify_depth, VerifyDepth, 0, VERIFY_DEPTHS);
 DEFINE_WORDS(authorization, "root", "allowed", "denied", "challenge", "unavailable", "changed", "too-many");
 DEFINE_WORDS(connection, "job", "watch");
 DEFINE_WORDS(entry, "changed", "unchanged", "failed", "skipped");
-DEFINE_WORDS(job_age, "waiting", "running", "walking", "ending");
+DEFINE_WORDS(job_age, "waiting", "running", "walking", "acting", "settling");
 DEFINE_WORDS(ownership, "walked", "failed", "mapped", "skipped", "option", "none");
 DEFINE_WORDS(reconciled, "finished", "rolled-back");
 DEFINE_WORDS(relabel, "walked", "failed", "skipped");
