@@ -112,6 +112,21 @@ int call_new(sd_bus *bus, sd_bus_message **ret, const char *path, const char *in
         return 0;
 }
 
+int call_new_request(sd_bus *bus, sd_bus_message **ret, const OptionValue values[static REQUEST_OPTIONS],
+                     const char *method, const char *types, va_list ap) {
+        _cleanup_message_ sd_bus_message *m = NULL;
+        int r;
+
+        r = call_new(bus, &m, MANAGER_PATH, MANAGER_INTERFACE, method, types, ap);
+        if (r < 0)
+                return r;
+        r = values_append(m, values);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(m);
+        return 0;
+}
+
 int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,
                  sd_bus_message **ret, sd_bus_error *error, const char *method, const char *types, ...) {
         _cleanup_message_ sd_bus_message *call = NULL;
@@ -119,11 +134,8 @@ int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], 
         int r;
 
         va_start(ap, types);
-        r = call_new(bus, &call, MANAGER_PATH, MANAGER_INTERFACE, method, types, ap);
+        r = call_new_request(bus, &call, values, method, types, ap);
         va_end(ap);
-        if (r < 0)
-                return sd_bus_error_set_errno(error, r);
-        r = values_append(call, values);
         if (r < 0)
                 return sd_bus_error_set_errno(error, r);
         r = sd_bus_call(bus, call, timeout_usec, error, ret);

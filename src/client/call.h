@@ -21,6 +21,10 @@ int call_open(bool start, uint64_t timeout_usec, sd_bus **ret, sd_bus_error *err
 int call_new(sd_bus *bus, sd_bus_message **ret, const char *path, const char *interface, const char *method,
              const char *types, va_list ap) _warn_unused_;
 
+/* The same of a method of the manager, with the values after the arguments. */
+int call_new_request(sd_bus *bus, sd_bus_message **ret, const OptionValue values[static REQUEST_OPTIONS],
+                     const char *method, const char *types, va_list ap) _warn_unused_;
+
 /* Calls a method of the manager, with the values after the arguments, and waits for the answer. timeout_usec: UINT64_MAX waits however
  * long it takes, as selvold keeps to TimeoutUSec; 0 as long as the connection does. Returns 0 or a negative errno. */
 int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,

@@ -247,10 +247,7 @@ int follow_request(sd_bus *bus, const Args *a, const char *operation, sd_bus_mes
         int r;
 
         va_start(ap, types);
-        r = call_new(bus, &call, MANAGER_PATH, MANAGER_INTERFACE, method, types, ap);
+        r = call_new_request(bus, &call, a->values, method, types, ap);
         va_end(ap);
-        if (r < 0)
-                return r;
-        r = values_append(call, a->values);
         return r < 0 ? r : follow(&f, call, a, ret);
 }
