@@ -17,8 +17,7 @@ static void settle(Job *job);
 
 static void release(Job *job) {
         State *s = job->jobs->state;
-        const char *target = job->request.target;
-        const Holder *h = target ? volumes_find_target(&s->volumes, target, NULL) : NULL;
+        const Holder *h = job->request.target ? job_find_at_target(job, NULL) : NULL;
 
         log_debug("%s: job %llu: child gone, claims released.", job->request.volume, (unsigned long long) job->id);
         line_leave(job);

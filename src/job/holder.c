@@ -12,6 +12,10 @@ Holder *job_find_holder(const Job *job) {
         return v ? volume_find_holder(v, job->request.target) : NULL;
 }
 
+Holder *job_find_at_target(const Job *job, Volume **ret) {
+        return volumes_find_target(&job->jobs->state->volumes, job->request.target, ret);
+}
+
 int job_check_limits(Job *job) {
         const Volumes *all = &job->jobs->state->volumes;
         const Volume *v = job_volume(job);
@@ -29,7 +33,7 @@ int job_check_limits(Job *job) {
 
 int job_check_target(Job *job) {
         Volume *other = NULL;
-        const Holder *h = volumes_find_target(&job->jobs->state->volumes, job->request.target, &other);
+        const Holder *h = job_find_at_target(job, &other);
 
         if (!h || other == job_volume(job))
                 return 0;

@@ -11,6 +11,9 @@ int job_check_limits(Job *job) _warn_unused_;
 int job_check_target(Job *job) _warn_unused_;
 /* The holder of the job's volume at its target; NULL if there is none. */
 Holder *job_find_holder(const Job *job);
+/* Who has the target, of whichever volume, by the record: whether that is still so, the child sees. *ret is untouched if nobody
+ * has; it may be NULL. */
+Holder *job_find_at_target(const Job *job, Volume **ret);
 
 /* Adds the volume, if it is new, and a holder that is being mounted, as the plan has it; both are in memory only. The record
  * of a volume that is known stays as it is until there is an outcome. Also if the same job has planned anew. Returns 0 or

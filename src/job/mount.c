@@ -10,15 +10,10 @@
 
 /* MountVolume and PlanVolume, which is a mount that ends after the plan. */
 
-/* Who has the target, by the record: whether that is still so, the child sees. */
-static Holder *find_at_target(const Job *job, Volume **ret) {
-        return volumes_find_target(&job->jobs->state->volumes, job->request.target, ret);
-}
-
 /* What drop_stale_holder() would drop the child is to look for first. */
 static int append(const Job *job, sd_bus_message *call) {
         Volume *v;
-        const Holder *h = find_at_target(job, &v);
+        const Holder *h = job_find_at_target(job, &v);
         bool expected = h && (h->state == HOLDER_MOUNTED || v != job_volume(job));
         const MountCall c = {
                 .volume = job->request.volume,
@@ -34,7 +29,7 @@ static int append(const Job *job, sd_bus_message *call) {
 /* The child found nothing at the target: what the record says is from before, but for what this job itself intends. */
 static void drop_stale_holder(Job *job) {
         Volume *v;
-        Holder *h = find_at_target(job, &v);
+        Holder *h = job_find_at_target(job, &v);
 
         if (h && (h->state == HOLDER_MOUNTED || v != job_volume(job)))
                 reconcile_holder(job->jobs->state, v, h, NULL);

@@ -38,7 +38,7 @@ static int check(Job *job) {
                 return free_and_strdup(&job->plan.context, strempty(h->context));
         }
         /* Without a record the worker is asked whether there is no mount: absent is success, another volume's mount is not. */
-        if (volumes_find_target(&s->volumes, job->request.target, &other))
+        if (job_find_at_target(job, &other))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
                                    "The target is in use by volume %s, not by %s: name that one, or none.", other->id,
                                    job->request.volume);
