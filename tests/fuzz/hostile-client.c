@@ -282,9 +282,10 @@ static void check(const Client *c) {
 /* The world. */
 
 static void add_sentinel(Client *c, const char *path) {
-        Sentinel *s = &c->sentinels[c->n_sentinels++];
+        Sentinel *s;
 
-        g_assert_cmpuint(c->n_sentinels, <=, G_N_ELEMENTS(c->sentinels));
+        g_assert_cmpuint(c->n_sentinels, <, G_N_ELEMENTS(c->sentinels));
+        s = &c->sentinels[c->n_sentinels++];
         s->path = path;
         must(lstat(path, &s->st));
         s->label = get_label(path);
