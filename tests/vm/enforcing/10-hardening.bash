@@ -54,6 +54,7 @@ no selvold_t unlabeled_t file relabelfrom
 no selvold_t fixed_disk_device_t blk_file read
 no selvold_t selvold_t tcp_socket create
 no selvol_worker_t sshd_key_t file read
+no selvol_worker_t sshd_key_t file relabelfrom
 no selvol_worker_t shadow_t file read
 no selvol_worker_t shadow_t file relabelfrom
 no selvol_worker_t etc_t file write

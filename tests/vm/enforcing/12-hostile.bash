@@ -23,6 +23,7 @@ poke() {
     at=$(dd if=$disk bs=1024 skip="$block" count=1 status=none | grep -obUaF "$2" | head -n 1 | cut -d: -f1)
     printf '%b' "$4" | dd of=$disk bs=1 seek=$((block * 1024 + at + $3)) conv=notrunc,fsync status=none
 }
+verify_fully() { volume_call VerifyLabel 'ssa{sv}' hostile "$1" -- 'Depth s full'; }
 hostile() { mount_volume hostile $disk "$T" "$@"; }
 goes_on() { yes "$1: the node goes on" answers_calls; }
 is_incomplete() {
@@ -48,6 +49,8 @@ elapsed=$SECONDS
 hostile 'FSGroup u 4242'
 yes 'a directory in itself: there is an end to it' test $((SECONDS - elapsed)) -lt 60
 is 'a directory in itself: what can be reached has the group' "$error$(stat -c %g "$T" "$T/loop" "$T/concealed/inner" | sort -u)" 4242
+verify_fully ''
+like 'a directory in itself: verified' "$error$reply" 'bsa{sv} true '
 goes_on 'a directory in itself'
 unmount_volume hostile "$T"
 forget_volume hostile
@@ -60,6 +63,8 @@ mount_with s0:c1,c2 hostile $disk "$T"
 answers 'a damaged directory: mounted' "$file_type:s0:c1,c2" ''
 like 'a damaged directory: whatever the superblock says' "$(super "$T")" errors=remount-ro
 no 'a damaged directory: it is noticed' ls "$T/concealed"
+verify_fully "$file_type:s0:c1,c2"
+unlike 'a damaged directory: not verified' "$error$reply" 'bsa{sv} true '
 goes_on 'a damaged directory'
 no 'a damaged directory: nothing is written any more' touch "$T/new"
 unmount_volume hostile "$T"
@@ -100,5 +105,27 @@ forget_volume innocent
 mke2fs -q -F -b 1024 -O journal_dev /dev/scratch1
 mkfs.ext4 -q -F -b 1024 -J device=/dev/scratch1 $disk
 refused 'a journal elsewhere' InvalidOption 'journal on another device' hostile
+
+# Two devices, of which the caller names one
+wipefs -qa $disk /dev/scratch1
+mkfs.btrfs -q -f $disk /dev/scratch1
+refused 'a btrfs on two devices' NotSupported 'on several devices' hostile
+wipefs -qa $disk /dev/scratch1
+
+# A directory's block of an xfs
+mkfs.xfs -q -f $disk
+mount $disk /mnt
+mkdir /mnt/damaged
+touch /mnt/damaged/{1..60}
+umount /mnt
+block=$(xfs_db -r -c 'path /damaged' -c bmap $disk | sed -n 's/.* startblock \([0-9]*\) .*/\1/p')
+dd if=/dev/urandom of=$disk bs=4096 seek="$block" count=1 conv=notrunc,fsync status=none
+hostile 'FSGroup u 4242'
+is_incomplete 'a damaged xfs'
+mount_with s0:c1,c2 hostile $disk "$T"
+[[ -n $error ]] || verify_fully "$file_type:s0:c1,c2"
+unlike 'a damaged xfs: not verified' "$error$reply" 'bsa{sv} true '
+goes_on 'a damaged xfs'
+unmount_volume hostile "$T"
 wipefs -qa $disk /dev/scratch1
 clean hostile
