@@ -100,6 +100,8 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
         } table[] = {
                 { ERROR_PREFIX "NoSuchVolume", "is not known", "'selvolctl list' shows all volumes." },
                 { ERROR_PREFIX "NoSuchJob", "is not known", "'selvolctl jobs' shows all jobs." },
+                { ERROR_PREFIX "ContextConflict", " held ", "'selvolctl show VOLUME' lists the holders." },
+                { ERROR_PREFIX "GroupConflict", " held ", "'selvolctl show VOLUME' lists the holders." },
                 { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, "",
                   "Call it as root or on a terminal, or add a rule for polkit, see selvold(8)." },
         };

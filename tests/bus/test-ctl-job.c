@@ -92,7 +92,7 @@ static const Case cases[] = {
               "pvc-1 is held by pod-B." } },
           3,
           .out = "",
-          .err = "selvolctl: pvc-1 is held by pod-B.\n" },
+          .err = "selvolctl: pvc-1 is held by pod-B. 'selvolctl show VOLUME' lists the holders.\n" },
         { "relabel/service-ends",
           "relabel pvc-1",
           { RELABEL, { JOB7, JOB, "Wait", "()", NULL, "org.selvol1.Error.Canceled", "The service ends." } },

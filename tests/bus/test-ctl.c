@@ -344,7 +344,7 @@ static const Case cases[] = {
               "org.selvol1.Error.ContextConflict", "pvc-1 is held by pod-B. Unmount it there first." } },
           3,
           .out = "",
-          .err = "selvolctl: pvc-1 is held by pod-B. Unmount it there first.\n" },
+          .err = "selvolctl: pvc-1 is held by pod-B. Unmount it there first. 'selvolctl show VOLUME' lists the holders.\n" },
         { "mount/access-denied",
           "mount pvc-1 /dev/vdb /t",
           { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,

@@ -120,7 +120,7 @@ static const Case cases[] = {
           { REFUSES("MountVolume", "('pvc-1', '/dev/vdb', '" T "', {" POLICY SUPPORTED SERVICE HOLDER TYPE "})",
                     "org.selvol1.Error.ContextConflict", "It is held by default/db: pass WaitUSec to wait.") },
           .code = 1,
-          .out = FAILURE("It is held by default/db: pass wait to wait.") },
+          .out = FAILURE("It is held by default/db: pass wait to wait. 'selvolctl show VOLUME' lists the holders.") },
         { "refused/no-service",
           "unmount " T,
           { REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.freedesktop.DBus.Error.ServiceUnknown",
