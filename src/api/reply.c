@@ -8,6 +8,18 @@ static int zero_or_error(int r) {
         return r < 0 ? r : 0;
 }
 
+/* It says what is done; of a plan also what would avoid it. */
+static void put_text(Dict *d, const Job *job) {
+        const Plan *p = &job->plan;
+        bool avoidable = job->operation == OPERATION_PLAN && !job->result.repeated;
+        _cleanup_free_ char *text = NULL;
+
+        if (asprintf(&text, "%s%s", strempty(p->text), avoidable ? plan_describe_avoidance(p) : "") < 0)
+                d->error = -ENOMEM;
+        else
+                dict_put(d, "Text", "s", text);
+}
+
 /* What mount, adopt and plan have in common. */
 static void put_plan(Dict *d, const Job *job) {
         const Plan *p = &job->plan;
@@ -16,9 +28,8 @@ static void put_plan(Dict *d, const Job *job) {
                 return; /* refused before there was a plan */
         dict_put(d, "Strategy", "s", strategy_to_string(p->strategy));
         dict_put(d, "Reason", "s", reason_to_string(p->reason));
-        /* It says what is done. */
         if (job->refusal.kind == FAILURE_NONE)
-                dict_put(d, "Text", "s", strempty(p->text));
+                put_text(d, job);
         dict_put_string(d, "FSType",
                         job->operation == OPERATION_PLAN ? job->observed.fs_type : job->result.outcome.fact.fs_type);
         dict_put_strv(d, "MountOptions", p->mount_options);

@@ -46,6 +46,14 @@ char *plan_describe(const Plan *p, RelabelBy wanted) {
         return strdup_printf("%s%s", plan_reason_text(p->reason), who);
 }
 
+const char *plan_describe_avoidance(const Plan *p) {
+        if (p->reason == REASON_POLICY_ALWAYS)
+                return " To avoid that, pass SELinuxRelabelPolicy=OnVolumeMount, and SELinuxMountSupported=yes if the volume is a file system of its own.";
+        if (p->reason == REASON_DRIVER_UNSUPPORTED)
+                return " To avoid that, pass SELinuxMountSupported=yes if the volume is a file system of its own.";
+        return "";
+}
+
 static void conflict_done(Conflict *c) {
         free(c->volume);
         free(c->holder);

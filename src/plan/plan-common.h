@@ -49,6 +49,8 @@ void plan_drop_conflict(Plan *p, size_t i);
 const char *plan_reason_text(Reason reason);
 /* The same, and who has to relabel the files, given who was asked for. NULL on lack of memory. */
 char *plan_describe(const Plan *p, RelabelBy wanted) _warn_unused_;
+/* What to pass if no file is to be relabeled, as a sentence after a blank; "": nothing is known. */
+const char *plan_describe_avoidance(const Plan *p);
 
 /* Where other users of a volume are found: among its holders, and among the mounts of its superblock. */
 typedef struct Others {

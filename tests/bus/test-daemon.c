@@ -206,6 +206,36 @@ static void test_conflict_elsewhere(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "ContextConflict", "mounted at /mnt, not by selvol");
 }
 
+/* A plan says how files need not be relabeled; the answer of a mount, which has been made, does not. */
+static void assert_avoidance(Fixture *f, const char *options, const char *expected) {
+        g_autoptr(GVariant) planned = NULL, mounted = NULL, plan = NULL, details = NULL;
+        const char *text;
+        GError *error = NULL;
+
+        planned = call(f, "PlanVolume", mount_arguments("pvc-1", "/dev/vdb", T1, options), &error);
+        g_assert_no_error(error);
+        plan = g_variant_get_child_value(planned, 0);
+        g_assert_true(g_variant_lookup(plan, "Text", "&s", &text));
+        g_assert_true(g_str_has_suffix(text, expected));
+
+        mounted = call_mount(f, "pvc-1", "/dev/vdb", T1, options, &error);
+        g_assert_no_error(error);
+        details = g_variant_get_child_value(mounted, 2);
+        g_assert_true(g_variant_lookup(details, "Text", "&s", &text));
+        g_assert_null(strstr(text, "To avoid that"));
+        g_assert_true(call_unmount(f, "pvc-1", T1, &error));
+        g_assert_no_error(error);
+}
+
+static void test_avoidance(Fixture *f, gconstpointer data) {
+        assert_avoidance(
+                f, "{'SELinuxLevel': <'s0:c1,c2'>}",
+                " To avoid that, pass SELinuxRelabelPolicy=OnVolumeMount, and SELinuxMountSupported=yes if the volume is a file system of its own.");
+        assert_avoidance(f, "{'SELinuxLevel': <'s0:c1,c2'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>}",
+                         " To avoid that, pass SELinuxMountSupported=yes if the volume is a file system of its own.");
+        assert_avoidance(f, POD_A, ": no file has to be changed.");
+}
+
 static void test_always(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) ext4 = NULL, vfat = NULL, host_path = NULL, left_alone = NULL, no_seclabel = NULL;
         GError *error = NULL;
@@ -1446,6 +1476,7 @@ int main(int argc, char *argv[]) {
         ADD("unmounted-just-now", NULL, test_unmounted_just_now);
         ADD("conflict-elsewhere", NULL, test_conflict_elsewhere);
         ADD("always", NULL, test_always);
+        ADD("avoidance", NULL, test_avoidance);
         ADD("selinux-modes", NULL, test_selinux_modes);
         ADD("setenforce-quickly", NULL, test_setenforce_quickly);
         ADD("setenforce", NULL, test_setenforce);
