@@ -34,13 +34,14 @@ SQL = r"^(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|VACUUM)\b
 
 
 def is_text(s):
-    return re.search(r"[A-Za-z]{2,}[,.:;)']* [A-Za-z(%'<]", s) and not re.search(SQL, s)
+    return re.search(r"[A-Za-z]{2,}[,.:;)']* (?:[A-Za-z(%'<]|-{0,2}\w)", s) and not re.search(SQL, s)
 
 
 def read_macros():
     """What stands for a literal."""
-    for path in (root / "src").glob("*/*.[ch]"):
-        yield from re.findall(rf"^#define ({MACRO})\s+({LITERAL})$", path.read_text(), flags=re.M)
+    for folder in ["src", "integration"]:
+        for path in (root / folder).glob("*/*.[ch]"):
+            yield from re.findall(rf"^#define ({MACRO})(?:\s|\\\n)+({LITERAL})$", path.read_text(), flags=re.M)
 
 
 macros = dict(read_macros())
@@ -79,10 +80,22 @@ def texts_of_units():
             yield line
 
 
+def texts_of_alerts():
+    for rule in (root / "monitoring/selvol.rules.yml").read_text().split("- alert: ")[1:]:
+        texts = re.findall(r"^ *(?:summary|description): (.*)$", rule, flags=re.M)
+        yield ": ".join([rule.partition("\n")[0], ". ".join(t.strip("'") for t in texts)])
+
+
+def texts_of_installation():
+    yield from re.findall(r'\bsay "(.*)"', (root / "tools/post-install").read_text())
+
+
 def collect():
+    yield "tools/post-install", texts_of_installation()
     yield "units/selvol.catalog", texts_of_catalog()
     yield "polkit/org.selvol1.policy", texts_of_polkit()
     yield "units", texts_of_units()
+    yield "monitoring/selvol.rules.yml", texts_of_alerts()
     for folder in FOLDERS:
         for path in sorted((root / "src" / folder).glob("*.[ch]")):
             yield path.relative_to(root), texts_of_source(path)
