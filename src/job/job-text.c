@@ -122,12 +122,17 @@ static char *describe_context(const Job *job) {
         return level ? strdup_printf(" with %s", isempty(level) ? context : level) : NULL;
 }
 
+/* A verification of a path has that in place of a volume. */
+static bool names_volume(const Request *q) {
+        return !isempty(q->volume) && q->volume[0] != '/';
+}
+
 /* "volume pvc-1 at /target for pod-A with s0:c1,c2": whatever the call names of it, in this order. */
 static char *describe_subject(const Job *job) {
         const Request *q = &job->request;
         bool held = (job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT) &&
                     !streq(q->holder, q->target),
-             named = !isempty(q->volume) && q->volume[0] != '/';
+             named = names_volume(q);
         _cleanup_free_ char *target = string_escape(strempty(q->target), 200), *context = describe_context(job);
 
         if (!target || !context)
@@ -248,4 +253,38 @@ char *job_wait_sentence(const Job *job, const char *why) {
         _cleanup_free_ char *request = describe_request(job), *text = omit_volume(job, why);
 
         return request && text ? strdup_printf("Waiting to %s: %s", request, text) : NULL;
+}
+
+char *job_front_text(const Job *job, const Job *front, const char *progress) {
+        _cleanup_free_ char *volume = NULL;
+        const char *operation;
+
+        if (!front)
+                return strdup("a process of the worker, from before selvold was restarted, is in front");
+        operation = operation_to_string(front->operation);
+        if (streq_ptr(front->request.volume, job->request.volume))
+                return strdup_printf("its %s (job %" PRIu64 "%s) is in front", operation, front->id, progress);
+        volume = string_escape(strempty(front->request.volume), 200);
+        return volume ? strdup_printf("%s of %s%s (job %" PRIu64 "%s) is in front", operation,
+                                      names_volume(&front->request) ? "volume " : "", volume, front->id, progress)
+                      : NULL;
+}
+
+char *job_busy_text(const Job *job, const Job *front) {
+        const char *volume = job->request.volume;
+        _cleanup_free_ char *why = NULL;
+        char percent[48] = "";
+
+        if (!front)
+                return strdup_printf(
+                        "Volume %s has to wait: too many jobs are running, in all, of this caller, or of this source. Try again later.",
+                        volume);
+        if (front->progress.total > 0 && front->progress.counts.done <= front->progress.total)
+                (void) snprintf(percent, sizeof(percent), ", %llu %% done",
+                                (unsigned long long) (front->progress.counts.done * 100 / front->progress.total));
+        why = job_front_text(job, front, percent);
+        return why ? strdup_printf(
+                             "Volume %s is busy: %s. Try again later, or end that job with 'selvolctl cancel %llu'.",
+                             volume, why, (unsigned long long) front->id)
+                   : NULL;
 }

@@ -17,3 +17,8 @@ char *job_ownership_sentence(const Job *job) _warn_unused_;
 char *job_start_sentence(const Job *job) _warn_unused_;
 char *job_progress_sentence(const Job *job) _warn_unused_;
 char *job_wait_sentence(const Job *job, const char *why) _warn_unused_;
+
+/* Who is in front in line, for what names the volume of the job already; NULL: what an earlier selvold has left. progress goes with it. */
+char *job_front_text(const Job *job, const Job *front, const char *progress) _warn_unused_;
+/* That a job was in line for too long; front NULL: it had no place. */
+char *job_busy_text(const Job *job, const Job *front) _warn_unused_;

@@ -5,6 +5,7 @@
 #include "basic/time-util.h"
 #include "job/answer.h"
 #include "job/job-log.h"
+#include "job/job-text.h"
 #include "job/line.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"
@@ -185,29 +186,14 @@ static bool is_long(const Job *job) {
         return !front || front->state != JOB_ENDED;
 }
 
-/* What a job waits for that nothing is in front of. */
-static const char too_many[] = "too many jobs are running, in all, of this caller, or of this source";
-
-/* For what names the volume of the job already. */
-static char *describe_front(const Job *job, const Job *front, const char *progress) {
-        const char *operation = operation_to_string(front->operation);
-        unsigned long long id = front->id;
-
-        if (streq_ptr(front->request.volume, job->request.volume))
-                return strdup_printf("its %s (job %llu%s) is in front", operation, id, progress);
-        return strdup_printf("%s of volume %s (job %llu%s) is in front", operation, front->request.volume, id,
-                             progress);
-}
-
 /* A place comes soon, whoever leaves it: nobody can do anything about that. */
 static void log_wait(Job *job) {
         const Job *front = find_in_front(job);
         _cleanup_free_ char *why = NULL;
 
-        if (front)
-                why = describe_front(job, front, "");
-        else if (claims_find_blocker(&job->claims))
-                why = strdup("a process of the worker, from before selvold was restarted, is in front");
+        if (!front && !claims_find_blocker(&job->claims))
+                return;
+        why = job_front_text(job, front, "");
         if (why)
                 job_log_waiting(job, why);
 }
@@ -234,26 +220,11 @@ void line_show(Job *job) {
 
 void line_fail_busy(Job *job) {
         Job *front = find_in_front(job);
-        _cleanup_free_ char *why = NULL;
-        char percent[48] = "";
-        int r;
+        _cleanup_free_ char *text = NULL;
 
         /* The caller may ask about it, and cancel it. */
         if (front && front->state != JOB_ENDED)
                 job_show(front);
-        if (front && front->progress.total > 0 && front->progress.counts.done <= front->progress.total)
-                (void) snprintf(percent, sizeof(percent), ", %llu %% done",
-                                (unsigned long long) (front->progress.counts.done * 100 / front->progress.total));
-        why = front ? describe_front(job, front, percent) : NULL;
-        if (front && !why)
-                r = -ENOMEM;
-        else if (front)
-                r = failure_set(
-                        &job->failure, FAILURE_BUSY,
-                        "Volume %s is busy: %s. Try again later, or end that job with 'selvolctl cancel %llu'.",
-                        job->request.volume, why, (unsigned long long) front->id);
-        else
-                r = failure_set(&job->failure, FAILURE_BUSY, "Volume %s has to wait: %s. Try again later.",
-                                job->request.volume, too_many);
-        job_fail(job, r);
+        text = job_busy_text(job, front);
+        job_fail(job, text ? failure_set(&job->failure, FAILURE_BUSY, "%s", text) : -ENOMEM);
 }
