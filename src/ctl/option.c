@@ -12,10 +12,10 @@ typedef struct SwitchInfo {
 } SwitchInfo;
 
 static const SwitchInfo switches[] = {
-        { SWITCH_LINES, 'n', "lines", "Print so many of the latest entries", "NUMBER" },
+        { SWITCH_LINES, 'n', "lines", "Print so many of the latest entries (default: 64)", "NUMBER" },
         { SWITCH_ALL, 0, "all", "Adopt the mounts of devices at or beneath a directory" },
         { SWITCH_YES, 'y', "yes", "Do it, instead of printing what would be done" },
-        { SWITCH_WATCH, 'w', "watch", "Go on, and show what changes, until interrupted" },
+        { SWITCH_WATCH, 'w', "watch", "Keep showing what changes, until interrupted" },
         { SWITCH_NO_WAIT, 0, "no-wait", "Print the number of the job and exit" },
         { SWITCH_JSON, 0, "json", "Print JSON", "FORM", "short pretty" },
         { SWITCH_NO_LEGEND, 0, "no-legend", "Print no headings and no summary" },

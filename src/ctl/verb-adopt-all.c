@@ -125,17 +125,20 @@ static int print_plan(const Args *a, const json_t *mounts) {
         return 0;
 }
 
+int adopt_all_check(const Args *a) {
+        if (a->n_operands != 1 || !path_is_normalized(a->operands[0]))
+                return report_usage(
+                        "adopt --all takes one directory, an absolute path without '.', '..' and extra slashes.");
+        return 0;
+}
+
 int adopt_all(sd_bus *bus, const Args *a) {
         _cleanup_json_ json_t *mounts = NULL, *skipped = NULL;
-        const char *root = a->operands[0];
         const json_t *mount;
         size_t i;
         int r;
 
-        if (a->n_operands != 1 || !path_is_normalized(root))
-                return report_usage(
-                        "adopt --all takes one directory, an absolute path without '.', '..' and extra slashes.");
-        r = find(bus, root, &mounts, &skipped);
+        r = find(bus, a->operands[0], &mounts, &skipped);
         if (r != 0)
                 return r;
         json_array_foreach (skipped, i, mount)

@@ -84,13 +84,22 @@ int verb_relabel(sd_bus *bus, const Args *a) {
         return r != 0 ? r : finish(bus, a, begun);
 }
 
+int ownership_check(const Args *a) {
+        gid_t gid;
+
+        if (parse_gid(a->operands[1], &gid) < 0)
+                return report_usage("'%s' is not " GID_EXPECTED ".", a->operands[1]);
+        return 0;
+}
+
 int verb_ownership(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *begun = NULL;
         gid_t gid;
         int r;
 
-        if (parse_gid(a->operands[1], &gid) < 0)
-                return report_usage("'%s' is not " GID_EXPECTED ".", a->operands[1]);
+        r = parse_gid(a->operands[1], &gid);
+        if (r < 0)
+                return r;
         r = follow_request(bus, a, NULL, &begun, "ApplyOwnership", "su", a->operands[0], (uint32_t) gid);
         return r != 0 ? r : finish(bus, a, begun);
 }

@@ -80,6 +80,14 @@ static int cancel(sd_bus *bus, const char *path, const char *subject, sd_bus_mes
         return 0;
 }
 
+int cancel_check(const Args *a) {
+        unsigned long long id;
+
+        if (parse_u64(a->operands[0], &id) < 0)
+                return report_usage("'%s' is not the number of a job. See 'selvolctl jobs'.", a->operands[0]);
+        return 0;
+}
+
 int verb_cancel(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *found = NULL, *reply = NULL;
         _cleanup_free_ char *subject = NULL;
@@ -87,8 +95,9 @@ int verb_cancel(sd_bus *bus, const Args *a) {
         const char *path;
         int r;
 
-        if (parse_u64(a->operands[0], &id) < 0)
-                return report_usage("'%s' is not the number of a job. See 'selvolctl jobs'.", a->operands[0]);
+        r = parse_u64(a->operands[0], &id);
+        if (r < 0)
+                return r;
         subject = strdup_printf("job %llu", id);
         if (!subject)
                 return -ENOMEM;

@@ -48,17 +48,31 @@ int verb_mount(sd_bus *bus, const Args *a) {
         return r != 0 ? r : print_mounted(a, a->operands[2], reply);
 }
 
+int adopt_check(const Args *a) {
+        if (args_have(a, SWITCH_ALL))
+                return adopt_all_check(a);
+        if (a->n_operands != 2 || args_have(a, SWITCH_YES))
+                return report_usage(
+                        "'adopt' takes VOLUME TARGET, or --all ROOT [--yes]. See 'selvolctl adopt --help'.");
+        return 0;
+}
+
 int verb_adopt(sd_bus *bus, const Args *a) {
         _cleanup_message_ sd_bus_message *reply = NULL;
         int r;
 
         if (args_have(a, SWITCH_ALL))
                 return adopt_all(bus, a);
-        if (a->n_operands != 2 || args_have(a, SWITCH_YES))
-                return report_usage("Usage: selvolctl adopt VOLUME TARGET, or selvolctl adopt --all ROOT [--yes]");
-
         r = follow_request(bus, a, "adopt", &reply, "AdoptVolume", "ss", a->operands[0], a->operands[1]);
         return r != 0 ? r : print_mounted(a, a->operands[1], reply);
+}
+
+int unmount_check(const Args *a) {
+        if (a->n_operands == 1 && a->operands[0][0] != '/')
+                return report_usage(
+                        "'%s' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET",
+                        a->operands[0]);
+        return 0;
 }
 
 int verb_unmount(sd_bus *bus, const Args *a) {
@@ -66,10 +80,6 @@ int verb_unmount(sd_bus *bus, const Args *a) {
         const char *volume = a->n_operands > 1 ? a->operands[0] : NULL, *target = a->operands[a->n_operands - 1];
         int r;
 
-        if (!volume && target[0] != '/')
-                return report_usage(
-                        "'%s' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET",
-                        target);
         r = follow_request(bus, a, NULL, &reply, "UnmountVolume", "ss", strempty(volume), target);
         if (r != 0)
                 return r;

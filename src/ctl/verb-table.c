@@ -22,27 +22,28 @@ const Verb verbs[] = {
         { GROUP_CHANGE, "mount", NULL, "VOLUME SOURCE TARGET", 3, 3, METHOD_MOUNT, SWITCH_JSON, verb_mount,
           "Mount a volume" },
         { GROUP_CHANGE, "adopt", NULL, "VOLUME TARGET|--all ROOT", 1, 2, METHOD_ADOPT,
-          SWITCH_JSON | SWITCH_ALL | SWITCH_YES, verb_adopt, "Record a mount made by others" },
+          SWITCH_JSON | SWITCH_ALL | SWITCH_YES, verb_adopt, "Record a mount made by others", .check = adopt_check },
         { GROUP_CHANGE, "unmount", "umount", "[VOLUME] TARGET", 1, 2, METHOD_UNMOUNT, SWITCH_JSON, verb_unmount,
-          "Unmount a volume" },
+          "Unmount a volume", .check = unmount_check },
         { GROUP_CHANGE, "relabel", NULL, "VOLUME [CONTEXT]", 1, 2, METHOD_RELABEL, SWITCH_JSON | SWITCH_NO_WAIT,
-          verb_relabel, "Give all files the context" },
+          verb_relabel, "Relabel all files" },
         { GROUP_CHANGE, "ownership", NULL, "VOLUME GID", 2, 2, METHOD_OWNERSHIP, SWITCH_JSON | SWITCH_NO_WAIT,
-          verb_ownership, "Give all files to the group" },
+          verb_ownership, "Change the group of all files", .check = ownership_check },
         { GROUP_CHANGE, "forget", NULL, "VOLUME...", 1, ANY_NUMBER, 0, SWITCH_JSON, verb_forget,
           "Delete the records of volumes without holders" },
 
         { GROUP_JOBS, "jobs", NULL, "", 0, 0, 0, SWITCH_JSON | SWITCH_WATCH, verb_jobs,
           "List the jobs that wait, run or have ended lately" },
         { GROUP_JOBS, "conflicts", NULL, "", 0, 0, 0, SWITCH_JSON, verb_conflicts, "Show who waits for whom" },
-        { GROUP_JOBS, "cancel", NULL, "JOB", 1, 1, 0, SWITCH_JSON, verb_cancel, "Cancel a job" },
+        { GROUP_JOBS, "cancel", NULL, "JOB", 1, 1, 0, SWITCH_JSON, verb_cancel, "Cancel a job",
+          .check = cancel_check },
 
         { GROUP_SERVICE, "monitor", NULL, "", 0, 0, 0, SWITCH_JSON, verb_monitor,
           "Print what happens, until interrupted" },
         { GROUP_SERVICE, "doctor", NULL, "", 0, 0, 0, SWITCH_JSON, NULL, "Check this node, and say what to do",
           verb_doctor },
         { GROUP_SERVICE, "config", NULL, "[ROOT]", 0, 1, 0, SWITCH_JSON, NULL,
-          "Print the configuration, and which file a setting is from", verb_config },
+          "Print the configuration (of the system in ROOT), and which file a setting is from", verb_config },
         { GROUP_SERVICE, "metrics", NULL, "", 0, 0, 0, 0, verb_metrics,
           "Print the metrics in Prometheus' text format" },
         { GROUP_SERVICE, "help", NULL, "[VERB]", 0, 1, 0, 0, NULL, "Print this help, or that of a verb" },
@@ -99,10 +100,14 @@ static int check_options(const Verb *v, const Args *a) {
 }
 
 int verb_check(const Verb *v, const Args *a) {
+        int r;
+
         if (a->n_operands < v->min || a->n_operands > v->max)
-                return report_usage("Usage: selvolctl %s%s%s", v->name, v->operands[0] ? " " : "", v->operands);
+                return report_usage("'%s' takes %s. See 'selvolctl %s --help'.", v->name,
+                                    isempty(v->operands) ? "no operands" : v->operands, v->name);
         for (int i = 0; i < a->n_operands; i++)
                 if (!utf8_is_valid(a->operands[i]))
                         return report_usage("'%s' is not UTF-8.", a->operands[i]);
-        return check_options(v, a);
+        r = check_options(v, a);
+        return r == 0 && v->check ? v->check(a) : r;
 }

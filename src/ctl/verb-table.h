@@ -26,6 +26,7 @@ typedef struct Verb {
         int (*run)(sd_bus *bus, const Args *a); /* NULL here and below: help, which is main()'s */
         const char *description;
         int (*run_alone)(const Args *a); /* instead of run(): opens the bus itself, if at all */
+        int (*check)(const Args *a);     /* of what else is wrong with the operands; NULL: nothing */
 } Verb;
 
 extern const Verb verbs[];

@@ -28,3 +28,10 @@ int monitor_jobs(sd_bus *bus, const Args *a); /* of watch_jobs() */
 int verb_cancel(sd_bus *bus, const Args *a);
 int verb_forget(sd_bus *bus, const Args *a);
 int verb_metrics(sd_bus *bus, const Args *a);
+
+/* Return 0, or EXIT_USAGE after saying what is wrong with the operands. */
+int adopt_check(const Args *a);
+int adopt_all_check(const Args *a); /* of adopt_check() */
+int unmount_check(const Args *a);
+int ownership_check(const Args *a);
+int cancel_check(const Args *a);

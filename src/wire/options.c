@@ -25,7 +25,7 @@ const RequestOption request_options[REQUEST_OPTIONS] = {
         [OPTION_FS_TYPE] = { "FSType", "s", MOUNT, "fs-type", "TYPE", "File system type; detected if not given" },
         [OPTION_MOUNT_OPTIONS] = { "MountOptions", "as", MOUNT, "options", "OPTION,...", "Mount options" },
         [OPTION_READ_ONLY] = { "ReadOnly", "b", MOUNT | METHOD_OWNERSHIP, "read-only", NULL,
-                               "Mount read-only; ownership: for readers only" },
+                               "Mount read-only; with ownership: the group only reads" },
         [OPTION_HOLDER] = { "Holder", "s", HOLD, "holder", "NAME", "Who uses the volume; TARGET if not given" },
         [OPTION_DRIVER] = { "Driver", "s", HOLD, "driver", "NAME", "Driver that provides the volume" },
         [OPTION_VOLUME_TYPE] = { "VolumeType", "s", HOLD, "volume-type", "TYPE", "Volume type; csi if not given" },
@@ -43,9 +43,10 @@ const RequestOption request_options[REQUEST_OPTIONS] = {
         [OPTION_FORCE] = { "Force", "b", CHANGE, "force", NULL,
                            "Walk over all files even if they are known to be right" },
         [OPTION_MAX_ENTRIES_PER_SECOND] = { "MaxEntriesPerSecond", "t", WALK, "max-entries-per-second", "N",
-                                            "Limit of the walk; 0: none" },
+                                            "Files per second at most; 0: no limit" },
         [OPTION_WAIT] = { "WaitUSec", "t", MOUNT, "wait", "TIME", "Wait for a conflict to end, up to 1h" },
-        [OPTION_TIMEOUT] = { "TimeoutUSec", "t", METHODS_ALL, "timeout", "TIME", "How long the operation may take" },
+        [OPTION_TIMEOUT] = { "TimeoutUSec", "t", METHODS_ALL, "timeout", "TIME",
+                             "How long the operation may take (default: JobTimeoutSec=)" },
 };
 
 const RequestOption *request_option_find(const char *name, RequestMethod method) {

@@ -177,7 +177,7 @@ static const Case cases[] = {
         { "ownership/negative", "ownership pvc-1 -- -1", .code = 2, .out = "",
           .err = "selvolctl: '-1' is not the number of a group, at most 4294967294.\n" },
         { "ownership/operands", "ownership pvc-1", .code = 2, .out = "",
-          .err = "selvolctl: Usage: selvolctl ownership VOLUME GID\n" },
+          .err = "selvolctl: 'ownership' takes VOLUME GID. See 'selvolctl ownership --help'.\n" },
         { "ownership/fs-group", "ownership pvc-1 1 --fs-group=2", .code = 2, .out = "",
           .err = "selvolctl: Option --fs-group is not for 'ownership' (only for plan, verify, mount, adopt).\n" },
 

@@ -304,7 +304,7 @@ static const Case adopt_cases[] = {
         { "usage/relative", "adopt --all x", .code = 2, .out = "",
           .err = "selvolctl: adopt --all takes one directory, an absolute path without '.', '..' and extra slashes.\n" },
         { "usage/one", "adopt v", .code = 2, .out = "",
-          .err = "selvolctl: Usage: selvolctl adopt VOLUME TARGET, or selvolctl adopt --all ROOT [--yes]\n" },
+          .err = "selvolctl: 'adopt' takes VOLUME TARGET, or --all ROOT [--yes]. See 'selvolctl adopt --help'.\n" },
 };
 
 /* The mount table is a file, which a mount namespace has in place of its own. */

@@ -77,11 +77,11 @@ static const Case cases[] = {
         { "usage/json-form", "list --json=yaml", .code = 2, .out = "",
           .err = "selvolctl: --json=yaml: must be short or pretty.\n" },
         { "usage/operands", "mount pvc-1", .code = 2, .out = "",
-          .err = "selvolctl: Usage: selvolctl mount VOLUME SOURCE TARGET\n" },
+          .err = "selvolctl: 'mount' takes VOLUME SOURCE TARGET. See 'selvolctl mount --help'.\n" },
         { "usage/unmount-volume", "unmount pvc-1", .code = 2, .out = "",
           .err = "selvolctl: 'pvc-1' is not a target, which begins with '/'. To unmount a volume: selvolctl unmount VOLUME TARGET\n" },
         { "usage/unmount-operands", "unmount", .code = 2, .out = "",
-          .err = "selvolctl: Usage: selvolctl unmount [VOLUME] TARGET\n" },
+          .err = "selvolctl: 'unmount' takes [VOLUME] TARGET. See 'selvolctl unmount --help'.\n" },
         { "usage/utf-8", "show 'pvc\xff'", .code = 2, .out = "", .err = "selvolctl: 'pvc\\xff' is not UTF-8.\n" },
         { "usage/utf-8-option", "mount a b c --holder='\xff'", .code = 2, .out = "",
           .err = "selvolctl: --holder=\\xff: must be UTF-8.\n" },
@@ -134,7 +134,7 @@ static const Case cases[] = {
                  "'selvolctl umount' is the same.\n"
                  "\n"
                  "Options:\n"
-                 "     --timeout=TIME                   How long the operation may take\n"
+                 "     --timeout=TIME                   How long the operation may take (default: JobTimeoutSec=)\n"
                  "     --json[=FORM]                    Print JSON: short or pretty\n"
                  "     --no-legend                      Print no headings and no summary\n"
                  "  -l --full                           Do not shorten cells to fit the terminal\n"
@@ -166,6 +166,10 @@ static void test_no_bus(Fixture *f, gconstpointer data) {
                               .code = 1,
                               .out = "",
                               .err = "selvolctl: Can't connect to the system bus: No such file or directory\n" });
+        test_case(f, &(Case){ .command = "cancel x",
+                              .code = 2,
+                              .out = "",
+                              .err = "selvolctl: 'x' is not the number of a job. See 'selvolctl jobs'.\n" });
         test_case(f, &(Case){ .command = "list --json",
                               .code = 1,
                               .json = "{\"ErrorMessage\":\"Can't connect to the system bus: No such file or "
