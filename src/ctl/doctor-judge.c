@@ -40,8 +40,10 @@ static int judge_configuration(const NodeFacts *n, json_t *findings) {
 
 static int judge_selinux(const NodeFacts *n, json_t *findings) {
         if (!n->selinux)
-                return add(findings, "selinux", warning, "turn it on (Debian: selinux-activate), and reboot",
-                           "SELinux is off: volumes are mounted without a context, and nothing is relabeled.");
+                return add(
+                        findings, "selinux", warning,
+                        "turn it on, and reboot (Debian: apt install selinux-basics selinux-policy-default; selinux-activate; reboot)",
+                        "SELinux is off: volumes are mounted without a context, and nothing is relabeled.");
         if (!n->enforcing)
                 return add(findings, "selinux", warning, "setenforce 1",
                            "SELinux is permissive: it only logs what it would deny.");
@@ -59,10 +61,11 @@ static int judge_policy(const NodeFacts *n, json_t *findings) {
                 return add(findings, "policy", unknown, AS_ROOT,
                            "Whether the policy has types for containers can't be seen.");
         if (n->types == NO)
-                return add(findings, "policy", problem,
-                           "load a policy with container types, see the README for Debian; or set LabelTypes=",
-                           "The loaded policy has none of the types %s: no volume can be mounted with a context.",
-                           types);
+                return add(
+                        findings, "policy", problem,
+                        "load a policy with container types (Debian 12: tools/container-policy, see /usr/share/doc/selvol/README.md), or set LabelTypes=",
+                        "The loaded policy has none of the types %s: no volume can be mounted with a context.",
+                        types);
         return add(findings, "policy", ok, NULL, "The loaded policy has types for containers.");
 }
 
@@ -243,7 +246,8 @@ static int judge_store(const NodeFacts *n, json_t *findings) {
                                   : add(findings, "store", ok, NULL,
                                         "There is no state yet; selvold makes it when it starts.");
         if (n->store_read_only)
-                return add(findings, "store", problem, "remount the file system of /var/lib/selvol read-write",
+                return add(findings, "store", problem,
+                           "mount -o remount,rw $(findmnt -n -o TARGET -T /var/lib/selvol)",
                            "The state's directory is on a read-only file system: nothing can be recorded.");
         if (n->store_free < STORE_MIB_MIN * MIB)
                 return add(findings, "store", n->store_free < MIB ? problem : warning,
