@@ -11,7 +11,7 @@
 
 static void print_help(void) {
         printf("selvold [OPTION...]\n\n"
-               "The volume label service. It is started by systemd, see selvold(8).\n\n"
+               "The SELinux volume service. It is started by systemd, see selvold(8).\n\n"
                "  --state-directory=DIR  Keep the state there ($STATE_DIRECTORY)\n"
                "  --worker=PATH          Socket of the worker (" WORKER_SOCKET ")\n"
                "  --config-usr=DIR       Instead of /usr/lib/selvol\n"
