@@ -91,15 +91,20 @@ static int method_wait(sd_bus_message *call, void *userdata, sd_bus_error *error
 
 static int method_cancel(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         Api *api = api_of(call);
+        _cleanup_free_ char *caller = NULL, *by = NULL;
         Job *job = userdata;
         int r;
 
         r = authorize_volume(api, call, job->request.volume, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
+        caller = authorize_describe_caller(api, call);
+        by = caller ? strdup_printf("a caller (%s)", caller) : NULL;
+        if (!by)
+                return -ENOMEM;
         r = call_follow(api, call, job, error);
         if (r >= 0)
-                job_cancel(job, "a caller");
+                job_cancel(job, by);
         return r;
 }
 

@@ -209,7 +209,8 @@ static int read_ownership(sd_bus_message *m, Request *q, Failure *f) {
         r = volume_id_validate(q->volume, f);
         if (r != 0 || q->fs_group != GID_NONE)
                 return r;
-        return failure_set(f, FAILURE_INVALID_OPTION, "%" PRIu32 " is no group: pass its number.", q->fs_group);
+        return failure_set(f, FAILURE_INVALID_OPTION,
+                           "%" PRIu32 " is not a valid group id: pass one from 0 to 4294967294.", q->fs_group);
 }
 
 static int method_apply_ownership(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -247,6 +248,7 @@ static void on_forgotten(State *s, int error, void *userdata) {
 
 static int check_forget(Api *api, const Volume *v, Failure *f) {
         _cleanup_free_ char *target = NULL;
+        const Job *job;
         int error;
 
         if (v->holders) {
@@ -255,10 +257,11 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
                         return -ENOMEM;
                 return failure_set(f, FAILURE_BUSY, "Volume %s is in use at %s: unmount it first.", v->id, target);
         }
-        if (job_is_on_volume(api->jobs, v->id))
+        job = job_find_on_volume(api->jobs, v->id);
+        if (job)
                 return failure_set(f, FAILURE_BUSY,
-                                   "A job runs or waits on volume %s: try again when it has ended (selvolctl jobs).",
-                                   v->id);
+                                   "Volume %s is busy: its %s (job %llu) has not ended. Try again when it has.",
+                                   v->id, operation_to_string(job->operation), (unsigned long long) job->id);
         error = commit_get_error(api->state);
         if (error < 0)
                 return failure_set(

@@ -35,8 +35,8 @@ static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Fa
         if (r < 0)
                 return r;
         if (gid == GID_NONE)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s does not take the value %" PRIu32 ".",
-                                   o->name, gid);
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s must be a group id from 0 to 4294967294.",
+                                   o->name);
         *ret = gid;
         return 0;
 }

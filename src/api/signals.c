@@ -181,9 +181,13 @@ void signals_teardown(Api *api) {
         api->changed = strv_free(api->changed);
 }
 
+static const char *plural(size_t n) {
+        return n == 1 ? "" : "s";
+}
+
 void signals_notify_status(const Api *api) {
         const State *s = api->state;
-        size_t holders = 0, jobs = 0;
+        size_t volumes = volumes_count(&s->volumes), holders = 0, jobs = 0;
         const Job *job;
         Volume *v, *next;
 
@@ -192,8 +196,8 @@ void signals_notify_status(const Api *api) {
         for (job = api->jobs->list; job; job = job->next)
                 jobs += job->state != JOB_ENDED;
         (void) sd_notifyf(
-                0, "STATUS=%zu volumes, %zu holders, %zu jobs; SELinux is %s.%s%s%s%s", volumes_count(&s->volumes),
-                holders, jobs, s->node_known ? state_selinux_mode(s) : "not known yet",
+                0, "STATUS=%zu volume%s, %zu holder%s, %zu job%s; SELinux is %s.%s%s%s%s", volumes, plural(volumes),
+                holders, plural(holders), jobs, plural(jobs), s->node_known ? state_selinux_mode(s) : "not known yet",
                 s->settings_mistake ? " An earlier configuration is in force. " : "", strempty(s->settings_mistake),
                 s->textfile_failure ? " " : "", strempty(s->textfile_failure));
 }

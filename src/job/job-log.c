@@ -254,6 +254,6 @@ void job_log_mark_wrong(const Volume *v, MarkChange reset, const char *not_reset
         }
         log_fields(
                 LOG_WARNING, fields, ELEMENTSOF(fields),
-                "The mark on volume %s says that all files are right, but %s differ, and it could not be reset (%s). Relabel the volume, or apply its ownership, with Force before it is used again.",
-                v->id, what, not_reset);
+                "The mark on volume %s says that all files are right, but %s differ, and it could not be reset (%s). Run 'selvolctl relabel %s --force', or for a group 'selvolctl ownership %s GID --force', before it is used again.",
+                v->id, what, not_reset, v->id, v->id);
 }

@@ -30,7 +30,7 @@ void job_fail(Job *job, int r) {
                 return;
         /* What sd-bus says of a message with other types than expected is -ENXIO or -EBUSY. */
         text = r == -EBADMSG || r == -ENXIO || r == -EBUSY
-                       ? "The worker's message could not be parsed: are selvold and selvol-worker of the same version?"
+                       ? "The worker's message could not be parsed: are selvold and selvol-worker of the same version? To restart both: systemctl restart selvol-worker.socket selvol-worker selvold"
                        : strerror(-r);
         if (failure_set(&job->failure, kind, "%s", text) < 0)
                 job->failure = (Failure){ .kind = kind, .message = NULL };

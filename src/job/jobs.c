@@ -222,14 +222,14 @@ Job *job_find_running(const Jobs *jobs, const char *volume) {
         return NULL;
 }
 
-bool job_is_on_volume(const Jobs *jobs, const char *volume) {
+const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
         const Job *job;
 
         DL_FOREACH (jobs->list, job)
                 if (operation_changes(job->operation) && job->state != JOB_ENDED &&
                     streq(job->request.volume, volume))
-                        return true;
-        return false;
+                        return job;
+        return NULL;
 }
 
 /* Waiters. */
@@ -247,7 +247,8 @@ static bool has_room(const JobWaiter *list, size_t n, const Caller *caller, bool
 
 static int refuse_waiter(size_t n, Failure *f) {
         return failure_set(f, FAILURE_LIMIT_REACHED,
-                           "%zu calls wait for this job already: try again when some have ended.", n);
+                           "%zu callers wait for this job already, which is the most: try again when some have gone.",
+                           n);
 }
 
 static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, JobReply reply, void *userdata) {
@@ -295,14 +296,18 @@ int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, voi
 
 static int set_canceled(Job *job, const char *by) {
         const char *operation = operation_to_string(job->operation);
-        const WalkCounts *c = &job->progress.counts;
+        unsigned long long done = job->progress.counts.done, total = job->progress.total;
+        _cleanup_free_ char *of = NULL;
 
         if (job->progress.started_usec == 0 || !operation_changes(job->operation))
                 return failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
+        of = total > 0 && total >= done ? strdup_printf(" of about %llu", total) : strdup("");
+        if (!of)
+                return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_CANCELED,
-                "The %s was canceled by %s after %llu entries, and only a part of the files is right. Call again to complete it.",
-                operation, by, (unsigned long long) c->done);
+                "The %s was canceled by %s after %llu%s entries, and only a part of the files is right. Try again to complete it.",
+                operation, by, done, of);
 }
 
 void job_cancel(Job *job, const char *by) {

@@ -32,6 +32,6 @@ Job *job_find(const Jobs *jobs, uint64_t id);
 /* The one that works on a volume; NULL if there is none. */
 Job *job_find_running(const Jobs *jobs, const char *volume);
 /* Whether a job that may change it works on the volume, or waits for it. */
-bool job_is_on_volume(const Jobs *jobs, const char *volume);
+const Job *job_find_on_volume(const Jobs *jobs, const char *volume);
 
 void caller_done(Caller *c);

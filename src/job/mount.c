@@ -135,8 +135,9 @@ static int check_repeated(Job *job) {
         if (!streq(h->spec, spec))
                 return failure_set(
                         &job->failure, FAILURE_INCOMPATIBLE,
-                        "Volume %s is mounted at the target already, for %s, but other options were asked for: unmount it first, or repeat the same request.",
-                        job->request.volume, h->name);
+                        "Volume %s is mounted at the target already, for %s%s%s, but other options were asked for: unmount it first, or repeat the same request.",
+                        job->request.volume, h->name, isempty(h->context) ? "" : " with context ",
+                        strempty(h->context));
         return 0;
 }
 

@@ -143,7 +143,7 @@ static int entries_failed(Job *job) {
                 return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_ENTRIES_FAILED,
-                "%llu of %llu entries could not be changed: %s. Remove the cause and call again: only what is missing is done.",
+                "%llu of %llu entries could not be changed: %s. Remove the cause and try again: only what is missing is done.",
                 (unsigned long long) w->counts.failed, (unsigned long long) w->counts.done, failures);
 }
 

@@ -79,7 +79,7 @@ DEFINE_STRING_TABLE(ownership_reason, OwnershipReason);
 static const char *const ownership_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_NOT_ASKED] = "",
         [OWNERSHIP_TYPE_NOT_MANAGED] = "Groups of this volume type are never changed.",
-        [OWNERSHIP_POLICY_NONE] = "FSGroupPolicy is None: ownership is left to the driver.",
+        [OWNERSHIP_POLICY_NONE] = "The policy for groups is None (FSGroupPolicy=): the group is left to the driver.",
         [OWNERSHIP_READ_ONLY] = "The volume is read-only: its group is not changed.",
         [OWNERSHIP_NO_FS_TYPE] =
                 "FSGroupPolicy is ReadWriteOnceWithFSType, and the volume is not known to have a file system of its own: the group is not changed. To change it, pass FSGroupPolicy=File.",

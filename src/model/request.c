@@ -45,7 +45,7 @@ void request_done(Request *q) {
         *q = REQUEST_INIT;
 }
 
-/* Refuses s with a message that shows it, escaped and cut; format has one %s for it. */
+/* Refuses s with a message that shows it, escaped and cut, wherever format has %s or %1$s. */
 #define refuse(f, kind, s, format)                                             \
         ({                                                                     \
                 _cleanup_free_ char *_escaped_ = string_escape(s, 80);         \
@@ -79,9 +79,19 @@ int volume_id_validate(const char *id, Failure *f) {
         }
 }
 
-int target_validate(const char *target, const Settings *settings, Failure *f) {
-        _cleanup_free_ char *roots = NULL, *escaped = NULL;
+/* what: "Source" or "Target", as in the name of the setting. */
+static int refuse_path(Failure *f, const char *what, const char *path, char *const *roots) {
+        _cleanup_free_ char *allowed = strv_join(roots, ", "), *escaped = string_escape(path, 200);
 
+        if (!allowed || !escaped)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_PATH_NOT_ALLOWED,
+                "%s '%s' is not beneath an allowed directory (%s). To allow it, set %sRoots= to these and its directory under [Worker] " SETTINGS_REMEDY,
+                what, escaped, isempty(allowed) ? "none is configured" : allowed, what);
+}
+
+int target_validate(const char *target, const Settings *settings, Failure *f) {
         assert(target && settings && f);
 
         if (!path_is_normalized(target))
@@ -90,14 +100,7 @@ int target_validate(const char *target, const Settings *settings, Failure *f) {
         if (roots_contain(settings->target_roots, target))
                 return 0;
 
-        roots = strv_join(settings->target_roots, ", ");
-        escaped = string_escape(target, 200);
-        if (!roots || !escaped)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_PATH_NOT_ALLOWED,
-                "Target '%s' is not beneath an allowed directory (%s). To allow it, set TargetRoots= to these and its directory under [Worker] " SETTINGS_REMEDY,
-                escaped, isempty(roots) ? "none is configured" : roots);
+        return refuse_path(f, "Target", target, settings->target_roots);
 }
 
 int request_validate_name(const char *name, const char *option, Failure *f) {
@@ -152,9 +155,7 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
                         f, FAILURE_INVALID_VOLUME, source,
                         "Source '%s' is not an absolute path of a block device or image without '.', '..' and extra slashes.");
         if (!roots_contain(settings->source_roots, source))
-                return refuse(
-                        f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' is not beneath an allowed directory. To allow it, set SourceRoots= to what it has (selvolctl config) and its directory under [Worker] " SETTINGS_REMEDY);
+                return refuse_path(f, "Source", source, settings->source_roots);
         return 0;
 }
 
@@ -163,7 +164,7 @@ static int fs_type_validate(const Request *q, const Settings *settings, Failure 
                 return 0;
         return refuse(
                 f, FAILURE_TYPE_NOT_ALLOWED, q->fs_type,
-                "File system type '%s' is not allowed. To allow it, add a section [FileSystem TYPE] " SETTINGS_REMEDY);
+                "File system type '%1$s' is not allowed. To allow it, add a section [FileSystem %1$s] " SETTINGS_REMEDY);
 }
 
 static int names_validate(const Request *q, Failure *f) {
@@ -300,7 +301,7 @@ static int defaults_fill(Request *q, const Settings *settings, Failure *f) {
         if (!settings_volume_type(settings, q->volume_type))
                 return refuse(
                         f, FAILURE_INVALID_OPTION, q->volume_type,
-                        "Volume type '%s' is unknown. To add it, write a section [VolumeType TYPE] " SETTINGS_REMEDY);
+                        "Volume type '%1$s' is unknown. To add it, write a section [VolumeType %1$s] " SETTINGS_REMEDY);
         return 0;
 }
 

@@ -203,7 +203,7 @@ static int check_network(const char *fs_type, Failure *f) {
                 return -errno;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "File system type %s needs the network, which selvol-worker may not use on this node; an administrator can allow it with selvol-worker-network.conf, see selvol-worker(8).",
+                "File system type %s needs the network, which selvol-worker may not use. To allow it: install -D -m 644 /usr/share/doc/selvol/selvol-worker-network.conf /etc/systemd/system/selvol-worker.service.d/network.conf; systemctl daemon-reload; systemctl restart selvol-worker; and where SELinux is on: setsebool -P selvol_use_network on.",
                 fs_type);
 }
 
@@ -220,7 +220,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         if (!isempty(fs_type) && !fs)
                 return failure_set_about(
                         f, FAILURE_TYPE_NOT_ALLOWED, fs_type,
-                        "File system type '%s' is not allowed. To allow it, add a section [FileSystem TYPE] " SETTINGS_REMEDY);
+                        "File system type '%1$s' is not allowed. To allow it, add a section [FileSystem %1$s] " SETTINGS_REMEDY);
 
         if (fs && fs->source != SOURCE_BLOCK) {
                 if (fs->source == SOURCE_NETWORK) {

@@ -63,7 +63,7 @@ static int root_failure(Failure *f, const char *path, const Settings *settings, 
         case -ELOOP:
                 return failure_set(
                         f, FAILURE_PATH_NOT_ALLOWED,
-                        "The root %s of TargetRoots= goes through a symbolic link: an administrator should put the path it leads to in TargetRoots=.",
+                        "The root %s of TargetRoots= goes through a symbolic link: write the path that it leads to in TargetRoots= under [Worker] " SETTINGS_REMEDY,
                         root);
         case -ENOTDIR:
                 return failure_set(f, FAILURE_INVALID_TARGET, "The root %s of TargetRoots= is not a directory.",
@@ -170,14 +170,17 @@ static int mounted_failure(Failure *f, const Target *t) {
         if (!path)
                 return -ENOMEM;
         if (find_mount(t, &fact) < 0)
-                return failure_set(f, FAILURE_INVALID_TARGET,
-                                   "Target '%s' is a mount already: unmount it first, or adopt it.", path);
+                return failure_set(
+                        f, FAILURE_INVALID_TARGET,
+                        "Target '%s' is a mount already: unmount it first (umount TARGET), or adopt it (selvolctl adopt VOLUME TARGET).",
+                        path);
         source = string_escape(fact.source, 200);
         if (!source)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_INVALID_TARGET,
-                           "Target '%s' is a mount already, of %s, type %s: unmount it first, or adopt it.", path,
-                           source, fact.fs_type);
+        return failure_set(
+                f, FAILURE_INVALID_TARGET,
+                "Target '%s' is a mount already, of %s, type %s: unmount it first (umount TARGET), or adopt it (selvolctl adopt VOLUME TARGET).",
+                path, source, fact.fs_type);
 }
 
 int target_check_free(const Target *t, Failure *f) {

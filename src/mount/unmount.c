@@ -150,7 +150,7 @@ static int unknown_failure(Failure *f, const char *path, const MountFact *fact) 
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_INVALID_TARGET,
-                "There is a mount at '%s' (%s) that selvol has no record of: adopt it, or unmount it with umount(8).",
+                "There is a mount at '%s' (%s) that selvol has no record of: adopt it (selvolctl adopt VOLUME TARGET), or unmount it (umount TARGET).",
                 escaped, other);
 }
 

@@ -55,10 +55,15 @@ static int check_managed(const ChangeInput *in, Failure *f) {
                 return 0;
         else if (streq(v->volume_type, "hostPath"))
                 why = "A hostPath volume belongs to the host and is never relabeled.";
-        else if (t.why_not == REASON_TYPE_NOT_MANAGED)
-                why = "Labels of its volume type are never managed. To manage them, set Managed=always under [VolumeType TYPE] or [Driver NAME] " SETTINGS_REMEDY;
         else
-                why = "Several pods may use it, also on other nodes, and would lose access to its files. To allow it, set Managed=always under [VolumeType TYPE] or [Driver NAME] " SETTINGS_REMEDY;
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        "Volume %s can't be relabeled: %s. To allow it, set Managed=always under [VolumeType %s] or [Driver NAME] " SETTINGS_REMEDY,
+                        v->id,
+                        t.why_not == REASON_TYPE_NOT_MANAGED
+                                ? "labels of its volume type are never managed"
+                                : "several pods may use it, also on other nodes, and would lose access to its files",
+                        v->volume_type);
         return failure_set(f, FAILURE_NOT_SUPPORTED, "Volume %s can't be relabeled: %s", v->id, why);
 }
 
@@ -131,7 +136,7 @@ static int context_mounted_failure(const char *volume, const Plan *p, Failure *f
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first; to use it with another context MountVolume with policy OnVolumeMount needs no relabel.",
+                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first. To use it with another context no relabel is needed: mount it with that one (policy OnVolumeMount; selvolctl mount with --level).",
                 volume, c->context, who);
 }
 

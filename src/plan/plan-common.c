@@ -22,7 +22,7 @@ static const char *const reason_text[REASONS] = {
         [REASON_ACCESS_MODE_UNSUPPORTED] =
                 "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the labels have to be on disk.",
         [REASON_DRIVER_UNSUPPORTED] =
-                "The driver does not declare SELinuxMountSupported: the labels have to be on disk.",
+                "The driver does not declare that it supports mounts with a context (SELinuxMountSupported=): the labels have to be on disk.",
         [REASON_NO_SECLABEL] = "The file system does not support labels: there is nothing to relabel.",
         [REASON_READ_ONLY] = "The volume is read-only: it can't be relabeled.",
         [REASON_NOT_RELABELED] = "RelabelBy is none: the files keep their labels.",

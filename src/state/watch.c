@@ -129,7 +129,9 @@ static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *erro
 
         r = take_changed(s, signal);
         if (r < 0) {
-                log_error_errno(r, "Failed to parse mount table update from worker: %m");
+                log_error_errno(
+                        r,
+                        "Failed to parse a change of the mount table from selvol-worker (see journalctl -u selvol-worker): %m");
                 watch_recheck(s);
         }
         return 0;
@@ -142,7 +144,9 @@ static int on_node(sd_bus_message *signal, void *userdata, sd_bus_error *error) 
 
         r = node_read(signal, &node);
         if (r < 0)
-                log_error_errno(r, "Failed to parse what the worker says of SELinux: %m");
+                log_error_errno(
+                        r,
+                        "Failed to parse what selvol-worker says of SELinux (see journalctl -u selvol-worker): %m");
         else
                 (void) state_take_node(s, &node);
         return 0;

@@ -49,7 +49,7 @@ static int check_marked(const MountOutcome *o, MarkChange change, const Mark *ma
         return failure_set(
                 f, FAILURE_MOUNT_FAILED,
                 "The mark on the volume (xattr " MARK_XATTR
-                " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed: journalctl -k may say why nothing can be written.");
+                " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed. journalctl -k may say why; a file system that is read-only because of an error has to be unmounted and checked (fsck).");
 }
 
 /* After an error the mount is given up, whether it is read-only or not. */

@@ -26,12 +26,23 @@ static int fail_unbindable(const Target *target, Failure *f) {
                 path);
 }
 
+static int fail_no_directory(const Target *target, Failure *f) {
+        _cleanup_free_ char *path = string_escape(target->path, 200);
+
+        if (!path)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_NOT_SUPPORTED,
+                "'%s' is a file that is mounted, not a directory: only a directory can be relabeled, given to a group or verified.",
+                path);
+}
+
 int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f) {
         Clone clone = CLONE_INIT;
         int part, r;
 
         if (!target->is_directory)
-                return failure_set(f, FAILURE_NOT_SUPPORTED, "What is mounted there is a single file, no volume.");
+                return fail_no_directory(target, f);
         part = clone_is_part(target->fd);
         if (part < 0)
                 return part;
@@ -164,7 +175,8 @@ int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, cons
                         return r;
         }
         if (o->fact.read_only)
-                return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "The volume is mounted read-only, so its files can't be changed.");
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        "The volume is mounted read-only, so its files can't be changed. Mount it read-write, too.");
         return 0;
 }

@@ -184,7 +184,7 @@ static void test_access_mode(Fixture *x, gconstpointer data) {
         x->settings = test_settings("[VolumeType csi];Managed=by-access-mode");
         assert_success(relabel(x, CONTEXT_0_1), &x->failure);
         volume(x)->access_mode = ACCESS_READ_WRITE_MANY;
-        assert_failure(relabel(x, CONTEXT_0_1), &x->failure, FAILURE_NOT_SUPPORTED, "Several pods", "Managed=always");
+        assert_failure(relabel(x, CONTEXT_0_1), &x->failure, FAILURE_NOT_SUPPORTED, "several pods", "Managed=always");
 }
 
 static void test_selinux_off(Fixture *x, gconstpointer data) {

@@ -267,10 +267,10 @@ static void test_read_only(Fixture *x, gconstpointer data) {
 
 static void test_unknown_words(Fixture *x, gconstpointer data) {
         set(&x->request.fs_type, "ntfs");
-        assert_failure(validate(x), &x->failure, FAILURE_TYPE_NOT_ALLOWED, "ntfs", "[FileSystem TYPE]");
+        assert_failure(validate(x), &x->failure, FAILURE_TYPE_NOT_ALLOWED, "ntfs", "[FileSystem ntfs]");
         set(&x->request.fs_type, "ext4");
         set(&x->request.volume_type, "floppy");
-        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "floppy", "[VolumeType TYPE]");
+        assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "floppy", "[VolumeType floppy]");
         set(&x->request.volume_type, "\033[2J");
         assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "\\x1b[2J");
 }
