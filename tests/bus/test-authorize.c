@@ -454,24 +454,38 @@ static void on_acquired(GDBusConnection *connection, const char *name, gpointer 
 
 /* Somebody else has polkit's name from now on, here the caller himself, and does not know what he is asked. Who was asked before
  * still has a say. */
+/* All but what a volume has, if there is none. */
+static void assert_nothing_answered(Fixture *f, gboolean with_volume) {
+        g_autoptr(GArray) rows = make_rows();
+
+        for (guint i = 0; i < rows->len; i++) {
+                const Row *row = &g_array_index(rows, Row, i);
+                GError *error = NULL;
+
+                if (!with_volume && g_str_has_prefix(row->path, "/org/selvol1/volume/"))
+                        continue;
+                g_assert_null(call_end(f, start_row(f, row), &error));
+                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
+        }
+}
+
 static void test_replaced(Fixture *f, gconstpointer data) {
-        GAsyncResult *asked = call_start(f, "GetMetrics", NULL);
-        GDBusMethodInvocation *question = polkit_pop(f);
+        GDBusMethodInvocation *question;
+        GAsyncResult *asked;
         g_autoptr(GVariant) metrics = NULL;
         gboolean acquired = FALSE;
         GError *error = NULL;
         guint name;
 
+        mount_first(f);
+        asked = call_start(f, "GetMetrics", NULL);
+        question = polkit_pop(f);
         gt_dbus_queue_unown_name(f->queue, f->polkit_name);
         f->polkit_name = 0;
         name = g_bus_own_name_on_connection(f->client, "org.freedesktop.PolicyKit1", G_BUS_NAME_OWNER_FLAGS_NONE,
                                             on_acquired, NULL, &acquired, NULL);
         WAIT_FOR(f, acquired);
-        for (size_t i = 0; i < G_N_ELEMENTS(methods); i++) {
-                g_assert_null(call(f, methods[i].method, parse(methods[i].arguments), &error));
-                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
-                error = NULL;
-        }
+        assert_nothing_answered(f, TRUE);
         polkit_answer(question, TRUE, FALSE);
         metrics = call_end(f, asked, &error);
         g_assert_no_error(error);
@@ -483,12 +497,7 @@ static void set_up_without_polkit(Fixture *f, gconstpointer data) {
 }
 
 static void test_absent(Fixture *f, gconstpointer data) {
-        for (size_t i = 0; i < G_N_ELEMENTS(methods); i++) {
-                GError *error = NULL;
-
-                g_assert_null(call(f, methods[i].method, parse(methods[i].arguments), &error));
-                assert_error(error, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
-        }
+        assert_nothing_answered(f, FALSE);
 }
 
 int main(int argc, char *argv[]) {

@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 
+#include "model/failure.h"
 #include "support.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
@@ -267,6 +268,29 @@ static void test_row(Fixture *f, gconstpointer data) {
         unmount_from(f, "v", T1);
 }
 
+/* As many as there may be: one more is refused until one is forgotten. */
+static void test_volumes_limit(Fixture *f, gconstpointer data) {
+        g_autoptr(GString) sql = g_string_new("BEGIN; CREATE TEMP TABLE another AS SELECT * FROM volume;");
+        g_autoptr(GVariant) mounted = NULL;
+        GError *error = NULL;
+
+        mount_on(f, "v", "/dev/vdb", T1);
+        unmount_from(f, "v", T1);
+        daemon_stop(f, SIGTERM);
+        for (unsigned i = 1; i < VOLUMES_MAX; i++)
+                g_string_append_printf(sql, "UPDATE another SET id='v-%u'; INSERT INTO volume SELECT * FROM another;",
+                                       i);
+        g_string_append(sql, "COMMIT;");
+        execute(f, sql->str);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_null(call_mount(f, "w", "/dev/vdc", T2, "{}", &error));
+        assert_error(g_steal_pointer(&error), "LimitReached", "selvolctl forget");
+        g_variant_unref(call(f, "ForgetVolume", g_variant_new("(sa{sv})", "v-1", NULL), &error));
+        g_assert_no_error(error);
+        mounted = call_mount(f, "w", "/dev/vdc", T2, "{}", &error);
+        g_assert_no_error(error);
+}
+
 int main(int argc, char *argv[]) {
         private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
         g_test_init(&argc, &argv, NULL);
@@ -274,6 +298,7 @@ int main(int argc, char *argv[]) {
         g_test_add("/state/broken", Fixture, NULL, set_up_freezable, test_broken, tear_down);
         g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
+        g_test_add("/state/volumes-limit", Fixture, NULL, set_up, test_volumes_limit, tear_down);
         g_test_add("/state/row/holder", Fixture, "UPDATE holder SET reason='from-the-future' WHERE volume='w'",
                    set_up, test_row, tear_down);
         g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'", set_up,

@@ -146,4 +146,24 @@ compare("HACKING.md: folders", [f"{folder}: {' '.join(sorted(may_use[folder])) o
     f"{folder}: {' '.join(sorted(re.findall(r'[a-z]+', others))) or '-'}"
     for folder, others in re.findall(r"^\| `([\w-]+)` \|.*\|([a-z, -]*)\|$", read("HACKING.md"), flags=re.M)
 ])
+
+def tests_of(cell):
+    """The files that a row of SECURITY.md says it is tested in, and what there is not."""
+    found, missing = [], []
+    for name in re.findall(r"`([^`]+)`", cell):
+        if re.match(r"tools/|src/|units/", name):
+            continue
+        patterns = [f"{name}*"] if name.startswith("tests/") else [f"tests/*/{name}", f"tests/vm/{name}.bash", f"tests/vm/{name}/*.bash"]
+        files = [file for pattern in patterns for file in sorted(root.glob(pattern)) if file.is_file()]
+        found += files
+        if not files:
+            missing.append(f"{name} does not exist")
+    return found, missing
+
+
+for number, cell in re.findall(r"^\| (\d+) \|.*\|([^|]*)\|$", read("SECURITY.md"), flags=re.M):
+    files, problems = tests_of(cell)
+    text = "".join(file.read_text() for file in files)
+    report(f"SECURITY.md: tests of {number}", problems + ([] if files else ["no test is named"]) +
+           [f'"{name}" is in none of its files' for name in re.findall(r'"([^"]+)"', cell) if name not in text])
 finish()

@@ -128,4 +128,7 @@ unlike 'a damaged xfs: not verified' "$error$reply" 'bsa{sv} true '
 goes_on 'a damaged xfs'
 unmount_volume hostile "$T"
 wipefs -qa $disk /dev/scratch1
+for directory in /dev/shm /dev/mqueue; do
+    refused "an image in $directory" PathNotAllowed 'another file system than /dev' mount_volume hostile $directory/image "$T"
+done
 clean hostile
