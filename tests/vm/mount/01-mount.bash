@@ -163,4 +163,5 @@ is_labeled 'systemd-mount: the label' "$volumes/transient" s0:c1,c2
 yes 'systemd-mount: umount' systemd-umount "$volumes/transient"
 released systemd-mount db
 
+soon 'systemd: ended while it waits: nor does its job stay' 20 eval '[[ $(selvolctl jobs --no-pager) != *waiting* ]]'
 clean mount
