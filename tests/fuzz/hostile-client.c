@@ -34,6 +34,7 @@ enum {
         PHASE = 400, /* sessions in which nothing is adopted, and then as many in which anything is */
         MOUNTS_MAX = 4,
         GROWTH_MAX_KIB = 32 * 1024,
+        CHILDREN_MAX_KIB = 512 * 1024, /* of all, with what AddressSanitizer keeps of memory that was freed */
 };
 
 #define LOG TEST_DIR "/log"
@@ -75,6 +76,7 @@ typedef struct Client {
         bool adopts; /* in this phase, so that it may vanish; then others_id is 0 */
         unsigned n_sessions, n_checked, n_questions, n_abouts;
         long memory;
+        long memory_of_children; /* the most that all had */
 } Client;
 
 /* Sessions: a connection each. */
@@ -265,13 +267,33 @@ static void check_reports(void) {
                 g_error("A child crashed: %s", strstr(log, "was killed by signal"));
 }
 
-static long read_memory(const Client *c) {
-        g_autofree char *path = path_printf("/proc/%i/statm", (int) c->worker->pid), *text = NULL;
+/* 0 of a process that has gone. */
+static long read_memory_of(int pid) {
+        g_autofree char *path = path_printf("/proc/%i/statm", pid), *text = NULL;
         long pages = 0;
 
-        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-        g_assert_cmpint(sscanf(text, "%*d %ld", &pages), ==, 1);
+        if (g_file_get_contents(path, &text, NULL, NULL))
+                g_assert_cmpint(sscanf(text, "%*d %ld", &pages), ==, 1);
         return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static long read_memory(const Client *c) {
+        return read_memory_of((int) c->worker->pid);
+}
+
+static void note_memory_of_children(Client *c) {
+        g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) c->worker->pid, (int) c->worker->pid),
+                        *text = NULL;
+        g_auto(GStrv) pids = NULL;
+        long sum = 0;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        pids = g_strsplit(text, " ", -1);
+        for (char **pid = pids; *pid; pid++)
+                if (**pid)
+                        sum += read_memory_of(atoi(*pid));
+        c->memory_of_children = MAX(c->memory_of_children, sum);
+        g_assert_cmpint(c->memory_of_children, <, CHILDREN_MAX_KIB);
 }
 
 static void check(const Client *c) {
@@ -423,6 +445,7 @@ static void run_sessions(Client *c, int seconds) {
                         if (s->bus)
                                 busy = session_step(s) || busy;
                         else {
+                                note_memory_of_children(c);
                                 if (c->n_sessions > 0 && c->n_sessions % PHASE == 0)
                                         begin_phase(c);
                                 session_begin(c, s);
@@ -447,8 +470,8 @@ static void run_sessions(Client *c, int seconds) {
 static void check_mixture(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 g_print("# %s: %u done, %u refused\n", c->verbs[i].name, c->verbs[i].n_done, c->verbs[i].n_refused);
-        g_print("# %u sessions, %u questions, %u times About, memory of the worker %li KiB, then %li KiB\n",
-                c->n_sessions, c->n_questions, c->n_abouts, c->memory, read_memory(c));
+        g_print("# %u sessions, %u questions, %u times About, memory of the worker %li KiB, then %li KiB, of its children %li KiB at most\n",
+                c->n_sessions, c->n_questions, c->n_abouts, c->memory, read_memory(c), c->memory_of_children);
         g_assert_cmpuint(c->n_abouts, >, 0);
         for (size_t i = 0; i < N_VERBS; i++)
                 g_assert_true(c->verbs[i].n_done > 0 && (i == WATCH || c->verbs[i].n_refused > 0));
