@@ -705,21 +705,22 @@ static void test_verify(Fixture *f, gconstpointer data) {
 
 /* Unlike a relabel it has nothing that a further call could go on with. */
 static void test_verify_times_out(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) mounted = mount(f, "/dev/walk-crawl", T1, ON_MOUNT_A, CONTEXT_A, "");
         GError *error = NULL;
 
+        g_variant_unref(mount(f, "/dev/walk-crawl", T1, ON_MOUNT_A, CONTEXT_A, ""));
         g_assert_null(call_end(f, start_verify(f, "{'Depth': <'full'>, 'TimeoutUSec': <@t 300000>}"), &error));
         assert_error(g_steal_pointer(&error), "TimedOut", "a further call begins anew");
 }
 
 /* What it has found is of the mount that it was begun for, not of one that has its id and its place by now. */
 static void test_verify_replaced(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) mounted = mount(f, "/dev/walk-held", T1, ON_MOUNT_A, CONTEXT_A, ""), other = NULL,
-                            full = NULL;
         g_autofree char *table = NULL, *before = NULL, *after = NULL;
-        GAsyncResult *pending = start_verify(f, "{'Depth': <'full'>}");
+        g_autoptr(GVariant) other = NULL, full = NULL;
+        GAsyncResult *pending;
         GError *error = NULL;
 
+        g_variant_unref(mount(f, "/dev/walk-held", T1, ON_MOUNT_A, CONTEXT_A, ""));
+        pending = start_verify(f, "{'Depth': <'full'>}");
         wait_for_job(f, 2, "running");
         write_file(f, "mounts", "");
         WAIT_FOR(f, count_holders(f, "v") == 0);
