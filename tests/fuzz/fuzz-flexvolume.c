@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "flexvolume/volume-options.h"
+#include "fuzz.h"
+
+/* What kubelet passes to the FlexVolume driver: what is taken can be said over D-Bus, and what is wrong is said in words that can be put
+ * into a pod's event. */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        _cleanup_(volume_options_done) VolumeOptions o = { 0 };
+        _cleanup_free_ char *text = fuzz_text(data, size), *why = NULL;
+        int r;
+
+        r = volume_options_parse(text, &o, &why);
+        assert(r == 0 || r == 1);
+        if (r == 1) {
+                assert(!isempty(why) && text_is_clean(why));
+                return 0;
+        }
+        assert(!why);
+        for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
+                assert(!o.values[i].set || !o.values[i].string || utf8_is_valid(o.values[i].string));
+                STRV_FOREACH (option, o.values[i].list)
+                        assert(utf8_is_valid(*option));
+        }
+        return 0;
+}
