@@ -136,7 +136,7 @@ NEEDED = {
                                         "ProtectSystem=strict", "ReadWritePaths=/var/lib/selvol-volumes/podman", "MemoryMax=128M",
                                         "LimitCORE=0"],
     "selvol-volume-plugin.socket": ["ListenStream=/run/selvol/volume-plugin.sock", "SocketUser=root", "SocketMode=0600"],
-    "selvol.target": ["Wants=selvold.service", "After=selvold.service", "StopWhenUnneeded=yes"],
+    "selvol.target": ["Wants=selvold.service", "After=selvold.service", "StopWhenUnneeded=yes", "IgnoreOnIsolate=yes"],
     "selvol-worker.socket": ["SocketUser=selvol", "SocketMode=0600"],
 }
 
