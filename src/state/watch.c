@@ -18,7 +18,7 @@ struct Watch {
         sd_bus *worker;
         sd_event_source *retry;
         unsigned retry_sec;
-        bool asking;               /* for a snapshot */
+        uint64_t asked_usec;       /* when for the snapshot under way; 0: there is none; CLOCK_MONOTONIC */
         bool heard;                /* the last one was answered, and the connection has not failed since */
         uint64_t n_expected;       /* mounts recorded so far */
         uint64_t n_expected_asked; /* when the snapshot under way was asked for */
@@ -175,7 +175,7 @@ static int on_snapshot(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         State *s = userdata;
         int r;
 
-        s->watch->asking = false;
+        s->watch->asked_usec = 0;
         if (sd_bus_message_is_method_error(reply, NULL)) {
                 note_failure(s);
                 return 0;
@@ -247,7 +247,7 @@ static int connect_watch(State *s, bool wait) {
         } else {
                 s->watch->n_expected_asked = s->watch->n_expected;
                 r = sd_bus_call_async(worker, NULL, call, on_snapshot, s, FIRST_LOOK_SEC * USEC_PER_SEC);
-                s->watch->asking = r >= 0;
+                s->watch->asked_usec = r >= 0 ? now_monotonic_usec() : 0;
         }
         if (r < 0)
                 return r;
@@ -346,8 +346,9 @@ void watch_recheck(State *s) {
         if (!s->watch->worker && s->watch->retry)
                 return;
         /* A worker that hangs is not heard either, however often it is asked anew before that is too long. */
-        if (s->watch->asking)
+        if (s->watch->asked_usec > 0 && now_monotonic_usec() - s->watch->asked_usec > USEC_PER_SEC)
                 s->watch->heard = false;
+        s->watch->asked_usec = 0;
         s->watch->retry_sec = 0;
         retry_later(s);
 }
