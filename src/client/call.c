@@ -8,12 +8,13 @@
 /* selvold answers within milliseconds: what takes long is done by its worker. */
 #define PING_TIMEOUT_USEC (10 * USEC_PER_SEC)
 
+/* A second at least: who has just been started answers within that, and it is not SELinux that takes the time. */
 static uint64_t time_left(uint64_t start, uint64_t timeout_usec) {
         uint64_t passed = now_monotonic_usec() - start;
 
         if (timeout_usec == UINT64_MAX)
                 return UINT64_MAX;
-        return passed < timeout_usec ? timeout_usec - passed : 1;
+        return passed + USEC_PER_SEC < timeout_usec ? timeout_usec - passed : USEC_PER_SEC;
 }
 
 /* Does not start selvold. */
