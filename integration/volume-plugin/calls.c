@@ -38,7 +38,7 @@ static bool has_timed_out(const sd_bus_error *error) {
         return sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT);
 }
 
-/* Of a target whose directory was taken out of TargetRoots=. selvold unmounts there what it has mounted before it says that. */
+/* Of a target whose directory was taken out of TargetRoots=, and where selvold has mounted nothing. */
 static bool is_outside(const sd_bus_error *error) {
         return sd_bus_error_has_name(error, ERROR_PREFIX "PathNotAllowed");
 }

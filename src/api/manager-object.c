@@ -85,11 +85,11 @@ static int method_adopt_volume(sd_bus_message *m, void *userdata, sd_bus_error *
         return start_request(userdata, m, OPERATION_ADOPT, METHOD_ADOPT, error);
 }
 
+/* What is mounted beneath roots that the configuration doesn't name any more can still be looked at, and unmounted. */
 static bool is_mounted_at(const State *s, const char *target) {
         return volumes_find_target(&s->volumes, target, NULL) || unrecorded_find(s, target);
 }
 
-/* What is mounted beneath roots that the configuration doesn't name any more can still be unmounted. */
 static int check_unmount(const Api *api, Request *q, Failure *f) {
         int r;
 
@@ -353,9 +353,11 @@ static int method_get_volume_by_target(sd_bus_message *m, void *userdata, sd_bus
         r = sd_bus_message_read(m, "s", &target);
         if (r < 0)
                 return r;
-        r = target_validate(target, &api->state->settings, &f);
-        if (r != 0)
-                return api_refuse(api, r, &f, error);
+        if (!is_mounted_at(api->state, target)) {
+                r = target_validate(target, &api->state->settings, &f);
+                if (r != 0)
+                        return api_refuse(api, r, &f, error);
+        }
         about.target = (char *) target;
         r = authorize(api, m, &about, error);
         if (r <= 0)

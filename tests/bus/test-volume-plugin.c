@@ -351,6 +351,7 @@ static void test_narrowed(Context *c, gconstpointer data) {
 
         assert_answer(c, "VolumeDriver.Get", NAMED("idle"),
                       "{\"Volume\":{\"Name\":\"idle\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
+        assert_mounted_at(c, "VolumeDriver.Path", DB, "db");
         assert_answer(c, "VolumeDriver.Remove", NAMED("idle"), DONE);
         assert_refused(c, "VolumeDriver.Create", "{\"Name\":\"idle\",\"Opts\":{" OPTIONS "}}", "TargetRoots=");
         assert_answer(c, "VolumeDriver.Remove", DB, DONE);
