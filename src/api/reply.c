@@ -12,9 +12,10 @@ static int zero_or_error(int r) {
 static void put_text(Dict *d, const Job *job) {
         const Plan *p = &job->plan;
         bool avoidable = job->operation == OPERATION_PLAN && !job->result.repeated;
-        _cleanup_free_ char *text = NULL;
+        _cleanup_free_ char *text =
+                strdup_printf("%s%s", strempty(p->text), avoidable ? plan_describe_avoidance(p) : "");
 
-        if (asprintf(&text, "%s%s", strempty(p->text), avoidable ? plan_describe_avoidance(p) : "") < 0)
+        if (!text)
                 d->error = -ENOMEM;
         else
                 dict_put(d, "Text", "s", text);

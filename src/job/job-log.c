@@ -24,13 +24,9 @@ static bool has_begun(const Job *job) {
                d->ownership == OWNERSHIP_WALK;
 }
 
-/* Not what the caller has passed, but what the child has found: a type of file system, or where else the source is mounted. */
+/* Not what the caller has passed, but what the child has found: where else the source is mounted. */
 static bool failure_is_of_node(const Job *job) {
-        const char *found = job->observed.fs_type;
-
-        return found && (job->failure.kind == FAILURE_PATH_NOT_ALLOWED ||
-                         (job->failure.kind == FAILURE_TYPE_NOT_ALLOWED &&
-                          !settings_file_system(&job->jobs->state->settings, found)));
+        return job->observed.fs_type && job->failure.kind == FAILURE_PATH_NOT_ALLOWED;
 }
 
 static bool is_mistake(const Job *job) {

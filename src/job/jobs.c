@@ -245,10 +245,11 @@ static bool has_room(const JobWaiter *list, size_t n, const Caller *caller, bool
         return n_user < WAITERS_OF_USER_MAX;
 }
 
-static int refuse_waiter(size_t n, Failure *f) {
-        return failure_set(f, FAILURE_LIMIT_REACHED,
-                           "%zu callers wait for this job already, which is the most: try again when some have gone.",
-                           n);
+static int refuse_waiter(Failure *f) {
+        return failure_set(
+                f, FAILURE_LIMIT_REACHED,
+                "As many calls wait for this job as may, in all (%i) or of one user (%i): try again when some have ended.",
+                WAITERS_MAX, WAITERS_OF_USER_MAX);
 }
 
 static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, JobReply reply, void *userdata) {
@@ -288,7 +289,7 @@ int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, voi
                 return 0;
         }
         if (!has_room(job->followers, job->n_followers, caller, cancels))
-                return refuse_waiter(job->n_followers, f);
+                return refuse_waiter(f);
         return add_waiter(&job->followers, &job->n_followers, caller, reply, userdata);
 }
 
@@ -416,7 +417,7 @@ static int join(Job *job, const Caller *caller, JobReply reply, void *userdata, 
                 return 0;
         }
         if (!has_room(job->waiters, job->n_waiters, caller, false))
-                return refuse_waiter(job->n_waiters, f);
+                return refuse_waiter(f);
         r = add_waiter(&job->waiters, &job->n_waiters, caller, reply, userdata);
         if (r < 0)
                 return r;

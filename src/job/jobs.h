@@ -31,7 +31,7 @@ void job_cancel(Job *job, const char *by);
 Job *job_find(const Jobs *jobs, uint64_t id);
 /* The one that works on a volume; NULL if there is none. */
 Job *job_find_running(const Jobs *jobs, const char *volume);
-/* Whether a job that may change it works on the volume, or waits for it. */
+/* One that may change the volume, and works on it or waits for it; NULL if there is none. */
 const Job *job_find_on_volume(const Jobs *jobs, const char *volume);
 
 void caller_done(Caller *c);

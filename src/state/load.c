@@ -123,8 +123,8 @@ static void tell_partial(const Volume *v) {
 
         log_fields(
                 LOG_NOTICE, fields, ELEMENTSOF(fields),
-                "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s%s%s",
-                v->id, v->id, isempty(context) ? "" : " ", context);
+                "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s %s",
+                v->id, v->id, isempty(context) ? "CONTEXT" : context);
 }
 
 /* Nothing goes on by itself. Of the group nothing is said: partial is also how it ends for readers, who need less. */

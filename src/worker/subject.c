@@ -177,6 +177,6 @@ int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, cons
         if (o->fact.read_only)
                 return failure_set(
                         f, FAILURE_NOT_SUPPORTED,
-                        "The volume is mounted read-only, so its files can't be changed. Mount it read-write, too.");
+                        "The volume is mounted read-only, so its files can't be changed. Mount it read-write.");
         return 0;
 }

@@ -255,7 +255,6 @@ const char *type_of(const char *source) {
         return behaves(source, "xfs")     ? "xfs"
                : behaves(source, "vfat")  ? "vfat"
                : behaves(source, "btrfs") ? "btrfs"
-               : behaves(source, "minix") ? "minix"
                : streq(source, "tmpfs")   ? "tmpfs"
                : strstr(source, ":/")     ? "nfs"
                                           : "ext4";

@@ -12,7 +12,7 @@
  *   drop-context, publish-fails, foreign, exchanged
  *                                          fails so; is mounted elsewhere on the host; has its target replaced at the last moment
  *   busy                                   can't be unmounted
- *   xfs, vfat, btrfs, minix                holds such a file system
+ *   xfs, vfat, btrfs                       holds such a file system
  *   noseclabel                             shows no labels, though its type does otherwise
  *   nonsense                               asks Plan with rubbish
  *   nomark                                 keeps no mark

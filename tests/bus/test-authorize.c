@@ -452,8 +452,6 @@ static void on_acquired(GDBusConnection *connection, const char *name, gpointer 
         *(gboolean *) acquired = TRUE;
 }
 
-/* Somebody else has polkit's name from now on, here the caller himself, and does not know what he is asked. Who was asked before
- * still has a say. */
 /* All but what a volume has, if there is none. */
 static void assert_nothing_answered(Fixture *f, gboolean with_volume) {
         g_autoptr(GArray) rows = make_rows();
@@ -469,6 +467,8 @@ static void assert_nothing_answered(Fixture *f, gboolean with_volume) {
         }
 }
 
+/* Somebody else has polkit's name from now on, here the caller himself, and does not know what he is asked. Who was asked before
+ * still has a say. */
 static void test_replaced(Fixture *f, gconstpointer data) {
         GDBusMethodInvocation *question;
         GAsyncResult *asked;

@@ -204,7 +204,7 @@ static void test_followers(Fixture *f, gconstpointer data) {
                 g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
 
                 if (!reply) {
-                        assert_error(error, "LimitReached", "wait for this job already");
+                        assert_error(error, "LimitReached", "calls wait for this job");
                         n_refused++;
                 }
         }
