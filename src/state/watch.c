@@ -18,9 +18,9 @@ struct Watch {
         sd_bus *worker;
         sd_event_source *retry;
         unsigned retry_sec;
-        uint64_t asked_usec;       /* when for the snapshot under way; 0: there is none; CLOCK_MONOTONIC */
-        bool heard;                /* the last one was answered, and the connection has not failed since */
-        uint64_t n_expected;       /* mounts recorded so far */
+        uint64_t asked_usec; /* since when no snapshot that was asked for has come; 0: all have; CLOCK_MONOTONIC */
+        bool heard;          /* the last one was answered, and the connection has not failed since */
+        uint64_t n_expected; /* mounts recorded so far */
         uint64_t n_expected_asked; /* when the snapshot under way was asked for */
         uint64_t *asked;           /* ids of mounts that the worker has not heard of yet */
         size_t n_asked;
@@ -247,7 +247,8 @@ static int connect_watch(State *s, bool wait) {
         } else {
                 s->watch->n_expected_asked = s->watch->n_expected;
                 r = sd_bus_call_async(worker, NULL, call, on_snapshot, s, FIRST_LOOK_SEC * USEC_PER_SEC);
-                s->watch->asked_usec = r >= 0 ? now_monotonic_usec() : 0;
+                if (s->watch->asked_usec == 0)
+                        s->watch->asked_usec = now_monotonic_usec();
         }
         if (r < 0)
                 return r;
@@ -348,7 +349,6 @@ void watch_recheck(State *s) {
         /* A worker that hangs is not heard either, however often it is asked anew before that is too long. */
         if (s->watch->asked_usec > 0 && now_monotonic_usec() - s->watch->asked_usec > USEC_PER_SEC)
                 s->watch->heard = false;
-        s->watch->asked_usec = 0;
         s->watch->retry_sec = 0;
         retry_later(s);
 }

@@ -981,6 +981,7 @@ static void test_watch_recheck(Fixture *f, gconstpointer data) {
         WAIT_FOR(f, worker_count_children(f) == 0);
         WAIT_FOR(f, worker_count_children(f) == 1);
         g_assert_cmpfloat(read_watched(f), ==, 1);
+        run_for(1200);
         lose_unmount(f);
         g_assert_cmpfloat(read_watched(f), ==, 0);
 }
