@@ -493,7 +493,7 @@ static void start_worker(Client *c) {
 
         must(log);
         must(err);
-        g_setenv("ASAN_OPTIONS", "handle_abort=1:log_path=" TEST_DIR "/report", TRUE);
+        g_setenv("ASAN_OPTIONS", "handle_abort=1:quarantine_size_mb=4:log_path=" TEST_DIR "/report", TRUE);
         g_setenv("UBSAN_OPTIONS", "log_path=" TEST_DIR "/report", TRUE);
         must(dup2(log, STDERR_FILENO));
         c->worker = worker_start(NULL, NULL);
