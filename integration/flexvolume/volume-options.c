@@ -56,7 +56,7 @@ static int find_holder(VolumeOptions *o) {
         o->holder = strdup_printf("%s%s%s", strempty(namespace), namespace ? "/" : "", pod);
         if (!o->holder)
                 return -ENOMEM;
-        o->holder[strnlen(o->holder, NAME_MAX_BYTES)] = '\0';
+        o->holder[utf8_length_within(o->holder, NAME_MAX_BYTES)] = '\0';
         o->values[OPTION_HOLDER] = (OptionValue){ .set = true, .string = o->holder };
         return 0;
 }
@@ -122,19 +122,31 @@ static void set_defaults(VolumeOptions *o) {
                         o->values[defaults[i].id] = defaults[i].value;
 }
 
+static int check_string(const char *name, const json_t *value, char **ret_why) {
+        _cleanup_free_ char *escaped = NULL;
+
+        if (json_is_string(value) && utf8_is_valid(json_string_value(value)))
+                return 0;
+        escaped = string_escape(name, SHOWN_MAX);
+        if (!escaped)
+                return -ENOMEM;
+        if (!json_is_string(value))
+                return refuse(ret_why, strdup_printf("Option '%s' is not a string.", escaped));
+        return refuse(ret_why, strdup_printf("Option '%s' has a noncharacter of Unicode, which D-Bus does not take.",
+                                             escaped));
+}
+
 static int check_strings(const VolumeOptions *o, char **ret_why) {
         const char *name;
         json_t *value;
+        int r;
 
         if (!json_is_object(o->json))
                 return refuse(ret_why, strdup("The options of the volume are not one JSON object."));
         json_object_foreach (o->json, name, value) {
-                _cleanup_free_ char *escaped = NULL;
-
-                if (json_is_string(value))
-                        continue;
-                escaped = string_escape(name, SHOWN_MAX);
-                return escaped ? refuse(ret_why, strdup_printf("Option '%s' is not a string.", escaped)) : -ENOMEM;
+                r = check_string(name, value, ret_why);
+                if (r != 0)
+                        return r;
         }
         return 0;
 }

@@ -33,6 +33,9 @@ static int read_option(const char *key, const json_t *value, VolumeOptions *o, F
 
         if (!text)
                 return failure_set_about(f, FAILURE_INVALID_OPTION, key, "Option '%s' is not a string.");
+        if (!utf8_is_valid(text))
+                return failure_set_about(f, FAILURE_INVALID_OPTION, key,
+                                         "Option '%s' has a noncharacter of Unicode, which D-Bus does not take.");
         if (streq(key, "source"))
                 o->source = text;
         else if (streq(key, "volume"))

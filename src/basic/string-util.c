@@ -196,6 +196,14 @@ bool utf8_is_valid(const char *s) {
         return true;
 }
 
+size_t utf8_length_within(const char *s, size_t max) {
+        size_t n = strnlen(s, max);
+
+        while (n > 0 && ((unsigned char) s[n] & 0xc0) == 0x80)
+                n--;
+        return n;
+}
+
 static bool is_control(const unsigned char *s) {
         return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
 }

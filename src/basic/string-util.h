@@ -71,6 +71,8 @@ bool utf8_is_valid(const char *s) _pure_;
 /* Whether s is that and has no control characters either (C0, DEL, C1), which a terminal or a log would obey, nor what is
  * invisible or turns the direction of text, by which one string looks like another. */
 bool text_is_clean(const char *s) _pure_;
+/* How many of the first max bytes of s, which is UTF-8, are whole characters. */
+size_t utf8_length_within(const char *s, size_t max) _pure_;
 
 /* Strict decimal numbers: digits only, no sign, no blanks. Return 0, -EINVAL or -ERANGE. */
 int parse_u64(const char *s, unsigned long long *ret);

@@ -14,15 +14,6 @@ void walk_result_done(WalkResult *r) {
         *r = (WalkResult){ 0 };
 }
 
-/* How many bytes of s are printed: max at most, of whole characters. */
-static int cut(const char *s, size_t max) {
-        size_t n = strnlen(s, max);
-
-        while (n > 0 && ((unsigned char) s[n] & 0xc0) == 0x80)
-                n--;
-        return (int) n;
-}
-
 static bool is_of_earlier_cause(const WalkResult *w, size_t i) {
         for (size_t k = 0; k < i; k++)
                 if (streq(w->issues[k].text, w->issues[i].text))
@@ -38,7 +29,7 @@ static size_t print_alike(FILE *out, const WalkResult *w, size_t first, size_t m
 
         for (size_t i = first; i < w->n_issues && (size_t) n < max; i++) {
                 const char *path = w->issues[i].path;
-                int length = cut(path, NAME_MAX_BYTES);
+                int length = (int) utf8_length_within(path, NAME_MAX_BYTES);
 
                 if (!streq(w->issues[i].text, cause))
                         continue;
@@ -46,7 +37,7 @@ static size_t print_alike(FILE *out, const WalkResult *w, size_t first, size_t m
                 separator = ", ";
                 ++*n_named;
         }
-        n += fprintf(out, ": %.*s", cut(cause, CAUSE_MAX_BYTES), cause);
+        n += fprintf(out, ": %.*s", (int) utf8_length_within(cause, CAUSE_MAX_BYTES), cause);
         return (size_t) n;
 }
 

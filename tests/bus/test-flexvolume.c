@@ -60,6 +60,8 @@ static const Case cases[] = {
           .out = FAILURE("Option 'fs-group' is not a string.") },
         { "json/null", MOUNT(POD ",\"a\\u001b\":null"), .code = 1,
           .out = FAILURE("Option 'a\\\\x1b' is not a string.") },
+        { "json/noncharacter", MOUNT("\"device\":\"/dev/\\uffff\""), .code = 1,
+          .out = FAILURE("Option 'device' has a noncharacter of Unicode, which D-Bus does not take.") },
 
         { "mount/no-level", MOUNT(POD ",\"device\":\"/dev/vdb\""), { DEFAULT }, .out = SUCCESS },
         { "mount/level",

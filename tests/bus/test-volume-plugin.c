@@ -243,6 +243,8 @@ static void test_options(Context *c, gconstpointer data) {
                 { OPTIONS ",\"wait\":\"\\n\"", "Option wait=\\\\x0a: must be a time" },
                 { OPTIONS ",\"o\":\"a=\\\"b\"", "must be UTF-8, with a closing quote" },
                 { OPTIONS ",\"read-only\":true", "Option 'read-only' is not a string." },
+                { OPTIONS ",\"volume\":\"a\\uffff\"",
+                  "Option 'volume' has a noncharacter of Unicode, which D-Bus does not take." },
                 /* selvold's own words, with the names of these options */
                 { "\"source\":\"/dev/vdb\",\"level\":\"s0:x\"", "s0:x" },
                 { OPTIONS ",\"volume\":\"a b\"", "a b" },

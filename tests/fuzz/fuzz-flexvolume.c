@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 return 0;
         }
         assert(!why);
+        assert(utf8_is_valid(o.volume) && utf8_is_valid(o.source));
         for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
                 assert(!o.values[i].set || !o.values[i].string || utf8_is_valid(o.values[i].string));
                 STRV_FOREACH (option, o.values[i].list)

@@ -35,9 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         assert(r == 0 || r == MOUNT_USAGE);
         if (r != 0)
                 return 0;
-        assert(!isempty(q.volume));
-        for (size_t i = 0; i < REQUEST_OPTIONS; i++)
+        assert(!isempty(q.volume) && utf8_is_valid(q.volume) && utf8_is_valid(q.source) && utf8_is_valid(q.target));
+        for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
+                assert(!q.values[i].set || !q.values[i].string || utf8_is_valid(q.values[i].string));
                 STRV_FOREACH (option, q.values[i].list)
                         assert(utf8_is_valid(*option));
+        }
         return 0;
 }

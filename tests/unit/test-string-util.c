@@ -164,6 +164,19 @@ static void test_utf8_against_glib(void) {
                         }
 }
 
+static void test_utf8_length_within(void) {
+        static const struct {
+                const char *in;
+                size_t max, length;
+        } cases[] = {
+                { "", 4, 0 },    { "ab", 4, 2 },  { "ab", 2, 2 },  { "ab", 1, 1 }, { "a€b", 1, 1 },
+                { "a€b", 2, 1 }, { "a€b", 3, 1 }, { "a€b", 4, 4 }, { "€", 2, 0 },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+                g_assert_cmpuint(utf8_length_within(cases[i].in, cases[i].max), ==, cases[i].length);
+}
+
 static void test_parse_u64(void) {
         static const struct {
                 const char *in;
@@ -263,6 +276,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/string/escape-limit", test_escape_limit);
         g_test_add_func("/string/utf8", test_utf8);
         g_test_add_func("/string/utf8-against-glib", test_utf8_against_glib);
+        g_test_add_func("/string/utf8-length-within", test_utf8_length_within);
         g_test_add_func("/string/parse-u64", test_parse_u64);
         g_test_add_func("/string/parse-boolean", test_parse_boolean);
         g_test_add_func("/string/strv", test_strv);
