@@ -8,6 +8,7 @@
 
 typedef struct AuthQuery AuthQuery;
 typedef struct Call Call;
+typedef struct Sender Sender;
 typedef struct Turns Turns;
 
 /* What the bus sees. */
@@ -19,7 +20,9 @@ typedef struct Api {
         Call *calls;       /* that wait for a job */
         /* authorize.c */
         AuthQuery *queries;
-        struct Sender *senders; /* whose uids the bus was asked for */
+        /* sender.c */
+        Sender *senders; /* whose uids the bus was asked for */
+        sd_bus *lookup;  /* on which it is asked */
         Turns *turns;
         /* connect.c */
         sd_event_source *leave;

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <uthash.h>
 #include <utlist.h>
 
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "wire/message-ids.h"
 #include "api/authorize.h"
-#include "api/message-size.h"
+#include "api/sender.h"
 
-enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, QUERIES_OF_USER_MAX = 32, SENDERS_MAX = 64 };
+enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, QUERIES_OF_USER_MAX = 32 };
 enum { ALLOW_USER_INTERACTION = 1 };
-/* Of the strings of a call that waits for polkit: more than all that a method takes may have. */
-enum { CALL_BYTES_MAX = 128 * 1024 };
 
 static const struct {
         const char *method;
@@ -62,13 +59,6 @@ struct AuthQuery {
         bool dispatched; /* for the second time */
 };
 
-/* A connection to the bus, whose name no other one ever gets. */
-typedef struct Sender {
-        UT_hash_handle hh;
-        char *name;
-        uid_t uid;
-} Sender;
-
 const char *authorize_action(const char *method) {
         for (size_t i = 0; i < ELEMENTSOF(actions); i++)
                 if (streq(actions[i].method, method))
@@ -86,7 +76,7 @@ static void query_free(AuthQuery *q) {
 
 /* Who asked, for what, and what became of it. */
 static void log_denied(Api *api, sd_bus_message *call, const char *volume, const char *why) {
-        _cleanup_free_ char *caller = authorize_describe_caller(api, call),
+        _cleanup_free_ char *caller = sender_describe(api, call),
                             *escaped = string_escape(strempty(volume), VOLUME_ID_MAX);
         const char *method = sd_bus_message_get_member(call);
         const LogField fields[] = {
@@ -266,110 +256,23 @@ static int ask(Api *api, AuthQuery *q) {
         return r;
 }
 
-static void sender_free(Api *api, Sender *s) {
-        HASH_DEL(api->senders, s);
-        free(s->name);
-        free(s);
-}
-
 void authorize_forget(Api *api, const char *sender) {
         AuthQuery *q, *next;
-        Sender *s;
 
         LL_FOREACH_SAFE (api->queries, q, next)
                 if (q->answer == PENDING && streq_ptr(sd_bus_message_get_sender(q->call), sender))
                         query_free(q);
-
-        HASH_FIND_STR(api->senders, sender, s);
-        if (s)
-                sender_free(api, s);
-}
-
-static void forget_all(Api *api) {
-        Sender *s, *next;
-
-        HASH_ITER (hh, api->senders, s, next)
-                sender_free(api, s);
 }
 
 void authorize_teardown(Api *api) {
         while (api->queries)
                 query_free(api->queries);
-        forget_all(api);
 }
 
-static int remember_sender(Api *api, const char *name, uid_t uid) {
-        Sender *s = calloc(1, sizeof(*s));
-
-        if (!s)
-                return -ENOMEM;
-        *s = (Sender){ .name = strdup(name), .uid = uid };
-        if (!s->name) {
-                free(s);
-                return -ENOMEM;
-        }
-        if (HASH_COUNT(api->senders) >= SENDERS_MAX)
-                forget_all(api);
-        HASH_ADD_KEYPTR(hh, api->senders, s->name, strlen(s->name), s);
-        if (hash_was_added(s) < 0) {
-                free(s->name);
-                free(s);
-                return -ENOMEM;
-        }
-        return 0;
-}
-
-/* The bus is asked once for each connection that calls several times: it never gives a unique name to another. */
-int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        const char *sender = strempty(sd_bus_message_get_sender(call));
-        Sender *known;
-        uid_t uid;
+static int question(Api *api, sd_bus_message *call, const char *action, uid_t uid, const Request *about) {
+        AuthQuery *q = calloc(1, sizeof(*q));
         int r;
 
-        HASH_FIND_STR(api->senders, sender, known);
-        if (known) {
-                *ret = known->uid;
-                return 0;
-        }
-        r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
-        if (r >= 0)
-                r = sd_bus_creds_get_euid(creds, &uid);
-        if (r >= 0)
-                r = remember_sender(api, sender, uid);
-        if (r < 0)
-                return r;
-        *ret = uid;
-        return 0;
-}
-
-char *authorize_describe_caller(Api *api, sd_bus_message *call) {
-        const char *sender = strempty(sd_bus_message_get_sender(call));
-        uid_t uid;
-
-        return authorize_get_uid(api, call, &uid) < 0 ? strdup(sender)
-                                                      : strdup_printf("uid %u, %s", (unsigned) uid, sender);
-}
-
-bool authorize_is_trusted(Api *api, sd_bus_message *call) {
-        uid_t uid;
-
-        return authorize_get_uid(api, call, &uid) >= 0 && uid == api->trusted_uid;
-}
-
-static int question(Api *api, sd_bus_message *call, const char *action, uid_t uid, const Request *about,
-                    sd_bus_error *error) {
-        _cleanup_failure_ Failure f = { 0 };
-        AuthQuery *q;
-        int r;
-
-        if (!message_is_small(call, CALL_BYTES_MAX))
-                return api_refuse(
-                        api,
-                        failure_set(&f, FAILURE_LIMIT_REACHED,
-                                    "The call has too many values, or too long ones, for a caller who is not root."),
-                        &f, error);
-        q = calloc(1, sizeof(*q));
         if (!q)
                 return -ENOMEM;
         *q = (AuthQuery){ .api = api, .call = sd_bus_message_ref(call), .action = action, .uid = uid };
@@ -414,7 +317,7 @@ int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error
         if (q)
                 return conclude(api, q, call, about, error);
 
-        r = authorize_get_uid(api, call, &uid);
+        r = sender_get_uid(api, call, &uid);
         if (r < 0)
                 return r;
         if (uid == api->trusted_uid) {
@@ -425,7 +328,7 @@ int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error
                 return deny(api, call, about->volume, "denied", error);
         if (!may_ask(api, uid))
                 return deny(api, call, about->volume, "too-many", error);
-        return question(api, call, action, uid, about, error);
+        return question(api, call, action, uid, about);
 }
 
 int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_error *error) {

@@ -20,14 +20,8 @@ int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error);
 bool authorize_has_asked(const Api *api, const sd_bus_message *call);
 void authorize_teardown(Api *api);
 
-/* The caller's effective uid when it connected to the bus. Returns 0 or a negative errno. */
-int authorize_get_uid(Api *api, sd_bus_message *call, uid_t *ret);
-/* "uid 1000, :1.5", for journal and history. NULL on lack of memory. */
-char *authorize_describe_caller(Api *api, sd_bus_message *call) _warn_unused_;
-/* The sender has left the bus: what polkit was asked for it is forgotten, but for calls that want no reply. */
+/* The sender has left the bus: what polkit was asked for it is forgotten. */
 void authorize_forget(Api *api, const char *sender);
-/* Whether the caller is root, who passes without polkit. */
-bool authorize_is_trusted(Api *api, sd_bus_message *call);
 
 /* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */
 const char *authorize_action(const char *method);

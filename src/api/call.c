@@ -4,6 +4,7 @@
 #include "api/authorize.h"
 #include "api/call.h"
 #include "api/reply.h"
+#include "api/sender.h"
 #include "api/turns.h"
 #include "basic/log.h"
 
@@ -81,6 +82,7 @@ static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *er
         turns_forget(api->turns, name);
         forget_caller(api, name);
         authorize_forget(api, name);
+        sender_forget(api, name);
         return 0;
 }
 
@@ -93,16 +95,15 @@ int calls_setup(Api *api) {
 }
 
 static int describe_caller(Api *api, sd_bus_message *message, Caller *c) {
-        const char *sender = strempty(sd_bus_message_get_sender(message));
-        uid_t uid;
+        int r;
 
-        c->trusted = authorize_is_trusted(api, message);
-        c->text = authorize_describe_caller(api, message);
-        c->uid = authorize_get_uid(api, message, &uid) < 0 ? (uid_t) -1 : uid;
-        if (c->trusted || c->uid == (uid_t) -1)
-                c->name = strdup(sender);
-        else
-                c->name = strdup_printf("%u", (unsigned) c->uid);
+        /* Nothing is begun for a caller who has left in the meantime: no limit would hold. */
+        r = sender_get_uid(api, message, &c->uid);
+        if (r < 0)
+                return r;
+        c->trusted = sender_is_trusted(api, message);
+        c->text = sender_describe(api, message);
+        c->name = sender_caller(api, message);
         return c->text && c->name ? 0 : -ENOMEM;
 }
 

@@ -4,6 +4,7 @@
 #include "api/connect.h"
 #include "api/log-control.h"
 #include "api/objects.h"
+#include "api/sender.h"
 #include "api/signals.h"
 #include "api/turns.h"
 #include "basic/log.h"
@@ -89,6 +90,7 @@ static int connect_again(Api *api) {
         turns_forget(api->turns, NULL);
         calls_abandon(api);
         authorize_teardown(api);
+        senders_teardown(api);
         api->bus = sd_bus_close_unref(api->bus);
         r = connect_bus(api);
         if (r < 0)
@@ -188,6 +190,7 @@ Api *api_free(Api *api) {
         signals_teardown(api);
         calls_teardown(api);
         authorize_teardown(api);
+        senders_teardown(api);
         turns_free(api->turns);
         sd_event_source_disable_unref(api->leave);
         sd_event_source_disable_unref(api->stalled);

@@ -6,6 +6,7 @@
 #include "api/dict.h"
 #include "api/objects.h"
 #include "api/paths.h"
+#include "api/sender.h"
 #include "job/line.h"
 
 static int find_job(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
@@ -98,7 +99,7 @@ static int method_cancel(sd_bus_message *call, void *userdata, sd_bus_error *err
         r = authorize_volume(api, call, job->request.volume, error);
         if (r <= 0)
                 return r < 0 ? r : 1;
-        caller = authorize_describe_caller(api, call);
+        caller = sender_describe(api, call);
         by = caller ? strdup_printf("a caller (%s)", caller) : NULL;
         if (!by)
                 return -ENOMEM;

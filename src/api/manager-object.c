@@ -7,6 +7,7 @@
 #include "api/objects.h"
 #include "api/options.h"
 #include "api/paths.h"
+#include "api/sender.h"
 #include "basic/log.h"
 #include "job/job-metrics.h"
 #include "model/context.h"
@@ -272,7 +273,7 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
 }
 
 static int forget(Api *api, sd_bus_message *m, Volume *v) {
-        _cleanup_free_ char *caller = authorize_describe_caller(api, m);
+        _cleanup_free_ char *caller = sender_describe(api, m);
         const LogField fields[] = {
                 { "MESSAGE_ID", MESSAGE_FORGOTTEN },
                 { "SELVOL_VOLUME", v->id },

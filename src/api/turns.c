@@ -4,6 +4,7 @@
 
 #include "api/authorize.h"
 #include "api/message-size.h"
+#include "api/sender.h"
 #include "api/turns.h"
 #include "basic/time-util.h"
 
@@ -11,9 +12,10 @@ enum {
         NOW_MAX = 16,       /* calls of one caller that are carried out at once */
         PUT_OFF_MAX = 4096, /* that are put off, in all */
         PUT_OFF_OF_CALLER = 1024,
-        PUT_OFF_RESERVED = 1024, /* besides, for root */
-        ALL_OBJECTS_COST = 128,  /* of a call that is answered with all objects: as much as so many others */
-        BYTES_MAX = 8192,        /* of the strings of a call that is put off */
+        PUT_OFF_RESERVED = 1024,     /* besides, for root */
+        ALL_OBJECTS_COST = 128,      /* of a call that is answered with all objects: as much as so many others */
+        CALL_BYTES_MAX = 128 * 1024, /* of the strings of a call: more than all that a method takes may have */
+        PUT_OFF_BYTES_MAX = 8192,    /* of one that is put off */
         DELAY_MAX_USEC = 50000,
         PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50, /* when nothing is left to read */
 };
@@ -25,7 +27,7 @@ typedef struct PutOff {
 
 typedef struct TurnCaller {
         UT_hash_handle hh;
-        char *name; /* on the bus */
+        char *name; /* see sender_caller() */
         size_t n_now;
         PutOff *calls;
         size_t cost;
@@ -60,20 +62,19 @@ static void caller_free(Turns *t, TurnCaller *c) {
         free(c);
 }
 
-static TurnCaller *find_or_add(Turns *t, const char *name) {
+static TurnCaller *find_or_add(Turns *t, sd_bus_message *call) {
+        _cleanup_free_ char *name = sender_caller(t->api, call);
         TurnCaller *c;
 
+        if (!name)
+                return NULL;
         HASH_FIND_STR(t->callers, name, c);
         if (c)
                 return c;
         c = calloc(1, sizeof(*c));
         if (!c)
                 return NULL;
-        c->name = strdup(name);
-        if (!c->name) {
-                free(c);
-                return NULL;
-        }
+        c->name = TAKE_PTR(name);
         HASH_ADD_KEYPTR(hh, t->callers, c->name, strlen(c->name), c);
         if (hash_was_added(c) < 0) {
                 free(c->name);
@@ -150,9 +151,9 @@ static int on_turn(sd_event_source *source, void *userdata) {
 /* What is put off takes memory before anybody has been asked whether its caller may call. */
 static bool may_be_put_off(const Turns *t, const TurnCaller *c, sd_bus_message *call) {
         if (t->n_put_off >= PUT_OFF_MAX + PUT_OFF_RESERVED ||
-            (t->n_put_off >= PUT_OFF_MAX && !authorize_is_trusted(t->api, call)))
+            (t->n_put_off >= PUT_OFF_MAX && !sender_is_trusted(t->api, call)))
                 return false;
-        return c->cost + cost_of(call) <= PUT_OFF_OF_CALLER && message_is_small(call, BYTES_MAX);
+        return c->cost + cost_of(call) <= PUT_OFF_OF_CALLER && message_is_small(call, PUT_OFF_BYTES_MAX);
 }
 
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
@@ -174,18 +175,34 @@ static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *
         return 1;
 }
 
-int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
-        const char *sender = sd_bus_message_get_sender(message);
-        TurnCaller *c;
+static int refuse_large(Turns *t, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
 
-        if (!sender || !sd_bus_message_is_method_call(message, NULL, NULL) || authorize_has_asked(t->api, message))
+        return api_refuse(t->api,
+                          failure_set(&f, FAILURE_LIMIT_REACHED,
+                                      "The call has more values, or longer ones, than any method takes."),
+                          &f, error);
+}
+
+int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
+        TurnCaller *c;
+        uid_t uid;
+        int r;
+
+        if (!sd_bus_message_get_sender(message) || !sd_bus_message_is_method_call(message, NULL, NULL) ||
+            authorize_has_asked(t->api, message))
                 return 0;
         if (t->next == message) {
                 t->next = sd_bus_message_unref(t->next);
                 turns_resume(t);
                 return 0;
         }
-        c = find_or_add(t, sender);
+        if (!message_is_small(message, CALL_BYTES_MAX))
+                return refuse_large(t, error);
+        r = sender_get_uid(t->api, message, &uid);
+        if (r < 0)
+                return r;
+        c = find_or_add(t, message);
         if (!c)
                 return -ENOMEM;
         turns_resume(t);
@@ -202,11 +219,9 @@ void turns_forget(Turns *t, const char *sender) {
         if (!sender)
                 t->next = sd_bus_message_unref(t->next);
         HASH_ITER (hh, t->callers, c, next_caller)
-                if (!sender || streq(c->name, sender))
-                        /* Who asked for no reply need not stay. */
-                        DL_FOREACH_SAFE (c->calls, p, next)
-                                if (!sender || sd_bus_message_get_expect_reply(p->call) > 0)
-                                        drop(t, c, p);
+                DL_FOREACH_SAFE (c->calls, p, next)
+                        if (!sender || streq(sd_bus_message_get_sender(p->call), sender))
+                                drop(t, c, p);
 }
 
 int turns_new(Api *api, Turns **ret) {

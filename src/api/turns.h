@@ -3,8 +3,8 @@
 
 #include "api/api.h"
 
-/* Whose call is carried out next. Calls are read as fast as they come, and each caller's first ones are carried out at
- * once; more than a few of one caller are put off, and callers with such take turns whenever nothing is left to read. So a
+/* Whose call is carried out next. Calls are read as fast as they come. One that is too large is refused, by whomever it is. Each
+ * caller's first ones are carried out at once; more than a few of one caller, which is a user, or a connection of root's, are put off, and callers with such take turns whenever nothing is left to read. So a
  * caller that calls ten thousand times holds up nobody else, and is refused beyond what is put off. The order of one
  * caller's calls stays as it is. */
 

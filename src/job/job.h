@@ -36,7 +36,7 @@ DECLARE_STRING_TABLE(job_state, JobState);
 typedef struct Caller {
         char *text;   /* for journal and history */
         char *name;   /* of whom limits hold: a user, or a connection of root's */
-        uid_t uid;    /* (uid_t) -1 if it is not known */
+        uid_t uid;
         bool trusted; /* root, for whom some places are reserved */
 } Caller;
 

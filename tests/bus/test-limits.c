@@ -27,6 +27,11 @@ static void set_up_other(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_OTHER, TRUE);
 }
 
+/* Nobody could allow anything. */
+static void set_up_refused(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_OTHER, FALSE);
+}
+
 static void tear_down(Fixture *f, gconstpointer data) {
         fixture_stop(f);
 }
@@ -211,19 +216,96 @@ static void test_followers(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(n_refused, ==, TOO_MANY);
 }
 
-/* What waits for polkit is kept by selvold. */
-static void test_large_question(Fixture *f, gconstpointer data) {
-        g_autofree char *level = g_strnfill(1024 * 1024, 'x');
+/* A user has no more places for having more connections. */
+static void test_put_off(Fixture *f, gconstpointer data) {
+        enum { CONNECTIONS = 4, CALLS = 6, PLACES = 8 };
+        Fixture callers[CONNECTIONS];
+        GAsyncResult *calls[CONNECTIONS][CALLS];
+        guint n_refused = 0;
+
+        for (guint i = 0; i < CONNECTIONS; i++)
+                callers[i] = other_caller(f);
+        g_assert_cmpint(kill(f->daemon, SIGSTOP), ==, 0);
+        for (guint i = 0; i < CONNECTIONS; i++) {
+                for (guint k = 0; k < CALLS; k++)
+                        calls[i][k] = call_start_at(&callers[i], "/org/selvol1", "org.freedesktop.DBus.ObjectManager",
+                                                    "GetManagedObjects", NULL);
+                g_dbus_connection_flush_sync(callers[i].client, NULL, NULL);
+        }
+        run_for(300);
+        g_assert_cmpint(kill(f->daemon, SIGCONT), ==, 0);
+        for (guint i = 0; i < CONNECTIONS; i++)
+                for (guint k = 0; k < CALLS; k++) {
+                        g_autoptr(GError) error = NULL;
+
+                        g_assert_null(call_end(&callers[i], calls[i][k], &error));
+                        n_refused += strstr(error->message, "wait to be read") != NULL;
+                }
+        g_assert_cmpuint(n_refused, >, (CONNECTIONS * CALLS - PLACES) / 2);
+        for (guint i = 0; i < CONNECTIONS; i++)
+                close_caller(&callers[i]);
+}
+
+static GAsyncResult *start_large(Fixture *f, gsize bytes) {
+        g_autofree char *level = g_strnfill(bytes, 'x');
+
+        return call_start_at(
+                f, "/org/freedesktop/LogControl1", "org.freedesktop.DBus.Properties", "Set",
+                g_variant_new("(ssv)", "org.freedesktop.LogControl1", "LogLevel", g_variant_new_string(level)));
+}
+
+static void end_large(Fixture *f, GAsyncResult *pending) {
         GError *error = NULL;
 
-        g_assert_null(
-                call_end(f,
-                         call_start_at(f, "/org/freedesktop/LogControl1", "org.freedesktop.DBus.Properties", "Set",
-                                       g_variant_new("(ssv)", "org.freedesktop.LogControl1", "LogLevel",
-                                                     g_variant_new_string(level))),
-                         &error));
-        assert_error(error, "LimitReached", "for a caller who is not root");
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(error, "LimitReached", "than any method takes");
+}
+
+/* Before anybody is asked, and whoever calls. */
+static void test_large(Fixture *f, gconstpointer data) {
+        end_large(f, start_large(f, 1024 * 1024));
         g_assert_cmpuint(gt_dbus_queue_get_n_messages(f->queue), ==, 0);
+}
+
+/* Without AddressSanitizer keeping what has been freed. */
+static void set_up_measured(Fixture *f, gconstpointer data) {
+        g_setenv("ASAN_OPTIONS", "quarantine_size_mb=1", TRUE);
+        set_up(f, data);
+        g_unsetenv("ASAN_OPTIONS");
+}
+
+static guint64 peak_kib(GPid pid) {
+        g_autofree char *path = g_strdup_printf("/proc/%i/status", pid), *text = NULL;
+        const char *line;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        line = strstr(text, "VmHWM:");
+        g_assert_nonnull(line);
+        return g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10);
+}
+
+/* While selvold asks the bus who has sent a call, others send large ones: it does not read them meanwhile. */
+static void test_large_at_once(Fixture *f, gconstpointer data) {
+        enum { SIZE = 8 * 1024 * 1024, CALLS = 10, GROWTH_KIB_MAX = 48 * 1024 };
+        Fixture unknown = other_caller(f);
+        GAsyncResult *large[CALLS], *probe;
+        guint64 before;
+
+        end_large(f, start_large(f, SIZE));
+        before = peak_kib(f->daemon);
+        g_assert_cmpint(kill(f->daemon, SIGSTOP), ==, 0);
+        probe = call_start(&unknown, "GetMetrics", NULL);
+        run_for(300);
+        for (guint i = 0; i < CALLS; i++)
+                large[i] = start_large(f, SIZE);
+        g_dbus_connection_flush_sync(f->client, NULL, NULL);
+        run_for(300);
+        g_assert_cmpint(kill(f->daemon, SIGCONT), ==, 0);
+        g_variant_unref(call_end(&unknown, probe, NULL));
+        for (guint i = 0; i < CALLS; i++)
+                end_large(f, large[i]);
+        g_assert_cmpuint(peak_kib(f->daemon), <, before + GROWTH_KIB_MAX);
+        close_caller(&unknown);
 }
 
 /* The bus does not read, and so nobody gets an answer: the service leaves it and comes again, callers hear of it, and jobs
@@ -315,17 +397,21 @@ static void test_flood_objects(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(flood_end(&flood, f), >, FLOOD / 2);
 }
 
-/* It is read no further than it may be long, by whoever comes first. */
+/* It is read no further than it may be long. */
 static void test_long_array(Fixture *f, gconstpointer data) {
         GVariantBuilder strings = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_STRING_ARRAY),
                         options = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
+        guint n = GPOINTER_TO_UINT(data);
         GError *error = NULL;
 
-        for (unsigned i = 0; i < 500000; i++)
+        for (guint i = 0; i < n; i++)
                 g_variant_builder_add(&strings, "s", "");
         g_variant_builder_add(&options, "{sv}", "MountOptions", g_variant_builder_end(&strings));
         g_assert_null(call(f, "PlanVolume", g_variant_new("(sssa{sv})", "v", "/dev/vdb", HEALTHY, &options), &error));
-        assert_error(error, "InvalidOption", "MountOptions has more than 64");
+        if (n > 256)
+                assert_error(error, "LimitReached", "than any method takes");
+        else
+                assert_error(error, "InvalidOption", "MountOptions has more than 64");
 }
 
 int main(int argc, char *argv[]) {
@@ -336,12 +422,16 @@ int main(int argc, char *argv[]) {
         ADD("caller", NULL, test_caller);
         ADD("unmount", NULL, test_unmount);
         ADD("waiting", NULL, test_waiting);
-        ADD("long-array", NULL, test_long_array);
+        ADD("array/long", GUINT_TO_POINTER(65), test_long_array);
+        ADD("array/very-long", GUINT_TO_POINTER(500000), test_long_array);
         ADD("flood/calls", NULL, test_flood);
         ADD("flood/objects", NULL, test_flood_objects);
         g_test_add("/limits/deaf", Fixture, NULL, set_up_preloaded, test_deaf, tear_down);
         g_test_add("/limits/followers", Fixture, NULL, set_up_other, test_followers, tear_down);
         g_test_add("/limits/questions", Fixture, NULL, set_up_other, test_questions, tear_down);
-        g_test_add("/limits/large-question", Fixture, NULL, set_up_other, test_large_question, tear_down);
+        g_test_add("/limits/large/other", Fixture, NULL, set_up_other, test_large, tear_down);
+        g_test_add("/limits/put-off", Fixture, NULL, set_up_refused, test_put_off, tear_down);
+        ADD("large/root", NULL, test_large);
+        g_test_add("/limits/large/at-once", Fixture, NULL, set_up_measured, test_large_at_once, tear_down);
         return g_test_run();
 }
