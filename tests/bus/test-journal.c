@@ -265,7 +265,6 @@ static void fail_with(Fixture *f, const Refusal *row) {
 static void test_mistake(Fixture *f, gconstpointer data) {
         static const Refusal conflict = { "/dev/vdb", T2, POD_B, "ContextConflict", 1 }, rows[] = {
                 { "/dev/vdb", T2, "{'Holder': <'pod-b'>, " OVM "}", "LevelRequired", 0 },
-                { "/dev/vdb", "/etc/v", POD_A, "PathNotAllowed", 0 },
                 { "/dev/vdb", T2, "{'SELinuxContext': <'system_u:object_r:shadow_t:s0:c1'>, " OVM "}",
                   "TypeNotAllowed", 0 },
                 { "/dev/foreign", T2, POD_A, "PathNotAllowed", 1 },

@@ -98,8 +98,11 @@ like 'its fields' "$entry" SELVOL_RESULT=ContextConflict SELVOL_HOLDER=pod-B "SE
     _SYSTEMD_UNIT=selvold.service
 like 'journalctl -x explains it' "$(journalctl -q -x "MESSAGE_ID=$refusal" SELVOL_VOLUME=pvc-1)" \
     'Volume pvc-1 is in use with another context' ContextConflict
-like 'the journal has the mount' "$(journal SELVOL_VOLUME=pvc-1 MESSAGE_ID=6e4d39945b7d46338d47eed5de94c0e2)" \
-    SELVOL_RESULT=done SELVOL_HOLDER=pod-B SELVOL_REASON=context-mount
+mount=$(journal SELVOL_VOLUME=pvc-1 MESSAGE_ID=6e4d39945b7d46338d47eed5de94c0e2)
+like 'the journal has the mount' "$mount" SELVOL_RESULT=done SELVOL_HOLDER=pod-B SELVOL_REASON=context-mount
+like "selvol-worker's record of it has the same job" \
+    "$(journal _SYSTEMD_UNIT=selvol-worker.service SELVOL_VOLUME=pvc-1 "$(grep ^SELVOL_JOB= <<<"$mount")")" \
+    "MESSAGE=Mounted "
 
 metrics=$(metrics)
 mode='volume_plugin="kubernetes.io/csi",access_mode="inline"'
