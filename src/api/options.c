@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "api/options.h"
+#include "wire/unmarshal.h"
 
 /* Where the values of wire/options.h go. Flags and words are ints until all are read. */
 typedef struct Target {
@@ -41,30 +42,19 @@ static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Fa
         return 0;
 }
 
-/* No further than the limit: a message has room for millions, and sd_bus_message_read_strv() takes the square of their number. */
 static int read_strv(sd_bus_message *m, const RequestOption *o, char ***ret, Failure *f) {
-        _cleanup_strv_ char **l = NULL;
-        const char *s;
-        size_t n = 0;
+        char **l;
         int r;
 
-        r = sd_bus_message_enter_container(m, 'a', "s");
-        if (r < 0)
-                return r;
-        while ((r = sd_bus_message_read(m, "s", &s)) > 0) {
-                if (++n > OPTIONS_MAX)
-                        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has more than %i elements.", o->name,
-                                           OPTIONS_MAX);
-                r = strv_extend(&l, s);
-                if (r < 0)
-                        return r;
-        }
+        r = unmarshal_strv(m, OPTIONS_MAX, &l);
+        if (r == -E2BIG)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has more than %i elements.", o->name,
+                                   OPTIONS_MAX);
         if (r < 0)
                 return r;
         strv_free(*ret);
-        *ret = TAKE_PTR(l);
-        r = sd_bus_message_exit_container(m);
-        return r < 0 ? r : 0;
+        *ret = l;
+        return 0;
 }
 
 /* Reads the value, whose type has been checked. */

@@ -3,7 +3,8 @@
 
 /* What the worker reads: calls, and the answer to Plan. */
 
-enum { RELIANCES_MAX = 16 * 1024 };
+/* Of options there are those of the request and what the configuration adds. */
+enum { RELIANCES_MAX = 16 * 1024, PLAN_OPTIONS_MAX = 1024 };
 
 int mount_call_read(sd_bus_message *m, MountCall *ret) {
         _cleanup_(mount_call_done) MountCall c = { 0 };
@@ -187,9 +188,9 @@ int plan_answer_read(sd_bus_message *m, PlanAnswer *ret) {
         r = unmarshal_expect(sd_bus_message_read(m, "sis", &verdict_word, &a.seclabel, &s[0]));
         if (r < 0)
                 return r;
-        r = sd_bus_message_read_strv(m, &a.mount_options);
+        r = unmarshal_strv(m, PLAN_OPTIONS_MAX, &a.mount_options);
         if (r < 0)
-                return r;
+                return r == -E2BIG ? -EBADMSG : r;
         r = unmarshal_expect(sd_bus_message_read(m, "bsts", &read_only, &s[1], &a.share_id, &change_word));
         if (r < 0)
                 return r;

@@ -42,6 +42,31 @@ int unmarshal_copy_strings(const char *const *strings, char **const *ret, size_t
         return 0;
 }
 
+int unmarshal_strv(sd_bus_message *m, size_t max, char ***ret) {
+        _cleanup_strv_ char **l = NULL;
+        const char *s;
+        size_t n = 0;
+        int r;
+
+        r = unmarshal_expect(sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s"));
+        if (r < 0)
+                return r;
+        while ((r = sd_bus_message_read(m, "s", &s)) > 0) {
+                if (++n > max)
+                        return -E2BIG;
+                r = strv_extend(&l, s);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = unmarshal_exit_container(m);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(l);
+        return 0;
+}
+
 int node_read(sd_bus_message *m, Node *ret) {
         int selinux, enforcing, mls, r;
         const char *context;
@@ -279,11 +304,9 @@ int walk_result_read(sd_bus_message *m, WalkResult *ret) {
         r = walk_issues_read(m, &w);
         if (r < 0)
                 return r;
-        r = sd_bus_message_read_strv(m, &w.submounts);
+        r = unmarshal_strv(m, WALK_SUBMOUNTS_MAX, &w.submounts);
         if (r < 0)
-                return r;
-        if (strv_length(w.submounts) > WALK_SUBMOUNTS_MAX)
-                return -EBADMSG;
+                return r == -E2BIG ? -EBADMSG : r;
         STRV_FOREACH (path, w.submounts)
                 if (!unmarshal_line_is_good(*path))
                         return -EBADMSG;

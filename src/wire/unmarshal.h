@@ -16,3 +16,7 @@ bool unmarshal_line_is_good(const char *s);
 
 /* Copies all or none; *ret[i] are overwritten. */
 int unmarshal_copy_strings(const char *const *strings, char **const *ret, size_t n) _warn_unused_;
+
+/* A string array of max elements at most, which are copied. Beyond that nothing is read, and the result is -E2BIG: a message has
+ * room for millions, and sd_bus_message_read_strv() takes the square of their number. *ret is untouched on failure. */
+int unmarshal_strv(sd_bus_message *m, size_t max, char ***ret) _warn_unused_;

@@ -9,6 +9,7 @@
 #include "wire/names.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
+#include "wire/unmarshal.h"
 
 /* What is said arrives as it was meant, and what nobody can have meant is refused: each end is another process. */
 
@@ -683,6 +684,74 @@ static void test_too_many(void) {
         REFUSED(PlanAnswer, plan_answer, v.reliances = many; v.n_reliances = 16 * 1024 + 1);
 }
 
+static char **make_numbers(unsigned n) {
+        char **l = g_new0(char *, n + 1);
+
+        for (unsigned i = 0; i < n; i++)
+                l[i] = g_strdup_printf("%u", i);
+        return l;
+}
+
+/* The next string that nobody has read yet is this number. */
+static void assert_next(sd_bus_message *m, unsigned expected) {
+        const char *s;
+
+        g_assert_cmpint(sd_bus_message_read(m, "s", &s), ==, 1);
+        g_assert_cmpuint(g_ascii_strtoull(s, NULL, 10), ==, expected);
+}
+
+/* Not when all has been read: an array that fills the message would take the reader minutes, in which nobody else is served. */
+static void test_ends_at_limit(void) {
+        static const unsigned lengths[] = { WALK_SUBMOUNTS_MAX + 2, 5000 };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++) {
+                g_auto(GStrv) many = make_numbers(lengths[i]);
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *walked = message_new(), *answered = message_new();
+                WalkResult w = walk, read_walk;
+                PlanAnswer a = plan_answer, read_answer;
+
+                w.submounts = many;
+                g_assert_cmpint(walk_result_append(walked, &w), ==, 0);
+                g_assert_cmpint(walk_result_read(finish(walked), &read_walk), ==, -EBADMSG);
+                assert_next(walked, WALK_SUBMOUNTS_MAX + 1);
+
+                if (lengths[i] < 1024 + 2)
+                        continue;
+                a.mount_options = many;
+                g_assert_cmpint(plan_answer_append(answered, &a), ==, 0);
+                g_assert_cmpint(plan_answer_read(finish(answered), &read_answer), ==, -EBADMSG);
+                assert_next(answered, 1024 + 1);
+        }
+}
+
+/* What options of callers are read with, too. */
+static void test_strings(void) {
+        static const struct {
+                unsigned n, max;
+                int result;
+        } rows[] = {
+                { 0, 0, 0 }, { 0, 3, 0 }, { 3, 3, 0 }, { 1, 0, -E2BIG }, { 4, 3, -E2BIG }, { 5000, 3, -E2BIG },
+        };
+
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+                g_auto(GStrv) said = make_numbers(rows[i].n);
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+                char *untouched[] = { NULL }, **read = untouched;
+
+                g_assert_cmpint(sd_bus_message_append_strv(m, said), >=, 0);
+                g_assert_cmpint(unmarshal_strv(finish(m), rows[i].max, &read), ==, rows[i].result);
+                if (rows[i].result < 0) {
+                        g_assert_true(read == untouched);
+                        continue;
+                }
+                g_assert_cmpuint(strv_length(read), ==, rows[i].n);
+                for (unsigned k = 0; k < rows[i].n; k++)
+                        g_assert_cmpstr(read[k], ==, said[k]);
+                strv_free(read);
+                g_assert_cmpint(unmarshal_strv(m, rows[i].max, &read), <, 0);
+        }
+}
+
 /* States that don't go together. */
 static void test_marks(void) {
         static const struct {
@@ -781,6 +850,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/wire/refused/orphans", test_orphans);
         g_test_add_func("/wire/refused/values", test_values);
         g_test_add_func("/wire/refused/too-many", test_too_many);
+        g_test_add_func("/wire/refused/ends-at-limit", test_ends_at_limit);
+        g_test_add_func("/wire/strings", test_strings);
         g_test_add_func("/wire/refused/marks", test_marks);
         g_test_add_func("/wire/errors", test_errors);
 
