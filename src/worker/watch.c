@@ -322,6 +322,11 @@ static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+/* Of a mount that is noted: there are no more of these than notes, whatever is expected, and however often. */
+static int add_former(Watch *w, const char *target) {
+        return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
+}
+
 static int find_former(Watch *w, const MountNote *notes, size_t n_notes) {
         for (size_t i = 0; i < n_notes; i++) {
                 int r;
@@ -333,7 +338,7 @@ static int find_former(Watch *w, const MountNote *notes, size_t n_notes) {
                         return r;
                 if (r == 0)
                         continue;
-                r = strv_extend(&w->former, notes[i].target);
+                r = add_former(w, notes[i].target);
                 if (r < 0)
                         return r;
         }
@@ -482,17 +487,17 @@ int watch_expect(Child *c, MountFact *fact, Failure *f) {
 
         if (!w)
                 return failure_set(f, FAILURE_NOT_SUPPORTED, "Nothing is watched on this connection.");
-        /* Made by a child with other roots */
-        if (!roots_contain(c->settings->target_roots, fact->target)) {
-                r = strv_extend(&w->former, fact->target);
-                if (r < 0)
-                        return r;
-        }
         r = recognize(fact);
         if (r < 0)
                 return r;
         if (fact->note_id == 0)
                 fact->note_id = NOTE_GONE;
+        else if (!roots_contain(c->settings->target_roots, fact->target)) {
+                /* Made by a child with other roots */
+                r = add_former(w, fact->target);
+                if (r < 0)
+                        return r;
+        }
         r = add_expected(w, fact);
         if (r < 0)
                 return r;

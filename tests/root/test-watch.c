@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -223,6 +224,84 @@ static void test_expect(void) {
         g_assert_cmpuint(went.n_went, ==, 1);
         g_assert_cmpuint(went.went[0], ==, there.outcome.fact.mount_id);
         must(umount2(target, 0));
+}
+
+static long read_memory_kib(pid_t pid) {
+        g_autofree char *path = path_printf("/proc/%i/statm", (int) pid), *text = NULL;
+        long pages;
+
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        g_assert_cmpint(sscanf(text, "%*d %ld", &pages), ==, 1);
+        return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+enum { EXPECTATIONS = 8000, LONG_TARGET = 3500, EXPECTED_MAX_KIB = 12 * 1024 };
+
+/* Another target each time if distinct, all of them longer than the fact's own is. */
+static void expect_many(sd_bus *bus, const MountFact *fact, unsigned n, bool distinct) {
+        for (unsigned i = 0; i < n; i++) {
+                g_autofree char *target = path_printf("%s%0*u", TEST_DIR "/nowhere/", LONG_TARGET, i);
+                MountFact other = *fact;
+
+                if (distinct)
+                        other.target = target;
+                expect_mount(bus, &other);
+        }
+}
+
+static Worker *start_elsewhere(void) {
+        Worker *w;
+
+        /* What it has freed is not to count. */
+        g_setenv("ASAN_OPTIONS", "quarantine_size_mb=1", TRUE);
+        w = worker_start("[Worker]\nTargetRoots=" TEST_DIR "/other\n", NULL);
+        g_unsetenv("ASAN_OPTIONS");
+        return w;
+}
+
+/* What is expected outside of the roots, as of a child that had others, is looked for there if it is noted; nothing is kept of what
+ * is not, or is expected again. */
+static void test_expect_elsewhere(void) {
+        g_autoptr(Worker) w = start_elsewhere();
+        g_autoptr(GString) target = g_string_new(TEST_TARGETS "/elsewhere");
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        MountFact *facts;
+        long before;
+        uint64_t id;
+        pid_t child;
+        size_t n;
+
+        while (target->len < LONG_TARGET)
+                g_string_append(target, "/directory");
+        must(g_mkdir_with_parents(target->str, 0755));
+        facts = start_watch(bus, &n);
+        mount_facts_free(facts, n);
+        g_assert_cmpuint(n, ==, 0);
+        must(mount("elsewhere", target->str, "tmpfs", 0, NULL));
+        note_mount(target->str);
+        id = mount_id_of(target->str);
+        g_assert_cmpint(mount_table_read(NULL, &table), ==, 0);
+        g_assert_cmpint(mount_table_find_id(table, id, &fact), ==, 0);
+
+        child = worker_find_child(w);
+        expect_many(bus, &fact, 500, false);
+        before = read_memory_kib(child);
+        expect_many(bus, &fact, EXPECTATIONS, false);
+        g_assert_cmpint(read_memory_kib(child), <, before + EXPECTED_MAX_KIB);
+        fact.mount_id += 100000;
+        expect_many(bus, &fact, EXPECTATIONS, true);
+        g_assert_cmpint(read_memory_kib(child), <, before + EXPECTED_MAX_KIB);
+
+        must(umount2(target->str, 0));
+        for (bool went = false; !went;) {
+                g_auto(Change) c = next_change(bus, LONG);
+
+                g_assert_nonnull(c.message);
+                for (size_t i = 0; i < c.n_went; i++)
+                        went |= c.went[i] == id;
+        }
 }
 
 /* A storm is told in a few messages, whose sum is the truth. */
@@ -491,6 +570,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/watch/covered", test_covered);
         g_test_add_func("/watch/also-at", test_also_at);
         g_test_add_func("/watch/expect", test_expect);
+        g_test_add_func("/watch/expect-elsewhere", test_expect_elsewhere);
         g_test_add_func("/watch/notes", test_notes);
         g_test_add_func("/watch/adopted-anew", test_adopted_anew);
         g_test_add_func("/watch/noted-first", test_noted_first);
