@@ -288,9 +288,7 @@ Worker *worker_start_traced(const char *injection) {
         return worker_start_traced_at(NULL, injection);
 }
 
-Worker *worker_start_traced_at(const char *path, const char *injection) {
-        const char *const wrapper[] = { "strace",           "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection,
-                                        path ? "-P" : NULL, path, NULL };
+static Worker *start_under(const char *const *strace) {
         Worker *w;
 
         if (!has_program("strace")) {
@@ -299,9 +297,22 @@ Worker *worker_start_traced_at(const char *path, const char *injection) {
         }
         /* LeakSanitizer gives up under ptrace. */
         g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
-        w = worker_start(NULL, wrapper);
+        w = worker_start(NULL, strace);
         g_unsetenv("ASAN_OPTIONS");
         return w;
+}
+
+Worker *worker_start_traced_at(const char *path, const char *injection) {
+        const char *const wrapper[] = { "strace",           "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection,
+                                        path ? "-P" : NULL, path, NULL };
+
+        return start_under(wrapper);
+}
+
+Worker *worker_start_logged(const char *calls, const char *log) {
+        const char *const wrapper[] = { "strace", "-D", "-f", "-qqq", "-y", "-o", log, "-e", calls, NULL };
+
+        return start_under(wrapper);
 }
 
 /* The one that waits for a connection has a name of its own. */

@@ -64,6 +64,9 @@ Worker *worker_start(const char *dropin, const char *const *wrapper);
 Worker *worker_start_traced(const char *injection);
 /* The same, of system calls on the file alone. */
 Worker *worker_start_traced_at(const char *path, const char *injection);
+/* Under strace(1), which writes each of these system calls ("open,openat") into the log before it returns, with the paths of
+ * descriptors. */
+Worker *worker_start_logged(const char *calls, const char *log);
 /* Stops it and checks that it ends well. */
 void worker_stop(Worker *w);
 /* Whether workers are to do without file system contexts. */

@@ -4,7 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "operation.h"
+#include "volumes.h"
 #include "wire/protocol.h"
 
 /* Sources that can't be read, that hold something else, or that become another one under way. */
@@ -97,6 +97,64 @@ static void test_loop_reused(void) {
         g_assert_cmpint(count_loops(one), ==, 0);
 }
 
+/* What has been opened for writing so far, one in a line. */
+static unsigned count_opened_for_writing(const char *log) {
+        g_autofree char *text = NULL;
+        g_auto(GStrv) lines = NULL;
+        unsigned n = 0;
+
+        g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+        lines = g_strsplit(text, "\n", -1);
+        for (char **line = lines; *line; line++)
+                if (strstr(*line, "O_WRONLY") || strstr(*line, "O_RDWR")) {
+                        g_test_message("%s", *line);
+                        n++;
+                }
+        return n;
+}
+
+/* Who may only look has nothing opened for writing, which others would notice: udev probes a device then, and an image is newer. */
+static void test_only_looks(void) {
+        g_autofree char *image = make_image("looked-at", "ext4"), *attached = make_image("attached", "ext4"),
+                        *target = make_target("looked-at"), *device = NULL;
+        static const char log[] = TEST_DIR "/opened";
+        g_autoptr(TestVolume) v = volume_mount("mounted", "ext4", 0);
+        g_autoptr(Worker) traced = worker_start_logged("trace=open,openat,openat2,creat", log);
+        int loop;
+
+        if (!traced)
+                return;
+        device = attach_loop(attached, &loop);
+        const char *const sources[] = { image, attached, device, v->image, v->device };
+        unsigned before = count_opened_for_writing(log);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+                g_auto(Answer) named = call_observe(traced, sources[i], "ext4", target);
+                assert_answer(named, "ok");
+                g_auto(Answer) searched = call_observe(traced, sources[i], "", target);
+                assert_answer(searched, "ok");
+        }
+        fill_tree(v->target, 2, 2);
+        g_auto(Answer) inspected = call_inspect(traced, v->target);
+        assert_answer(inspected, "ok");
+        for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
+                const VerifyCall call = verify_labels(v->target, LABEL_1, depth);
+
+                g_auto(Answer) verified = call_verify(traced, &call);
+                assert_answer(verified, "ok");
+        }
+        g_assert_cmpuint(count_opened_for_writing(log), ==, before);
+        g_assert_cmpint(count_loops(image), ==, 0);
+
+        /* As a mount has. */
+        g_auto(Answer) mounted =
+                call_mount(traced, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
+        assert_answer(mounted, "ok");
+        g_assert_cmpuint(count_opened_for_writing(log), >, before);
+        must(umount2(target, 0));
+        close(loop);
+}
+
 int main(int argc, char **argv) {
         static const Unreadable unreadable[] = {
                 { "all", "inject=read,pread64:error=EIO", "MountFailed", "EIO" },
@@ -117,6 +175,7 @@ int main(int argc, char **argv) {
         }
         g_test_add_func("/source/partitions", test_partitions);
         g_test_add_func("/source/loop-reused", test_loop_reused);
+        g_test_add_func("/source/only-looks", test_only_looks);
         r = g_test_run();
         worker_stop(worker);
         return r;
