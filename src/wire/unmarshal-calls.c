@@ -161,7 +161,7 @@ static int reliances_read(sd_bus_message *m, PlanAnswer *a) {
                 return r;
         while ((r = next_reliance(m, &one)) > 0) {
                 Reliance *grown = a->n_reliances < RELIANCES_MAX
-                                          ? reallocarray(a->reliances, a->n_reliances + 1, sizeof(Reliance))
+                                          ? unmarshal_grow(a->reliances, a->n_reliances, sizeof(Reliance))
                                           : NULL;
 
                 if (!grown) {

@@ -67,6 +67,12 @@ int unmarshal_strv(sd_bus_message *m, size_t max, char ***ret) {
         return 0;
 }
 
+void *unmarshal_grow(void *list, size_t n, size_t element_size) {
+        bool full = (n & (n - 1)) == 0; /* 0, or a power of two */
+
+        return full ? reallocarray(list, n == 0 ? 1 : 2 * n, element_size) : list;
+}
+
 int node_read(sd_bus_message *m, Node *ret) {
         int selinux, enforcing, mls, r;
         const char *context;
@@ -133,7 +139,7 @@ int mount_facts_read(sd_bus_message *m, MountFact **ret, size_t *ret_n) {
         if (r < 0)
                 return r;
         while ((r = next_fact(m, &fact)) > 0) {
-                MountFact *grown = reallocarray(list.mounts, list.n_mounts + 1, sizeof(MountFact));
+                MountFact *grown = unmarshal_grow(list.mounts, list.n_mounts, sizeof(MountFact));
 
                 if (!grown) {
                         mount_fact_done(&fact);

@@ -20,3 +20,7 @@ int unmarshal_copy_strings(const char *const *strings, char **const *ret, size_t
 /* A string array of max elements at most, which are copied. Beyond that nothing is read, and the result is -E2BIG: a message has
  * room for millions, and sd_bus_message_read_strv() takes the square of their number. *ret is untouched on failure. */
 int unmarshal_strv(sd_bus_message *m, size_t max, char ***ret) _warn_unused_;
+
+/* Room for one more element at the end of a list that has n, and has grown by this only. It is doubled when it is full: how long it
+ * gets the other end decides. Returns NULL on lack of memory. */
+void *unmarshal_grow(void *list, size_t n, size_t element_size) _warn_unused_;
