@@ -2,10 +2,18 @@
 #include <errno.h>
 
 #include "message.h"
+#include "model/failure.h"
 #include "wire/messages.h"
 
 /* What the two processes say to each other: the number of what is said, its type, or "" for the right one, and its values. What
  * is read is what was said, and is said again in the same words. */
+
+#define ABOUT_TYPE   "st"
+#define INSPECT_TYPE "s"
+#define CHANGED_TYPE "a" MOUNT_FACT_TYPE "at"
+
+/* More than any reader with a limit takes, but for that of reliances (16384), with which inputs would be few: see test-wire.c. */
+enum { BEYOND_MAX = 1200 };
 
 static void walk_counts_done(WalkCounts *c) {
 }
@@ -81,6 +89,51 @@ static int check_orphan_notes(sd_bus_message *m, sd_bus_message *again) {
         return r;
 }
 
+/* What has no struct of its own is read as the two processes do. */
+static int check_about(sd_bus_message *m, sd_bus_message *again) {
+        _cleanup_free_ char *escaped = NULL;
+        const char *volume;
+        uint64_t job;
+        int r;
+
+        r = sd_bus_message_read(m, ABOUT_TYPE, &volume, &job);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        escaped = string_escape(volume, VOLUME_ID_MAX);
+        assert(escaped && text_is_clean(escaped));
+        assert(sd_bus_message_append(again, ABOUT_TYPE, volume, job) >= 0);
+        return 0;
+}
+
+static int check_inspect(sd_bus_message *m, sd_bus_message *again) {
+        const char *target;
+        int r;
+
+        r = sd_bus_message_read(m, INSPECT_TYPE, &target);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        assert(sd_bus_message_append(again, INSPECT_TYPE, target) >= 0);
+        return 0;
+}
+
+static int check_changed(sd_bus_message *m, sd_bus_message *again) {
+        uint64_t id;
+        int r;
+
+        r = check_mount_facts(m, again);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_enter_container(m, 'a', "t");
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        assert(sd_bus_message_open_container(again, 'a', "t") >= 0);
+        while ((r = sd_bus_message_read(m, "t", &id)) > 0)
+                assert(sd_bus_message_append(again, "t", id) >= 0);
+        if (r == 0)
+                assert(sd_bus_message_exit_container(m) >= 0 && sd_bus_message_close_container(again) >= 0);
+        return r;
+}
+
 static const struct {
         const char *type;
         int (*check)(sd_bus_message *m, sd_bus_message *again);
@@ -106,10 +159,13 @@ static const struct {
         { READY_NOTE_TYPE, check_ready_note },
         { FILES_DECISION_TYPE, check_files_decision },
         { OPERATION_RESULT_TYPE, check_operation_result },
+        { ABOUT_TYPE, check_about },
+        { INSPECT_TYPE, check_inspect },
+        { CHANGED_TYPE, check_changed },
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        Words w = { data, size };
+        Words w = { .data = data, .size = size, .n_beyond = BEYOND_MAX };
         uint64_t which = words_next_number(&w) % ELEMENTSOF(said);
         _cleanup_free_ char *types = words_next(&w);
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new(), *again = message_new();

@@ -129,14 +129,24 @@ static size_t type_length(const char *types) {
         return n;
 }
 
+/* Of a type in which nothing ends a recursion there would be endlessly many. */
+static bool may_fill(Words *w) {
+        if (!words_at_end(w))
+                return true;
+        if (w->n_beyond == 0)
+                return false;
+        w->n_beyond--;
+        return true;
+}
+
 static int fill_array(sd_bus_message *m, const char *element, Words *w) {
         uint64_t n = words_next_number(w);
         int r = 0;
 
-        if (n > FILL_ELEMENTS_MAX)
+        /* Only a few numbers lead to an array that takes long. */
+        if (n > FILL_ELEMENTS_MAX + w->n_beyond)
                 n = FILL_ELEMENTS_MAX;
-        /* Of a type in which nothing ends a recursion there would be endlessly many. */
-        for (; r >= 0 && n > 0 && !words_at_end(w); n--)
+        for (; r >= 0 && n > 0 && may_fill(w); n--)
                 r = message_fill(m, element, w);
         return r;
 }

@@ -10,6 +10,7 @@
 typedef struct Words {
         const uint8_t *data;
         size_t size;
+        size_t n_beyond; /* how many elements all arrays together may get after the last word */
 } Words;
 
 /* The next word, or the last one without a NUL. */
@@ -27,7 +28,7 @@ int message_finish(sd_bus_message *m) _warn_unused_;
  * elements; for a variant its type. Returns 0, or a negative errno if no message can be made of it, as with an invalid type or more
  * containers in each other than there can be. */
 int message_fill(sd_bus_message *m, const char *types, Words *w) _warn_unused_;
-/* No array gets more elements, or any after the last word. */
+/* No array gets more elements of words. */
 enum { FILL_ELEMENTS_MAX = 1024 };
 
 /* Whether what is left to read of both is the same. */
