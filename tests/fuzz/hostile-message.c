@@ -23,6 +23,9 @@ static const char *const options[] = { "ro",         "noexec",        "errors=pa
 
 static const char *const contexts[] = { LABEL_1, LABEL_2, "", "system_u:object_r:shadow_t:s0", "rubbish", NULL };
 
+/* Elements of an array, which would take minutes to read if that took the square of their number. */
+enum { ENDLESS = 500 * 1000 };
+
 /* Chance. */
 
 unsigned below(const Chance *c, unsigned n) {
@@ -153,6 +156,22 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
         return g_str_equal(verb, WORKER_EXPECT) ? append_expected(c, m) : 0;
 }
 
+/* sd-bus takes 128 MiB, header and all. */
+int append_giant(const char *verb, sd_bus_message *m) {
+        g_autofree char *endless = g_strnfill(128 * 1024 * 1024 - 4096, 'v');
+
+        if (g_str_equal(verb, WORKER_ABOUT))
+                return sd_bus_message_append(m, "st", endless, (uint64_t) 1);
+        if (g_str_equal(verb, WORKER_MOUNT))
+                return mount_call_append(
+                        m, &(MountCall){
+                                   endless, (char *) "tmpfs", (char *) "tmpfs", (char *) usual_targets[0], { 0 } });
+        if (g_str_equal(verb, WORKER_VERIFY))
+                return verify_call_append(
+                        m, &(VerifyCall){ .path = endless, .expected = (char *) LABEL_1, .gid = GID_NONE });
+        return sd_bus_message_append(m, "s", endless);
+}
+
 int append_plan(const Chance *c, sd_bus_message *m) {
         /* What others have mounted, with nothing else that could be refused. */
         bool aimed = percent(c, 30), shares = percent(c, 30);
@@ -160,6 +179,7 @@ int append_plan(const Chance *c, sd_bus_message *m) {
         _cleanup_(mount_identity_done) MountIdentity shared =
                 aimed ? right_identity(c, share) : some_identity(c, share);
         const char *wanted[4] = { NULL };
+        g_autofree char **endless = NULL;
 
         Reliance reliance = { .gid = random_group(c), .who = (char *) "who" };
         PlanAnswer a = {
@@ -194,5 +214,11 @@ int append_plan(const Chance *c, sd_bus_message *m) {
                 a.files = FILES_WANTED_INIT;
         for (size_t i = 0; !aimed && i < G_N_ELEMENTS(wanted) - 1 && percent(c, 15); i++)
                 wanted[i] = PICK(c, options);
+        if (percent(c, 1)) {
+                endless = g_new0(char *, ENDLESS + 1);
+                for (size_t i = 0; i < ENDLESS; i++)
+                        endless[i] = (char *) options[0];
+                a.mount_options = endless;
+        }
         return plan_answer_append(m, &a);
 }

@@ -24,3 +24,5 @@ unsigned below(const Chance *c, unsigned n);
 int append_rubbish(const Chance *c, sd_bus_message *m);
 int append_call(const Chance *c, const char *verb, sd_bus_message *m);
 int append_plan(const Chance *c, sd_bus_message *m);
+/* As long as a message can be, all of it in the first string. */
+int append_giant(const char *verb, sd_bus_message *m);
