@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -83,9 +85,25 @@ static int change_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, Tr
         return r < 0 ? r : q;
 }
 
+/* The calls for labels don't say what it is that has the name. That it is no directory is what the directory above says, which
+ * whoever could write the device could forge. Of owners what is there has been looked at. */
+static int check_type(const FilesVisitor *f, const TreeEntry *e) {
+        struct stat st;
+
+        if (e->fd >= 0 || f->spec->ownership)
+                return 0;
+        if (fstatat(AT_FDCWD, e->path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+                return -errno;
+        return S_ISDIR(st.st_mode) ? -EISDIR : 0;
+}
+
 static int visit(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret) {
         FilesVisitor *f = (FilesVisitor *) v;
+        int r;
 
+        r = check_type(f, e);
+        if (r < 0)
+                return r == -ENOENT || r == -ESTALE ? 0 : r;
         return v->changes ? change_entry(f, e, scratch, ret) : compare_entry(f, e, scratch, ret);
 }
 

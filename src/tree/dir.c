@@ -64,18 +64,6 @@ bool dir_is_modified(Walk *w, const Dir *d, bool changed) {
         return true;
 }
 
-bool dir_conceals_directories(const Walk *w, const Dir *d) {
-        struct stat st;
-
-        /* Besides its own names, in the directory above and in itself, each ".." is a link. */
-        if (!w->links_counted || fstat(d->fd, &st) < 0 || st.st_nlink <= 2 || st.st_nlink - 2 <= d->n_subdirs)
-                return false;
-        if (is_since(&st.st_mtim, w->pass_since_nsec))
-                return false;
-        /* Who unpacks files sets the mtime back. Where the walk changes things that has been looked for. */
-        return walk_changes(w) || !is_since(&st.st_ctim, w->pass_since_nsec);
-}
-
 int dir_open(Walk *w, Dir *d) {
         int parent = d->parent ? d->parent->fd : w->spec->fd, fd;
         const char *name = d->parent ? d->name : ".";

@@ -10,7 +10,6 @@ typedef struct Dir {
         uint64_t inode;      /* 0 for the root */
         struct Dir *parent;  /* kept by our being one of its pending ones; NULL for the root */
         int fd;              /* -EBADF until it is opened */
-        uint64_t n_subdirs;  /* that were read so far; UINT64_MAX: it could not be read */
         uint64_t serial;     /* of the descriptor, to tell whether a thread is there already */
         atomic_uint pending; /* being read, sub-directories, batches: finished with the last of them */
         bool settled; /* the second pass: nothing has come into it, or into any above it, since the first began */
@@ -25,11 +24,8 @@ int dir_open(Walk *w, Dir *d);
 
 /* Whether a directory was modified since this pass began: something has come into it, or gone. */
 bool dir_was_modified(const Walk *w, int fd);
-/* The same of one that was walked, also if somebody has set its times. changed: the visitor has changed it. */
+/* The same of one of the walk, also if somebody has set its times. changed: the visitor has changed it. */
 bool dir_is_modified(Walk *w, const Dir *d, bool changed);
-/* Whether it has links from more directories than there are names of directories in it, and nobody has modified it: one of them is
- * called a file. Seen where links are counted only. */
-bool dir_conceals_directories(const Walk *w, const Dir *d);
 
 /* Names an entry of it, if that is one of the first; text is taken over. name: NULL for itself; d: NULL for the root.
  * error: positive errno. */

@@ -32,7 +32,6 @@ static int add_subdir(Thread *t, Dir *d, const struct dirent64 *e, Found *f) {
         if (!f->last)
                 f->last = &sub->work;
         f->n_subdirs++;
-        d->n_subdirs++;
         return 0;
 }
 

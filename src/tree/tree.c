@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <assert.h>
 #include <errno.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "basic/time-util.h"
@@ -174,17 +172,8 @@ static int walk(Walk *w, TreeResult *ret) {
         return 0;
 }
 
-/* btrfs says 1 of every directory; of others it is not known what they say. */
-static bool counts_links(int fd) {
-        struct statfs s;
-
-        return fstatfs(fd, &s) >= 0 && (s.f_type == EXT4_SUPER_MAGIC || s.f_type == XFS_SUPER_MAGIC);
-}
-
 int tree_walk(const TreeSpec *spec, TreeResult *ret) {
-        Walk w = { .spec = spec,
-                   .links_counted = counts_links(spec->fd),
-                   .rate = { .entries_per_sec = spec->entries_per_sec } };
+        Walk w = { .spec = spec, .rate = { .entries_per_sec = spec->entries_per_sec } };
         int r;
 
         assert(!(spec->max_entries > 0 && walk_changes(&w)));

@@ -32,7 +32,7 @@ static void visit(Thread *t, const Dir *d, const char *name, TreeEntry *e) {
         /* A directory that took the name of a file meanwhile is read at the second look, not one that the file system
          * calls a file. */
         if (r == -EISDIR)
-                r = name && dir_was_modified(t->walk, d->fd) ? 0 : -EUCLEAN;
+                r = name && dir_is_modified(t->walk, d, false) ? 0 : -EUCLEAN;
         if (r < 0 || done.text)
                 dir_add_issue(t->walk, d, name, done.text, -r);
 }
@@ -82,7 +82,7 @@ static void visit_pinned(Thread *t, const Dir *d, const char *name) {
 
         r = fd < 0 ? -errno : is_only_name(d, name, fd);
         if (r == -EISDIR)
-                r = dir_was_modified(t->walk, d->fd) ? -ENOENT : -EUCLEAN;
+                r = dir_is_modified(t->walk, d, false) ? -ENOENT : -EUCLEAN;
         if (r < 0) {
                 if (r != -ENOENT && r != -ESTALE)
                         dir_add_issue(t->walk, d, name, NULL, -r);

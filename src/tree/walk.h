@@ -26,7 +26,6 @@ typedef struct Walk {
         uint64_t pass_since_nsec;  /* the same of this pass */
         uint64_t root_ctime_nsec;  /* when this pass began */
         bool root_changed;         /* by the visitor */
-        bool links_counted;        /* a directory has a link from each directory in it */
         atomic_bool times_set;     /* somebody sets the times of directories: they don't tell what was modified */
         _Atomic uint64_t modified; /* directories that were modified in this pass while they were walked, or that were
                                      * gone before they were opened: they may be elsewhere now */

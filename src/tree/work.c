@@ -22,9 +22,6 @@ static void finish_dir(Thread *t, const Dir *d) {
         Walk *w = t->walk;
         bool modified = walk_changes(w) && dir_is_modified(w, d, false);
 
-        /* Its files have been visited, the directory has not been entered. */
-        if (!modified && dir_conceals_directories(w, d))
-                dir_add_issue(w, d, NULL, NULL, EUCLEAN);
         /* The root comes last, after the sync. */
         if (d->parent) {
                 visit_entry(t, d, NULL);
@@ -189,10 +186,8 @@ static Work *step_dir(Thread *t, Dir *d) {
         r = read_chunk(t, d, c, &f);
         if (r == -ENOMEM)
                 queue_stop(&w->queue, r);
-        else if (r < 0) {
-                d->n_subdirs = UINT64_MAX;
+        else if (r < 0)
                 dir_add_issue(w, d, NULL, NULL, -r);
-        }
         return process_chunk(t, d, c, &f);
 }
 

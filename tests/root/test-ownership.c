@@ -485,37 +485,128 @@ static void test_capabilities(void) {
         }
 }
 
-/* A directory that the directory above it calls a file: what is in there is not reached, and it is not said to be. */
-static void test_lie(void) {
+/* CRC-32C. */
+static uint32_t checksum(const void *data, size_t n) {
+        uint32_t c = UINT32_MAX;
+
+        for (const uint8_t *p = data; n > 0; p++, n--) {
+                c ^= *p;
+                for (unsigned i = 0; i < 8; i++)
+                        c = c >> 1 ^ (c & 1 ? 0x82f63b78 : 0);
+        }
+        return ~c;
+}
+
+/* An entry of a directory has the type just before the name; 2 is a directory, and 1 a regular file. */
+static void lie_of_ext4(char *bytes, gsize n) {
         static const char name[] = "\t\002concealed";
-        g_autofree char *image = path_printf(TEST_IMAGES "/lie"), *target = make_target("lie"),
-                        *directory = path_printf("%s/concealed", target);
+        char *at = memmem(bytes, n, name, strlen(name));
+
+        g_assert_nonnull(at);
+        at[1] = 1;
+}
+
+/* Each name is there twice, the one that is read being in front of the one that is looked up, which the kernel compares with
+ * the inode; and all of that in each copy. */
+static void lie_of_btrfs(char *bytes, gsize n) {
+        enum { NODE = 16384, SUMMED = 32 };
+        static const char name[] = "\t\0\002concealed";
+        unsigned lies = 0;
+
+        for (char *node = bytes; node + NODE <= bytes + n; node += NODE) {
+                char *at = memmem(node, NODE, name, sizeof(name) - 1);
+                uint32_t sum;
+
+                if (!at || memcmp(node, &(uint32_t){ checksum(node + SUMMED, NODE - SUMMED) }, sizeof(sum)) != 0)
+                        continue;
+                at[2] = 1;
+                sum = checksum(node + SUMMED, NODE - SUMMED);
+                memcpy(node, &sum, sizeof(sum));
+                lies++;
+        }
+        g_assert_cmpuint(lies, >, 0);
+}
+
+static void edit(const char *image, void (*change)(char *bytes, gsize n)) {
         g_autofree char *bytes = NULL;
-        char *at;
         gsize n;
 
-        g_assert_true(run("truncate", "-s", "8M", image, NULL));
-        g_assert_true(run("mkfs.ext4", "-q", "-F", "-O", "^metadata_csum", image, NULL));
-        g_assert_true(run("mount", "-o", "loop", image, target, NULL));
-        must(mkdir(directory, 0755));
-        must(umount2(target, 0));
         g_assert_true(g_file_get_contents(image, &bytes, &n, NULL));
-        at = memmem(bytes, n, name, strlen(name));
-        g_assert_nonnull(at);
-        at[1] = 1; /* EXT4_FT_REG_FILE */
+        change(bytes, n);
         g_assert_true(g_file_set_contents_full(image, bytes, (gssize) n, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+}
 
-        /* Labels are written without a look at what has them: the links of the directory above tell. */
-        const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1) };
-        for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
-                g_auto(Answer) changed = call_mount(
-                        worker,
-                        &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .files = wanted[i] });
-                assert_answer(changed, "ok");
-                g_assert_cmpuint(changed.walk.counts.failed, >, 0);
-                g_assert_cmpstr(changed.walk.issues[0].path, ==, i == 0 ? "concealed" : ".");
-                g_assert_nonnull(strstr(changed.walk.issues[0].text, "damaged"));
-                g_assert_false(is_mounted(target));
+/* links: that the directory above says it has; btrfs says 1 of all. */
+static void tell_lies(const char *image, const char *fs_type, const char *links) {
+        g_autofree char *sif = g_strdup_printf("sif / links_count %s", links),
+                        *write = g_strdup_printf("write core.nlinkv2 %s", links);
+
+        if (g_str_equal(fs_type, "ext4")) {
+                edit(image, lie_of_ext4);
+                g_assert_true(run("debugfs", "-w", "-R", sif, image, NULL));
+        } else if (g_str_equal(fs_type, "xfs"))
+                g_assert_true(run("xfs_db", "-x", "-c", "sb 0", "-c", "addr rootino", "-c",
+                                  "write u3.sfdir3.list[0].filetype 1", "-c", write, image, NULL));
+        else
+                edit(image, lie_of_btrfs);
+}
+
+/* A directory that the directory above it calls a file, whatever that one says of its links: what is in there is not reached,
+ * and it is not said to be. Its label and that of the root are right. */
+static void test_lie(gconstpointer data) {
+        const char *fs_type = data;
+        static const char *const links[] = { "3", "2", "1" };
+        const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1), wanted_labels(LABEL_2) };
+
+        for (size_t l = 0; l < G_N_ELEMENTS(links); l++) {
+                g_autofree char *image = path_printf(TEST_IMAGES "/lie-%s-%s", fs_type, links[l]),
+                                *target = make_target("lie"), *directory = path_printf("%s/concealed", target),
+                                *file = path_printf("%s/inner", directory),
+                                *lost = path_printf("%s/lost+found", target);
+                g_autofree char *mkfs = g_strdup_printf("mkfs.%s", fs_type);
+                const bool ext4 = g_str_equal(fs_type, "ext4");
+
+                g_assert_true(run("truncate", "-s",
+                                  ext4                          ? "8M"
+                                  : g_str_equal(fs_type, "xfs") ? "320M"
+                                                                : "128M",
+                                  image, NULL));
+                g_assert_true(ext4 ? run(mkfs, "-q", "-F", "-O", "^metadata_csum", image, NULL)
+                                   : run(mkfs, "-q", image, NULL));
+                g_assert_true(run("mount", "-o", "loop", image, target, NULL));
+                (void) rmdir(lost);
+                must(mkdir(directory, 0755));
+                g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+                set_label(directory, LABEL_1);
+                set_label(target, LABEL_1);
+                must(umount2(target, 0));
+                tell_lies(image, fs_type, links[l]);
+
+                for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+                        const Arguments a = {
+                                .source = image, .fs_type = fs_type, .target = target, .files = wanted[i]
+                        };
+
+                        g_auto(Answer) changed = call_mount(worker, &a);
+                        assert_answer(changed, "ok");
+                        g_assert_cmpuint(changed.walk.counts.failed, ==, 1);
+                        g_assert_cmpstr(changed.walk.issues[0].path, ==, "concealed");
+                        g_assert_nonnull(strstr(changed.walk.issues[0].text, "damaged"));
+                        g_assert_false(is_mounted(target));
+                }
+
+                const VerifyCall call = verify_labels(target, LABEL_1, VERIFY_FULL);
+                g_assert_true(run("mount", "-o", "loop", image, target, NULL));
+                note_mount(target);
+                g_auto(Answer) verified = call_verify(worker, &call);
+                must(umount2(target, 0));
+                assert_answer(verified, "ok");
+                g_assert_false(verified.matches);
+                g_assert_cmpuint(verified.walk.counts.mismatched, ==, 0);
+                g_assert_cmpuint(verified.walk.counts.failed, ==, 1);
+                /* It has one kind of directories. */
+                if (g_str_equal(fs_type, "btrfs"))
+                        break;
         }
 }
 
@@ -528,13 +619,14 @@ int main(int argc, char **argv) {
         worker = worker_start(NULL, NULL);
         for (gsize i = 0; i < G_N_ELEMENTS(types); i++) {
                 g_autofree char *s = g_strconcat("/ownership/mount/", types[i], NULL),
-                                *m = g_strconcat("/ownership/map/", types[i], NULL);
+                                *m = g_strconcat("/ownership/map/", types[i], NULL),
+                                *l = g_strconcat("/ownership/lie/", types[i], NULL);
 
                 g_test_add_data_func(s, types[i], test_mount);
                 g_test_add_data_func(m, types[i], test_map);
+                g_test_add_data_func(l, types[i], test_lie);
         }
         g_test_add_func("/ownership/both", test_both);
-        g_test_add_func("/ownership/lie", test_lie);
         g_test_add_func("/ownership/readers", test_readers);
         g_test_add_func("/ownership/fails", test_fails);
         g_test_add_func("/ownership/map-shared", test_map_shared);

@@ -38,9 +38,20 @@ hostile 'FSGroup u 4242'
 expect_error 'a directory said to be a file' EntriesFailed concealed damaged e2fsck
 is_incomplete 'a directory said to be a file'
 hostile "$always" 'SELinuxLevel s s0:c1,c2' 'RelabelBy s service'
-expect_error 'a directory said to be a file, labels' EntriesFailed damaged e2fsck
+expect_error 'a directory said to be a file, labels' EntriesFailed concealed damaged e2fsck
 is_incomplete 'a directory said to be a file, labels'
 forget_volume hostile
+
+# The same where the links of the directory above don't tell of it either: that there are none, and that they are not counted
+for links in 2 1; do
+    make -O ^metadata_csum
+    poke / concealed -1 '\x01'
+    debugfs -w -R "sif / links_count $links" $disk 2>/dev/null
+    hostile "$always" 'SELinuxLevel s s0:c1,c2' 'RelabelBy s service'
+    expect_error "a directory said to be a file, $links links" EntriesFailed concealed damaged e2fsck
+    is_incomplete "a directory said to be a file, $links links"
+    forget_volume hostile
+done
 
 # A directory in itself: the kernel lets nobody in there, and what it is has been visited above.
 make -O ^metadata_csum,^dir_index
