@@ -64,6 +64,14 @@ bool dir_is_modified(Walk *w, const Dir *d, bool changed) {
         return true;
 }
 
+/* Whether the file system calls a directory what is none: nobody has replaced it meanwhile. */
+static bool is_no_directory(Walk *w, const Dir *d) {
+        struct stat st;
+
+        return fstatat(d->parent->fd, d->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) >= 0 &&
+               !S_ISDIR(st.st_mode) && !dir_is_modified(w, d->parent, false);
+}
+
 int dir_open(Walk *w, Dir *d) {
         int parent = d->parent ? d->parent->fd : w->spec->fd, fd;
         const char *name = d->parent ? d->name : ".";
@@ -73,7 +81,9 @@ int dir_open(Walk *w, Dir *d) {
         /* What is moved away in the middle of it looks as if something were mounted there (complete_walk()). */
         if (fd == -EXDEV)
                 fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
-        /* It was removed, renamed or replaced meanwhile. */
+        if ((fd == -ENOTDIR || fd == -ELOOP) && d->parent && is_no_directory(w, d))
+                return -EUCLEAN;
+        /* It was removed, renamed or replaced meanwhile; or it is a directory in itself, where nobody gets in. */
         if (fd == -ENOTDIR || fd == -ELOOP || fd == -ESTALE)
                 return -ENOENT;
         if (fd < 0)

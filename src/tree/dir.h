@@ -19,7 +19,7 @@ typedef struct Dir {
 /* A new directory, not open. NULL on lack of memory. */
 Dir *dir_new(Walk *w, Dir *parent, const char *name, uint64_t inode);
 void dir_free(Walk *w, Dir *d);
-/* Opens it. -ENOENT if it is no directory any more. */
+/* Opens it. -ENOENT if it is no directory any more, -EUCLEAN if it never was one. */
 int dir_open(Walk *w, Dir *d);
 
 /* Whether a directory was modified since this pass began: something has come into it, or gone. */

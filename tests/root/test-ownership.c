@@ -610,6 +610,53 @@ static void test_lie(gconstpointer data) {
         }
 }
 
+static void lie_of_file(char *bytes, gsize n) {
+        static const char file[] = "\t\001pretender", link[] = "\t\007pretender";
+        char *at = memmem(bytes, n, file, strlen(file)) ?: memmem(bytes, n, link, strlen(link));
+
+        g_assert_nonnull(at);
+        at[1] = 2; /* EXT4_FT_DIR */
+}
+
+/* The other way round: a file, or a link, that is called a directory has a label and a group too. */
+static void test_lie_of_file(gconstpointer data) {
+        const char *points_to = data; /* NULL: a regular file */
+        const FilesWanted wanted[] = { wanted_group(4242), wanted_labels(LABEL_1) };
+        g_autofree char *image = path_printf(TEST_IMAGES "/lie-file"), *target = make_target("lie"),
+                        *file = path_printf("%s/pretender", target), *lost = path_printf("%s/lost+found", target);
+        const VerifyCall call = verify_labels(target, LABEL_1, VERIFY_FULL);
+
+        g_assert_true(run("truncate", "-s", "8M", image, NULL));
+        g_assert_true(run("mkfs.ext4", "-q", "-F", "-O", "^metadata_csum", image, NULL));
+        g_assert_true(run("mount", "-o", "loop", image, target, NULL));
+        must(rmdir(lost));
+        if (points_to)
+                must(symlink(points_to, file));
+        else
+                g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+        set_label(target, LABEL_1);
+        must(umount2(target, 0));
+        edit(image, lie_of_file);
+
+        for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
+                const Arguments a = { .source = image, .fs_type = "ext4", .target = target, .files = wanted[i] };
+
+                g_auto(Answer) changed = call_mount(worker, &a);
+                assert_answer(changed, "ok");
+                g_assert_cmpuint(changed.walk.counts.failed, ==, 1);
+                g_assert_cmpstr(changed.walk.issues[0].path, ==, "pretender");
+                g_assert_nonnull(strstr(changed.walk.issues[0].text, "damaged"));
+                g_assert_false(is_mounted(target));
+        }
+        g_assert_true(run("mount", "-o", "loop", image, target, NULL));
+        note_mount(target);
+        g_auto(Answer) verified = call_verify(worker, &call);
+        must(umount2(target, 0));
+        assert_answer(verified, "ok");
+        g_assert_false(verified.matches);
+        g_assert_cmpuint(verified.walk.counts.failed, ==, 1);
+}
+
 int main(int argc, char **argv) {
         static const char *const types[] = { "ext4", "xfs", "btrfs" };
 
@@ -627,6 +674,8 @@ int main(int argc, char **argv) {
                 g_test_add_data_func(l, types[i], test_lie);
         }
         g_test_add_func("/ownership/both", test_both);
+        g_test_add_data_func("/ownership/lie/of-file", NULL, test_lie_of_file);
+        g_test_add_data_func("/ownership/lie/of-link", ".", test_lie_of_file);
         g_test_add_func("/ownership/readers", test_readers);
         g_test_add_func("/ownership/fails", test_fails);
         g_test_add_func("/ownership/map-shared", test_map_shared);
