@@ -380,7 +380,7 @@ static bool is_same(const Job *job, Operation operation, const Request *q, Verif
                 return false;
         switch (operation) {
         case OPERATION_UNMOUNT:
-                return streq(job->request.target, q->target);
+                return streq_ptr(job->request.target, q->target); /* a verify has none */
         case OPERATION_VERIFY:
                 return verify_equal(job, q, depth);
         case OPERATION_RELABEL:

@@ -781,6 +781,30 @@ static void test_unmount_relabel_in_line(Fixture *f, gconstpointer data) {
         g_variant_unref(job_wait(f, job, "Canceled"));
 }
 
+/* What concerns a volume, and no target of it, while the volume is being unmounted: a job that has to wait, or a refusal. */
+static void test_unmount_and_change(Fixture *f, gconstpointer method) {
+        GAsyncResult *unmount, *pending;
+        g_autoptr(GVariant) reply = NULL;
+        GError *error = NULL;
+
+        mount(f, "v", "/dev/slow-unmount", T1, POD_A);
+        unmount = start_unmount(f, "v", T1);
+        pending = call_start(f, method,
+                             g_variant_new_parsed(g_str_equal(method, "ApplyOwnership")
+                                                          ? "('v', uint32 1000, @a{sv} {})"
+                                                          : "('v', '', @a{sv} {})"));
+        g_assert_true(end_unmount(f, unmount, &error));
+        g_assert_no_error(error);
+        reply = call_end(f, pending, &error);
+        if (g_str_equal(method, "VerifyLabel"))
+                /* Canceled, or the volume is not mounted: as it comes. */
+                assert_error(error, strstr(error->message, "canceled by an unmount") ? "Canceled" : "NoSuchVolume",
+                             "");
+        else
+                g_assert_no_error(error);
+        g_assert_cmpuint(count_mounts(f), ==, 0);
+}
+
 /* A mount that came after an unmount is no business of its retry. */
 static void test_unmount_retried(Fixture *f, gconstpointer data) {
         GAsyncResult *unmounts[2], *pending;
@@ -1008,6 +1032,9 @@ int main(int argc, char *argv[]) {
         ADD("unmount/cancels-by-target", "", test_unmount_cancels);
         ADD("unmount/relabel", NULL, test_unmount_relabel);
         ADD("unmount/relabel-in-line", NULL, test_unmount_relabel_in_line);
+        ADD("unmount/and-verify", "VerifyLabel", test_unmount_and_change);
+        ADD("unmount/and-relabel", "Relabel", test_unmount_and_change);
+        ADD("unmount/and-ownership", "ApplyOwnership", test_unmount_and_change);
         ADD("unmount/retried", NULL, test_unmount_retried);
         ADD("unmount/published", NULL, test_unmount_published);
         ADD("unmount/mount", NULL, test_unmount_mount);
