@@ -86,11 +86,8 @@ static int open_in_dev(const char *source, const char *relative, int *ret_fd, st
         return 0;
 }
 
-/* above: the directory that it is in. Root in a container is root on its volumes. */
-static bool others_can_change(const char *path, const struct stat *st, const struct stat *above,
-                              const Settings *settings) {
-        return st->st_uid != 0 || (st->st_mode & (S_IWGRP | S_IWOTH)) ||
-               (st->st_dev != above->st_dev && roots_contain(settings->target_roots, path));
+static bool others_can_change(const struct stat *st) {
+        return st->st_uid != 0 || (st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
 static int others_failure(const char *source, const char *part, Failure *f) {
@@ -100,7 +97,7 @@ static int others_failure(const char *source, const char *part, Failure *f) {
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "Source '%s' can be changed by others than root: '%s' must belong to root, be writable by root only (chown root, chmod go-w), and not be on a volume. To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY,
+                "Source '%s' can be changed by others than root: '%s' must belong to root and be writable by root only (chown root, chmod go-w). To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY,
                 escaped, changed);
 }
 
@@ -115,16 +112,14 @@ static int open_name(int fd, const char *name, bool is_last) {
 
 /* One name after the other, so that each directory is known and none is reached by a link. *ret_changed: the first one that
  * others can change, or NULL. */
-static int walk(const char *source, const Settings *settings, int *ret_fd, struct stat *ret_stat, char **ret_changed,
-                Failure *f) {
+static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **ret_changed, Failure *f) {
         _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *changed = NULL;
-        struct stat st;
+        struct stat st = { 0 };
 
-        if (fd < 0 || fstat(fd, &st) < 0)
+        if (fd < 0)
                 return -errno;
         for (const char *end = source; *end;) {
-                const struct stat above = st;
                 _cleanup_free_ char *path = NULL;
                 int next;
 
@@ -144,7 +139,7 @@ static int walk(const char *source, const Settings *settings, int *ret_fd, struc
                         return failure_set_about(
                                 f, FAILURE_PATH_NOT_ALLOWED, source,
                                 "Source '%s' is or goes through a symbolic link, which is followed beneath /dev only: pass the path it leads to.");
-                if (!changed && others_can_change(path, &st, &above, settings))
+                if (!changed && others_can_change(&st))
                         changed = TAKE_PTR(path);
         }
         *ret_fd = TAKE_FD(fd);
@@ -158,7 +153,11 @@ static int open_image(const char *source, const Settings *settings, int *ret_fd,
         _cleanup_free_ char *changed = NULL;
         int r;
 
-        r = walk(source, settings, &fd, ret_stat, &changed, f);
+        if (!settings->images_of_others && roots_contain(settings->target_roots, source))
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' is beneath TargetRoots=, where root in a container can change files: move the image to another directory of SourceRoots= (selvolctl config). To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY);
+        r = walk(source, &fd, ret_stat, &changed, f);
         if (r != 0)
                 return r;
         if (S_ISBLK(ret_stat->st_mode))

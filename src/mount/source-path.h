@@ -12,8 +12,8 @@
  * the way: so /dev/shm and /dev/mqueue, where anybody can make files and links, are no sources, and tell nothing of what is
  * elsewhere. Only block devices are sources there. Beneath the other directories of SourceRoots= no link is followed, and only images are sources: whoever
  * can rename a link or make a device node in a volume would choose the disk otherwise. An image must belong to root, nobody
- * else may be able to change it or what is in a directory above it, and it must not be on a volume, where root is also that of
- * a container; unless ImagesOfOthers= says otherwise.
+ * else may be able to change it or what is in a directory above it, and it must not be beneath TargetRoots=: there root is also
+ * that of a container, on volumes of the host's own file system too, as an emptyDir; unless ImagesOfOthers= says otherwise.
  *
  * *ret_path is the path without links. Returns 0, a negative errno, INVALID_VOLUME or PATH_NOT_ALLOWED. */
 int source_path_open(const char *source, const Settings *settings, int *ret_fd, struct stat *ret_stat,

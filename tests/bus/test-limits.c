@@ -418,7 +418,7 @@ int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/limits/" name, Fixture, data, set_up, function, tear_down)
         ADD("source/server", "server.example:/hang-observe", test_source);
-        ADD("source/images", "/var/lib/kubelet/plugins/fuse/hang-observe", test_source);
+        ADD("source/images", "/var/lib/selvol-images/fuse/hang-observe", test_source);
         ADD("caller", NULL, test_caller);
         ADD("unmount", NULL, test_unmount);
         ADD("waiting", NULL, test_waiting);

@@ -269,20 +269,37 @@ static void test_images_of_others(void) {
         }
 }
 
-/* An image on a volume, which is all root's here: so is what root in a container writes there. */
+/* An image where volumes are, which is all root's here: so is what root in a container writes there. An emptyDir is on the
+ * host's own file system, as are the directories above it. */
 static void test_image_on_volume(void) {
-        g_autofree char *volume = make_target("volume"), *image = path_printf("%s/image", volume),
-                        *named = path_printf("'%s' must belong to root", volume);
-        g_autoptr(Worker) w = worker_start("[Worker]\nSourceRoots=/dev " TEST_IMAGES " " TEST_TARGETS "\n", NULL);
+        static const char roots[] = "[Worker]\nSourceRoots=/dev " TEST_IMAGES " " TEST_TARGETS "\n";
+        static const struct {
+                const char *directory;
+                bool is_mount;
+        } volumes[] = { { "emptydir", false }, { "emptydir/below", false }, { "volume", true } };
+        g_autofree char *trust = path_printf("%sImagesOfOthers=yes\n", roots);
+        g_autoptr(Worker) w = worker_start(roots, NULL), trusting = worker_start(trust, NULL);
 
-        must(mount("tmpfs", volume, "tmpfs", 0, "mode=755,size=64m"));
-        g_assert_true(run("truncate", "-s", "16M", image, NULL));
-        g_assert_true(run("mkfs.ext4", "-q", "-F", image, NULL));
-        g_auto(Answer) refused = call_observe(w, image, "ext4", T "free");
-        assert_answer(refused, "PathNotAllowed");
-        assert_message(refused, named);
-        assert_message(refused, "on a volume");
-        must(umount2(volume, 0));
+        for (size_t i = 0; i < G_N_ELEMENTS(volumes); i++) {
+                g_autofree char *volume = make_target(volumes[i].directory), *image = path_printf("%s/image", volume),
+                                *missing = path_printf("%s/missing", volume);
+
+                if (volumes[i].is_mount)
+                        must(mount("tmpfs", volume, "tmpfs", 0, "mode=755,size=64m"));
+                must(chmod(volume, 0755));
+                g_assert_true(run("truncate", "-s", "16M", image, NULL));
+                g_assert_true(run("mkfs.ext4", "-q", "-F", image, NULL));
+                g_auto(Answer) refused = call_observe(w, image, "ext4", T "free");
+                assert_answer(refused, "PathNotAllowed");
+                assert_message(refused, "is beneath TargetRoots=");
+                assert_message(refused, "ImagesOfOthers=");
+                g_auto(Answer) as_missing = call_observe(w, missing, "ext4", T "free");
+                assert_answer(as_missing, "PathNotAllowed");
+                g_auto(Answer) believed = call_observe(trusting, image, "ext4", T "free");
+                assert_answer(believed, "ok");
+                if (volumes[i].is_mount)
+                        must(umount2(volume, 0));
+        }
 }
 
 /* What a superblock asks for by itself is held to the same list. */

@@ -13,8 +13,8 @@ mount /dev/scratch2 "$T"
 btrfs -q subvolume create "$T/one" && echo one >"$T/one/file"
 btrfs -q subvolume create "$T/two"
 umount "$T"
-truncate -s 40M /var/lib/selvol-volumes/image
-mkfs.ext4 -q -F /var/lib/selvol-volumes/image
+truncate -s 40M /var/lib/selvol-images/image
+mkfs.ext4 -q -F /var/lib/selvol-images/image
 
 # round NAME FSTYPE SOURCE OPTION...
 round() {
@@ -47,10 +47,10 @@ is 'btrfs-subvolume: it is that one' "$(cat "$T/file")" one
 unmount_volume fs-btrfs-subvolume "$T"
 round vfat vfat /dev/scratch3
 round tmpfs tmpfs none 'FSType s tmpfs' 'MountOptions as 1 size=1m'
-round image ext4 /var/lib/selvol-volumes/image
+round image ext4 /var/lib/selvol-images/image
 
-mount_with s0:c1,c2 fs-image /var/lib/selvol-volumes/image "$T"
-mount_with s0:c1,c2 fs-image /var/lib/selvol-volumes/image "$U"
+mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$T"
+mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$U"
 answers 'image: shared' "$file_type:s0:c1,c2" '' context-mount context-shared
 is 'image: by one loop device' "$(loops | wc -l)" 1
 unmount_volume fs-image "$T"

@@ -3,8 +3,8 @@
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
 # Bad input that needs a kernel to be seen as such. Nothing may change.
 
-T=$pods/bad/v
-mkdir -p "$T" "$pods/bad/real" /srv/outside
+T=$pods/bad/v I=/var/lib/selvol-images/bad
+mkdir -p "$T" "$pods/bad/real" "$I/directory" /srv/outside
 mkfs.ext4 -q -F /dev/scratch0
 wipefs -qa /dev/scratch1
 ln -sfn real "$pods/bad/link"
@@ -27,16 +27,25 @@ umount "$pods/bad/real"
 
 refused 'source does not exist' InvalidVolume 'does not exist' from /dev/nothing
 refused 'source is a character device' InvalidVolume 'not a block device' from /dev/null
-refused 'source is a directory' InvalidVolume 'neither a block device' from "$T"
+refused 'source is a directory' InvalidVolume 'neither a block device' from "$I/directory"
 refused 'source outside the roots' PathNotAllowed SourceRoots= from /srv/outside
-ln -sfn /dev/scratch0 "$pods/bad/image"
-refused 'source is a link in a volume' PathNotAllowed 'followed beneath /dev only' from "$pods/bad/image"
+ln -sfn /dev/scratch0 "$I/link"
+refused 'source is a link' PathNotAllowed 'followed beneath /dev only' from "$I/link"
 truncate -s 1M /dev/shm/image
 refused 'source is shared memory' PathNotAllowed 'another file system than /dev' from /dev/shm/image
 rm /dev/shm/image
-truncate -s 1M "$pods/bad/others"
-chown 1000 "$pods/bad/others"
-refused "source is somebody's image" PathNotAllowed ImagesOfOthers= from "$pods/bad/others"
+truncate -s 1M "$I/others"
+chown 1000 "$I/others"
+refused "source is somebody's image" PathNotAllowed ImagesOfOthers= from "$I/others"
+# as root in its container has made it, of root's alone
+emptydir=$pods/bad/volumes/kubernetes.io~empty-dir/v
+mkdir -p "$emptydir"
+truncate -s 16M "$emptydir/image"
+mkfs.ext4 -q -F "$emptydir/image"
+refused 'source is in an emptyDir' PathNotAllowed SourceRoots= from "$emptydir/image"
+configure '[Worker]\nSourceRoots=/dev /var/lib/kubelet/pods'
+refused 'source is in an emptyDir, and that is a source root' PathNotAllowed ImagesOfOthers= from "$emptydir/image"
+configure
 tune2fs -E mount_opts=debug /dev/scratch0
 refused 'superblock asks for an option' InvalidOption "'debug' is not allowed" from /dev/scratch0
 tune2fs -E mount_opts= /dev/scratch0
@@ -44,8 +53,8 @@ refused 'source has no file system' InvalidVolume 'has no file system' from /dev
 refused 'source has another file system' Incompatible ext4 from /dev/scratch0 'FSType s xfs'
 refused 'source holds the host'\''s own system' PathNotAllowed "host's own system" from /dev/vda
 refused 'file system that is not allowed' TypeNotAllowed proc from none 'FSType s proc'
-truncate -s 1M "$pods/bad/empty"
-refused 'an image without file system' InvalidVolume 'has no file system' from "$pods/bad/empty"
+truncate -s 1M "$I/empty"
+refused 'an image without file system' InvalidVolume 'has no file system' from "$I/empty"
 refused 'an option that is not allowed' InvalidOption suid from /dev/scratch0 'MountOptions as 1 suid'
 refused 'an option of another file system' InvalidOption nouuid from /dev/scratch0 'MountOptions as 1 nouuid'
 refused 'an option that smuggles a context' InvalidOption '' from /dev/scratch0 'MountOptions as 1 rootcontext=a:b:c:s0'
@@ -66,5 +75,5 @@ mkfs.xfs -q -f /dev/scratch1
 dd if=/dev/zero of=/dev/scratch1 bs=4k seek=1 count=64 conv=fsync status=none
 refused 'a damaged file system' MountFailed '' from /dev/scratch1
 wipefs -qa /dev/scratch1
-rm -rf /srv/outside "$pods/bad"
+rm -rf /srv/outside "$pods/bad" "$I"
 clean refuse

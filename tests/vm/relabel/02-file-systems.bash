@@ -103,9 +103,9 @@ a_life xfs /dev/scratch1
 a_life btrfs /dev/scratch2
 
 # An image, and a directory of a volume that keeps no labels
-truncate -s 40M /var/lib/selvol-volumes/image
-mkfs.ext4 -q -F /var/lib/selvol-volumes/image
-mount_service s0:c1,c2 walk-image /var/lib/selvol-volumes/image "$T"
+truncate -s 40M /var/lib/selvol-images/image
+mkfs.ext4 -q -F /var/lib/selvol-images/image
+mount_service s0:c1,c2 walk-image /var/lib/selvol-images/image "$T"
 is_walked 'image: all entries are looked at' unknown
 all_labeled 'image: all of them have the label' "$T" "$file_type:s0:c1,c2"
 unmount_volume walk-image "$T"
@@ -153,5 +153,5 @@ mount /dev/scratch0 /mnt
 is 'a secret by its label: stays' "$(label_of /mnt/d0/to-be-denied)" "$shadow"
 rm /mnt/d0/to-be-denied
 umount /mnt
-rm /var/lib/selvol-volumes/image
+rm /var/lib/selvol-images/image
 clean walk
