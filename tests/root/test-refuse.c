@@ -305,22 +305,42 @@ static void test_image_on_volume(void) {
 /* What a superblock asks for by itself is held to the same list. */
 static void test_superblock_asks(void) {
         static const struct {
-                const char *options, *kind, *needle;
+                const char *flag, *options;
+                bool no_list; /* no option is allowed */
+                const char *kind, *needle;
         } asks[] = {
-                { "mount_opts=nobarrier", "ok", NULL },
-                { "mount_opts=debug", "InvalidOption", "Mount option 'debug' is not allowed for ext4" },
-                { "mount_opts=errors=panic", "InvalidOption", "'errors=panic'" },
-                { "mount_opts=journal_path=/dev/loop1", "InvalidOption", "tune2fs -E mount_opts=" },
-                { "mount_opts=context=a:b:c:s0", "InvalidOption", "context" },
-                { "mount_opts=", "ok", NULL },
+                { "-E", "mount_opts=nobarrier", false, "ok", NULL },
+                { "-E", "mount_opts=debug", false, "InvalidOption", "Mount option 'debug' is not allowed for ext4" },
+                { "-E", "mount_opts=errors=panic", false, "InvalidOption", "'errors=panic'" },
+                { "-E", "mount_opts=journal_path=/dev/loop1", false, "InvalidOption",
+                  "\"tune2fs -E mount_opts= DEVICE\"" },
+                { "-E", "mount_opts=context=a:b:c:s0", false, "InvalidOption", "context" },
+                { "-E", "mount_opts=", false, "ok", NULL },
+                { "-o", "debug", false, "InvalidOption", "Mount option 'debug' is not allowed for ext4" },
+                { "-o", "debug", false, "InvalidOption", "\"tune2fs -o ^debug DEVICE\"" },
+                { "-o", "^debug,bsdgroups", false, "InvalidOption", "'grpid'" },
+                { "-o", "^bsdgroups,uid16", false, "InvalidOption", "'nouid32'" },
+                { "-o", "^uid16,block_validity", false, "InvalidOption", "'block_validity'" },
+                { "-o", "^block_validity,discard,nobarrier,nodelalloc,journal_data", false, "ok", NULL },
+                { "-o", "journal_data", true, "InvalidOption", "'data=journal'" },
+                { "-o", "journal_data_ordered", true, "InvalidOption", "'data=ordered'" },
+                { "-o", "journal_data_writeback", true, "InvalidOption",
+                  "\"tune2fs -o ^journal_data_writeback DEVICE\"" },
+                { "-o", "^journal_data_writeback", true, "InvalidOption", "'nobarrier'" },
+                { "-o", "^nobarrier", true, "InvalidOption", "'discard'" },
+                { "-o", "^discard", true, "InvalidOption", "'nodelalloc'" },
+                { "-o", "^nodelalloc,acl,user_xattr", true, "ok", NULL },
+                { "-o", "^acl,^user_xattr", true, "ok", NULL },
         };
+        g_autoptr(Worker) strict = worker_start("[FileSystem ext4]\nMountOptions=\n", NULL);
         g_autofree char *image = make_image("asks", "ext4"), *log = make_image("journal", NULL), *journal = NULL,
                         *option = NULL;
         int loop;
 
         for (size_t i = 0; i < G_N_ELEMENTS(asks); i++) {
-                g_assert_true(run("tune2fs", "-E", asks[i].options, image, NULL));
-                g_auto(Answer) answer = call_observe(worker, image, "ext4", T "free");
+                g_test_message("%s %s", asks[i].flag, asks[i].options);
+                g_assert_true(run("tune2fs", asks[i].flag, asks[i].options, image, NULL));
+                g_auto(Answer) answer = call_observe(asks[i].no_list ? strict : worker, image, "ext4", T "free");
                 assert_answer(answer, asks[i].kind);
                 if (asks[i].needle)
                         assert_message(answer, asks[i].needle);

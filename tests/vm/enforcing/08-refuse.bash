@@ -48,7 +48,9 @@ refused 'source is in an emptyDir, and that is a source root' PathNotAllowed Ima
 configure
 tune2fs -E mount_opts=debug /dev/scratch0
 refused 'superblock asks for an option' InvalidOption "'debug' is not allowed" from /dev/scratch0
-tune2fs -E mount_opts= /dev/scratch0
+tune2fs -E mount_opts= -o bsdgroups /dev/scratch0
+refused 'superblock sets the bit of an option' InvalidOption "'grpid' is not allowed" from /dev/scratch0
+tune2fs -o ^bsdgroups /dev/scratch0
 refused 'source has no file system' InvalidVolume 'has no file system' from /dev/scratch1
 refused 'source has another file system' Incompatible ext4 from /dev/scratch0 'FSType s xfs'
 refused 'source holds the host'\''s own system' PathNotAllowed "host's own system" from /dev/vda
