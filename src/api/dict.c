@@ -97,6 +97,7 @@ static void append_holder(Dict *d, const Holder *h) {
         dict_put(d, "ReadOnly", "b", (int) h->read_only);
         dict_put(d, "Adopted", "b", (int) h->adopted);
         dict_put_string(d, "Device", h->device);
+        dict_put_string(d, "Image", startswith(strempty(h->superblock), "image:"));
         dict_put_string(d, "CoveredBy", h->covered_by);
         dict_put_string(d, "AlsoAt", h->also_at);
         dict_put(d, "SinceUSec", "t", h->since_usec);

@@ -63,8 +63,9 @@ static Holder *holder_new(const Job *job, bool adopted) {
                 .since_usec = now_realtime_usec(),
                 .context = strdup(strempty(p->context)),
                 .device = strdup(strempty(job->observed.device)),
+                .superblock = strdup(strempty(job->observed.superblock)),
         };
-        return h->name && h->target && h->spec && h->context && h->device ? TAKE_PTR(h) : NULL;
+        return h->name && h->target && h->spec && h->context && h->device && h->superblock ? TAKE_PTR(h) : NULL;
 }
 
 /* What it would have to be mounted from, and with, to be the same files again. What is shared stays what it is. */

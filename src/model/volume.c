@@ -57,6 +57,7 @@ Holder *holder_free(Holder *h) {
                 free(h->target);
                 free(h->context);
                 free(h->device);
+                free(h->superblock);
                 free(h->covered_by);
                 free(h->also_at);
                 free(h->spec);

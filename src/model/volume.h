@@ -60,6 +60,7 @@ typedef struct Holder {
         char *context;     /* of the strategy, canonical; "" if it plays no part or is unknown */
         uint64_t mount_id; /* of the mount at target; 0 until it is known */
         char *device;      /* of its superblock, "major:minor"; "" until it is known */
+        char *superblock;  /* what the source led to, as in Observed; "" if that is not known, or names nothing */
         /* The mount that hides it, described, and where else its files are mounted; NULL: none. Not in the store: each start
          * looks anew. */
         char *covered_by, *also_at;

@@ -200,15 +200,50 @@ static bool names_device(const char *device) {
         return !isempty(device) && !startswith(device, "0:");
 }
 
-/* A holder elsewhere who has another disk than the one that the same path leads to now. */
+static bool has_other_device(const Holder *h, const Observed *o) {
+        return names_device(h->device) && names_device(o->device) && !streq(h->device, o->device);
+}
+
+/* An image has no device of its own, and the device of a btrfs says nothing of its disk. */
+static bool has_other_superblock(const Holder *h, const Observed *o) {
+        return !isempty(h->superblock) && !isempty(o->superblock) && !streq(h->superblock, o->superblock);
+}
+
+/* A holder elsewhere who has another disk, or image, than the one that the same path leads to now. */
 static const Holder *find_elsewhere(const Volume *own, const Observed *o, const char *target) {
         const Holder *h;
 
-        if (names_device(o->device))
-                LL_FOREACH (own->holders, h)
-                        if (names_device(h->device) && !streq(h->device, o->device) && !streq(h->target, target))
-                                return h;
+        LL_FOREACH (own->holders, h)
+                if (!streq(h->target, target) && (has_other_device(h, o) || has_other_superblock(h, o)))
+                        return h;
         return NULL;
+}
+
+/* "image:8:1:12": inode 12. */
+static char *describe_superblock(const char *superblock) {
+        const char *name = strchr(superblock, ':'), *inode = strrchr(superblock, ':');
+
+        if (!name)
+                return strdup(superblock);
+        if (startswith(superblock, "image:") && inode > name)
+                return strdup_printf("the image with inode %s on device %.*s", inode + 1, (int) (inode - name - 1),
+                                     name + 1);
+        return strdup_printf("%.*s %s", (int) (name - superblock), superblock, name + 1);
+}
+
+static int other_source_failure(const Volume *own, const char *source, const Holder *h, const Observed *o,
+                                Failure *f) {
+        bool device = has_other_device(h, o);
+        _cleanup_free_ char *was = device ? strdup_printf("device %s", h->device)
+                                          : describe_superblock(h->superblock),
+                            *is = device ? strdup_printf("device %s", o->device) : describe_superblock(o->superblock);
+
+        if (!was || !is)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_INCOMPATIBLE,
+                "Volume %s is mounted from %s, which was %s and is %s now. Unmount the volume everywhere first ('selvolctl show %s' has the targets), and find out what changed it.",
+                own->id, source, was, is, own->id);
 }
 
 /* What the volume is held with, by its path and by what that leads to. */
@@ -233,10 +268,7 @@ static int check_same_source(const PlanInput *in, const Volume *own, Failure *f)
                 return failure_set(f, FAILURE_INCOMPATIBLE,
                                    "Volume %s is mounted from %s: use that source, or another volume id.", own->id,
                                    escaped);
-        return failure_set(
-                f, FAILURE_INCOMPATIBLE,
-                "Volume %s is mounted from %s, which was device %s and is device %s now. Unmount the volume everywhere first, and find out what changed it.",
-                own->id, escaped, elsewhere->device, in->observed->device);
+        return other_source_failure(own, escaped, elsewhere, in->observed, f);
 }
 
 static int check_source(const PlanInput *in, const Volume *own, Failure *f) {

@@ -38,6 +38,7 @@ static const Field holder_fields[] = {
         { HOLDER_DISK_GID, GID, offsetof(Holder, disk_gid) },
         { HOLDER_CONTEXT, TEXT, offsetof(Holder, context) },
         { HOLDER_DEVICE, TEXT, offsetof(Holder, device) },
+        { HOLDER_SUPERBLOCK, TEXT, offsetof(Holder, superblock) },
 };
 
 static const Field history_volume = { HISTORY_VOLUME, TEXT, offsetof(HistoryEntry, volume) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/store-schema.h"
 
-#define SCHEMA_VERSION 6
+#define SCHEMA_VERSION 7
 
 #define COLUMN_NAME(position, name, type)       "," name
 #define COLUMN_PARAMETER(position, name, type)  ",?"
@@ -82,6 +82,7 @@ static const char *const migrations[SCHEMA_VERSION] = {
         [3] = HOLDER_COLUMNS_4(COLUMN_ADD_HOLDER) SET_CONTEXTS DROP_GENERATION RENAME_RELABELED_HERE SET_VERSION(4),
         [4] = VOLUME_COLUMNS_5(COLUMN_ADD_VOLUME) SET_MOUNTED_THIS_BOOT SET_VERSION(5),
         [5] = VOLUME_COLUMNS_6(COLUMN_ADD_VOLUME) SET_VERSION(6),
+        [6] = HOLDER_COLUMNS_7(COLUMN_ADD_HOLDER) SET_VERSION(7),
 };
 
 static int errno_of(sqlite3 *db, int missing) {

@@ -53,7 +53,9 @@
 #define HOLDER_COLUMNS_4(X)                                      \
         X(HOLDER_CONTEXT, "context", "TEXT NOT NULL DEFAULT ''") \
         X(HOLDER_DEVICE, "device", "TEXT NOT NULL DEFAULT ''")
-#define HOLDER_COLUMNS(X) HOLDER_COLUMNS_1(X) HOLDER_COLUMNS_2(X) HOLDER_COLUMNS_3(X) HOLDER_COLUMNS_4(X)
+#define HOLDER_COLUMNS_7(X) X(HOLDER_SUPERBLOCK, "superblock", "TEXT NOT NULL DEFAULT ''")
+#define HOLDER_COLUMNS(X) \
+        HOLDER_COLUMNS_1(X) HOLDER_COLUMNS_2(X) HOLDER_COLUMNS_3(X) HOLDER_COLUMNS_4(X) HOLDER_COLUMNS_7(X)
 
 #define HISTORY_COLUMNS(X)                                 \
         X(HISTORY_TIME, "time_usec", "INTEGER NOT NULL")   \

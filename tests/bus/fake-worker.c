@@ -32,7 +32,7 @@
  *   part                                   is a file system of which each mount has a directory of its own
  *
  * What is on the disk of a source, for marks to be believed by, is in DIRECTORY/fingerprint-NAME; without that all are
- * believed. The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
+ * believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
  * DIRECTORY/mark-NAME and DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last
  * part. Each walk that changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then,
  * to DIRECTORY/then if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch. With
@@ -256,8 +256,10 @@ static void observe(Operation *o, const char *source, const MountFact *mounted) 
         }
         seen->fs_type = FORMAT("%s", mounted ? mounted->fs_type : type_of(source));
         if (source[0] == '/') {
-                seen->device = FORMAT("%s", device);
-                seen->superblock = FORMAT("device:%s", device);
+                char *image = read_text(volume_file("image", source));
+
+                seen->device = image ? NULL : FORMAT("%s", device);
+                seen->superblock = image ? FORMAT("image:%s", image) : FORMAT("device:%s", device);
         }
         for (size_t i = 0; i < table.n_mounts; i++)
                 if (streq(table.mounts[i].device, device))

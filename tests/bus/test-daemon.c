@@ -167,6 +167,41 @@ static void test_other_spec(Fixture *f, gconstpointer data) {
         assert_error(g_steal_pointer(&error), "Incompatible", "/dev/vdb");
 }
 
+static char *get_image(Fixture *f) {
+        g_autoptr(GVariant) holders = get_holders(f, "v"), first = NULL;
+
+        g_assert_cmpuint(g_variant_n_children(holders), ==, 1);
+        first = g_variant_get_child_value(holders, 0);
+        return g_strdup(get_string(first, "Image"));
+}
+
+/* An image that was put in the place of that of a holder is not the same volume. */
+static void test_other_image(Fixture *f, gconstpointer data) {
+        static const char source[] = "/var/lib/selvol-images/disk";
+        g_autoptr(GVariant) first = NULL, second = NULL;
+        g_autofree char *image = NULL;
+        GError *error = NULL;
+
+        write_file(f, "image-disk", "8:1:12");
+        first = call_mount(f, "v", source, T1, POD_A, &error);
+        g_assert_no_error(error);
+        image = get_image(f);
+        g_assert_cmpstr(image, ==, "8:1:12");
+
+        write_file(f, "image-disk", "8:1:13");
+        daemon_stop(f, SIGTERM);
+        daemon_start(f, CALLER_ROOT);
+        g_assert_null(call_mount(f, "v", source, T2, POD_A, &error));
+        assert_error(g_steal_pointer(&error), "Incompatible",
+                     "was the image with inode 12 on device 8:1 and is the image with inode 13 on device 8:1 now");
+        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
+
+        write_file(f, "image-disk", "8:1:12");
+        second = call_mount(f, "v", source, T2, POD_A, &error);
+        g_assert_no_error(error);
+        g_assert_cmpuint(count_holders(f, "v"), ==, 2);
+}
+
 /* What was unmounted a moment ago by others, and not heard of, is in nobody's way. */
 static void test_unmounted_just_now(Fixture *f, gconstpointer data) {
         static const struct {
@@ -1474,6 +1509,7 @@ int main(int argc, char *argv[]) {
 #define ADD(name, data, function) g_test_add("/daemon/" name, Fixture, data, set_up, function, tear_down)
         ADD("story", NULL, test_story);
         ADD("other-spec", NULL, test_other_spec);
+        ADD("other-image", NULL, test_other_image);
         ADD("unmounted-just-now", NULL, test_unmounted_just_now);
         ADD("conflict-elsewhere", NULL, test_conflict_elsewhere);
         ADD("always", NULL, test_always);

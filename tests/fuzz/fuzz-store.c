@@ -64,6 +64,7 @@ static const char *const holder_values[COLUMNS_MAX] = {
         [HOLDER_DISK_GID] = "1001",
         [HOLDER_CONTEXT] = CONTEXT,
         [HOLDER_DEVICE] = "8:1",
+        [HOLDER_SUPERBLOCK] = "image:8:1:12",
 };
 
 /* Its first column is not among those of the schema: seq. */

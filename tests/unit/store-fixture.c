@@ -65,6 +65,7 @@ Volume *sample(const char *id, const char *target) {
                        .target = strdup(target),
                        .context = strdup("system_u:object_r:container_file_t:s0:c1,c2"),
                        .device = strdup("254:16"),
+                       .superblock = strdup("device:254:16"),
                        .spec = strdup("spec"),
                        .state = HOLDER_MOUNTED,
                        .strategy = STRATEGY_CONTEXT_MOUNT,
@@ -204,10 +205,14 @@ static const char version_5[] =
         "UPDATE volume SET mounted_this_boot=1 WHERE id IN (SELECT volume FROM holder WHERE adopted=0);"
         "PRAGMA user_version=5;";
 
+static const char version_6[] = "ALTER TABLE volume ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';"
+                                "PRAGMA user_version=6;";
+
 /* A file as that version left it, and then more. */
 void make_version(Fixture *f, int version, const char *more) {
         g_autofree char *sql = g_strconcat(version_1, version >= 2 ? version_2 : "", version >= 3 ? version_3 : "",
-                                           version >= 4 ? version_4 : "", version >= 5 ? version_5 : "", more, NULL),
+                                           version >= 4 ? version_4 : "", version >= 5 ? version_5 : "",
+                                           version >= 6 ? version_6 : "", more, NULL),
                         *wal = g_strconcat(f->path, "-wal", NULL);
 
         f->store = store_close(f->store);

@@ -38,5 +38,5 @@ char *read_history(Fixture *f, const char *id);
 /* Closes the store and has its file changed. */
 void execute(Fixture *f, const char *sql);
 /* A file as an earlier version left it, and then more. */
-enum { VERSIONS = 5 };
+enum { VERSIONS = 6 };
 void make_version(Fixture *f, int version, const char *more);

@@ -710,6 +710,37 @@ static void test_other_source(Fixture *x, gconstpointer data) {
                        "another volume id");
 }
 
+static void set_superblocks(Fixture *x, Holder *h, const char *held, const char *found) {
+        g_assert_cmpint(free_and_strdup(&h->superblock, held), ==, 0);
+        g_assert_cmpint(free_and_strdup(&x->observed.superblock, found), ==, 0);
+}
+
+/* The path is the same, but the image there is another one, or the file system on the disk is. */
+static void test_other_image(Fixture *x, gconstpointer data) {
+        Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
+
+        set_device(h, "7:0");
+        set_superblocks(x, h, "image:8:1:12", "image:8:1:12");
+        assert_success(fixture_plan(x), &x->failure);
+        set_superblocks(x, h, "image:8:1:12", "image:8:1:13");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, TEST_VOLUME, "/dev/vdb",
+                       "was the image with inode 12 on device 8:1 and is the image with inode 13 on device 8:1 now",
+                       "'selvolctl show " TEST_VOLUME "'");
+        set_superblocks(x, h, "image:8:1:12", "device:8:17");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, "device 8:17 now");
+        set_superblocks(x, h, "btrfs:1234-5678", "btrfs:1234-5679");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_INCOMPATIBLE, "btrfs 1234-5678", "btrfs 1234-5679");
+        /* Of a holder that was recorded by an earlier version it is not known, of a server it says nothing. */
+        set_superblocks(x, h, "", "image:8:1:13");
+        assert_success(fixture_plan(x), &x->failure);
+        set_superblocks(x, h, "image:8:1:12", NULL);
+        assert_success(fixture_plan(x), &x->failure);
+        /* Who asks again is the holder. */
+        set_superblocks(x, h, "image:8:1:12", "image:8:1:13");
+        g_assert_cmpint(free_and_strdup(&x->request.target, TARGET_1), ==, 0);
+        assert_success(fixture_plan(x), &x->failure);
+}
+
 /* The path is the same, but a link leads elsewhere now. */
 static void test_other_disk(Fixture *x, gconstpointer data) {
         Holder *h = fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
@@ -1173,6 +1204,7 @@ int main(int argc, char **argv) {
         ADD("change/staging", test_change_of_staging);
         ADD("other-source", test_other_source);
         ADD("other-disk", test_other_disk);
+        ADD("other-image", test_other_image);
         ADD("other-file-system", test_other_file_system);
         ADD("options-of-found-file-system", test_options_of_found_file_system);
         ADD("adopt/context", test_adopt);

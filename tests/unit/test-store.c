@@ -45,6 +45,7 @@ static void test_round_trip(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(h->mount_id, ==, UINT64_MAX);
         g_assert_cmpstr(h->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
         g_assert_cmpstr(h->device, ==, "254:16");
+        g_assert_cmpstr(h->superblock, ==, "device:254:16");
 }
 
 /* What is put again replaces all of what was there. */
@@ -58,6 +59,7 @@ static void test_replace(Fixture *f, gconstpointer data) {
         v->holders->relabeled_here = false;
         v->holders->context = (free(v->holders->context), NULL);
         v->holders->device = (free(v->holders->device), NULL);
+        v->holders->superblock = (free(v->holders->superblock), NULL);
         v->mount_options = strv_free(v->mount_options);
         v->mounted_here = false;
         put(f, v);
@@ -183,7 +185,7 @@ static void test_boot_id(Fixture *f, gconstpointer data) {
 }
 
 static void test_newer(Fixture *f, gconstpointer data) {
-        execute(f, "PRAGMA user_version=7");
+        execute(f, "PRAGMA user_version=8");
         g_assert_cmpint(store_open(f->path, &f->store), ==, -EPROTONOSUPPORT);
 }
 
@@ -263,13 +265,14 @@ static void assert_holders_of_version(const Volumes *all, int version) {
         g_assert_cmpint(b->relabeled_here, ==, version >= 2);
         g_assert_false(c->relabeled_here);
 
-        /* Holders had the volume's context, unless labels played no part; the device is not known. */
+        /* Holders had the volume's context, unless labels played no part; device and source are not known. */
         g_assert_cmpstr(a->context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
         g_assert_cmpstr(b->context, ==, "system_u:object_r:container_file_t:s0:c5");
         g_assert_cmpstr(c->context, ==, "");
         g_assert_cmpstr(a->device, ==, "");
         g_assert_cmpstr(b->device, ==, "");
         g_assert_cmpstr(c->device, ==, "");
+        g_assert_cmpstr(a->superblock, ==, "");
 }
 
 /* Whatever was there is there, and what it could not know is unknown. Twice: the steps are taken once. */
@@ -322,8 +325,9 @@ static void test_version_columns(Fixture *f, gconstpointer data) {
 /* The step fails at its last column: nothing of it stays, so that it can be looked at, or set aside, as it was. */
 static void test_version_whole(Fixture *f, gconstpointer data) {
         static const char *const last_columns[VERSIONS] = {
-                "holder ADD COLUMN relabelled_here", "holder ADD COLUMN disk_gid", "holder ADD COLUMN relabeled_here",
-                "volume ADD COLUMN mounted_this_boot", "volume ADD COLUMN fingerprint"
+                "holder ADD COLUMN relabelled_here", "holder ADD COLUMN disk_gid",
+                "holder ADD COLUMN relabeled_here",  "volume ADD COLUMN mounted_this_boot",
+                "volume ADD COLUMN fingerprint",     "holder ADD COLUMN superblock"
         };
         int version = GPOINTER_TO_INT(data);
         g_autofree char *before = NULL, *after = NULL,

@@ -53,6 +53,14 @@ mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$T"
 mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$U"
 answers 'image: shared' "$file_type:s0:c1,c2" '' context-mount context-shared
 is 'image: by one loop device' "$(loops | wc -l)" 1
+unmount_volume fs-image "$U"
+# its path leads to another one while it is held
+mv /var/lib/selvol-images/image /var/lib/selvol-images/held
+cp /var/lib/selvol-images/held /var/lib/selvol-images/image
+refused 'image: replaced' Incompatible 'the image with inode' mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$U"
+mv /var/lib/selvol-images/held /var/lib/selvol-images/image
+mount_with s0:c1,c2 fs-image /var/lib/selvol-images/image "$U"
+answers 'image: the same again' "$file_type:s0:c1,c2" '' context-mount context-shared
 unmount_volume fs-image "$T"
 unmount_volume fs-image "$U"
 no_loop_is_left 'image: the last holder has gone'
