@@ -45,7 +45,6 @@ def read_macros():
 
 
 macros = dict(read_macros())
-macro_texts = {value[1:-1] for value in macros.values()}
 
 
 def read_literal(source):
@@ -60,7 +59,7 @@ def texts_of_source(path):
     source = re.sub(r"^[ \t]*#[ \t]*include[^\n]*", "", source, flags=re.M)
     source = re.sub(NOT_MET, "", source)
     texts = (read_literal(m[0]) for m in re.finditer(TEXT, source))
-    return [t.strip("\n") for t in dict.fromkeys(texts) if is_text(t) and t not in macro_texts]
+    return [t.strip("\n") for t in dict.fromkeys(texts) if is_text(t)]
 
 
 def texts_of_catalog():
@@ -75,7 +74,7 @@ def texts_of_polkit():
 
 
 def texts_of_units():
-    for path in sorted((root / "units").glob("*.s*")):
+    for path in sorted((root / "units").iterdir()):
         for line in re.findall(r"^Description=(.*)$", path.read_text(), flags=re.M):
             yield line
 
