@@ -24,8 +24,8 @@ static int store_word(const RequestOption *o, const Target *target, const char *
         escaped = string_escape(s, 80);
         if (!escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s does not take the value '%s', but one of these: %s.",
-                           o->name, escaped, strempty(o->values));
+        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s: '%s' is not valid, use one of: %s.", o->name,
+                           escaped, strempty(o->values));
 }
 
 static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Failure *f) {

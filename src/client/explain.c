@@ -24,7 +24,7 @@ static bool ends_in(const char *start, const char *end, const char *word) {
 }
 
 /* The option that text names at p, which is the beginning of a word. "Name=" without a value is a setting of selvol.conf(5), and so
- * is what is called a gate. */
+ * is what is said to be configured. */
 static const RequestOption *find_option(const char *text, const char *p) {
         for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
                 const RequestOption *o = &request_options[i];
@@ -33,7 +33,7 @@ static const RequestOption *find_option(const char *text, const char *p) {
                 if (!rest || isalnum((unsigned char) rest[0]) ||
                     (rest[0] == '=' && !isalnum((unsigned char) rest[1])))
                         continue;
-                if (ends_in(text, p, "gate ") ||
+                if (startswith(rest, "=no is configured") ||
                     (is_plain_word(o->name) && rest[0] != '=' && !ends_in(text, p, "Option ")))
                         continue;
                 return o;

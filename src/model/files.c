@@ -27,7 +27,7 @@ static const char *const relabel_text[RELABEL_REASONS] = {
         [RELABEL_REASON_COMPLETE] =
                 "All files have the context already: the mark on the volume says so, and the root's label agrees.",
         [RELABEL_REASON_TRUSTED] =
-                "All files have the context already, if nobody else had the volume, which the configuration trusts (TrustedMark=): the mark on the volume says so, and the root's label agrees.",
+                "All files have the context already: the mark on the volume says so, and the root's label agrees. Others may have mounted the volume for writing since, but TrustedMark=yes is configured.",
         [RELABEL_REASON_FORCED] = "All files are checked, as requested.",
         [RELABEL_REASON_UNKNOWN] = "The labels are unknown: all files are checked.",
         [RELABEL_REASON_PARTIAL] = "An earlier relabel was not completed: all files are checked.",
@@ -89,14 +89,14 @@ static const char *const ownership_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_COMPLETE] =
                 "All files have the group already: the mark on the volume says so, and the root agrees.",
         [OWNERSHIP_TRUSTED] =
-                "All files have the group already, if nobody else had the volume, which the configuration trusts (TrustedMark=): the mark on the volume says so, and the root agrees.",
+                "All files have the group already: the mark on the volume says so, and the root agrees. Others may have mounted the volume for writing since, but TrustedMark=yes is configured.",
         [OWNERSHIP_ELSEWHERE] =
                 "Somebody else may have had the volume mounted for writing since the mark on it was written: all files are checked.",
         [OWNERSHIP_ROOT_ONLY] =
                 "The root has the group. The file system can't carry a mark, so the other files are not known to have it.",
         [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",
         [OWNERSHIP_FORCED] = "All files are checked, as requested.",
-        [OWNERSHIP_GATE_DISABLED] = "The gate SkipFSGroupChange is off: all files are checked.",
+        [OWNERSHIP_GATE_DISABLED] = "SkipFSGroupChange=no is configured: all files are checked.",
         [OWNERSHIP_POLICY_ALWAYS] = "FSGroupChangePolicy is Always: all files are checked.",
         [OWNERSHIP_PARTIAL] = "An earlier change of the group was not completed: all files are checked.",
         [OWNERSHIP_UNKNOWN] = "The group of the files is unknown: all files are checked.",

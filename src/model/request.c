@@ -87,7 +87,7 @@ static int refuse_path(Failure *f, const char *what, const char *path, char *con
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_PATH_NOT_ALLOWED,
-                "%s '%s' is not beneath an allowed directory (%s). To allow it, set %sRoots= to these and its directory under [Worker] " SETTINGS_REMEDY,
+                "%s '%s' is not beneath an allowed directory (%s). To allow it, repeat the current value of %sRoots= (selvolctl config) and add its directory, under [Worker] " SETTINGS_REMEDY,
                 what, escaped, isempty(allowed) ? "none is configured" : allowed, what);
 }
 

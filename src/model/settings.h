@@ -11,7 +11,7 @@
 
 /* How what is not allowed can be: the end of a sentence that says which key, or section, is to name it. A key replaces the one of
  * an earlier file, so a list is to be written in full. */
-#define SETTINGS_REMEDY "in /etc/selvol/selvol.conf.d/*.conf, then run 'systemctl reload selvold'."
+#define SETTINGS_REMEDY "in /etc/selvol/selvol.conf.d/50-local.conf, then run 'systemctl reload selvold'."
 
 /* The longest time that a job may have. */
 #define JOB_TIMEOUT_USEC_MAX UINT64_C(3600000000)

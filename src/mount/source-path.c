@@ -190,7 +190,7 @@ int source_path_open(const char *source, const Settings *settings, int *ret_fd, 
         if (!roots_contain(settings->source_roots, source))
                 return failure_set_about(
                         f, FAILURE_PATH_NOT_ALLOWED, source,
-                        "Source '%s' is not beneath an allowed directory. To allow it, set SourceRoots= to what it has (selvolctl config) and its directory under [Worker] " SETTINGS_REMEDY);
+                        "Source '%s' is not beneath an allowed directory. To allow it, repeat the current value of SourceRoots= (selvolctl config) and add its directory, under [Worker] " SETTINGS_REMEDY);
 
         relative = startswith(source, "/dev/");
         r = relative ? open_in_dev(source, relative, &fd, &st, f) : open_image(source, settings, &fd, &st, f);

@@ -18,9 +18,9 @@ static const char *const reason_text[REASONS] = {
         [REASON_CONTEXT_MOUNT] = "A mount with the context is enough: no file has to be changed.",
         [REASON_CONTEXT_SHARED] = "The volume is mounted with this context already: that mount can be shared.",
         [REASON_POLICY_ALWAYS] = "The policy is Always: the labels have to be on disk.",
-        [REASON_GATE_DISABLED] = "The gate SELinuxRelabelPolicy is off: the labels have to be on disk.",
+        [REASON_GATE_DISABLED] = "SELinuxRelabelPolicy=no is configured: the labels have to be on disk.",
         [REASON_ACCESS_MODE_UNSUPPORTED] =
-                "The gate SELinuxMount is off and the volume is not ReadWriteOncePod: the labels have to be on disk.",
+                "SELinuxMount=no is configured, and the volume is not ReadWriteOncePod: the labels have to be on disk.",
         [REASON_DRIVER_UNSUPPORTED] =
                 "The driver does not declare that it supports mounts with a context (SELinuxMountSupported=): the labels have to be on disk.",
         [REASON_NO_SECLABEL] = "The file system does not support labels: there is nothing to relabel.",
@@ -124,7 +124,7 @@ int plan_check_label_type(const Settings *settings, const char *context, Failure
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_TYPE_NOT_ALLOWED,
-                "SELinux type %s is not allowed for volumes (%s). To allow it, set LabelTypes= to these and this one under [Worker] " SETTINGS_REMEDY,
+                "SELinux type %s is not allowed for volumes (%s). To allow it, repeat the current value of LabelTypes= (selvolctl config) and add this type, under [Worker] " SETTINGS_REMEDY,
                 type, isempty(allowed) ? "none is configured" : allowed);
 }
 

@@ -18,7 +18,7 @@ static int check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts
                 if (r == 0)
                         return failure_set_about(
                                 f, FAILURE_PATH_NOT_ALLOWED, m->target,
-                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own. Unmount it there, or set ForeignRoots= to what it has (selvolctl config) and the directory under [Worker] " SETTINGS_REMEDY);
+                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own. Unmount it there, or, to allow it, repeat the current value of ForeignRoots= (selvolctl config) and add the directory, under [Worker] " SETTINGS_REMEDY);
         }
         return 0;
 }
