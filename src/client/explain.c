@@ -71,6 +71,10 @@ static bool is_unknown(const char *name) {
         return streq(name, SD_BUS_ERROR_SERVICE_UNKNOWN) || streq(name, SD_BUS_ERROR_NAME_HAS_NO_OWNER);
 }
 
+static bool is_conflict(const char *name) {
+        return streq(name, ERROR_PREFIX "ContextConflict") || streq(name, ERROR_PREFIX "GroupConflict");
+}
+
 bool explain_is_absent(const char *name) {
         return is_unknown(name) || is_about_start(name) || streq(name, SD_BUS_ERROR_NO_SERVER);
 }
@@ -94,14 +98,21 @@ static char *explain_selinux(const char *what) {
                       : NULL;
 }
 
+/* Of "Volume A is in use, held by H" and "Volume A is in use, held as volume B by H" what shows H. */
+static char *explain_conflict(const char *text) {
+        const char *other = strstr(text, " held as volume "), *id;
+
+        id = other ? startswith(other, " held as volume ") : startswith(text, "Volume ");
+        id = id ? id : "VOLUME";
+        return strdup_printf("%s 'selvolctl show %.*s' lists the holders.", text, (int) strcspn(id, " "), id);
+}
+
 char *explain_error(const char *prefix, const char *name, const char *message) {
         static const struct {
                 const char *name, *when, *remedy;
         } table[] = {
                 { ERROR_PREFIX "NoSuchVolume", "is not known", "'selvolctl list' shows all volumes." },
                 { ERROR_PREFIX "NoSuchJob", "is not known", "'selvolctl jobs' shows all jobs." },
-                { ERROR_PREFIX "ContextConflict", " held ", "'selvolctl show VOLUME' lists the holders." },
-                { ERROR_PREFIX "GroupConflict", " held ", "'selvolctl show VOLUME' lists the holders." },
                 { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, "",
                   "Call it as root or on a terminal, or add a rule for polkit, see selvold(8)." },
         };
@@ -130,6 +141,8 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
         if (streq(name, SD_BUS_ERROR_ACCESS_DENIED) && !strstr(text, "polkit"))
                 return strdup(
                         "Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.");
+        if (is_conflict(name) && strstr(text, " held "))
+                return explain_conflict(text);
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
                 if (streq(table[i].name, name) && strstr(text, table[i].when))
                         return strdup_printf("%s %s", text, table[i].remedy);

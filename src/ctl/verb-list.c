@@ -40,16 +40,17 @@ static int warn_unrecorded(sd_bus_message *reply) {
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_read(reply, "(ss)", &volume, &target)) > 0) {
-                _cleanup_free_ char *at = format_string(target), *word = shell_quote(target), *text = NULL;
+                _cleanup_free_ char *at = format_string(target), *word = shell_quote(target),
+                                    *id = shell_quote(volume), *text = NULL;
 
-                if (!at || !word)
+                if (!at || !word || !id)
                         return -ENOMEM;
                 text = strdup_printf(
-                        "mounted at %s, but not recorded, as the record was lost: unmount it with \"selvolctl unmount %s\", or record it with \"selvolctl adopt\"",
-                        at, word);
+                        "Volume %s is mounted at %s, but not recorded, as the record was lost: unmount it with \"selvolctl unmount %s\", or record it with \"selvolctl adopt %s %s\"",
+                        id, at, word, id, word);
                 if (!text)
                         return -ENOMEM;
-                report_error(volume, text);
+                report_error(NULL, text);
         }
         return r;
 }

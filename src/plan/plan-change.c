@@ -80,8 +80,10 @@ static int choose_context(const Volume *v, const char **ret, Failure *f) {
         const char *context = plan_relabel_context(v);
 
         if (isempty(context) && isempty(v->context))
-                return failure_set(f, FAILURE_INVALID_CONTEXT,
-                                   "Volume %s has no recorded context: pass the one to relabel it to.", v->id);
+                return failure_set(
+                        f, FAILURE_INVALID_CONTEXT,
+                        "Volume %s has no recorded context: pass the one to relabel it to (selvolctl relabel %s CONTEXT).",
+                        v->id, v->id);
         if (isempty(context))
                 return failure_set(
                         f, FAILURE_INVALID_CONTEXT,
@@ -130,14 +132,14 @@ static bool is_context_mounted(const Others *others) {
 
 static int context_mounted_failure(const char *volume, const Plan *p, Failure *f) {
         const Conflict *c = &p->conflicts[0];
-        _cleanup_free_ char *who = plan_describe_conflict(c, volume);
+        _cleanup_free_ char *who = plan_describe_conflict(c, volume), *unmount = plan_unmount_command(c);
 
-        if (!who)
+        if (!who || !unmount)
                 return -ENOMEM;
         return failure_set(
                 f, FAILURE_NOT_SUPPORTED,
-                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first. To use it with another context no relabel is needed: mount it with that one (policy OnVolumeMount; selvolctl mount with --level).",
-                volume, c->context, who);
+                "Volume %s can't be relabeled: it is mounted with context %s, which all files show instead of their labels, and is %s. Unmount it first (%s). To use it with another context no relabel is needed: mount it with that one (policy OnVolumeMount; selvolctl mount with --level).",
+                volume, c->context, who, unmount);
 }
 
 static int check_conflicts(const Others *others, Plan *p, Failure *f) {

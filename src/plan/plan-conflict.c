@@ -137,6 +137,12 @@ char *plan_describe_conflict(const Conflict *c, const char *volume) {
         return strdup_printf("held as volume %s by %s at %s%s", c->volume, who, target, since);
 }
 
+char *plan_unmount_command(const Conflict *c) {
+        _cleanup_free_ char *word = shell_quote(c->target);
+
+        return word ? strdup_printf("%s %s", isempty(c->volume) ? "umount" : "selvolctl unmount", word) : NULL;
+}
+
 /* What the plan wants of the volume. NULL on lack of memory. */
 static char *describe_wish(const Plan *p) {
         switch (p->strategy) {
@@ -157,17 +163,27 @@ static char *describe_use(const Conflict *c) {
         return strdup(c->strategy == STRATEGY_RELABEL ? "with labels that a runtime chose, " : "without a context ");
 }
 
-static const char *describe_remedy(const Plan *p) {
+/* NULL on lack of memory. */
+static char *describe_remedy(const Plan *p) {
         const Conflict *c = &p->conflicts[0];
         bool both_relabel = p->strategy == STRATEGY_RELABEL && c->strategy == STRATEGY_RELABEL;
+        _cleanup_free_ char *unmount = plan_unmount_command(c);
+
+        if (!unmount)
+                return NULL;
 
         if (both_relabel && isempty(p->context))
-                return "Without a level it is not known what the runtime would write: pass SELinuxLevel, or RelabelBy=none if the holder relies on no labels, as a privileged container does. Otherwise unmount it there first";
+                return strdup_printf(
+                        "Without a level it is not known what the runtime would write: pass SELinuxLevel, or RelabelBy=none if the holder relies on no labels, as a privileged container does. Otherwise unmount it there first (%s)",
+                        unmount);
         if (both_relabel && isempty(c->context))
-                return "No level was passed for that one, so it is not known what it relies on: unmount it there first, and mount it with SELinuxLevel, or with RelabelBy=none if it relies on no labels, as a privileged container does";
-        return p->reason == REASON_REQUESTED
-                       ? "Unmount it there first"
-                       : "Unmount it there first, pass WaitUSec to wait for that, or ask for the same context and policy";
+                return strdup_printf(
+                        "It was mounted there without a level, so it is not known which labels that holder relies on. Unmount it there first (%s), and mount it again with SELinuxLevel, or with RelabelBy=none if the holder relies on no labels, as a privileged container does",
+                        unmount);
+        return strdup_printf("Unmount it there first (%s)%s", unmount,
+                             p->reason == REASON_REQUESTED
+                                     ? ""
+                                     : ", pass WaitUSec to wait for that, or ask for the same context and policy");
 }
 
 int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) {
@@ -175,12 +191,12 @@ int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) {
 
         const Conflict *c = &p->conflicts[0];
         _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume),
-                            *held = describe_use(c), *more = NULL;
+                            *held = describe_use(c), *remedy = describe_remedy(p), *more = NULL;
 
         more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
-        if (!wish || !who || !held || !more)
+        if (!wish || !who || !held || !remedy || !more)
                 return -ENOMEM;
         return failure_set(f, FAILURE_CONTEXT_CONFLICT,
                            "Volume %s is in use %s%s%s. It can't be %s at the same time. %s.", volume, held, who,
-                           more, wish, describe_remedy(p));
+                           more, wish, remedy);
 }

@@ -17,3 +17,6 @@ int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) _warn_u
 /* Who is in the way of the volume, where and since when: "held by H at T since D"; to be freed, NULL on lack of
  * memory. */
 char *plan_describe_conflict(const Conflict *c, const char *volume) _warn_unused_;
+
+/* The command that unmounts it there; likewise. */
+char *plan_unmount_command(const Conflict *c) _warn_unused_;

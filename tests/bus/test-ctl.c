@@ -122,8 +122,9 @@ static const Case cases[] = {
             GET_UNRECORDED("[('pvc-1', '/var/lib/kubelet/a')]") },
           0,
           .out = "0 volumes listed.\n",
-          .err = "selvolctl: pvc-1: mounted at /var/lib/kubelet/a, but not recorded, as the record was lost: unmount it with "
-                 "\"selvolctl unmount /var/lib/kubelet/a\", or record it with \"selvolctl adopt\"\n" },
+          .err = "selvolctl: Volume pvc-1 is mounted at /var/lib/kubelet/a, but not recorded, as the record was lost: unmount it with "
+                 "\"selvolctl unmount /var/lib/kubelet/a\", or record it with \"selvolctl adopt pvc-1 "
+                 "/var/lib/kubelet/a\"\n" },
 
         { "show/text",
           "show pvc-1",

@@ -214,7 +214,7 @@ static void test_held_other_context(Fixture *x, gconstpointer data) {
         hold(x, TARGET_1, STRATEGY_RELABEL, CONTEXT_0_2);
         assert_failure(relabel(x, CONTEXT_0_1), &x->failure, FAILURE_CONTEXT_CONFLICT, TEST_VOLUME,
                        "relabeled to " CONTEXT_0_1, "with context " CONTEXT_0_2, "held by pod-1 at " TARGET_1, SINCE,
-                       "Unmount it there", "first.");
+                       "Unmount it there first (selvolctl unmount " TARGET_1 ").");
         g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
         g_assert_cmpstr(x->plan.conflicts[0].holder, ==, "pod-1");
         g_assert_cmpuint(x->plan.conflicts[0].since_usec, ==, TEST_SINCE_USEC);

@@ -408,7 +408,7 @@ static void refuse_share(Fixture *x, gid_t shown, gid_t on_disk) {
 
         use(x, "tmpfs", NULL);
         assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "pod-1", TARGET_1, SINCE,
-                       "Unmount it there first");
+                       "Unmount it there first (selvolctl unmount " TARGET_1 ")");
         g_assert_null(strstr(x->failure.message, "4294967295"));
         g_assert_cmpuint(x->plan.n_conflicts, ==, 1);
         assert_conflict(&x->plan, 0, TEST_VOLUME, "pod-1", TARGET_1);

@@ -650,7 +650,7 @@ static void test_conflict_other_volume_relabeled(Fixture *x, gconstpointer data)
 static void test_conflict_strangers_mount(Fixture *x, gconstpointer data) {
         observe(&x->observed, "/mnt/backup", "ext4", "");
         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "/mnt/backup", "not by selvol",
-                       "without a context", "Unmount it there");
+                       "without a context", "Unmount it there first (umount /mnt/backup)");
         g_assert_cmpstr(x->plan.conflicts[0].volume, ==, "");
         g_assert_cmpstr(x->plan.conflicts[0].holder, ==, "");
         g_assert_cmpuint(x->plan.conflicts[0].since_usec, ==, 0);
@@ -887,14 +887,14 @@ static void test_conflict_unknown_labels(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_RELABEL, "");
         x->request.policy = RELABEL_ALWAYS;
         assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "relabeled to " CONTEXT_0_1,
-                       "with labels that a runtime chose, held by pod-1", "No level was passed", "SELinuxLevel",
-                       "RelabelBy=none");
+                       "with labels that a runtime chose, held by pod-1", "without a level",
+                       "(selvolctl unmount " TARGET_1 ")", "SELinuxLevel", "RelabelBy=none");
 
         /* What stands in the way of a context mount is not helped by a level. */
         x->request.policy = RELABEL_ON_VOLUME_MOUNT;
-        assert_failure(
-                fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "with labels that a runtime chose",
-                "Unmount it there first, pass WaitUSec to wait for that, or ask for the same context and policy");
+        assert_failure(fixture_plan(x), &x->failure, FAILURE_CONTEXT_CONFLICT, "with labels that a runtime chose",
+                       "Unmount it there first (selvolctl unmount " TARGET_1
+                       "), pass WaitUSec to wait for that, or ask for the same context and policy");
 }
 
 /* A context mount is in the way of all who have no use for it. */

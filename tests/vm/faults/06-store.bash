@@ -50,7 +50,7 @@ yes 'a damaged state: set aside, and a new one' is_unknown store
 journal_has 'a damaged state: in the journal' MESSAGE_ID=849b45bb109c402496f22ecaa39c5a8a
 is 'a damaged state: the old file is kept' "$(find $state -name 'state.db?*' ! -name '*-wal' ! -name '*-shm' | wc -l)" 1
 yes 'a damaged state: what is mounted stays' is_mounted "$T"
-like 'a damaged state: what is mounted is listed' "$(selvolctl list 2>&1)" "store: mounted at $T, but not recorded"
+like 'a damaged state: what is mounted is listed' "$(selvolctl list 2>&1)" "Volume store is mounted at $T, but not recorded"
 unmount_volume other "$U"
 is 'a damaged state: what was mounted is unmounted as ever' "$error$(field Unmounted)$(is_mounted "$U" && echo mounted)" true
 refused 'a damaged state: the mount is nobody'\''s now' InvalidTarget 'adopt it' mount_with s0:c1,c2 store /dev/scratch0 "$T"
