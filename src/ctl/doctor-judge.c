@@ -35,7 +35,7 @@ static int judge_configuration(const NodeFacts *n, json_t *findings) {
         if (n->mistake)
                 return add(findings, "config", problem, "correct that file, then: systemctl reload selvold", "%s",
                            n->mistake);
-        return add(findings, "config", ok, NULL, "The configuration has no mistake.");
+        return add(findings, "config", ok, NULL, "The configuration has no error.");
 }
 
 static int judge_selinux(const NodeFacts *n, json_t *findings) {
@@ -59,11 +59,11 @@ static int judge_policy(const NodeFacts *n, json_t *findings) {
                 return 0;
         if (n->types == UNKNOWN)
                 return add(findings, "policy", unknown, AS_ROOT,
-                           "Whether the policy has types for containers can't be seen.");
+                           "Can't tell whether the policy has types for containers.");
         if (n->types == NO)
                 return add(
                         findings, "policy", problem,
-                        "load a policy with container types (Debian 12: tools/container-policy, see /usr/share/doc/selvol/README.md), or set LabelTypes=",
+                        "load a policy with container types (Debian 12: in selvol's source tree: tools/container-policy), or set LabelTypes=",
                         "The loaded policy has none of the types %s: no volume can be mounted with a context.",
                         types);
         return add(findings, "policy", ok, NULL, "The loaded policy has types for containers.");
@@ -74,11 +74,12 @@ static int judge_module(const NodeFacts *n, json_t *findings) {
                 return 0;
         if (n->module == UNKNOWN)
                 return add(findings, "module", unknown, AS_ROOT,
-                           "Whether selvol's policy module is loaded can't be seen.");
+                           "Can't tell whether selvol's policy module is loaded.");
         if (n->module == NO)
-                return add(findings, "module", n->enforcing ? problem : warning,
-                           "semodule -i /usr/share/selinux/packages/selvol.pp, then: systemctl restart selvold",
-                           "selvol's policy module is not loaded: the policy may drop the service's answers.");
+                return add(
+                        findings, "module", n->enforcing ? problem : warning,
+                        "semodule -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold",
+                        "selvol's policy module is not loaded: the policy may drop the service's answers.");
         return add(findings, "module", ok, NULL, "selvol's policy module is loaded.");
 }
 
@@ -131,7 +132,7 @@ static int judge_kubelet(const NodeFacts *n, json_t *findings) {
         if (!roots_contain(n->settings.target_roots, "/var/lib/kubelet/pods/pod"))
                 return add(
                         findings, "kubelet", problem,
-                        "add /var/lib/kubelet/pods to TargetRoots= in /etc/selvol/selvol.conf.d/*.conf, then: systemctl reload selvold",
+                        "repeat the current value of TargetRoots= (selvolctl config) and add /var/lib/kubelet/pods, under [Worker] in /etc/selvol/selvol.conf.d/50-local.conf, then: systemctl reload selvold",
                         "TargetRoots= does not have /var/lib/kubelet/pods: volumes of pods are refused.");
         return add(findings, "kubelet", ok, NULL, "kubelet's pods are beneath TargetRoots=.");
 }
@@ -153,7 +154,7 @@ static int judge_kernel(const NodeFacts *n, json_t *findings) {
                                        "The kernel has no statmount(2): operations are slower where there are many mounts.",
                                        "boot Linux 6.8 or newer" },
                 [KERNEL_UNIQUE_MOUNT_IDS] = { warning,
-                                              "The kernel has no unique mount ids: a mount that was made anew by hand may be taken for the one before.",
+                                              "The kernel has neither unique mount ids nor statmount(2): a mount that was made anew by hand may be taken for the one before, and operations are slower where there are many mounts.",
                                               "boot Linux 6.8 or newer" },
         };
         size_t missing = 0;
@@ -161,7 +162,8 @@ static int judge_kernel(const NodeFacts *n, json_t *findings) {
         for (size_t i = 0; i < KERNEL_FEATURES; i++) {
                 int r;
 
-                if (n->kernel[i])
+                /* Without the ids there is no statmount(2), and both came with the same version. */
+                if (n->kernel[i] || (i == KERNEL_STATMOUNT && !n->kernel[KERNEL_UNIQUE_MOUNT_IDS]))
                         continue;
                 missing++;
                 r = add(findings, "kernel", table[i].state, table[i].remedy, "%s", table[i].text);
@@ -214,7 +216,7 @@ static int judge_callers(const NodeFacts *n, json_t *findings) {
 
         if (!n->denied_domain)
                 return n->selinux && n->root ? add(findings, "callers", ok, NULL,
-                                                   "SELinux has kept nobody from calling selvold since the boot.")
+                                                   "SELinux has denied no call to selvold since boot.")
                                              : 0;
         allow = strdup_printf(
                 "if it is to call selvold: selvol_dbus_chat(%s) in a policy module, see selvol-integration(7)",
@@ -230,7 +232,7 @@ static int judge_callers(const NodeFacts *n, json_t *findings) {
 static int judge_polkit(const NodeFacts *n, json_t *findings) {
         if (n->polkit == NO)
                 return add(findings, "polkit", warning, "install polkit (Debian: apt install polkitd)",
-                           "polkit is not there: only root can call selvold.");
+                           "polkit is not installed or not on the bus: only root can call selvold.");
         if (n->polkit_actions == NO)
                 return add(findings, "polkit", warning, "install selvol again",
                            "selvol's actions are not installed for polkit: only root can call selvold.");

@@ -72,7 +72,7 @@ LIE(no_fsopen, n->kernel[KERNEL_FSOPEN] = false;);
 LIE(no_setattr, n->kernel[KERNEL_MOUNT_SETATTR] = false;);
 LIE(no_user_namespaces, n->kernel[KERNEL_USER_NAMESPACES] = false;);
 LIE(no_statmount, n->kernel[KERNEL_STATMOUNT] = false;);
-LIE(no_unique_ids, n->kernel[KERNEL_UNIQUE_MOUNT_IDS] = false;);
+LIE(no_unique_ids, n->kernel[KERNEL_UNIQUE_MOUNT_IDS] = n->kernel[KERNEL_STATMOUNT] = false;);
 LIE(no_bus, n->bus_error = (char *) "Connection refused"; n->running = false; n->polkit = UNKNOWN;);
 LIE(masked, n->running = false; n->service_file_state = (char *) "masked";);
 LIE(failed, n->running = false; n->service_state = (char *) "failed";);
@@ -110,7 +110,7 @@ static const struct {
         const char *check, *state, *text;
         const char *remedy; /* NULL: none */
 } cases[] = {
-        { "config/ok", nothing, "config", "ok", "The configuration has no mistake.", NULL },
+        { "config/ok", nothing, "config", "ok", "The configuration has no error.", NULL },
         { "config/mistake", mistake, "config", "problem", "Configuration: /etc/x:3: wrong.",
           "correct that file, then: systemctl reload selvold" },
         { "selinux/ok", nothing, "selinux", "ok", "SELinux is enforcing.", NULL },
@@ -122,18 +122,18 @@ static const struct {
         { "policy/ok", nothing, "policy", "ok", "The loaded policy has types for containers.", NULL },
         { "policy/none", no_types, "policy", "problem",
           "The loaded policy has none of the types container_file_t: no volume can be mounted with a context.",
-          "load a policy with container types (Debian 12: tools/container-policy, see /usr/share/doc/selvol/README.md), or set LabelTypes=" },
+          "load a policy with container types (Debian 12: in selvol's source tree: tools/container-policy), or set LabelTypes=" },
         { "policy/hidden", hidden_types, "policy", "unknown",
-          "Whether the policy has types for containers can't be seen.", "run 'selvolctl doctor' as root" },
+          "Can't tell whether the policy has types for containers.", "run 'selvolctl doctor' as root" },
         { "module/ok", nothing, "module", "ok", "selvol's policy module is loaded.", NULL },
         { "module/none", no_module, "module", "problem",
           "selvol's policy module is not loaded: the policy may drop the service's answers.",
-          "semodule -i /usr/share/selinux/packages/selvol.pp, then: systemctl restart selvold" },
+          "semodule -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold" },
         { "module/permissive", no_module_permissive, "module", "warning",
           "selvol's policy module is not loaded: the policy may drop the service's answers.",
-          "semodule -i /usr/share/selinux/packages/selvol.pp, then: systemctl restart selvold" },
-        { "module/hidden", hidden_module, "module", "unknown",
-          "Whether selvol's policy module is loaded can't be seen.", "run 'selvolctl doctor' as root" },
+          "semodule -i /usr/share/selinux/packages/selvol.pp && restorecon -RFi /usr/libexec/selvol* /usr/sbin/mount.selvol /usr/lib/selvol /etc/selvol /run/selvol /run/selvold /var/lib/selvol /var/lib/selvol-volume-plugin && restorecon -Fi /var/lib/selvol-volumes/podman && systemctl restart selvol-worker.socket selvol-worker selvold" },
+        { "module/hidden", hidden_module, "module", "unknown", "Can't tell whether selvol's policy module is loaded.",
+          "run 'selvolctl doctor' as root" },
         { "targets/ok", nothing, "targets", "ok", "/var/lib/kubelet/pods passes mounts on to containers.", NULL },
         { "targets/private", private_root, "targets", "problem",
           "/var/lib/kubelet/pods is on a mount that is not shared (/a\\x0a): containers don't see what is mounted there.",
@@ -150,7 +150,7 @@ static const struct {
         { "kubelet/none", no_kubelet, "kubelet", "ok", "There is no kubelet in its usual directory.", NULL },
         { "kubelet/elsewhere", kubelet_elsewhere, "kubelet", "problem",
           "TargetRoots= does not have /var/lib/kubelet/pods: volumes of pods are refused.",
-          "add /var/lib/kubelet/pods to TargetRoots= in /etc/selvol/selvol.conf.d/*.conf, then: systemctl reload selvold" },
+          "repeat the current value of TargetRoots= (selvolctl config) and add /var/lib/kubelet/pods, under [Worker] in /etc/selvol/selvol.conf.d/50-local.conf, then: systemctl reload selvold" },
         { "kernel/ok", nothing, "kernel", "ok", "The kernel has all that selvol uses.", NULL },
         { "kernel/fsopen", no_fsopen, "kernel", "warning",
           "The kernel has no fsopen(2): each mount is made in a mount namespace of its own, which is slower.",
@@ -165,7 +165,7 @@ static const struct {
           "The kernel has no statmount(2): operations are slower where there are many mounts.",
           "boot Linux 6.8 or newer" },
         { "kernel/unique-ids", no_unique_ids, "kernel", "warning",
-          "The kernel has no unique mount ids: a mount that was made anew by hand may be taken for the one before.",
+          "The kernel has neither unique mount ids nor statmount(2): a mount that was made anew by hand may be taken for the one before, and operations are slower where there are many mounts.",
           "boot Linux 6.8 or newer" },
         { "bus/ok", nothing, "bus", "ok", "selvold 1.2 answers.", NULL },
         { "bus/none", no_bus, "bus", "problem", "The system bus can't be reached: Connection refused",
@@ -183,13 +183,13 @@ static const struct {
           "usermod -aG selvol alice, and log in again" },
         { "bus/silent", silent, "bus", "problem", "selvold does not answer: Too\\x0alate",
           "systemctl status selvold" },
-        { "callers/ok", as_root, "callers", "ok", "SELinux has kept nobody from calling selvold since the boot.",
-          NULL },
+        { "callers/ok", as_root, "callers", "ok", "SELinux has denied no call to selvold since boot.", NULL },
         { "callers/denied", deaf_caller, "callers", "warning",
           "SELinux keeps processes in unconfined_mount_t from calling selvold, or from its answers ('ausearch -m USER_AVC').",
           "if it is to call selvold: selvol_dbus_chat(unconfined_mount_t) in a policy module, see selvol-integration(7)" },
         { "polkit/ok", nothing, "polkit", "ok", "polkit knows selvol's actions.", NULL },
-        { "polkit/none", no_polkit, "polkit", "warning", "polkit is not there: only root can call selvold.",
+        { "polkit/none", no_polkit, "polkit", "warning",
+          "polkit is not installed or not on the bus: only root can call selvold.",
           "install polkit (Debian: apt install polkitd)" },
         { "polkit/actions", no_actions, "polkit", "warning",
           "selvol's actions are not installed for polkit: only root can call selvold.", "install selvol again" },
