@@ -17,7 +17,7 @@ static void print_help(void) {
                "  --config-usr=DIR       Instead of /usr/lib/selvol\n"
                "  --config-etc=DIR       Instead of /etc/selvol\n"
                "  --trusted-uid=UID      Who passes without polkit, instead of root (tests)\n"
-               "  --check-config         Only say whether the configuration has a mistake\n"
+               "  --check-config         Only say whether the configuration has an error\n"
                "  --version, --help\n");
 }
 

@@ -6,7 +6,7 @@
 /* The one file of model that reads files: both processes read the configuration, and this is the highest folder that both
  * link and that knows what settings are. */
 
-/* The exit status for a mistake in the configuration, which systemd calls EXIT_CONFIG: the units don't start a service
+/* The exit status for an error in the configuration, which systemd calls EXIT_CONFIG: the units don't start a service
  * again that ended with it. */
 enum { EXIT_CONFIG = 78 };
 

@@ -36,7 +36,7 @@
 #define MESSAGE_UNRECORDED "a2cfdda7c5784aa194de868c41737085"
 /* The caller is not authorized. */
 #define MESSAGE_DENIED "f56c450d604a4fbebc0ec814cb0e3fad"
-/* The configuration has a mistake. */
+/* The configuration has an error. */
 #define MESSAGE_CONFIG_INVALID "6bf03bf3ad9e4a35b78b2ba3f5317ef7"
 /* The record of a volume was dropped. */
 #define MESSAGE_FORGOTTEN "3fbd8f7ad3ee415bbec686ec0757ce3c"

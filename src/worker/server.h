@@ -40,7 +40,7 @@ typedef struct Server {
 
 /* Takes the listening socket over, reads the configuration, and sets the event loop up, with SIGTERM and SIGINT to
  * stop and SIGHUP to read the configuration again. SIGTERM, SIGINT, SIGHUP and SIGCHLD must be blocked. Logs what is
- * wrong. Returns 0, a negative errno, or INVALID_OPTION for a mistake in the configuration. */
+ * wrong. Returns 0, a negative errno, or INVALID_OPTION for an error in the configuration. */
 int server_start(Server *s, int fd, const ServerConfig *config) _warn_unused_;
 
 /* Runs until stopped and all children are gone. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The worker's unit gives it no mount namespace of its own: what it mounts there would never reach the host. Nor does it
-take from it what it needs. Both units treat a mistake in the configuration as they should.
+take from it what it needs. Both units treat an error in the configuration as they should.
 
 The list is that of exec_needs_mount_namespace() in systemd 252, with what later versions have added."""
 
@@ -123,7 +123,7 @@ def limits_its_load(text):
     return len(weights) == 2 and all(value.isdecimal() and 1 <= int(value) < 100 for value in weights.values())
 
 
-# What the units must have. 78 is the exit status for a mistake in the configuration.
+# What the units must have. 78 is the exit status for an error in the configuration.
 CONFIG = ["ExecReload=kill -HUP $MAINPID", "ExecReload=@libexecdir@/selvold --check-config",
           "RestartPreventExitStatus=78"]
 NEEDED = {
