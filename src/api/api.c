@@ -15,6 +15,6 @@ void api_leave(Api *api, const char *why) {
 
         if (sd_event_source_get_enabled(api->leave, &enabled) < 0 || enabled != SD_EVENT_OFF)
                 return;
-        log_warning("%s: leaving the bus and connecting again, so that callers that wait get an error.", why);
+        log_warning("%s: reconnecting to the bus; callers that wait get NoReply.", why);
         (void) sd_event_source_set_enabled(api->leave, SD_EVENT_ONESHOT);
 }

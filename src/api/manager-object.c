@@ -238,7 +238,7 @@ static void on_forgotten(State *s, int error, void *userdata) {
         if (error < 0)
                 r = sd_bus_reply_method_errorf(
                         m, ERROR_PREFIX "StoreFailed",
-                        "The state could not be written to %s (%s). To mend that, %s, and try again.", s->directory,
+                        "The state could not be written to %s (%s). To fix that, %s, then try again.", s->directory,
                         strerror(-error), commit_remedy(error));
         else
                 r = sd_bus_reply_method_return(m, NULL);
@@ -267,7 +267,7 @@ static int check_forget(Api *api, const Volume *v, Failure *f) {
         if (error < 0)
                 return failure_set(
                         f, FAILURE_STORE_FAILED,
-                        "The state could not be written to %s (%s), so nothing was changed. To mend that, %s, and try again.",
+                        "The state could not be written to %s (%s), so nothing was changed. To fix that, %s, then try again.",
                         api->state->directory, strerror(-error), commit_remedy(error));
         return 0;
 }

@@ -12,9 +12,9 @@ typedef struct SwitchInfo {
 } SwitchInfo;
 
 static const SwitchInfo switches[] = {
-        { SWITCH_LINES, 'n', "lines", "Print so many of the latest entries (default: 64)", "NUMBER" },
+        { SWITCH_LINES, 'n', "lines", "Number of entries to print (default: 64)", "NUMBER" },
         { SWITCH_ALL, 0, "all", "Adopt the mounts of devices at or beneath a directory" },
-        { SWITCH_YES, 'y', "yes", "Do it, instead of printing what would be done" },
+        { SWITCH_YES, 'y', "yes", "Adopt them, instead of only listing them" },
         { SWITCH_WATCH, 'w', "watch", "Keep showing what changes, until interrupted" },
         { SWITCH_NO_WAIT, 0, "no-wait", "Print the number of the job and exit" },
         { SWITCH_JSON, 0, "json", "Print JSON", "FORM", "short pretty" },

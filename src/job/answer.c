@@ -51,7 +51,7 @@ static void set_commit_failure(Job *job, int error) {
                 r = failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs.");
         else
                 r = failure_set(&job->failure, FAILURE_STORE_FAILED,
-                                "The state could not be written to %s (%s), so %s. To mend that, %s, and try again.",
+                                "The state could not be written to %s (%s), so %s. To fix that, %s, then try again.",
                                 s->directory, strerror(-error), outcome, commit_remedy(error));
         job_fail(job, r);
 }

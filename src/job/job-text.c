@@ -182,7 +182,7 @@ static char *describe_done(const Job *job) {
         case OPERATION_ADOPT:
                 return describe_mounted(job, subject, duration);
         case OPERATION_UNMOUNT:
-                return strdup_printf("%s %s (%s).", job->unmounted ? "Unmounted" : "Nothing to unmount of", subject,
+                return strdup_printf("%s %s (%s).", job->unmounted ? "Unmounted" : "Nothing was mounted:", subject,
                                      duration);
         default:
                 return strdup_printf("Verified %s (%s): %s", subject, duration, strempty(job->text));
@@ -199,7 +199,7 @@ char *job_sentence(const Job *job) {
         why = omit_volume(job, strempty(job->failure.message));
         if (!request || !why)
                 return NULL;
-        return strdup_printf("%s %s: %s", canceled ? "Stopped a request to" : "Failed to", request, why);
+        return strdup_printf("%s %s: %s", canceled ? "Canceled the request to" : "Failed to", request, why);
 }
 
 char *job_relabel_sentence(const Job *job) {

@@ -246,10 +246,9 @@ static bool has_room(const JobWaiter *list, size_t n, const Caller *caller, bool
 }
 
 static int refuse_waiter(Failure *f) {
-        return failure_set(
-                f, FAILURE_LIMIT_REACHED,
-                "As many calls wait for this job as may, in all (%i) or of one user (%i): try again when some have ended.",
-                WAITERS_MAX, WAITERS_OF_USER_MAX);
+        return failure_set(f, FAILURE_LIMIT_REACHED,
+                           "Too many calls wait for this job (limit %i, or %i for one user). Try again later.",
+                           WAITERS_MAX, WAITERS_OF_USER_MAX);
 }
 
 static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, JobReply reply, void *userdata) {

@@ -61,7 +61,7 @@ static int add(Jobs *jobs, const OrphanNote *note) {
                 return r;
         note_listed(o);
         log_notice(
-                "%s: process %i is still at work for a selvold that has ended (%s%s%s): what it has stays claimed.",
+                "%s: worker process %i, from before selvold was restarted, still runs (%s%s%s); what it uses stays busy.",
                 o->volume, (int) o->pid, o->operation, isempty(o->target) ? "" : " at ", o->target);
         DL_APPEND(jobs->orphans, o);
         TAKE_PTR(o);

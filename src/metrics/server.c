@@ -52,9 +52,8 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c, const char *path
                         c, MHD_HTTP_SERVICE_UNAVAILABLE,
                         "There are no metrics: selvold is not running, or MetricsTextfile= names another file. See systemctl status selvold.\n");
         if (r == -ESTALE)
-                return refuse(
-                        c, MHD_HTTP_SERVICE_UNAVAILABLE,
-                        "The metrics are old: selvold has stopped to write them. See systemctl status selvold.\n");
+                return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE,
+                              "The metrics are old: selvold no longer writes them. See systemctl status selvold.\n");
         if (r < 0)
                 return refuse(
                         c, MHD_HTTP_SERVICE_UNAVAILABLE,

@@ -199,7 +199,7 @@ static const char *describe_form(Reader reader) {
         for (size_t i = 0; i < ELEMENTSOF(forms); i++)
                 if (forms[i].reader == reader)
                         return forms[i].form;
-        return "use words";
+        return "use words separated by spaces";
 }
 
 static int bad_value(const Config *config, const char *section, const Key *key, const char *value, Failure *f) {

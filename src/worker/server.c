@@ -453,8 +453,9 @@ static void prepare_staging(Server *s) {
                 log_info("Mounts are made without file system contexts, fsopen(2).");
         r = stage_namespace_make(s->staging.directory, &s->staging.namespace);
         if (r < 0)
-                log_info("No mount namespace of few mounts can be made (%s), so that of the host is copied.",
-                         strerrorname_np(-r));
+                log_info(
+                        "Can't make a small mount namespace (%s); the host's is copied for each mount, which is slower.",
+                        strerrorname_np(-r));
 }
 
 int server_start(Server *s, int fd, const ServerConfig *config) {
@@ -463,7 +464,7 @@ int server_start(Server *s, int fd, const ServerConfig *config) {
         s->fd = fd;
         s->config = config;
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-                return log_error_errno(errno, "Failed to become the parent of orphans: %m");
+                return log_error_errno(errno, "Failed to become the child subreaper: %m");
         r = load_settings(s);
         if (r != 0)
                 return r;

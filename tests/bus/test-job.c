@@ -647,7 +647,7 @@ static void test_end_of_service(Fixture *f, gconstpointer data) {
         g_variant_get(reply, "(&s@a{sv})", &result, NULL);
         g_assert_cmpstr(result, ==, "Canceled");
         log = read_file(f, "log");
-        g_assert_nonnull(strstr(log, "Stopped a request to relabel volume v with s0:c0,c10: selvold is stopping"));
+        g_assert_nonnull(strstr(log, "Canceled the request to relabel volume v with s0:c0,c10: selvold is stopping"));
         daemon_start(f, CALLER_ROOT);
         assert_label(f, "partial", CONTEXT_A);
         history = call_end(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL),

@@ -94,7 +94,7 @@ if strace -V >/dev/null 2>&1; then
     wait "$pid"
     wait_for 10 answers_calls
     yes 'a child of before: its volume is being mounted' is_mounting
-    like 'a child of before: named' "$(journalctl -q -b -u selvold -o cat | tail -n 20)" 'kill: process' "is still at work for a selvold that has ended (Mount at $T)"
+    like 'a child of before: named' "$(journalctl -q -b -u selvold -o cat | tail -n 20)" 'kill: worker process' "from before selvold was restarted, still runs (Mount at $T)"
     plan_volume other none "$pods/kill/w" 'FSType s tmpfs'
     is 'a child of before: others are served' "${error:-none}" none
     mount_with s0:c1,c2 kill /dev/scratch0 "$T" 'TimeoutUSec t 300000'
