@@ -152,7 +152,7 @@ static int check_conflicts(const Others *others, Plan *p, Failure *f) {
                 return 0;
         if (is_context_mounted(others))
                 return context_mounted_failure(others->own->id, p, f);
-        return plan_conflict_failure(others->own->id, p, f);
+        return plan_conflict_failure(others->own->id, p, false, f);
 }
 
 /* Through which mount the files can be reached: that of a holder who may write. */

@@ -164,7 +164,7 @@ static char *describe_use(const Conflict *c) {
 }
 
 /* NULL on lack of memory. */
-static char *describe_remedy(const Plan *p) {
+static char *describe_remedy(const Plan *p, bool can_wait) {
         const Conflict *c = &p->conflicts[0];
         bool both_relabel = p->strategy == STRATEGY_RELABEL && c->strategy == STRATEGY_RELABEL;
         _cleanup_free_ char *unmount = plan_unmount_command(c);
@@ -181,17 +181,16 @@ static char *describe_remedy(const Plan *p) {
                         "It was mounted there without a level, so it is not known which labels that holder relies on. Unmount it there first (%s), and mount it again with SELinuxLevel, or with RelabelBy=none if the holder relies on no labels, as a privileged container does",
                         unmount);
         return strdup_printf("Unmount it there first (%s)%s", unmount,
-                             p->reason == REASON_REQUESTED
-                                     ? ""
-                                     : ", pass WaitUSec to wait for that, or ask for the same context and policy");
+                             can_wait ? ", pass WaitUSec to wait for that, or ask for the same context and policy"
+                                      : "");
 }
 
-int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) {
+int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Failure *f) {
         assert(p->n_conflicts > 0);
 
         const Conflict *c = &p->conflicts[0];
         _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume),
-                            *held = describe_use(c), *remedy = describe_remedy(p), *more = NULL;
+                            *held = describe_use(c), *remedy = describe_remedy(p, can_wait), *more = NULL;
 
         more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
         if (!wish || !who || !held || !remedy || !more)

@@ -11,8 +11,8 @@ int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) _warn_unused_;
 /* Adds everybody in the plan's way to its conflicts: holders of the volume, mounts of the superblock. 0 or -ENOMEM. */
 int plan_find_conflicts(const Others *others, Plan *p) _warn_unused_;
 
-/* Says who is in the way of the volume. Returns CONTEXT_CONFLICT or -ENOMEM. */
-int plan_conflict_failure(const char *volume, const Plan *p, Failure *f) _warn_unused_;
+/* Says who is in the way of the volume. can_wait: a mount can, WaitUSec. Returns CONTEXT_CONFLICT or -ENOMEM. */
+int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Failure *f) _warn_unused_;
 
 /* Who is in the way of the volume, where and since when: "held by H at T since D"; to be freed, NULL on lack of
  * memory. */

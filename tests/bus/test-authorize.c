@@ -283,9 +283,10 @@ static void call_rows(Fixture *f, const Case *c, const Row *rows, guint n) {
                 answer_as(c->polkit, questions[i]);
         }
         for (guint i = 0; i < n; i++) {
+                g_autoptr(GVariant) reply = NULL;
                 GError *error = NULL;
-                g_autoptr(GVariant) reply = call_end(f, pending[i], &error);
 
+                reply = call_end(f, pending[i], &error);
                 assert_answered(c, &rows[i], error);
                 /* Too late. */
                 if (questions[i] && c->polkit == POLKIT_SILENT)

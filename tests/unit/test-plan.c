@@ -897,6 +897,15 @@ static void test_conflict_unknown_labels(Fixture *x, gconstpointer data) {
                        "), pass WaitUSec to wait for that, or ask for the same context and policy");
 }
 
+/* AdoptVolume has no such option. */
+static void test_conflict_of_adoption(Fixture *x, gconstpointer data) {
+        fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_2);
+        fixture_mounted(x, CONTEXT_0_1, false);
+        g_assert_cmpint(fixture_adopt(x), ==, FAILURE_CONTEXT_CONFLICT);
+        g_assert_nonnull(strstr(x->failure.message, "Unmount it there first"));
+        g_assert_null(strstr(x->failure.message, "WaitUSec"));
+}
+
 /* A context mount is in the way of all who have no use for it. */
 static void test_not_relabeled_on_context_mount(Fixture *x, gconstpointer data) {
         fixture_hold(x, TEST_VOLUME, TARGET_1, "pod-1", STRATEGY_CONTEXT_MOUNT, CONTEXT_0_1);
@@ -1195,6 +1204,7 @@ int main(int argc, char **argv) {
         ADD("not-relabeled/beside-relabel", test_not_relabeled_beside);
         ADD("not-relabeled/on-context-mount", test_not_relabeled_on_context_mount);
         ADD("conflict/unknown-labels", test_conflict_unknown_labels);
+        ADD("conflict/adoption", test_conflict_of_adoption);
         ADD("conflict/context-of-holder", test_conflict_context_of_holder);
         ADD("change/unmanaged-holder", test_change_of_unmanaged_holder);
         ADD("change/same-target", test_change_of_same_target);
