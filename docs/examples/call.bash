@@ -3,7 +3,8 @@
 # A call of selvold with busctl(1), for plugins that are shell scripts. The other examples source it.
 
 # selvol_call METHOD SIGNATURE ARGUMENT...: if it fails, selvol_error is the last part of the error's name, and selvol_message
-# says why. busctl prints only the message; its log has both, unless there is no bus. Kubelet waits two minutes for a plugin.
+# says why. busctl prints only the message; its log has both, unless there is no bus, or no answer: then the last name in the log is
+# that of a call, n/a, which is an error of busctl's own. Kubelet waits two minutes for a plugin.
 selvol_call() {
     local log
     selvol_error='' selvol_message=''
@@ -17,6 +18,13 @@ selvol_call() {
     selvol_error=${selvol_error%% *}
     selvol_error=${selvol_error##*.}
     selvol_message=${log##*error-message=}
+    selvol_message=${selvol_message%%$'\n'*}
+    [[ $selvol_error == n/a ]] || return 1
+    if [[ $log == *'Call failed: '* ]]; then
+        selvol_error=Timeout selvol_message=${log##*Call failed: }
+    else
+        selvol_error=InvalidArgs selvol_message=Failed${log#*Failed}
+    fi
     selvol_message=${selvol_message%%$'\n'*}
     return 1
 }

@@ -143,6 +143,10 @@ call() {
     # and its text, where busctl has one of its own
     message=${log##*error-message=}
     message=${message%%$'\n'*}
+    if [[ $error == n/a ]]; then    # nothing has answered
+        error=Timeout message=${log##*Call failed: }
+        message=${message%%$'\n'*}
+    fi
     return 1
 }
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The shell functions of docs/examples against a mock of org.selvol1: what a plugin learns of a call that has failed. */
+#include <locale.h>
+
+#include "ctl-support.h"
+
+/* Two minutes are too long for a test. What is printed: the status of the CSI driver, and the message. */
+#define SCRIPT(file, commands)                                                                            \
+        "-c 'busctl() { command busctl \"${@/--timeout=120/--timeout=1}\"; }; . \"$0/docs/examples/" file \
+        "\"; " commands "' \"@SOURCE@\""
+#define CSI  SCRIPT("csi-node.bash", "node_unpublish_volume db /t || { grpc_status; echo \"$selvol_message\"; }")
+#define FLEX SCRIPT("flexvolume.bash", "flex_unmount /t")
+#define UNMOUNT(volume, reply, error, message) \
+        { MANAGER, "UnmountVolume", "('" volume "', '/t', " NO_OPTIONS ")", reply, error, message }
+#define DB "disk.example.org:db"
+
+/* An exchange without a reply and an error is never answered. */
+static const Case cases[] = {
+        { "csi/success", CSI, { UNMOUNT(DB, "(@a{sv} {},)", NULL, NULL) }, .out = "" },
+        { "csi/refused",
+          CSI,
+          { UNMOUNT(DB, NULL, "org.selvol1.Error.Busy", "Files are open.") },
+          .out = "ABORTED\nFiles are open.\n" },
+        { "csi/no-answer",
+          CSI,
+          { UNMOUNT(DB, NULL, NULL, NULL) },
+          .out = "DEADLINE_EXCEEDED\nConnection timed out\n" },
+        { "csi/wrong-arguments",
+          SCRIPT("csi-node.bash",
+                 "node_publish_volume db /dev/vdb /t false staff || { grpc_status; echo \"${selvol_message%% *}\"; }"),
+          .out = "INVALID_ARGUMENT\nFailed\n" },
+        { "flex/no-answer",
+          FLEX,
+          { UNMOUNT("", NULL, NULL, NULL) },
+          .code = 1,
+          .out = "{\"status\":\"Failure\",\"message\":\"Connection timed out\"}\n" },
+};
+
+static void test_script(Fixture *f, gconstpointer data) {
+        const Case *c = data;
+        const Exchange *x = &c->exchanges[0];
+        g_autoptr(GString) command = g_string_new(c->command);
+        g_autoptr(GDBusMethodInvocation) call = NULL;
+        g_autoptr(GSubprocess) child = NULL;
+        g_autoptr(GError) error = NULL;
+        g_autofree char *out = NULL;
+
+        g_string_replace(command, "@SOURCE@", g_test_get_dir(G_TEST_DIST), 0);
+        child = ctl_start(command->str, -1);
+        if (x->method)
+                call = await_call(f, x);
+        if (x->reply || x->error)
+                answer_call(call, x);
+        g_subprocess_communicate_utf8(child, NULL, NULL, &out, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpstr(out, ==, c->out);
+        g_assert_cmpint(g_subprocess_get_exit_status(child), ==, c->code);
+        if (x->method && !x->reply && !x->error)
+                g_dbus_method_invocation_return_dbus_error(g_steal_pointer(&call), "org.selvol1.Error.Busy", "Late.");
+}
+
+int main(int argc, char **argv) {
+        setlocale(LC_ALL, "C.UTF-8");
+        g_test_init(&argc, &argv, NULL);
+        g_test_set_nonfatal_assertions();
+
+        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+                g_autofree char *path = g_strdup_printf("/examples/%s", cases[i].name);
+
+                g_test_add(path, Fixture, &cases[i], fixture_set_up, test_script, fixture_tear_down);
+        }
+        return g_test_run();
+}
