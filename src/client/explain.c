@@ -79,23 +79,29 @@ bool explain_is_absent(const char *name) {
         return is_unknown(name) || is_about_start(name) || streq(name, SD_BUS_ERROR_NO_SERVER);
 }
 
-/* The SELinux type of this process, which a policy has to name. */
+bool explain_is_outside(const char *name) {
+        return name && streq(name, ERROR_PREFIX "PathNotAllowed");
+}
+
+/* The SELinux type of this process, which a policy has to name; NULL if it has none, as where SELinux is off. */
 static char *own_domain(void) {
         _cleanup_fclose_ FILE *f = fopen("/proc/self/attr/current", "re");
         char *domain = NULL;
 
-        if (f && fscanf(f, "%*[^:]:%*[^:]:%m[^:]", &domain) == 1)
-                return domain;
-        return strdup("DOMAIN");
+        return f && fscanf(f, "%*[^:]:%*[^:]:%m[^:]", &domain) == 1 ? domain : NULL;
 }
 
-static char *explain_selinux(const char *what) {
-        _cleanup_free_ char *domain = own_domain();
+static char *explain_selinux(const char *what, const char *domain) {
+        return strdup_printf("%s Allow it in a policy module: selvol_dbus_chat(%s), see selvol-integration(7).", what,
+                             domain ?: "DOMAIN");
+}
 
-        return domain ? strdup_printf(
-                                "%s Allow it in a policy module: selvol_dbus_chat(%s), see selvol-integration(7).",
-                                what, domain)
-                      : NULL;
+static char *explain_silence(const char *domain) {
+        if (!domain)
+                return strdup("selvold runs, but does not answer. See 'systemctl status selvold'.");
+        return explain_selinux(
+                "selvold runs, but no answer of it arrives. Most likely SELinux drops its answers to this process: 'ausearch -m USER_AVC' shows that.",
+                domain);
 }
 
 /* Of "Volume A is in use, held by H" and "Volume A is in use, held as volume B by H" what shows H. */
@@ -116,7 +122,7 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
                 { SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED, "",
                   "Call it as root or on a terminal, or add a rule for polkit, see selvold(8)." },
         };
-        _cleanup_free_ char *text = explain_text(prefix, message);
+        _cleanup_free_ char *text = explain_text(prefix, message), *domain = own_domain();
 
         if (!text)
                 return NULL;
@@ -133,10 +139,9 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
         if (streq(name, SD_BUS_ERROR_NO_REPLY) && !strstr(text, "timeout"))
                 return strdup("The system bus ended the connection before selvold answered. Try again.");
         if (streq(name, SD_BUS_ERROR_TIMEOUT) || streq(name, SD_BUS_ERROR_NO_REPLY))
-                return explain_selinux(
-                        "selvold runs, but no answer of it arrives. Most likely SELinux drops its answers to this process: 'ausearch -m USER_AVC' shows that.");
+                return explain_silence(domain);
         if (streq(name, SD_BUS_ERROR_ACCESS_DENIED) && strstr(text, "SELinux policy"))
-                return explain_selinux("SELinux keeps this process from calling selvold.");
+                return explain_selinux("SELinux keeps this process from calling selvold.", domain);
         /* selvold's own words name polkit. */
         if (streq(name, SD_BUS_ERROR_ACCESS_DENIED) && !strstr(text, "polkit"))
                 return strdup(

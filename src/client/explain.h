@@ -14,3 +14,7 @@ char *explain_error(const char *prefix, const char *name, const char *message) _
 
 /* Whether the error says that selvold does not run, or that there is no bus yet. */
 bool explain_is_absent(const char *name) _pure_;
+
+/* Whether the error (NULL: none) says that the target is beneath none of TargetRoots=, and that selvold has mounted nothing there: what
+ * unmounts it then is done. It may have been beneath one. */
+bool explain_is_outside(const char *name) _pure_;
