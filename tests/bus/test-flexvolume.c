@@ -151,6 +151,11 @@ static const Case cases[] = {
           .out = FAILURE("a\\\"\\n\\u001B.") },
 
         { "unmount", "unmount " T, { UNMOUNT }, .out = SUCCESS },
+        { "unmount/outside",
+          "unmount " T,
+          { REFUSES("UnmountVolume", "('', '" T "', " NO_OPTIONS ")", "org.selvol1.Error.PathNotAllowed",
+                    "It is not beneath an allowed directory.") },
+          .out = SUCCESS },
         { "unmount/no-utf-8", "unmount /\377", .code = 1, .out = FAILURE("Invalid argument") },
 };
 
