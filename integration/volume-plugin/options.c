@@ -45,6 +45,15 @@ static int read_option(const char *key, const json_t *value, VolumeOptions *o, F
         return 0;
 }
 
+static bool is_named(const OptionValue *v) {
+        return v->set && !isempty(v->string);
+}
+
+/* Nobody else knows the label if it is selvold that has to relabel. */
+static bool needs_label(const OptionValue *relabel_by) {
+        return !relabel_by->set || streq(relabel_by->string, "service");
+}
+
 /* podman relabels no volume of a plugin's by itself, so selvold does where a context mount is not possible. */
 static int set_defaults(const char *name, VolumeOptions *o, Failure *f) {
         OptionValue *relabel_by = &o->values[OPTION_RELABEL_BY], *holder = &o->values[OPTION_HOLDER];
@@ -53,7 +62,8 @@ static int set_defaults(const char *name, VolumeOptions *o, Failure *f) {
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
                         "Pass --opt source=SOURCE: a device in /dev, an image, or what else 'selvolctl mount' takes.");
-        if (!o->values[OPTION_SELINUX_LEVEL].set && !o->values[OPTION_SELINUX_CONTEXT].set && !relabel_by->set)
+        if (!is_named(&o->values[OPTION_SELINUX_LEVEL]) && !is_named(&o->values[OPTION_SELINUX_CONTEXT]) &&
+            needs_label(relabel_by))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
                         "Pass --opt level=LEVEL, and the same one to the containers: --security-opt label=level:LEVEL. If they need no labels, pass --opt relabel-by=none.");

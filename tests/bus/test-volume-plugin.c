@@ -233,6 +233,8 @@ static void test_options(Context *c, gconstpointer data) {
                 { "", "Pass --opt source=SOURCE" },
                 { "\"level\":\"s0:c1,c2\"", "Pass --opt source=SOURCE" },
                 { "\"source\":\"/dev/vdb\"", "Pass --opt level=LEVEL" },
+                { "\"source\":\"/dev/vdb\",\"relabel-by\":\"service\"", "Pass --opt level=LEVEL" },
+                { "\"source\":\"/dev/vdb\",\"level\":\"\"", "Pass --opt level=LEVEL" },
                 { OPTIONS ",\"colour\":\"red\"", "There is no option 'colour'" },
                 { OPTIONS ",\"SELinuxLevel\":\"s0\"", "There is no option 'SELinuxLevel'" },
                 { OPTIONS ",\"depth\":\"full\"", "There is no option 'depth'" },
