@@ -38,11 +38,6 @@ static bool has_timed_out(const sd_bus_error *error) {
         return sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT);
 }
 
-/* Of a target whose directory was taken out of TargetRoots=, and where selvold has mounted nothing. */
-static bool is_outside(const sd_bus_error *error) {
-        return sd_bus_error_has_name(error, ERROR_PREFIX "PathNotAllowed");
-}
-
 static int refuse_late(uint64_t timeout_usec, Failure *f) {
         return failure_set(
                 f, FAILURE_TIMED_OUT,
@@ -93,23 +88,11 @@ static bool is_mistake(const char *name) {
 
 /* That a mount would be refused is an answer, not an error. */
 static int check_plan(sd_bus_message *reply, Failure *f) {
-        const char *key, *name = NULL, *message = "";
+        const char *name = NULL, *message = "";
+        const StringMember members[] = { { "ErrorName", &name }, { "ErrorMessage", &message } };
         int r;
 
-        r = sd_bus_message_enter_container(reply, 'a', "{sv}");
-        while (r >= 0 && (r = sd_bus_message_enter_container(reply, 'e', "sv")) > 0) {
-                r = sd_bus_message_read(reply, "s", &key);
-                if (r < 0)
-                        return r;
-                if (streq(key, "ErrorName"))
-                        r = sd_bus_message_read(reply, "v", "s", &name);
-                else if (streq(key, "ErrorMessage"))
-                        r = sd_bus_message_read(reply, "v", "s", &message);
-                else
-                        r = sd_bus_message_skip(reply, "v");
-                if (r >= 0)
-                        r = sd_bus_message_exit_container(reply);
-        }
+        r = call_read_strings(reply, members, ELEMENTSOF(members));
         if (r < 0)
                 return r;
         return is_mistake(name) ? refuse_as(name, message, f) : 0;
@@ -156,25 +139,67 @@ int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) {
         r = call_manager(bus, none, 0, NULL, &error, "UnmountVolume", "ss", "", target);
         if (has_timed_out(&error))
                 return failure_set(f, FAILURE_TIMED_OUT, "%s is not unmounted yet. " GO_ON, target);
-        if (is_outside(&error))
+        if (explain_is_outside(error.name))
                 return 0;
         return r < 0 ? refuse(&error, f) : 0;
 }
 
-int call_is_held(const char *target, uint64_t timeout_usec, bool *ret, Failure *f) {
+/* What is being mounted there has a holder, too. */
+static int read_holders(sd_bus_message *m, const char *target, bool *ret_mounted) {
+        bool mounted = false;
+        int r;
+
+        r = sd_bus_message_enter_container(m, 'a', "a{sv}");
+        if (r < 0)
+                return r;
+        for (;;) {
+                const char *at = "", *state = "";
+                const StringMember members[] = { { "Target", &at }, { "State", &state } };
+
+                r = call_read_strings(m, members, ELEMENTSOF(members));
+                if (r <= 0)
+                        break;
+                mounted = mounted || (streq(at, target) && streq(state, "mounted"));
+        }
+        if (r == 0)
+                *ret_mounted = mounted;
+        return r;
+}
+
+/* Nobody holds it any more if it has gone meanwhile. */
+static int look_at_holders(sd_bus *bus, const char *path, const char *target, bool *ret_mounted, Failure *f) {
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_message_ sd_bus_message *holders = NULL;
+        int r;
+
+        r = sd_bus_get_property(bus, BUS_NAME, path, VOLUME_INTERFACE, "Holders", &error, &holders, "aa{sv}");
+        if (sd_bus_error_has_name(&error, SD_BUS_ERROR_UNKNOWN_OBJECT)) {
+                *ret_mounted = false;
+                return 0;
+        }
+        return r < 0 ? refuse(&error, f) : read_holders(holders, target, ret_mounted);
+}
+
+int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failure *f) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_message_ sd_bus_message *volume = NULL;
+        const char *path;
         int r;
 
         r = open_bus(timeout_usec, &bus, &error);
         if (r < 0)
                 return refuse(&error, f);
-        r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", &error, NULL, "s",
-                               target);
+        r = sd_bus_call_method(bus, BUS_NAME, MANAGER_PATH, MANAGER_INTERFACE, "GetVolumeByTarget", &error, &volume,
+                               "s", target);
         if (has_timed_out(&error))
                 return refuse_late(timeout_usec, f);
-        if (r < 0 && !is_outside(&error) && !sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume"))
+        if (explain_is_outside(error.name) || sd_bus_error_has_name(&error, ERROR_PREFIX "NoSuchVolume")) {
+                *ret = false;
+                return 0;
+        }
+        if (r < 0)
                 return refuse(&error, f);
-        *ret = r >= 0;
-        return 0;
+        r = sd_bus_message_read(volume, "o", &path);
+        return r < 0 ? r : look_at_holders(bus, path, target, ret, f);
 }

@@ -12,5 +12,5 @@
 int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) _warn_unused_;
 int call_mount(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) _warn_unused_;
 int call_unmount(const char *target, uint64_t timeout_usec, Failure *f) _warn_unused_;
-/* Whether a volume is held at the target. */
-int call_is_held(const char *target, uint64_t timeout_usec, bool *ret, Failure *f) _warn_unused_;
+/* Whether selvold has a volume mounted at the target. */
+int call_is_mounted(const char *target, uint64_t timeout_usec, bool *ret, Failure *f) _warn_unused_;

@@ -155,16 +155,16 @@ int volume_unmount(const Plugin *p, const char *name, Failure *f) {
 int volume_find(const Plugin *p, const char *name, char **ret_target, Failure *f) {
         _cleanup_json_ json_t *options = NULL;
         _cleanup_free_ char *target = NULL;
-        bool held;
+        bool mounted;
         int r;
 
         r = read_volume(p, name, &target, &options, f);
         if (r != 0)
                 return r;
-        r = call_is_held(target, p->timeout_usec, &held, f);
+        r = call_is_mounted(target, p->timeout_usec, &mounted, f);
         if (r != 0)
                 return r;
-        *ret_target = held ? TAKE_PTR(target) : NULL;
+        *ret_target = mounted ? TAKE_PTR(target) : NULL;
         return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "basic/cleanup.h"
+#include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "client/call.h"
 
@@ -126,6 +127,39 @@ int call_new_request(sd_bus *bus, sd_bus_message **ret, const OptionValue values
                 return r;
         *ret = TAKE_PTR(m);
         return 0;
+}
+
+static const StringMember *find_member(const StringMember *members, size_t n, const char *name) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(members[i].name, name))
+                        return &members[i];
+        return NULL;
+}
+
+int call_read_strings(sd_bus_message *m, const StringMember *members, size_t n) {
+        const StringMember *member;
+        const char *name;
+        int r;
+
+        r = sd_bus_message_enter_container(m, 'a', "{sv}");
+        if (r <= 0)
+                return r;
+        while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+                r = sd_bus_message_read(m, "s", &name);
+                if (r < 0)
+                        return r;
+                member = find_member(members, n, name);
+                r = member ? sd_bus_message_read(m, "v", "s", member->value) : sd_bus_message_skip(m, "v");
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(m);
+                if (r < 0)
+                        return r;
+        }
+        if (r < 0)
+                return r;
+        r = sd_bus_message_exit_container(m);
+        return r < 0 ? r : 1;
 }
 
 int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,

@@ -25,6 +25,15 @@ int call_new(sd_bus *bus, sd_bus_message **ret, const char *path, const char *in
 int call_new_request(sd_bus *bus, sd_bus_message **ret, const OptionValue values[static REQUEST_OPTIONS],
                      const char *method, const char *types, va_list ap) _warn_unused_;
 
+/* A member of a dictionary that is a string: its name, and where the value goes. */
+typedef struct StringMember {
+        const char *name;
+        const char **value; /* is left alone if there is none; it belongs to the message */
+} StringMember;
+
+/* Reads a dictionary, a{sv}, and of it n members. Returns 1, 0 at the end of an array of dictionaries, or a negative errno. */
+int call_read_strings(sd_bus_message *m, const StringMember *members, size_t n) _warn_unused_;
+
 /* Calls a method of the manager, with the values after the arguments, and waits for the answer. timeout_usec: UINT64_MAX waits however
  * long it takes, as selvold keeps to TimeoutUSec; 0 as long as the connection does. Returns 0 or a negative errno. */
 int call_manager(sd_bus *bus, const OptionValue values[static REQUEST_OPTIONS], uint64_t timeout_usec,

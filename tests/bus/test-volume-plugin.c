@@ -313,6 +313,9 @@ static void test_relabel(Context *c, gconstpointer data) {
                 assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet: ");
                 assert_refused(c, "VolumeDriver.Mount", DB, " % of its files are done.");
         }
+        /* It has a holder, who is not served yet. */
+        assert_answer(c, "VolumeDriver.Get", DB, "{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
+        assert_answer(c, "VolumeDriver.Path", DB, "{\"Mountpoint\":\"\",\"Err\":\"\"}");
         g_assert_cmpuint(count_mounts(&c->f), ==, 0);
         write_file(&c->f, "go", "");
         for (guint i = 0; i < 20 && count_mounts(&c->f) == 0; i++)
