@@ -4,10 +4,10 @@
 
 #define OPTIONS_AT_BOOT "nofail,x-systemd.requires=selvol.target"
 
-/* A field as fstab(5) has it: what would end it, and what a terminal would obey, in octal. */
-static void print_field(FILE *stream, const char *s) {
-        for (; *s; s++)
-                if (*s <= ' ' || *s > '~' || *s == '\\')
+/* A field as fstab(5) has it: what would end it, what a terminal would obey, and what would make a comment of the line, in octal. */
+static void print_field(FILE *stream, const char *field) {
+        for (const char *s = field; *s; s++)
+                if (*s <= ' ' || *s > '~' || *s == '\\' || (*s == '#' && s == field))
                         fprintf(stream, "\\%03o", (unsigned int) (unsigned char) *s);
                 else
                         fputc(*s, stream);

@@ -170,6 +170,18 @@ static void test_no_service(Fixture *f, gconstpointer data) {
                                 "volume=db") });
 }
 
+static void test_fstab(Fixture *f, gconstpointer data) {
+        run_with(
+                f,
+                &(Case){
+                        .command = "'#src' '/t #' -o volume=db -t selvol.tmpfs",
+                        .code = 32,
+                        .err = "mount.selvol: Can't connect to the system bus: No such file or directory\n"
+                               "mount.selvol: If it is to be mounted at boot, the line in fstab that waits for selvold is: "
+                               "\\043src /t\\040# selvol.tmpfs volume=db,nofail,x-systemd.requires=selvol.target 0 0\n" },
+                "env DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent ");
+}
+
 /* As systemd does when the time of a mount unit is over. */
 static void test_signal(Fixture *f, gconstpointer data) {
         static const Case c = { .exchanges = MOUNT(HOLDER) };
@@ -201,6 +213,7 @@ int main(int argc, char **argv) {
                 g_test_add(path, Fixture, &mount_cases[i], fixture_set_up, test_mount, fixture_tear_down);
         }
         g_test_add("/mount-helper/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
+        g_test_add("/mount-helper/fstab", Fixture, NULL, fixture_set_up, test_fstab, fixture_tear_down);
         g_test_add("/mount-helper/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
         g_test_add("/mount-helper/interrupt", Fixture, GINT_TO_POINTER(SIGINT), fixture_set_up, test_signal,
                    fixture_tear_down);
