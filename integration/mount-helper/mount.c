@@ -26,41 +26,72 @@ static int report_failure(const MountRequest *q, const char *type, const sd_bus_
         return explain_is_absent(error->name) ? report_line(q, type) : MOUNT_FAILED;
 }
 
-/* The sentence among the results, which says what is done to labels; NULL if there is none. */
-static int read_text(sd_bus_message *m, const char **ret) {
-        const char *key, *text = NULL;
+/* What selvold answers. */
+typedef struct Mounted {
+        const char *context, *flag, *reason, *text;
+} Mounted;
+
+static int read_reply(sd_bus_message *reply, Mounted *ret) {
+        Mounted m = { .reason = "", .text = "" };
+        const StringMember members[] = { { "Reason", &m.reason }, { "Text", &m.text } };
         int r;
 
-        r = sd_bus_message_enter_container(m, 'a', "{sv}");
+        r = sd_bus_message_read(reply, "ss", &m.context, &m.flag);
         if (r < 0)
                 return r;
-        while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
-                r = sd_bus_message_read(m, "s", &key);
-                if (r < 0)
-                        return r;
-                r = streq(key, "Text") ? sd_bus_message_read(m, "v", "s", &text) : sd_bus_message_skip(m, "v");
-                if (r < 0)
-                        return r;
-                r = sd_bus_message_exit_container(m);
-                if (r < 0)
-                        return r;
-        }
-        *ret = text;
-        return r;
+        r = call_read_strings(reply, members, ELEMENTSOF(members));
+        if (r < 0)
+                return r;
+        *ret = m;
+        return 0;
 }
 
-static int report_mounted(const MountRequest *q, sd_bus_message *reply) {
-        const char *context, *flag, *text;
+/* The flag is for a container runtime, of which mount(8) knows nothing. */
+static int report_unlabeled(const MountRequest *q, const Mounted *m) {
+        if (isempty(m->context))
+                return report(
+                        0,
+                        "Warning: the files of volume %s are not labeled, as no level was passed. Pass level=LEVEL, or relabel-by=none if nobody relies on labels.",
+                        q->volume);
+        return report(
+                0,
+                "Warning: the files of volume %s are not labeled: that is left to a container runtime. Pass relabel-by=service to have selvold do it, or relabel-by=none if nobody relies on labels.",
+                q->volume);
+}
+
+static int report_unused_label(const MountRequest *q, const Mounted *m) {
+        return report(
+                0,
+                "Warning: volume %s is mounted without the label that was passed. %s Pass policy=OnVolumeMount,selinux-mount-supported=yes to have it mounted with the label, or relabel-by=none if nobody relies on labels.",
+                q->volume, m->text);
+}
+
+static bool names_label(const MountRequest *q) {
+        return q->values[OPTION_SELINUX_LEVEL].set || q->values[OPTION_SELINUX_CONTEXT].set;
+}
+
+/* Labels are of no use where SELinux is off, or to who says so. */
+static bool relies_on_labels(const MountRequest *q, const Mounted *m) {
+        const OptionValue *relabel_by = &q->values[OPTION_RELABEL_BY];
+
+        return !streq(m->reason, "selinux-disabled") && !(relabel_by->set && streq(relabel_by->string, "none"));
+}
+
+static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool verbose) {
+        Mounted m;
         int r;
 
-        r = sd_bus_message_read(reply, "ss", &context, &flag);
+        r = read_reply(reply, &m);
         if (r < 0)
                 return r;
-        r = read_text(reply, &text);
-        if (r < 0)
-                return r;
-        return report(0, "%s, volume %s, is mounted at %s%s%s. %s", q->source, q->volume, q->target,
-                      isempty(context) ? "" : " with context ", context, strempty(text));
+        if (verbose)
+                (void) report(0, "%s, volume %s, is mounted at %s%s%s. %s", q->source, q->volume, q->target,
+                              isempty(m.context) ? "" : " with context ", m.context, m.text);
+        if (!isempty(m.flag))
+                return report_unlabeled(q, &m);
+        if (names_label(q) && isempty(m.context) && relies_on_labels(q, &m))
+                return report_unused_label(q, &m);
+        return 0;
 }
 
 int mount_run(const MountRequest *q, const char *type, bool verbose) {
@@ -82,5 +113,5 @@ int mount_run(const MountRequest *q, const char *type, bool verbose) {
                          q->target);
         if (r < 0)
                 return report_failure(q, type, &error);
-        return verbose ? report_mounted(q, reply) : 0;
+        return report_mounted(q, reply, verbose);
 }

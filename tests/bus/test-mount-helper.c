@@ -13,6 +13,7 @@
 #define HOLDER    "'Holder': <'mount:/t'>"
 #define MOUNTED \
         "('" CONTEXT "', '', {'Strategy': <'context-mount'>, 'Text': <'No file is changed.'>, 'MountID': <uint64 7>})"
+#define UNLABELED(reason) "('', '', {'Strategy': <'none'>, 'Reason': <'" reason "'>, 'Text': <'Why.'>})"
 #define MOUNT(options)                                                                         \
         {                                                                                      \
                 { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {" options "})", MOUNTED } \
@@ -99,6 +100,40 @@ static const Case cases[] = {
         { "verbose", "/dev/vdb /t -v -o volume=db", MOUNT(HOLDER),
           .err = "mount.selvol: /dev/vdb, volume db, is mounted at /t with context " CONTEXT
                  ". No file is changed.\n" },
+
+        { "label/runtime",
+          "/dev/vdb /t -o volume=db,level=s0:c1,policy=Always",
+          { { MANAGER, "MountVolume",
+              "('db', '/dev/vdb', '/t', {'SELinuxLevel': <'s0:c1'>, 'SELinuxRelabelPolicy': <'Always'>, " HOLDER "})",
+              "('u:r:t:s0:c1', 'Z', {'Strategy': <'relabel'>, 'Reason': <'policy-always'>, 'Text': <'Why.'>})" } },
+          .err = "mount.selvol: Warning: the files of volume db are not labeled: that is left to a container runtime. "
+                 "Pass relabel-by=service to have selvold do it, or relabel-by=none if nobody relies on labels.\n" },
+        { "label/no-level",
+          "/dev/vdb /t -o volume=db",
+          { { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {" HOLDER "})",
+              "('', 'Z', {'Strategy': <'relabel'>, 'Reason': <'policy-always'>, 'Text': <'Why.'>})" } },
+          .err = "mount.selvol: Warning: the files of volume db are not labeled, as no level was passed. Pass "
+                 "level=LEVEL, or relabel-by=none if nobody relies on labels.\n" },
+        { "label/unused",
+          "server:/db /t -v -o volume=db,level=s0:c1",
+          { { MANAGER, "MountVolume", "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, " HOLDER "})",
+              UNLABELED("no-seclabel") } },
+          .err = "mount.selvol: server:/db, volume db, is mounted at /t. Why.\n"
+                 "mount.selvol: Warning: volume db is mounted without the label that was passed. Why. Pass "
+                 "policy=OnVolumeMount,selinux-mount-supported=yes to have it mounted with the label, or relabel-by=none "
+                 "if nobody relies on labels.\n" },
+        { "label/no-label",
+          "server:/db /t -o volume=db",
+          { { MANAGER, "MountVolume", "('db', 'server:/db', '/t', {" HOLDER "})", UNLABELED("no-seclabel") } } },
+        { "label/no-selinux",
+          "server:/db /t -o volume=db,level=s0:c1",
+          { { MANAGER, "MountVolume", "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, " HOLDER "})",
+              UNLABELED("selinux-disabled") } } },
+        { "label/of-no-matter",
+          "server:/db /t -o volume=db,level=s0:c1,relabel-by=none",
+          { { MANAGER, "MountVolume",
+              "('db', 'server:/db', '/t', {'SELinuxLevel': <'s0:c1'>, 'RelabelBy': <'none'>, " HOLDER "})",
+              UNLABELED("no-seclabel") } } },
 
         { "refused/conflict", "/dev/vdb /t -o volume=db",
           REFUSED("ContextConflict", "Held by pod-A. Pass WaitUSec to wait."), .code = 32,
