@@ -61,6 +61,19 @@ is 'not allowed: status' $? 32
 like 'not allowed' "$said" "'/srv' is not beneath an allowed directory"
 mount -t selvol -o 'volume=db' /dev/scratch0 /srv 2>"$scratch/said"
 like 'into a file' "$(<"$scratch/said")" "'/srv' is not beneath an allowed directory"
+yes 'in a script of a unit' systemd-run -q --wait sh -c 'said=$(mount -t selvol -o volume=db /dev/scratch0 /srv 2>&1); echo "$? $said" >"$1"; cat /proc/self/attr/current >>"$1"' \
+    sh "$scratch/said"
+like 'in a script of a unit: it reads why' "$(<"$scratch/said")" '32 ' "'/srv' is not beneath an allowed directory" :initrc_t:
+mount_says -t selvol -o "$options,policy=Always" /dev/scratch0 "$D"
+is 'no label: status' $? 0
+like 'no label: a warning' "$said" 'the files of volume db are not labeled'
+yes 'no label: mounted' umount "$D"
+released 'no label' db
+mount_says -t selvol -o "$options,policy=Always,relabel-by=service" /dev/scratch0 "$D"
+is 'relabeled: no warning' "$said" ''
+is 'relabeled: the label' "$(label_of "$D")" "$file_type:s0:c1,c2"
+umount "$D"
+released 'relabeled' db
 
 # ---- who is in the way; the domain of who waits for that
 
