@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash and line.bash
-# The machine boots with the line of mount.selvol(8) in fstab: with selvold enabled, and then without. Another line doesn't wait for
-# selvold: it fails, and nothing else does.
+# The machine boots with the line of mount.selvol(8) in fstab: with selvold enabled, then without, and then where it may not run. Another
+# line doesn't wait for selvold: it fails, and nothing else does.
 
 # booted NAME
 booted() {
@@ -37,6 +37,20 @@ tmpfs $volumes/early selvol.tmpfs volume=early,nofail 0 0" >/etc/fstab
         is 'disabled: it is' "$(systemctl is-enabled selvold)" disabled
         booted disabled
         umount "$D"
+        systemctl -q mask selvold
+        reboot_guest
+        ;;
+    4)
+        soon 'masked: multi-user' 120 systemctl -q is-active multi-user.target
+        is 'masked: no emergency' "$(systemctl is-active emergency.target)" inactive
+        soon 'masked: the unit of the line' 60 systemctl -q is-failed "$(unit_of "$D")"
+        no 'masked: nothing is mounted' is_mounted "$D"
+        like 'masked: systemctl status says why' "$(journalctl -b -o cat -u "$(unit_of "$D")")" "'systemctl unmask selvold'"
+        systemctl -q unmask selvold
+        yes 'unmasked: systemctl start' systemctl start "$(unit_of "$D")"
+        is_labeled 'unmasked: the label' "$D" s0:c1,c2
+        umount "$D"
+        soon 'unmasked: the holder is released' 10 has_no_holder db
         clean boot
         ;;
 esac
