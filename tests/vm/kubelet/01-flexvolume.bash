@@ -76,6 +76,14 @@ if ((SELVOL_GUEST_BOOT == 1)); then
     is 'three: with the same mount' "$(mount_line "$U")" "$line"
     systemctl restart selvold
     soon 'selvold is restarted' 20 is_held pvc-1 "$U"
+    start_pod four 1004 2000 s0:c30,c40
+    soon 'selvold is restarted: four, of the same level: runs' 90 pod_runs four
+    soon 'four: writes' 30 wrote four
+    is 'four: reads what the others have written' "$(found four)" 'one two three'
+    V=$(pod_directory four)
+    stop_pod four
+    soon 'four has gone: its mount too' 120 is_not_mounted "$V"
+    is 'three: still with the same mount' "$(mount_line "$U")" "$line"
     memory
 
     cut_power_after sync
@@ -88,7 +96,7 @@ fi
 soon 'after a restart of the node: three runs' 180 pod_runs three
 U=$(pod_directory three)
 is_labeled 'three: the label' "$U" s0:c30,c40
-soon 'three: reads all that was written' 30 has_found three 'one two three'
+soon 'three: reads all that was written' 30 has_found three 'one two three four'
 like 'three: the groups are swapped' "$(property pvc-1 Holders)" '"FSGroup" u 2000 "DiskGroup" u 1000'
 
 stop_pod three
