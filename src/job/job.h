@@ -34,8 +34,8 @@ DECLARE_STRING_TABLE(job_state, JobState);
 
 /* Who calls. */
 typedef struct Caller {
-        char *text;   /* for journal and history */
-        char *name;   /* of whom limits hold: a user, or a connection of root's */
+        char *text; /* for journal and history */
+        char *name; /* of whom limits hold: a user, or a connection of root's */
         uid_t uid;
         bool trusted; /* root, for whom some places are reserved */
 } Caller;
