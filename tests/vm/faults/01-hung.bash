@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
 # Storage that never answers blocks one killable child and nothing else.
 
-T=$pods/hung/v U=$pods/hung/u F=$pods/hung-fuse
+T=$pods/hung/v U=$pods/hung/u F=$pods/hung-fuse I=/var/lib/selvol-images/hung
 mkdir -p "$T" "$U" "$F"
 mkfs.ext4 -q -F /dev/scratch0
 
@@ -66,8 +66,15 @@ answers 'other targets work' "$file_type:s0:c1,c2" ''
 unmount_volume alive2 "$T"
 adopt_with s0:c1,c2 behind "$F" 'TimeoutUSec t 2000000'
 like 'its root can not be adopted' "${error:-none}" TimedOut
-mount_with s0:c1,c2 behind "$F/image" "$T" 'TimeoutUSec t 1000000'
+# another one, where images may be
+mkdir -p "$I"
+exec 8<>/dev/fuse
+mount -i -t fuse -o fd=8,rootmode=40000,user_id=0,group_id=0,allow_other hung-images "$I"
+mount_with s0:c1,c2 behind "$I/image" "$T" 'TimeoutUSec t 1000000'
 is 'an image that does not answer: TimedOut' "$error" TimedOut
+umount -l "$I"
+exec 8>&-
+rmdir "$I"
 call VerifyLabel 'ssa{sv}' "$F/file" "$file_type:s0" 1 TimeoutUSec t 1000000
 is 'a label that does not come: TimedOut' "$error" TimedOut
 exec 9>&-

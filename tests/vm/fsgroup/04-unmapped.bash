@@ -105,7 +105,7 @@ gives 'vfat: another group then' option policy-mount
 yes 'vfat: another group then: it writes' as_pod 4000 "$T" 'echo more >>d0/file'
 unmount_volume vfat "$T"
 mount_group 5000 vfat-2 /dev/scratch3 "$T" 'FSGroupPolicy s File'
-expect_error 'vfat can not be given to a group otherwise' EntriesFailed d0/file FSGroupPolicy=None Mount
+expect_error 'vfat can not be given to a group otherwise' EntriesFailed d0/file "'FSGroupPolicy=None' or 'Mount'"
 no 'vfat can not be given to a group otherwise: nothing is mounted' is_mounted "$T"
 refused 'ext4 has no such option' InvalidOption Mount mount_group 3000 userns /dev/scratch1 "$T" "$by_mount"
 mount_volume memory none "$T" 'FSType s tmpfs' 'FSGroup u 3000' "$by_mount"

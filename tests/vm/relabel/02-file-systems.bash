@@ -148,7 +148,7 @@ mv /mnt/d0/f3 /mnt/d0/to-be-denied
 umount /mnt
 mount_service s0:c9 walk-ext4 /dev/scratch0 "$T"
 expect_error 'a secret by its label: refused' EntriesFailed d0/to-be-denied 'SELinux policy' ausearch
-is 'a secret by its label: the denial is audited' "$(audited | grep -c 'relabelfrom.*name="to-be-denied"')" 1
+is 'a secret by its label: the denial is audited' "$(audited | grep -c '{ getattr }.*/to-be-denied"')" 1
 mount /dev/scratch0 /mnt
 is 'a secret by its label: stays' "$(label_of /mnt/d0/to-be-denied)" "$shadow"
 rm /mnt/d0/to-be-denied
