@@ -101,7 +101,7 @@ like 'journalctl -x explains it' "$(journalctl -q -x "MESSAGE_ID=$refusal" SELVO
 mount=$(journal SELVOL_VOLUME=pvc-1 MESSAGE_ID=6e4d39945b7d46338d47eed5de94c0e2)
 like 'the journal has the mount' "$mount" SELVOL_RESULT=done SELVOL_HOLDER=pod-B SELVOL_REASON=context-mount
 like "selvol-worker's record of it has the same job" \
-    "$(journal _SYSTEMD_UNIT=selvol-worker.service SELVOL_VOLUME=pvc-1 "$(grep ^SELVOL_JOB= <<<"$mount")")" \
+    "$(journal SYSLOG_IDENTIFIER=selvol-worker SELVOL_VOLUME=pvc-1 "$(grep ^SELVOL_JOB= <<<"$mount")")" \
     "MESSAGE=Mounted "
 
 metrics=$(metrics)
