@@ -16,8 +16,9 @@ typedef struct Api {
         State *state;
         Jobs *jobs;
         sd_bus *bus;
-        uid_t trusted_uid; /* passes without polkit: root, but for tests */
-        Call *calls;       /* that wait for a job */
+        uid_t trusted_uid;       /* passes without polkit: root, but for tests */
+        unsigned polkit_timeout; /* seconds, for tests; 0: as long as it takes a program, or a person */
+        Call *calls;             /* that wait for a job */
         /* authorize.c */
         AuthQuery *queries;
         /* sender.c */

@@ -242,6 +242,9 @@ static int append_question(sd_bus_message *question, const AuthQuery *q, bool in
 
 static int ask(Api *api, AuthQuery *q) {
         bool interactive = sd_bus_message_get_allow_interactive_authorization(q->call) > 0;
+        const unsigned sec = api->polkit_timeout > 0 ? api->polkit_timeout
+                             : interactive           ? INTERACTIVE_SEC
+                                                     : ANSWER_SEC;
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = NULL;
         int r;
 
@@ -251,8 +254,7 @@ static int ask(Api *api, AuthQuery *q) {
         if (r >= 0)
                 r = append_question(question, q, interactive);
         if (r >= 0)
-                r = sd_bus_call_async(api->bus, &q->slot, question, on_answer, q,
-                                      (interactive ? INTERACTIVE_SEC : ANSWER_SEC) * USEC_PER_SEC);
+                r = sd_bus_call_async(api->bus, &q->slot, question, on_answer, q, sec * USEC_PER_SEC);
         return r;
 }
 

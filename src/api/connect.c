@@ -157,13 +157,13 @@ static int add_sources(Api *api) {
         return sd_event_add_post(event, &api->post, on_post, api);
 }
 
-int api_new(State *state, uid_t trusted_uid, Api **ret) {
+int api_new(State *state, uid_t trusted_uid, unsigned polkit_timeout, Api **ret) {
         _cleanup_(api_freep) Api *api = calloc(1, sizeof(*api));
         int r;
 
         if (!api)
                 return log_error_errno(-ENOMEM, "Failed to start: %m");
-        *api = (Api){ .state = state, .trusted_uid = trusted_uid };
+        *api = (Api){ .state = state, .trusted_uid = trusted_uid, .polkit_timeout = polkit_timeout };
         r = jobs_new(state, &api->jobs);
         if (r >= 0)
                 r = turns_new(api, &api->turns);

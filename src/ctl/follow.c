@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "basic/string-util.h"
 #include "basic/time-util.h"
@@ -12,8 +13,12 @@
 
 enum { REDRAW_USEC = 250000, REDRAW_ACCURACY_USEC = 10000 };
 
-/* Where there is no terminal a line is printed now and then. */
-#define REPORT_USEC (10 * USEC_PER_SEC)
+/* Where there is no terminal a line is printed now and then. Tests have less time. */
+static uint64_t report_interval(void) {
+        unsigned long long usec;
+
+        return parse_u64(strempty(getenv("SELVOL_REPORT_USEC")), &usec) >= 0 ? usec : 10 * USEC_PER_SEC;
+}
 
 /* Nobody who has pressed Control-C waits longer to be told the number of a job. */
 #define LOOK_TIMEOUT_USEC (2 * USEC_PER_SEC)
@@ -43,7 +48,7 @@ static void take_progress(Follow *f, const json_t *properties) {
         progress_update(&f->progress, properties);
         /* A job that ends at once shows nothing: the line is first drawn when the clock ticks for the first time. */
         if (sd_event_source_get_enabled(f->timer, NULL) == 0) {
-                (void) sd_event_source_set_time_relative(f->timer, f->on_terminal ? REDRAW_USEC : REPORT_USEC);
+                (void) sd_event_source_set_time_relative(f->timer, f->on_terminal ? REDRAW_USEC : report_interval());
                 (void) sd_event_source_set_enabled(f->timer, SD_EVENT_ON);
         }
 }
@@ -116,7 +121,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata) {
                 return sd_event_source_set_time_relative(source, REDRAW_USEC);
         }
         report_progress(f);
-        return sd_event_source_set_time_relative(source, REPORT_USEC);
+        return sd_event_source_set_time_relative(source, report_interval());
 }
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {

@@ -17,25 +17,37 @@ static void print_help(void) {
                "  --config-usr=DIR       Instead of /usr/lib/selvol\n"
                "  --config-etc=DIR       Instead of /etc/selvol\n"
                "  --trusted-uid=UID      Who passes without polkit, instead of root (tests)\n"
+               "  --polkit-timeout=SEC   Wait that long for polkit (tests)\n"
                "  --check-config         Only say whether the configuration has an error\n"
                "  --version, --help\n");
 }
 
 /* Returns 0 to go on, 1 to end with success. */
 static int parse_arguments(int argc, char *argv[], Options *o) {
-        enum { ARG_STATE = 256, ARG_WORKER, ARG_USR, ARG_ETC, ARG_TRUSTED, ARG_CHECK, ARG_VERSION, ARG_HELP };
+        enum {
+                ARG_STATE = 256,
+                ARG_WORKER,
+                ARG_USR,
+                ARG_ETC,
+                ARG_TRUSTED,
+                ARG_POLKIT,
+                ARG_CHECK,
+                ARG_VERSION,
+                ARG_HELP
+        };
         static const struct option options[] = {
                 { "state-directory", required_argument, NULL, ARG_STATE },
                 { "worker", required_argument, NULL, ARG_WORKER },
                 { "config-usr", required_argument, NULL, ARG_USR },
                 { "config-etc", required_argument, NULL, ARG_ETC },
                 { "trusted-uid", required_argument, NULL, ARG_TRUSTED },
+                { "polkit-timeout", required_argument, NULL, ARG_POLKIT },
                 { "check-config", no_argument, NULL, ARG_CHECK },
                 { "version", no_argument, NULL, ARG_VERSION },
                 { "help", no_argument, NULL, ARG_HELP },
                 { 0 },
         };
-        unsigned long long uid;
+        unsigned long long n;
         int c;
 
         while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
@@ -53,9 +65,14 @@ static int parse_arguments(int argc, char *argv[], Options *o) {
                         o->etc_config = optarg;
                         break;
                 case ARG_TRUSTED:
-                        if (parse_u64(optarg, &uid) < 0 || uid > UINT32_MAX)
+                        if (parse_u64(optarg, &n) < 0 || n > UINT32_MAX)
                                 return log_error_errno(-EINVAL, "'%s' is not a uid.", optarg);
-                        o->trusted_uid = (uid_t) uid;
+                        o->trusted_uid = (uid_t) n;
+                        break;
+                case ARG_POLKIT:
+                        if (parse_u64(optarg, &n) < 0 || n == 0 || n > UINT32_MAX)
+                                return log_error_errno(-EINVAL, "'%s' is not a number of seconds.", optarg);
+                        o->polkit_timeout = (unsigned) n;
                         break;
                 case ARG_CHECK:
                         o->check_config = true;

@@ -64,7 +64,7 @@ static int setup(Manager *m) {
         r = load_state(m);
         if (r != 0)
                 return r;
-        r = api_new(m->state, m->options.trusted_uid, &m->api);
+        r = api_new(m->state, m->options.trusted_uid, m->options.polkit_timeout, &m->api);
         if (r < 0)
                 return r;
         r = watch_start(m->state);

@@ -11,6 +11,7 @@ typedef struct Options {
         const char *worker_socket;
         const char *usr_config, *etc_config; /* NULL: the installed places */
         uid_t trusted_uid;                   /* passes without polkit: root, but for tests */
+        unsigned polkit_timeout;             /* seconds, for tests; 0: the usual time */
         bool check_config;                   /* and nothing else */
 } Options;
 

@@ -37,14 +37,19 @@ static GPid spawn(char **argv, char **environment, char *log) {
         return pid;
 }
 
+static char **set_variable(char **environment, const char *name, const char *value) {
+        return value ? g_environ_setenv(environment, name, value, TRUE) : g_environ_unsetenv(environment, name);
+}
+
 /* frozen_by: see freeze-store.c; may be NULL. */
-static char **make_environment(const char *bus_address, const char *frozen_by, const char *notify_socket) {
+static char **make_environment(const Fixture *f, const char *bus_address, const char *frozen_by,
+                               const char *notify_socket) {
         g_autofree char *deaf = g_strdup_printf("%s-deaf", frozen_by);
         char **environment = g_get_environ();
 
-        environment = g_environ_setenv(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address, TRUE);
-        environment = notify_socket ? g_environ_setenv(environment, "NOTIFY_SOCKET", notify_socket, TRUE)
-                                    : g_environ_unsetenv(environment, "NOTIFY_SOCKET");
+        environment = set_variable(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address);
+        environment = set_variable(environment, "NOTIFY_SOCKET", notify_socket);
+        environment = set_variable(environment, "SYSTEMD_BUS_TIMEOUT", f->bus_sec);
         if (frozen_by) {
                 environment = g_environ_setenv(environment, "LD_PRELOAD", FREEZE_STORE, TRUE);
                 environment = g_environ_setenv(environment, "SELVOL_TEST_FREEZE", frozen_by, TRUE);
@@ -66,7 +71,7 @@ static int reap(GPid pid) {
 
 void worker_start(Fixture *f) {
         char *argv[] = { (char *) FAKE_WORKER, f->worker_socket, f->directory, NULL };
-        g_auto(GStrv) environment = make_environment("", NULL, NULL);
+        g_auto(GStrv) environment = make_environment(f, "", NULL, NULL);
 
         (void) g_unlink(f->worker_socket);
         f->worker = spawn(argv, environment, NULL);
@@ -98,12 +103,12 @@ void daemon_start(Fixture *f, Caller caller) {
         g_autofree char *worker = g_strdup_printf("--worker=%s", f->worker_socket);
         g_autofree char *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
         g_autofree char *uid = g_strdup_printf("--trusted-uid=%u", caller == CALLER_ROOT ? getuid() : 65533);
+        g_autofree char *polkit = f->polkit_sec ? g_strdup_printf("--polkit-timeout=%s", f->polkit_sec) : NULL;
         g_autofree char *freeze = g_build_filename(f->directory, "freeze", NULL),
                         *log = g_build_filename(f->directory, "log", NULL);
-        char *argv[] = {
-                (char *) SELVOLD, state, worker, (char *) "--config-usr=" SOURCE_ROOT "/src", etc, uid, NULL
-        };
-        g_auto(GStrv) environment = make_environment(g_getenv("DBUS_SESSION_BUS_ADDRESS"),
+        char *argv[] = { (char *) SELVOLD, state, worker, (char *) "--config-usr=" SOURCE_ROOT "/src", etc, uid,
+                         polkit,           NULL };
+        g_auto(GStrv) environment = make_environment(f, g_getenv("DBUS_SESSION_BUS_ADDRESS"),
                                                      f->freezable ? freeze : NULL, f->notify_socket);
 
         f->daemon = spawn(argv, environment, f->logged ? log : NULL);

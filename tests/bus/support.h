@@ -16,6 +16,8 @@ typedef struct Fixture {
         gboolean freezable;        /* to be set before it starts: see store_freeze() */
         const char *notify_socket; /* likewise; $NOTIFY_SOCKET of selvold, NULL: none */
         gboolean logged;           /* likewise; what selvold logs goes to DIRECTORY/log */
+        const char *polkit_sec;    /* likewise; selvold waits that long for polkit, NULL: as always */
+        const char *bus_sec; /* likewise; sd-bus waits that long where it is not told how long, NULL: as always */
 } Fixture;
 
 /* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */

@@ -860,10 +860,23 @@ static void set_up_freezable(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_ROOT, FALSE);
 }
 
-/* A question has no time-out of its own, which sd-bus would set to 25 seconds: what waits for a disk goes on when that
- * is there again. */
+/* How long sd-bus lets calls wait that have no time-out of their own, NULL: 25 seconds; and how long the disk is gone. */
+typedef struct Frozen {
+        const char *bus_sec;
+        guint seconds;
+} Frozen;
+
+static const Frozen frozen_short = { "1", 2 }, frozen_long = { NULL, 60 };
+
+static void set_up_frozen(Fixture *f, gconstpointer data) {
+        f->bus_sec = ((const Frozen *) data)->bus_sec;
+        set_up_freezable(f, data);
+}
+
+/* No call between selvold and the worker is left to the time-out of sd-bus: what waits for a disk goes on when that is there
+ * again. */
 static void test_frozen(Fixture *f, gconstpointer data) {
-        guint seconds = GPOINTER_TO_UINT(data);
+        guint seconds = ((const Frozen *) data)->seconds;
         GAsyncResult *pending;
 
         store_freeze(f);
@@ -1039,9 +1052,9 @@ int main(int argc, char *argv[]) {
         ADD("unmount/published", NULL, test_unmount_published);
         ADD("unmount/mount", NULL, test_unmount_mount);
         ADD_FREEZABLE("frozen/hang-up", NULL, test_frozen_hang_up);
-        ADD_FREEZABLE("frozen/short", GUINT_TO_POINTER(2), test_frozen);
+        g_test_add("/line/frozen/short", Fixture, &frozen_short, set_up_frozen, test_frozen, tear_down);
         if (g_test_slow())
-                ADD_FREEZABLE("frozen/long", GUINT_TO_POINTER(60), test_frozen);
+                g_test_add("/line/frozen/long", Fixture, &frozen_long, set_up_frozen, test_frozen, tear_down);
         ADD("objects", NULL, test_objects);
         return g_test_run();
 }
