@@ -411,16 +411,10 @@ start_nfs_server() {
     echo Y >/proc/fs/nfsd/v4_end_grace      # nobody has anything to reclaim
 }
 
-# run_files: all test files beside run.sh, or those whose names begin with a word in the file "only"
+# run_files: all test files beside run.sh
 run_files() {
-    local file only='' word
-    [[ ! -e only ]] || only=$(<only)
+    local file
     for file in [0-9]*.bash; do
-        if [[ -n $only ]]; then
-            local wanted=''
-            for word in $only; do [[ $file != "$word"* ]] || wanted=1; done
-            [[ -n $wanted ]] || continue
-        fi
         local start=${EPOCHREALTIME/./}
         echo "# ---- $file"
         # shellcheck source=/dev/null
