@@ -16,13 +16,15 @@ REFUSED = {
     "build": [(["--nonsense"], "--nonsense")],
     "container-policy": [(["--nonsense"], "--nonsense")],
     "coverage": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense")],
+    "full": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense"), (["--continue", "nonsense"], "nonsense")],
     "fuzz": [(["nonsense"], "nonsense"), (["-x"], "-x"), (["-t"], "-t"), (["-t", "x"], "x")],
     "guest": [([], ""), (["-x"], "-x"), (["-t"], "-t"), (["/nowhere"], "")],
     "pictures": [(["nonsense"], "nonsense"), (["growth", "nonsense"], "nonsense"), (["-s", "nonsense"], "nonsense"), (["-s"], "")],
     "root": [([], ""), (["nonsense", "test"], "nonsense"), (["bookworm", "nonsense"], "nonsense"),
              (["bookworm", "test", "nonsense"], "nonsense"), (["bookworm", "install"], "")],
     "run": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense")],
-    "test": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense"), (["unit", "--full"], "--full")],
+    "test": [(["nonsense"], "nonsense"), (["--nonsense"], "--nonsense"), (["unit", "--full"], "--full"),
+             (["--full", "nonsense"], "nonsense")],
 }
 
 
