@@ -26,32 +26,18 @@ like 'Always: nosuid and nodev' "$(flags "$T")" ,nosuid, ,nodev,
 is 'Always: not tainted' "$(property policy Tainted)" false
 chcon "$file_type:s0:c5,c6" "$T" && is 'Always: files can be relabeled' "$(label_of "$T")" "$file_type:s0:c5,c6"
 unmount_volume policy "$T"
-plain 'no policy: Always' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel policy-always "$level"
-plain 'the driver says nothing' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel driver-unsupported "$level" "$policy"
-plain 'the driver says no' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel driver-unsupported "$level" "$policy" \
-    'SELinuxMountSupported b false'
-plain 'no level: the runtime chooses' /dev/scratch0 '' Z relabel policy-always "$always"
 plain 'vfat' /dev/scratch3 '' '' none no-seclabel "$level" "$always"
-plain 'read-only' /dev/scratch0 '' '' none read-only "$level" "$always" 'ReadOnly b true'
-plain 'hostPath: never' /dev/scratch0 '' '' none type-not-managed "$level" "$policy" "$supported" 'VolumeType s hostPath'
-plain 'nfs: not managed' /dev/scratch0 '' '' none type-not-managed "$level" "$policy" 'VolumeType s nfs'
-plain 'by access mode' /dev/scratch0 '' '' none access-mode-not-managed "$level" "$policy" 'VolumeType s iscsi' \
-    'AccessMode s ReadWriteMany'
-mount_volume policy /dev/scratch0 "$T" "$level" "$policy" 'VolumeType s iscsi' 'AccessMode s ReadWriteOnce'
-answers 'the volume type says yes' "$file_type:s0:c5,c6" '' context-mount context-mount
-unmount_volume policy "$T"
-
-forget_volume policy
-refused 'OnVolumeMount without a level' LevelRequired SELinuxLevel mount_volume policy /dev/scratch0 "$T" "$policy" "$supported"
-refused 'a level without a policy for it' InvalidContext '' mount_with s0:c5000 policy /dev/scratch0 "$T"
+# no policy, no level: unit /plan/kubernetes/E2; bus /daemon/always
+# the driver says nothing, or no: unit /plan/types/on-volume-mount/persistentVolumeClaim/RWO, /plan/overrides/unsupported-request-over-driver
+# read-only: unit /plan/kep/note1-read-only
+# types and access modes: unit /plan/types/always, /plan/types/on-volume-mount
+# OnVolumeMount without a level, a level beyond all: bus /daemon/bad/no-level, /daemon/bad/category-range
 
 configure '[Service]\nSELinuxRelabelPolicy=no'
 plain 'gate off' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel gate-disabled "$level" "$policy" "$supported"
 configure '[Service]\nSELinuxMount=no'
 plain 'gate SELinuxMount off' /dev/scratch0 "$file_type:s0:c5,c6" Z relabel access-mode-unsupported "$level" "$policy" "$supported"
-mount_volume policy /dev/scratch0 "$T" "$level" "$policy" "$supported" 'AccessMode s ReadWriteOncePod'
-answers 'gate SELinuxMount off: but ReadWriteOncePod' "$file_type:s0:c5,c6" '' context-mount context-mount
-unmount_volume policy "$T"
+# but ReadWriteOncePod: unit /plan/overrides/gate-mount-off-rwop
 configure '[Driver test.example]\nSELinuxMountSupported=yes'
 mount_volume policy /dev/scratch0 "$T" "$level" "$policy" 'Driver s test.example'
 answers 'the driver, in the configuration, says yes' "$file_type:s0:c5,c6" '' context-mount context-mount
@@ -64,17 +50,7 @@ mount_with s0:c5,c6 policy /dev/scratch0 "$T"
 answers 'gate on again' "$file_type:s0:c5,c6" '' context-mount context-mount
 unmount_volume policy "$T"
 
-# Relabeling for another pod while one relies on the labels
-U=$pods/policy/u
-mkdir -p "$U"
-mount_volume policy /dev/scratch0 "$T" "$level" "$always"
-refused 'Always with another level: refused' ContextConflict "$T" \
-    mount_volume policy /dev/scratch0 "$U" 'SELinuxLevel s s0:c7' "$always"
-refused 'a context mount of what is relabeled: refused' ContextConflict "$T" mount_with s0:c5,c6 policy /dev/scratch0 "$U"
-mount_volume policy /dev/scratch0 "$U" "$level" "$always"
-answers 'Always with the same level: shared' "$file_type:s0:c5,c6" Z relabel policy-always
-unmount_volume policy "$U"
-unmount_volume policy "$T"
+# relabeling for another pod while one relies on the labels: unit /plan/kubernetes/K1, K5, G2.7
 
 # as kubelet passes it
 mount_volume policy /dev/scratch0 "$T" "MountOptions as 1 context=\"$file_type:s0:c1,c2\"" "$policy" "$supported"
