@@ -39,7 +39,7 @@ in_container() {
     local level=$1 command=$2 status=0
     shift 2
     container_image || { output="no image: $(<"$scratch/podman")"; return 125; }
-    output=$(timeout -k 5 90 podman run -t --rm --network=none --security-opt "label=level:$level" "${@/#/--volume=}" \
+    output=$(timeout -k 5 300 podman run -t --rm --network=none --security-opt "label=level:$level" "${@/#/--volume=}" \
         "${container_options[@]}" $image sh -c "$command" </dev/null 2>&1) || status=$?
     output=${output//$'\r'/}
     return $status

@@ -15,6 +15,7 @@ conf_dir=/etc/selvol/selvol.conf.d
 network_dir=/etc/systemd/system/selvol-worker.service.d
 read -r count failed skipped <<<"${SELVOL_GUEST_CARRY:-0 0 0}"
 reply='' error='' message=''
+patience=60 # seconds, for what succeeds as a rule at once
 
 # shellcheck source-path=SCRIPTDIR source=containers.bash
 . ./containers.bash
@@ -107,21 +108,20 @@ no() {
     if output=$("$@" 2>&1); then not_ok "$name" "$* succeeded: $output"; else ok "$name"; fi
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds
+# wait_for COMMAND...: until it succeeds. A busy machine takes its time; only a failure takes all of it.
 wait_for() {
-    local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
-    shift
+    local end=$((SECONDS + patience))
     until "$@" >/dev/null 2>&1; do
-        ((${EPOCHREALTIME/./} < end)) || return 1
+        ((SECONDS < end)) || return 1
         sleep 0.1
     done
 }
 
-# soon NAME SECONDS COMMAND...
+# soon NAME COMMAND...
 soon() {
     local name=$1
     shift
-    if wait_for "$@"; then ok "$name"; else not_ok "$name" "not within $1 s: ${*:2}"; fi
+    if wait_for "$@"; then ok "$name"; else not_ok "$name" "not within $patience s: $*"; fi
 }
 
 # ---- calls -------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ call() {
     if [[ -n ${caller:-} ]]; then as=(setpriv --reuid "$caller" --regid "$caller" --init-groups); fi
     reply='' error='' message=''
     # busctl prints only an error's text; its log has the name
-    if reply=$(SYSTEMD_LOG_LEVEL=debug SYSTEMD_LOG_TARGET=console "${as[@]}" busctl --timeout=60 call org.selvol1 \
+    if reply=$(SYSTEMD_LOG_LEVEL=debug SYSTEMD_LOG_TARGET=console "${as[@]}" busctl --timeout=120 call org.selvol1 \
         "${object:-/org/selvol1}" "${interface:-org.selvol1.Manager}" "$@" 2>"$file"); then
         return 0
     fi
@@ -208,7 +208,7 @@ expect_error() {
 mount_table() { grep -v -e ' /run/credentials' -e ' /var/lib/containers/' /proc/self/mountinfo; }
 
 # wait_for_tracer PID: until it is being traced
-wait_for_tracer() { wait_for 10 eval "! grep -q '^TracerPid:[[:space:]]*0' '/proc/$1/status'"; }
+wait_for_tracer() { wait_for eval "! grep -q '^TracerPid:[[:space:]]*0' '/proc/$1/status'"; }
 
 # refused NAME KIND WORD COMMAND...: and neither the mount table nor any record is another afterwards
 refused() {
@@ -224,7 +224,7 @@ refused() {
         not_ok "$name" 'the mount table has changed:' "$(diff <(echo "$mounts") <(mount_table))"
     elif [[ $(records) != "$records" ]]; then
         not_ok "$name" "the records have changed: $records" "now: $(records)"
-    elif ! wait_for 3 loops_are "$loops"; then
+    elif ! wait_for loops_are "$loops"; then
         not_ok "$name" "loop devices: $loops" "now: $(loops)"
     else
         ok "$name"
@@ -271,12 +271,12 @@ is_unknown() { ! call GetVolume s "$1" && [[ $error == NoSuchVolume ]]; }
 # clean NAME: all is unmounted by those who mounted it; then everything known is forgotten
 clean() {
     local name=$1 left ids
-    wait_for 3 loops_are ''
+    wait_for loops_are ''
     left=$(left_mounts)$(loops)$(records | grep -o '"Holders" aa{sv} [1-9].*')
     if [[ -z $left ]]; then ok "$name: nothing is left"; else not_ok "$name: nothing is left" "$left"; fi
     left_mounts | tac | while read -r left; do umount -l "$left"; done
     losetup -D
-    wait_for 3 nobody_holds
+    wait_for nobody_holds
     ids=$(records | grep -o '"Id" s "[^"]*"' | cut -d'"' -f4)
     # shellcheck disable=SC2086 # words
     [[ -z $ids ]] || selvolctl forget $ids
@@ -289,7 +289,7 @@ left_mounts() { sed -n "s,^[0-9]* [0-9]* [0-9:]* [^ ]* \(/var/lib/\(kubelet\|sel
 loops() { cat /sys/block/loop*/loop/backing_file 2>/dev/null; }
 # A loop device is detached by its last user, and udev looks into it for a moment after each change.
 loops_are() { [[ $(loops) == "$1" ]]; }
-no_loop_is_left() { soon "$1: no loop device is left" 3 loops_are ''; }
+no_loop_is_left() { soon "$1: no loop device is left" loops_are ''; }
 
 # mount_line TARGET: the last line of the mount table for it
 mount_line() {
@@ -335,8 +335,8 @@ kernel_has() { printf '%s\n' "$1" "$(uname -r)" | sort -VC; }
 fetch() (
     exec 3<>"/dev/tcp/127.0.0.1/$1" || exit
     printf 'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' "$2" >&3
-    read -r -t 20 _ status _ <&3
-    timeout 20 sed '1,/^\r$/d' <&3
+    read -r -t "$patience" _ status _ <&3
+    timeout "$patience" sed '1,/^\r$/d' <&3
     [[ $status == 200 ]]
 )
 
@@ -344,7 +344,7 @@ fetch() (
 
 main_pid() { systemctl show -P MainPID "$1"; }
 worker_pids() { cat /sys/fs/cgroup/system.slice/selvol-worker.service/cgroup.procs 2>/dev/null; }
-answers_calls() { busctl --timeout=5 get-property org.selvol1 /org/selvol1 org.selvol1.Manager Version; }
+answers_calls() { busctl --timeout="$patience" get-property org.selvol1 /org/selvol1 org.selvol1.Manager Version; }
 selinux_mode() { busctl get-property org.selvol1 /org/selvol1 org.selvol1.Manager SELinuxMode | cut -d'"' -f2; }
 
 # journal MATCH...: the newest entry in full
@@ -353,7 +353,7 @@ journal() { journalctl -q -n 1 -o export "$@"; }
 journal_has() {
     local name=$1
     shift
-    if wait_for 3 eval '[[ -n $(journalctl -q -n 1 -o cat '"$(printf '%q ' "$@")"') ]]'; then
+    if wait_for eval '[[ -n $(journalctl -q -n 1 -o cat '"$(printf '%q ' "$@")"') ]]'; then
         ok "$name"
     else
         not_ok "$name" "no entry: $*"
@@ -370,7 +370,7 @@ configure() {
     fi
     restorecon -R /etc/selvol 2>/dev/null
     systemctl reload selvold selvol-worker
-    sleep 0.3
+    answers_calls >/dev/null # it has read the file before it hears of what comes later
 }
 
 # allow_network, forbid_network: as an administrator would
@@ -387,7 +387,7 @@ switch_network() {
     selinuxenabled && setsebool selvol_use_network "$1"
     systemctl daemon-reload
     systemctl restart selvol-worker
-    wait_for 10 answers_calls
+    wait_for answers_calls
 }
 
 # audited: what the policy denied the product; denials: what it should not have

@@ -20,7 +20,7 @@ tar -C / --no-same-owner --no-overwrite-dir --keep-directory-symlink -xf $produc
 no 'selvold is of an earlier installation' runs_what_is_installed selvold
 said=$(install_here) || not_ok 'an upgrade' "$said"
 like 'an upgrade says what it did, and what is next' "$said" 'policy module is loaded' 'were restarted' 'Next: selvolctl list'
-wait_for 10 answers_calls
+wait_for answers_calls
 yes 'selvold is the new one' runs_what_is_installed selvold
 yes 'so is the worker' runs_what_is_installed selvol-worker
 yes 'the volume is mounted' is_mounted "$T"

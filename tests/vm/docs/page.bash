@@ -33,8 +33,8 @@ page_clean() {
     systemctl daemon-reload
     systemctl reload selvold
     systemctl restart selvold       # jobs are numbered from 1 again
-    wait_for 10 answers_calls
-    soon "$page: the end" 3 nobody_holds
+    wait_for answers_calls
+    soon "$page: the end" nobody_holds
     ids=$(records | grep -o '"Id" s "[^"]*"' | cut -d'"' -f4)
     # shellcheck disable=SC2086 # words
     [[ -z $ids ]] || selvolctl forget $ids

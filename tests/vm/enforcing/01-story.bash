@@ -57,14 +57,14 @@ like 'pod B: told by whom, since when, and what to do' "$message" pod-A "since $
     "$file_type:s0:c20,c30" 'Unmount it there first'
 plan_volume pvc-1 /dev/scratch0 "$B" 'SELinuxLevel s s0:c20,c30' "$policy" "$supported"
 like 'pod B: the plan says the same' "$reply" '"ErrorName" s "ContextConflict"' "\"Volume\" s \"pvc-1\" \"Holder\" s \"pod-A\" \"Target\" s \"$A\""
-soon 'the signal ContextConflict' 3 grep -q ContextConflict "$scratch/signals"
+soon 'the signal ContextConflict' grep -q ContextConflict "$scratch/signals"
 
 unmount_volume pvc-1 "$A"
 is 'pod A: unmounted' "$(field Unmounted)" true
 no 'pod A: nothing is mounted' is_mounted "$A"
 unmount_volume pvc-1 "$A"
 is 'unmounting again is no error' "$(field Unmounted)$error" false
-soon 'the signal ContextReleased' 3 grep -q ContextReleased "$scratch/signals"
+soon 'the signal ContextReleased' grep -q ContextReleased "$scratch/signals"
 kill "$monitor"
 wait "$monitor" 2>/dev/null
 
@@ -85,7 +85,7 @@ yes 'a container with A'\''s categories reads its own volume' as_A "$own/own"
 yes 'a container with B'\''s categories reads the volume' as_B "$B/file"
 no 'a container with A'\''s categories does not' as_A "$B/file"
 no 'a container with A'\''s categories does not, through its own directory' as_A "$own/file"
-soon 'which is audited' 5 eval "journalctl -q -b -o cat _TRANSPORT=audit | grep 'avc: *denied' |
+soon 'which is audited' eval "journalctl -q -b -o cat _TRANSPORT=audit | grep 'avc: *denied' |
     grep 'scontext=system_u:system_r:container_t:s0:c0,c10' | grep 'tcontext=$file_type:s0:c20,c30'"
 umount "$own/file"
 unmount_volume own "$own"

@@ -50,10 +50,10 @@ refused 'mounted beneath a target root' ContextConflict "$U" mount_with s0:c1,c2
 umount "$U"
 
 # In a mount namespace of somebody else's there is nothing to see, but the kernel knows.
-unshare -m --propagation private sh -c 'mount /dev/scratch0 /mnt/other && echo mounted && exec sleep 60' \
+unshare -m --propagation private sh -c 'mount /dev/scratch0 /mnt/other && echo mounted && exec sleep 1000' \
     </dev/null >"$scratch/hidden" 2>&1 &
 hidden=$!
-wait_for 5 grep -q mounted "$scratch/hidden"
+wait_for grep -q mounted "$scratch/hidden"
 mounts=$(</proc/self/mountinfo)
 refused 'mounted where nobody sees it' Busy mountinfo mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
 is 'mounted where nobody sees it: nothing changes' "$(</proc/self/mountinfo)" "$mounts"
@@ -63,9 +63,9 @@ forget_volume foreign
 
 # A container with a copy of the host's mounts keeps what selvol has unmounted.
 mount_with s0:c1,c2 foreign /dev/scratch0 "$T"
-unshare -m --propagation private sh -c 'echo copied && exec sleep 60' </dev/null >"$scratch/copy" 2>&1 &
+unshare -m --propagation private sh -c 'echo copied && exec sleep 1000' </dev/null >"$scratch/copy" 2>&1 &
 hidden=$!
-wait_for 5 grep -q copied "$scratch/copy"
+wait_for grep -q copied "$scratch/copy"
 unmount_volume foreign "$T"
 no 'a copy is left: unmounted here' is_mounted "$T"
 mount_with s0:c2,c1 foreign /dev/scratch0 "$T"
@@ -115,9 +115,9 @@ mount -t tmpfs beneath "$T/beneath"
 refused 'something is mounted beneath: busy' Busy "$T" unmount_volume foreign "$T"
 umount "$T/beneath"
 
-(cd "$T" && exec sleep 60) </dev/null >/dev/null 2>&1 &
+(cd "$T" && exec sleep 1000) </dev/null >/dev/null 2>&1 &
 user=$!
-wait_for 3 eval '[[ $(readlink /proc/$user/cwd) == "$T" ]]'
+wait_for eval '[[ $(readlink /proc/$user/cwd) == "$T" ]]'
 refused 'somebody uses it: busy' Busy fuser unmount_volume foreign "$T"
 kill "$user"
 wait "$user" 2>/dev/null
@@ -128,6 +128,6 @@ unmount_volume foreign "$T"
 is 'a mount over ours is left alone' "$(findmnt -n -o SOURCE "$T" | tail -n 1)" over
 umount "$T"
 is_mounted "$T" && umount "$T"
-wait_for 3 has_no_holder foreign
+wait_for has_no_holder foreign
 configure
 clean foreign

@@ -24,6 +24,6 @@ umount /mnt
 unlike 'no label on the disk: not even an attribute' "$(debugfs -R 'ea_list /file' /dev/scratch0 2>&1)" selinux
 like 'the file is on the disk' "$(debugfs -R 'stat /file' /dev/scratch0 2>&1)" 'Type: regular'
 systemctl restart selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 is 'tainted after a restart' "$(property taint Tainted)" true
 clean taint

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
 # What the two processes are allowed to. What the policy has denied them is checked at the end of each suite.
 
-wait_for 5 answers_calls
+wait_for answers_calls
 T=$pods/hardening/v
 mkdir -p "$T"
 mount_with s0:c1,c2 hardening none "$T" 'FSType s tmpfs'
@@ -90,7 +90,7 @@ yes selvol_worker_t container_file_t filesystem mount
 yes selvol_worker_t container_file_t dir mounton
 yes selvol_worker_t fixed_disk_device_t blk_file read
 EOF
-soon 'worker: no child is left but the one that watches and the one that waits' 5 eval '(($(worker_pids | wc -l) <= 3))'
+soon 'worker: no child is left but the one that watches and the one that waits' eval '(($(worker_pids | wc -l) <= 3))'
 is 'worker: no staging directory is a mount' "$(grep -c /run/selvol /proc/self/mountinfo)" 0
 is 'no crash' "$(journalctl -q -b -o cat -u selvold -u selvol-worker | grep -ciE 'dumped core|segfault|status=6/ABRT|status=11/SEGV|assertion')" 0
 is 'no system call was refused' "$(journalctl -q -b -o cat _TRANSPORT=audit | grep -c 'type=1326\|SECCOMP')" 0

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154,SC2086,SC2016,SC2034 # of lib.bash; words; for eval
 # The metrics reach Debian's Prometheus in both ways that selvol-metrics(7) names: its commands are typed here.
 
-wait_for 5 answers_calls
+wait_for answers_calls
 T=$pods/metrics/v
 mkdir -p "$T"
 mount_with s0:c1,c2 metrics none "$T" 'FSType s tmpfs'
@@ -17,7 +17,7 @@ query() {
 }
 has_value() { [[ $(query "$1") == "$2" ]]; }
 
-soon 'the file has the holder' 15 grep -qx 'selvol_holders 1' $textfile
+soon 'the file has the holder' grep -qx 'selvol_holders 1' $textfile
 is 'the file: owner and mode' "$(stat -c '%U %a' $textfile)" 'selvol 644'
 is 'the file: its type' "$(stat -c %C $textfile | cut -d: -f3)" selvold_runtime_t
 yes 'the file: another user reads it' setpriv --reuid prometheus --clear-groups cat $textfile
@@ -26,7 +26,7 @@ yes 'the file: another user reads it' setpriv --reuid prometheus --clear-groups 
 is 'HTTP: off by default' "$(systemctl is-enabled selvol-metrics.socket)" disabled
 no 'HTTP: nobody listens' fetch 24810 /metrics
 yes 'HTTP: it is turned on' systemctl enable -q --now selvol-metrics.socket
-soon 'HTTP: metrics' 30 eval 'fetch 24810 /metrics | grep -qx "selvol_holders 1"'
+soon 'HTTP: metrics' eval 'fetch 24810 /metrics | grep -qx "selvol_holders 1"'
 no 'HTTP: nothing else' fetch 24810 /
 pid=$(main_pid selvol-metrics)
 is 'HTTP: its domain' "$(ps -o label= -p "$pid" | cut -d: -f3)" selvol_metrics_t
@@ -55,12 +55,12 @@ scrape_configs:
       - targets: ['localhost:9100']
 YML
 yes 'prometheus starts' systemctl start prometheus-node-exporter prometheus
-soon 'prometheus scrapes selvol-metrics' 120 has_value 'selvol_holders{job="selvol"}' 1
-soon 'prometheus scrapes node_exporter' 120 has_value 'selvol_holders{job="node"}' 1
+soon 'prometheus scrapes selvol-metrics' has_value 'selvol_holders{job="selvol"}' 1
+soon 'prometheus scrapes node_exporter' has_value 'selvol_holders{job="node"}' 1
 # A scrape may come too late on a busy machine, and what it had is not shown until the next one.
-soon 'node_exporter has read the file' 60 has_value 'node_textfile_scrape_error' 0
-soon 'SELinux is enforcing' 60 has_value 'selvol_selinux_enforcing{job="selvol"}' 1
-soon 'the mount was counted' 60 has_value 'selvol_decisions_total{job="node",strategy="context-mount",reason="context-mount"}' \
+soon 'node_exporter has read the file' has_value 'node_textfile_scrape_error' 0
+soon 'SELinux is enforcing' has_value 'selvol_selinux_enforcing{job="selvol"}' 1
+soon 'the mount was counted' has_value 'selvol_decisions_total{job="node",strategy="context-mount",reason="context-mount"}' \
     "$(counter 'selvol_decisions_total{strategy="context-mount",reason="context-mount"}')"
 like 'prometheus has the rules' "$(fetch 9090 /api/v1/rules)" SelvolDown SelvolNotEnforcing '"health":"ok"'
 alerts=$(fetch 9090 /api/v1/alerts)
@@ -70,9 +70,9 @@ unlike 'no alert fires' "$alerts" '"state":"firing"'
 # What is not there any more is not believed.
 systemctl stop selvold
 no 'stopped: the file is gone' test -e $textfile
-soon 'stopped: prometheus sees it' 60 has_value 'up{job="selvol"}' 0
+soon 'stopped: prometheus sees it' has_value 'up{job="selvol"}' 0
 systemctl start selvold
-soon 'started: prometheus sees it' 60 has_value 'selvol_holders{job="selvol"}' 1
+soon 'started: prometheus sees it' has_value 'selvol_holders{job="selvol"}' 1
 
 # Another directory, as the page has it.
 install -d -o selvol /var/lib/selvol-metrics
@@ -81,11 +81,11 @@ mkdir -p /run/systemd/system/selvold.service.d
 printf '[Service]\nReadWritePaths=/var/lib/selvol-metrics\n' >/run/systemd/system/selvold.service.d/metrics.conf
 systemctl daemon-reload
 systemctl restart selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 configure '[Service]\nMetricsTextfile=/var/lib/selvol-metrics/selvol.prom'
-soon 'another directory' 15 grep -qx 'selvol_holders 1' /var/lib/selvol-metrics/selvol.prom
+soon 'another directory' grep -qx 'selvol_holders 1' /var/lib/selvol-metrics/selvol.prom
 configure '[Service]\nMetricsTextfile=/usr/selvol.prom'
-soon 'a directory that it may not write to: the status says so' 15 \
+soon 'a directory that it may not write to: the status says so' \
     eval "systemctl status selvold | grep -q '/usr/selvol.prom: Read-only file system. selvold.service may write to /run/selvold'"
 is 'and it is counted' "$(counter selvol_textfile_errors_total | grep -c '^[1-9]')" 1
 
@@ -95,7 +95,7 @@ systemctl disable -q --now selvol-metrics.socket
 systemctl stop selvol-metrics prometheus prometheus-node-exporter
 systemctl daemon-reload
 systemctl restart selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 unmount_volume metrics "$T"
 is 'no crash' "$(journalctl -q -b -o cat -u selvol-metrics | grep -ciE 'dumped core|segfault|status=')" 0
 clean metrics

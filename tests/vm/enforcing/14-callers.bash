@@ -8,8 +8,8 @@ known() { [[ -n $(compute_av "system_u:system_r:$1:s0" system_u:system_r:selvold
 own=/root/callers # where semodule may read
 mkdir -p "$own"
 
-# as CONTEXT COMMAND...: this shell may become it, whatever starts it as a rule, and hears it
-as() { timeout 40 runcon "$1" "${@:2}" </dev/null 2>&1; }
+# as CONTEXT COMMAND...: this shell may become it, whatever starts it as a rule, and hears it. A call that waits for its answer waits longer.
+as() { timeout 300 runcon "$1" "${@:2}" </dev/null 2>&1; }
 let_us_be() {
     local domain=$1
     cat <<EOF
@@ -61,16 +61,14 @@ is 'and gets an answer' "$(journalctl -q -b -o cat -u vm-caller -t selvolctl | h
 
 # is_told NAME COMMAND...: in the deaf domain
 is_told() {
-    local began=$SECONDS
     like "$1: told that the answer can't be heard, and what to do" "$(as unconfined_u:unconfined_r:$deaf:s0 "${@:2}")" \
         'no answer of it arrives' "selvol_dbus_chat($deaf)" 'selvol-integration(7)'
-    yes "$1: within 30 s" test $((SECONDS - began)) -lt 30
 }
 
 is_told selvolctl selvolctl list
 is_told 'the FlexVolume driver' "$driver" unmount "$pods/a/v"
 is_told mount.selvol /usr/sbin/mount.selvol /dev/scratch0 "$pods/a/v" -o 'volume=deaf,level="s0:c1,c2"'
-soon 'doctor names it' 10 eval "selvolctl doctor | grep -q 'processes in $deaf'"
+soon 'doctor names it' eval "selvolctl doctor | grep -q 'processes in $deaf'"
 yes 'selvold is stopped' systemctl stop selvold
 is_told 'selvolctl, which starts it' selvolctl list
 yes 'selvold was started' systemctl -q is-active selvold

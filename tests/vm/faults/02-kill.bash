@@ -33,7 +33,7 @@ round() {
     local main pid pids seconds victim
     main=$(main_pid selvol-worker)
     printf -v seconds '%d.%06d' $(($2 / 1000000)) $(($2 % 1000000))
-    busctl --timeout=30 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
+    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
         3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
     pid=$!
     # without a process of ours, which would take longer than the mount
@@ -46,8 +46,8 @@ round() {
 }
 after() {
     if is_mounted "$T"; then mounted=$((mounted + 1)); else unmounted=$((unmounted + 1)); fi
-    wait_for 8 consistent || bad+=("round $n, $1 at $2 of $usual µs: $(state) $(<"$scratch/kill")")
-    unmount_volume kill "$T" || wait_for 5 unmount_volume kill "$T" || bad+=("round $n, unmount: $error $message")
+    wait_for consistent || bad+=("round $n, $1 at $2 of $usual µs: $(state) $(<"$scratch/kill")")
+    unmount_volume kill "$T" || wait_for unmount_volume kill "$T" || bad+=("round $n, unmount: $error $message")
     is_mounted "$T" && bad+=("round $n: mounted still")
 }
 for victims in children all; do
@@ -75,7 +75,7 @@ if strace -V >/dev/null 2>&1; then
     is 'killed while it publishes: an error' "${error:-none}" WorkerFailed
     kill "$tracer" 2>/dev/null
     wait "$tracer" 2>/dev/null
-    soon 'killed while it publishes: mounted and recorded, or neither' 5 consistent
+    soon 'killed while it publishes: mounted and recorded, or neither' consistent
     unmount_volume kill "$T"
 
     # A child that can't be killed, as in uninterruptible sleep, publishes long after selvold has started again: only its
@@ -85,14 +85,14 @@ if strace -V >/dev/null 2>&1; then
     tracer=$!
     wait_for_tracer "$(main_pid selvol-worker)"
     plan_volume spare none "$T" 'FSType s tmpfs'
-    busctl --timeout=30 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
+    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
         3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
     pid=$!
     is_mounting() { [[ $(property kill Holders) == *'"mounting"'* ]]; }
-    wait_for 10 is_mounting
+    wait_for is_mounting
     kill -KILL "$(main_pid selvold)"
     wait "$pid"
-    wait_for 10 answers_calls
+    wait_for answers_calls
     yes 'a child of before: its volume is being mounted' is_mounting
     like 'a child of before: named' "$(journalctl -q -b -u selvold -o cat | tail -n 20)" 'kill: worker process' "from before selvold was restarted, still runs (Mount at $T)"
     plan_volume other none "$pods/kill/w" 'FSType s tmpfs'
@@ -111,15 +111,15 @@ fi
 # selvold is killed in the middle
 systemctl reset-failed selvold
 for ((n = 0; n < 3; n++)); do
-    busctl --timeout=30 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
+    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
         3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
     pid=$!
     time=$((usual * (n + 1) / 6))
     sleep "$(printf '0.%06d' $((time % 1000000)))"
     kill -KILL "$(main_pid selvold)"
     wait "$pid"
-    wait_for 10 answers_calls
-    wait_for 8 consistent || bad+=("selvold killed at $time of $usual µs: $(state)")
+    wait_for answers_calls
+    wait_for consistent || bad+=("selvold killed at $time of $usual µs: $(state)")
     unmount_volume kill "$T"
     is_mounted "$T" && bad+=("selvold killed at $time: mounted still: $error $message") && umount "$T"
 done

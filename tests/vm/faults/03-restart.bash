@@ -12,7 +12,7 @@ mount_with s0:c1,c2 restart /dev/scratch0 "$T" 'Holder s pod-A'
 mount_with s0:c1,c2 restart /dev/scratch0 "$U" 'Holder s pod-C' 'ReadOnly b true'
 line=$(mount_line "$T") holders=$(property restart Holders)
 stays() {
-    wait_for 10 answers_calls
+    wait_for answers_calls
     is "$1: the mount stays" "$(mount_line "$T")" "$line"
     is "$1: the holders stay" "$(property restart Holders)" "$holders"
 }
@@ -24,7 +24,7 @@ systemctl restart selvold selvol-worker
 stays 'both restarted'
 pid=$(main_pid selvold)
 kill -KILL "$pid"
-wait_for 10 eval '[[ $(main_pid selvold) != "$pid" && $(main_pid selvold) != 0 ]]'
+wait_for eval '[[ $(main_pid selvold) != "$pid" && $(main_pid selvold) != 0 ]]'
 stays 'selvold killed'
 pid=$(main_pid selvol-worker)
 kill -KILL "$pid"
@@ -36,7 +36,7 @@ refused 'conflicts are still seen' ContextConflict pod- mount_with s0:c3,c4 othe
 systemctl stop selvold
 umount "$U"
 systemctl start selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 no 'unmounted while selvold was down: released' is_held restart "$U"
 yes 'the other holder stays' is_held restart "$T"
 journal_has 'unmounted while selvold was down: in the journal' SELVOL_VOLUME=restart "SELVOL_TARGET=$U" \
@@ -49,8 +49,8 @@ busctl monitor --match "type='signal',sender='org.selvol1',interface='org.selvol
 monitor=$!
 sleep 1.5
 umount "$T"
-soon 'unmounted behind our back: released' 2 has_no_holder restart
-soon 'unmounted behind our back: ContextReleased' 2 grep -q 'Member=ContextReleased' "$scratch/signals"
+soon 'unmounted behind our back: released' has_no_holder restart
+soon 'unmounted behind our back: ContextReleased' grep -q 'Member=ContextReleased' "$scratch/signals"
 like 'ContextReleased names volume and context' "$(<"$scratch/signals")" '"restart"' "$file_type:s0:c1,c2"
 kill "$monitor"
 wait "$monitor" 2>/dev/null
@@ -58,7 +58,7 @@ journal_has 'unmounted behind our back: in the journal' SELVOL_VOLUME=restart ME
 mount_with s0:c3,c4 restart /dev/scratch0 "$T"
 answers 'another context then' "$file_type:s0:c3,c4" '' context-mount context-mount
 umount -l "$T"
-soon 'detached behind our back: released' 2 has_no_holder restart
+soon 'detached behind our back: released' has_no_holder restart
 
 # started by a call
 systemctl stop selvold
@@ -86,7 +86,7 @@ mount_with s0:c3,c4 restart /dev/scratch0 "$T" 'TimeoutUSec t 4000000'
 like 'a worker that can not start: an error' "${error:-none}" TimedOut
 no 'a worker that can not start: nothing is mounted' is_mounted "$T"
 rm "$conf_dir/50-test.conf"
-yes 'when the mistake is corrected, it starts by itself' wait_for 5 mount_with s0:c3,c4 restart /dev/scratch0 "$T"
+yes 'when the mistake is corrected, it starts by itself' wait_for mount_with s0:c3,c4 restart /dev/scratch0 "$T"
 is_labeled 'when the mistake is corrected: mounted' "$T" s0:c3,c4
 unmount_volume restart "$T"
 clean restart

@@ -30,7 +30,7 @@ polkit.addRule(function (action, subject) {
 });
 END
 restorecon "$rule"
-caller=bob wait_for 10 mount_with s0:c1,c2 callers /dev/scratch0 "$T"
+caller=bob wait_for mount_with s0:c1,c2 callers /dev/scratch0 "$T"
 caller=bob mount_with s0:c1,c2 callers /dev/scratch0 "$T"
 answers 'bob may mount what a rule allows' "$file_type:s0:c1,c2" ''
 

@@ -4,7 +4,7 @@
 # A hundred calls at the same time, more than there are places: all wait in line, and none fails.
 
 many=100
-patience='TimeoutUSec t 600000000'
+waits='TimeoutUSec t 600000000'
 for ((i = 0; i < many; i++)); do mkdir -p "$pods/many/$i"; done
 
 # begin NAME ARGUMENT...: a call in the background
@@ -25,7 +25,7 @@ calls=()
 
 for ((i = 0; i < many; i++)); do
     begin $i MountVolume 'sssa{sv}' "many$i" none "$pods/many/$i" \
-        6 SELinuxLevel s "s0:c$i,c300" $policy $supported FSType s tmpfs MountOptions as 1 size=1m $patience
+        6 SELinuxLevel s "s0:c$i,c300" $policy $supported FSType s tmpfs MountOptions as 1 size=1m $waits
 done
 end "$many volumes mounted at once"
 wrong=''
@@ -35,7 +35,7 @@ done
 is 'each has its own label' "$wrong" ''
 is 'each has a holder' "$(records | grep -o '"State" s "mounted"' | wc -l)" "$many"
 for ((i = 0; i < many; i++)); do
-    begin $i UnmountVolume 'ssa{sv}' "many$i" "$pods/many/$i" 1 $patience
+    begin $i UnmountVolume 'ssa{sv}' "many$i" "$pods/many/$i" 1 $waits
 done
 end "$many volumes unmounted at once"
 is 'each was unmounted by its call' "$(cat "$scratch"/many-* | sort | uniq -c | xargs)" "$many a{sv} 1 Unmounted b true"
@@ -64,7 +64,7 @@ before=$(count)
 
 mkfs.ext4 -q -F /dev/scratch0
 for ((i = 0; i < many; i++)); do
-    begin $i MountVolume 'sssa{sv}' one /dev/scratch0 "$pods/many/$i" 4 SELinuxLevel s s0:c1,c2 $policy $supported $patience
+    begin $i MountVolume 'sssa{sv}' one /dev/scratch0 "$pods/many/$i" 4 SELinuxLevel s s0:c1,c2 $policy $supported $waits
 done
 end "one volume mounted at $many targets at once"
 is 'one superblock' "$(sed -n "s,^[0-9]* [0-9]* \([0-9:]*\) / $pods/many/.*,\1,p" /proc/self/mountinfo | sort | uniq -c | xargs | cut -d' ' -f1)" "$many"
@@ -72,7 +72,7 @@ is "$many holders" "$(property one Holders | cut -d' ' -f1)" "$many"
 is_labeled 'the label' "$pods/many/7" s0:c1,c2
 counted 'what was counted of it' "holders $many mounted 1 shared $((many - 1))"
 for ((i = 0; i < many; i++)); do
-    begin $i UnmountVolume 'ssa{sv}' '' "$pods/many/$i" 1 $patience
+    begin $i UnmountVolume 'ssa{sv}' '' "$pods/many/$i" 1 $waits
 done
 end "one volume unmounted from $many targets at once, found by the target"
 is 'each was unmounted by its call' "$(cat "$scratch"/many-* | sort | uniq -c | xargs)" "$many a{sv} 1 Unmounted b true"
@@ -84,15 +84,15 @@ counted 'what was counted of that' "holders -$many"
 many=50
 for ((i = 0; i < many; i++)); do
     begin $i MountVolume 'sssa{sv}' "many$i" none "$pods/many/$i" \
-        6 SELinuxLevel s "s0:c$i,c300" $policy $supported FSType s tmpfs MountOptions as 1 size=1m $patience
+        6 SELinuxLevel s "s0:c$i,c300" $policy $supported FSType s tmpfs MountOptions as 1 size=1m $waits
 done
 end "$many volumes mounted"
 for ((i = 0; i < many; i += 2)); do
-    begin $i UnmountVolume 'ssa{sv}' "many$i" "$pods/many/$i" 1 $patience
+    begin $i UnmountVolume 'ssa{sv}' "many$i" "$pods/many/$i" 1 $waits
 done
 for ((i = 1; i < many; i += 2)); do umount "$pods/many/$i"; done
 end 'half unmounted by calls'
-soon 'half behind our back: all are released' 5 nobody_holds
+soon 'half behind our back: all are released' nobody_holds
 
 # ---- the same call five times ------------------------------------------------------------------------------
 

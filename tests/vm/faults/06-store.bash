@@ -13,7 +13,7 @@ systemctl reset-failed selvold
 systemctl stop selvold
 mount -t tmpfs -o "size=400k,mode=700,uid=$(id -u selvol),gid=$(id -g selvol),rootcontext=system_u:object_r:selvold_var_lib_t:s0" small $state
 systemctl start selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 mount_with s0:c1,c2 store /dev/scratch0 "$T"
 answers 'room for the state: mounted' "$file_type:s0:c1,c2" ''
 dd if=/dev/zero of=$state/filler bs=4k status=none 2>/dev/null
@@ -27,7 +27,7 @@ is 'no room for the state: nothing is mounted' "$(is_mounted "$U" && echo mounte
 yes 'no room for the state: what is mounted stays' is_mounted "$T"
 journal_has 'no room for the state: in the journal' MESSAGE_ID=1fe72e3ec44b4c5ab66fb04c2db4bbfb
 rm $state/filler
-yes 'room again: it goes on by itself' wait_for 10 mount_with s0:c1,c2 again none "$U" 'FSType s tmpfs'
+yes 'room again: it goes on by itself' wait_for mount_with s0:c1,c2 again none "$U" 'FSType s tmpfs'
 yes 'room again: nothing is forgotten' is_held store "$T"
 unmount_volume again "$U"
 unmount_volume store "$T"
@@ -35,7 +35,7 @@ is 'room again: unmounted' "$error$(field Unmounted)" true
 systemctl stop selvold
 umount $state
 systemctl start selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 yes 'the state of before is not that of the small file system' is_unknown again
 
 # damaged
@@ -45,7 +45,7 @@ systemctl stop selvold
 rm -f $state/state.db-wal $state/state.db-shm
 dd if=/dev/urandom of=$state/state.db bs=4k count=4 conv=notrunc status=none
 systemctl start selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 yes 'a damaged state: set aside, and a new one' is_unknown store
 journal_has 'a damaged state: in the journal' MESSAGE_ID=849b45bb109c402496f22ecaa39c5a8a
 is 'a damaged state: the old file is kept' "$(find $state -name 'state.db?*' ! -name '*-wal' ! -name '*-shm' | wc -l)" 1
@@ -79,7 +79,7 @@ printf '[Service]\nBindReadOnlyPaths=%s/boot_id:/proc/sys/kernel/random/boot_id\
     >/run/systemd/system/selvold.service.d/boot-id.conf
 systemctl daemon-reload
 systemctl start selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 yes 'a reboot: nobody holds anything' has_no_holder store
 like 'a reboot: which is in the journal' "$(journalctl -q -b -o cat -u selvold | tail -n 20)" 'Released 1 holders from before the reboot'
 is 'a reboot: the taint stays' "$(property store Tainted)" true
@@ -89,5 +89,5 @@ unmount_volume store "$T"
 rm -r /run/systemd/system/selvold.service.d
 systemctl daemon-reload
 systemctl restart selvold
-wait_for 10 answers_calls
+wait_for answers_calls
 clean store

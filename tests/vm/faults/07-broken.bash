@@ -50,7 +50,7 @@ else
     answers 'errors of ext4: the mount again' "$file_type:s0:c1,c2" '' context-mount context-mount
 fi
 # The kernel may note another one when it writes the journal.
-soon 'errors of ext4: in the journal' 3 eval "journalctl -q -o cat SYSLOG_IDENTIFIER=selvol-worker |
+soon 'errors of ext4: in the journal' eval "journalctl -q -o cat SYSLOG_IDENTIFIER=selvol-worker |
     grep -qx '$T: ext4 has noted [12] errors on $name since it was checked last, and may take no more writes: see dmesg\\. Unmount the volume everywhere, and mount it again when e2fsck has checked it\\.'"
 ends 'errors of ext4'
 e2fsck -fy $source >/dev/null 2>&1
@@ -61,7 +61,7 @@ echo "$virtio" >/sys/bus/virtio/drivers/virtio_blk/unbind
 all_refuse 'the device has gone' 'is gone'
 ends 'the device has gone'
 echo "$virtio" >/sys/bus/virtio/drivers/virtio_blk/bind
-soon 'the device has gone: it is back' 10 test -b $source
+soon 'the device has gone: it is back' test -b $source
 e2fsck -fy $source >/dev/null 2>&1
 works_again 'the device has gone'
 clean broken

@@ -65,8 +65,8 @@ selvolctl unmount live "$T" >/dev/null
 
 # interrupted NAME: what is known, and the next mount
 interrupted() {
-    soon "$1: nobody walks any more" 10 nobody_walks
-    wait_for 10 answers_calls
+    soon "$1: nobody walks any more" nobody_walks
+    wait_for answers_calls
     is "$1: what is known" "$(property live OwnershipState) $(property live DiskGroup)" '"partial" 4000'
     like "$1: the volume says so" " $(on_disk $source mark /mnt) " ' ownership=partial gid=4000 '
     is "$1: both groups are there" "$(on_disk $source groups_of /mnt | cut -d' ' -f2 | xargs)" '3000 4000'
@@ -77,13 +77,13 @@ interrupted() {
     apply live 3000
     applied "$1: and back" requested
 }
-apply live 4000 'MaxEntriesPerSecond t 20'
-wait_for 20 job_has EntriesChanged 10
+apply live 4000 'MaxEntriesPerSecond t 10'
+wait_for job_has EntriesChanged 10
 kill -KILL $(walker)
 job_ends 'the child that walks: killed: the job fails' WorkerFailed
 interrupted 'the child that walks'
-apply live 4000 'MaxEntriesPerSecond t 20'
-wait_for 20 job_has EntriesChanged 10
+apply live 4000 'MaxEntriesPerSecond t 10'
+wait_for job_has EntriesChanged 10
 job_call Cancel ''
 is 'canceled' "$error$(job_property Result)" '"Canceled"'
 interrupted 'canceled'
@@ -91,7 +91,7 @@ mount_group 6000 live $source "$T"
 gives 'services restart: a mapped mount' mapped other-group
 holders=$(property live Holders)
 systemctl restart selvold selvol-worker
-wait_for 10 answers_calls
+wait_for answers_calls
 is 'services restart: the holders stay' "$(property live Holders)" "$holders"
 mount_group 7000 live $source "$U"
 gives 'services restart: another group beside it' mapped other-group

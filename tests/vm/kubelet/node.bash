@@ -2,8 +2,9 @@
 # A node of Kubernetes without an API server: kubelet takes its pods from a directory and starts their containers with containerd, and
 # what it would tell the server is in its log. tree/ beside this file is what build-kubelet has built. Sourced.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # of lib.bash
+# shellcheck disable=SC2034,SC2154 # of lib.bash
 manifests=/var/lib/kubelet/manifests
+patience=300 # of wait_for: pods take their time
 
 start_node() {
     local file files
@@ -37,7 +38,7 @@ disable_apparmor = true
 sandbox_image = "localhost/busybox:latest"
 CONFIG
     setsid -f containerd >/run/containerd.log 2>&1 </dev/null
-    wait_for 60 ctr version
+    wait_for ctr version
 }
 
 # One for the containers and for what keeps a pod's namespaces, as docker would save it.
@@ -78,7 +79,7 @@ resolvConf: ''
 CONFIG
     systemd-run -q --unit=kubelet /usr/bin/kubelet --config=/etc/kubelet.yaml --hostname-override=node --vmodule=event=3 \
         --container-runtime=remote --container-runtime-endpoint=unix:///run/containerd/containerd.sock || return
-    wait_for 120 kubelet_answers
+    wait_for kubelet_answers
 }
 
 kubelet_answers() { [[ $(kubelet_pods | jq -r .kind) == PodList ]]; }

@@ -13,11 +13,11 @@ mount_says() { said=$(mount "$@" 2>&1); }
 has_holder() { [[ $(property "$1" Holders) == *"\"Holder\" s \"$2\""* ]]; }
 
 # As after an update.
-restarted() { systemctl restart selvold && wait_for 10 answers_calls; }
+restarted() { systemctl restart selvold && wait_for answers_calls; }
 
 # released NAME VOLUME: after somebody has unmounted it
 released() {
-    soon "$1: the holder is released" 5 has_no_holder "$2"
+    soon "$1: the holder is released" has_no_holder "$2"
 }
 
 # mounted_and_released NAME DIRECTORY [VOLUME]
@@ -84,7 +84,7 @@ is 'conflict: status' $? 32
 like 'conflict: names the holder' "$said" 'held by pod-A' "$pods/a/v"
 mount -t selvol -o "$options,wait=1min" /dev/scratch0 "$D" &
 waiting=$!
-soon 'it waits' 5 eval '[[ -n $(domain_of_helper) ]]'
+soon 'it waits' eval '[[ -n $(domain_of_helper) ]]'
 is 'its domain' "$(domain_of_helper)" selvol_mount_t
 unmount_volume db "$pods/a/v"
 wait $waiting
@@ -114,7 +114,7 @@ mounted_and_released 'fstab: mount' "$D"
 
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 no 'fstab: a conflict' systemctl start "$unit"
-soon 'fstab: a conflict: systemctl status names the holder' 5 eval '[[ $(systemctl status "$unit") == *"held by pod-A at "* ]]'
+soon 'fstab: a conflict: systemctl status names the holder' eval '[[ $(systemctl status "$unit") == *"held by pod-A at "* ]]'
 like 'fstab: a conflict: the result' "$(systemctl show -P Result -P ExecMount "$unit")" exit-code status=32
 unmount_volume db "$pods/a/v"
 # Its job keeps its place for as long, in case the caller comes back for the answer.
@@ -122,11 +122,11 @@ echo "UUID=$uuid $D selvol $options,wait=15s,$at_boot 0 0" >/etc/fstab
 systemctl daemon-reload
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 systemctl start --no-block "$unit"
-soon 'systemd: it waits' 5 eval '[[ -n $(domain_of_helper) ]]'
+soon 'systemd: it waits' eval '[[ -n $(domain_of_helper) ]]'
 is 'systemd: its domain' "$(domain_of_helper)" selvol_mount_t
 systemctl stop "$unit"
 unmount_volume db "$pods/a/v"
-soon 'systemd: ended while it waits: nothing is mounted later' 3 has_no_holder db
+soon 'systemd: ended while it waits: nothing is mounted later' has_no_holder db
 no 'systemd: ended: not mounted' is_mounted "$D"
 
 # mount(8) is setuid, and gives that up before the helper.
@@ -136,13 +136,11 @@ is 'a user: status' $? 32
 like 'a user: is told who may' "$said" 'only root and members of the group selvol'
 no 'a user: nothing is mounted' is_mounted "$D"
 
-# selvol-worker can't pass the automount while systemd waits for the mount; the helper knows that.
+# selvol-worker can't pass the automount while systemd waits for the mount, and gives up; the helper knows that, and says so.
 echo "UUID=$uuid $volumes/on-demand selvol $options,x-systemd.automount,$at_boot 0 0" >>/etc/fstab
 systemctl daemon-reload
 systemctl start "$(systemd-escape --path --suffix=automount "$volumes/on-demand")"
-begun=$SECONDS
-no 'automount: fails' timeout 60 ls "$volumes/on-demand/"
-yes 'automount: at once' [ $((SECONDS - begun)) -lt 30 ]
+no 'automount: fails' timeout 300 ls "$volumes/on-demand/"
 like 'automount: says why' "$(journalctl -b -o cat -u "$(unit_of "$volumes/on-demand")")" 'leave x-systemd.automount out'
 systemctl stop "$(systemd-escape --path --suffix=automount "$volumes/on-demand")"
 
@@ -176,5 +174,5 @@ is_labeled 'systemd-mount: the label' "$volumes/transient" s0:c1,c2
 yes 'systemd-mount: umount' systemd-umount "$volumes/transient"
 released systemd-mount db
 
-soon 'systemd: ended while it waits: nor does its job stay' 20 eval '[[ $(selvolctl jobs --no-pager) != *waiting* ]]'
+soon 'systemd: ended while it waits: nor does its job stay' eval '[[ $(selvolctl jobs --no-pager) != *waiting* ]]'
 clean mount

@@ -6,9 +6,9 @@
 
 # booted NAME
 booted() {
-    soon "$1: multi-user" 120 systemctl -q is-active multi-user.target
+    soon "$1: multi-user" systemctl -q is-active multi-user.target
     is "$1: no emergency" "$(systemctl is-active emergency.target)" inactive
-    soon "$1: the unit of the line" 60 systemctl -q is-active "$(unit_of "$D")"
+    soon "$1: the unit of the line" systemctl -q is-active "$(unit_of "$D")"
     is_labeled "$1: the label" "$D" s0:c1,c2
     yes "$1: the holder" is_held db "$D"
     like "$1: the line that doesn't wait fails, with the one that does" \
@@ -41,16 +41,16 @@ tmpfs $volumes/early selvol.tmpfs volume=early,nofail 0 0" >/etc/fstab
         reboot_guest
         ;;
     4)
-        soon 'masked: multi-user' 120 systemctl -q is-active multi-user.target
+        soon 'masked: multi-user' systemctl -q is-active multi-user.target
         is 'masked: no emergency' "$(systemctl is-active emergency.target)" inactive
-        soon 'masked: the unit of the line' 60 systemctl -q is-failed "$(unit_of "$D")"
+        soon 'masked: the unit of the line' systemctl -q is-failed "$(unit_of "$D")"
         no 'masked: nothing is mounted' is_mounted "$D"
         like 'masked: systemctl status says why' "$(journalctl -b -o cat -u "$(unit_of "$D")")" "'systemctl unmask selvold'"
         systemctl -q unmask selvold
         yes 'unmasked: systemctl start' systemctl start "$(unit_of "$D")"
         is_labeled 'unmasked: the label' "$D" s0:c1,c2
         umount "$D"
-        soon 'unmasked: the holder is released' 10 has_no_holder db
+        soon 'unmasked: the holder is released' has_no_holder db
         clean boot
         ;;
 esac

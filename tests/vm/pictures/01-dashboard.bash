@@ -64,9 +64,9 @@ for device in /dev/scratch{0..2}; do
     fill /mnt 900
     umount /mnt
 done
-wait_for 5 answers_calls
+wait_for answers_calls
 start_prometheus
-soon 'prometheus scrapes' 120 is_scraped
+soon 'prometheus scrapes' is_scraped
 begun=$EPOCHSECONDS
 
 scene 'pods come: their volumes are mounted with their labels, one is shared' 10
@@ -137,7 +137,7 @@ mount_with s0:c1 pvc-h /dev/scratch3 "$(target g)" "$disk"
 mount_with s0:c5000 pvc-h /dev/scratch3 "$(target g)" "$disk" 'AccessMode s ReadWriteOnce'
 caller=bob mount_with s0:c1 pvc-h /dev/scratch3 "$(target g)" "$disk"
 relabel pvc-f "$file_type:s0:c14" 'MaxEntriesPerSecond t 25'
-wait_for 10 job_has EntriesDone 1
+wait_for job_has EntriesDone 1
 kill -KILL "$(walker)"
 job_ends 'its process was killed' WorkerFailed
 

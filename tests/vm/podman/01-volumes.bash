@@ -16,7 +16,7 @@ inspect() { podman volume inspect --format "{{.$2}}" "$1"; }
 # dies UNIT: and systemd starts it again when it is needed
 dies() {
     systemctl kill -s KILL "$1"
-    wait_for 10 eval "[[ \$(systemctl show -P ActiveState $1) != deactivating ]]"
+    wait_for eval "[[ \$(systemctl show -P ActiveState $1) != deactivating ]]"
 }
 
 if ((SELVOL_GUEST_BOOT == 1)); then
@@ -42,7 +42,7 @@ if ((SELVOL_GUEST_BOOT == 1)); then
 
     # Containers that share it.
     start one 'echo word >/data/one; sleep 1000' -v db:/data >/dev/null
-    soon 'one: runs' 10 is_in_volume one
+    soon 'one: runs' is_in_volume one
     is_labeled 'one: the label' "$T" $level
     is 'inspect: mounted' "$(inspect db Mountpoint)" "$T"
     like 'the holder' "$(property db Holders)" '"podman:db"' "\"$T\""
@@ -56,10 +56,10 @@ if ((SELVOL_GUEST_BOOT == 1)); then
     dies selvol-volume-plugin
     container_says 'the plugin was killed: four' $level 'cat /data/one' word db:/data
     dies selvold
-    wait_for 10 answers_calls
+    wait_for answers_calls
     dies selvol-worker
     podman rm -f -t 0 one >/dev/null 2>&1
-    soon 'selvold and the worker were killed: unmounted after the last one' 10 is_not_mounted "$T"
+    soon 'selvold and the worker were killed: unmounted after the last one' is_not_mounted "$T"
     isnt_old() { [[ $(plugin_pid) != "$pid" && $(plugin_pid) != 0 ]]; }
     yes 'the plugin is another process' isnt_old
     yes 'no holder' has_no_holder db
@@ -87,7 +87,7 @@ if ((SELVOL_GUEST_BOOT == 1)); then
     create slow --opt source=/dev/scratch2 --opt level=$level --opt policy=Always --opt max-entries-per-second=60 >/dev/null
     in_container $level true slow:/data
     like 'relabel: told' "$output" 'Volume slow is not mounted yet: ' '% of its files are done' "see 'selvolctl jobs'"
-    soon 'relabel: goes on' 60 is_mounted $targets/slow
+    soon 'relabel: goes on' is_mounted $targets/slow
     yes 'relabel: held, and podman does not know' is_held slow $targets/slow
     yes 'relabel: selvolctl unmount' selvolctl unmount -q $targets/slow
     yes 'relabel: selvolctl unmount: it is free' has_no_holder slow
@@ -99,18 +99,18 @@ if ((SELVOL_GUEST_BOOT == 1)); then
 
     systemctl enable -q selvold
     start one 'sleep 1000' -v db:/data >/dev/null
-    soon 'before the reboot: mounted' 10 is_held db "$T"
+    soon 'before the reboot: mounted' is_held db "$T"
     reboot_guest
 fi
 
 is 'rebooted: nothing is mounted' "$(left_mounts)" ''
 # selvold is still starting, perhaps for longer than podman waits.
-soon 'rebooted: ls' 60 eval '[[ $(podman volume ls -q | sort | xargs) == "db slow up" ]]'
+soon 'rebooted: ls' eval '[[ $(podman volume ls -q | sort | xargs) == "db slow up" ]]'
 podman start one >/dev/null 2>&1
-soon 'rebooted: mounted' 20 is_held db "$T"
+soon 'rebooted: mounted' is_held db "$T"
 is_labeled 'rebooted: the label' "$T" $level
 podman rm -f -t 0 one >/dev/null 2>&1
-soon 'rebooted: unmounted' 10 is_not_mounted "$T"
+soon 'rebooted: unmounted' is_not_mounted "$T"
 yes 'rm' podman volume rm db slow up
 is 'rm: nothing is left' "$(find /var/lib/selvol-volume-plugin $targets -mindepth 1)" ''
 in_container $level true db:/data

@@ -14,13 +14,13 @@ use_state() {
     chown selvol: $state
     chmod 700 $state
     systemctl start selvold
-    wait_for 10 answers_calls
+    wait_for answers_calls
 }
 
 # The walk over one is slow. That over the other comes to its end.
 relabel_both() {
-    relabel half "$file_type:s0:c1,c2" 'MaxEntriesPerSecond t 60'
-    wait_for 30 job_has EntriesChanged 100
+    relabel half "$file_type:s0:c1,c2" 'MaxEntriesPerSecond t 10'
+    wait_for job_has EntriesChanged 50
     relabel whole "$file_type:s0:c3,c4"
     job_call Wait ''
     echo "# before the power fails: $reply$error$message"
@@ -87,4 +87,4 @@ clean power
 systemctl stop selvold
 umount $state
 systemctl start selvold
-wait_for 10 answers_calls
+wait_for answers_calls

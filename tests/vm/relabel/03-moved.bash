@@ -14,7 +14,7 @@ go_to() {
     find $nodes/$1 -name 'state.db*' -exec mv -t $state {} +
     node=$1
     systemctl start selvold
-    wait_for 10 answers_calls
+    wait_for answers_calls
 }
 # next_try NAME REASON OPTION...: mounts, looks, unmounts
 next_try() {
@@ -56,8 +56,8 @@ a_journey() {
     comes_from_elsewhere "$fs: third node: likewise"
 
     # interrupted on one node, finished on another
-    relabel $volume "$file_type:s0:c3" 'MaxEntriesPerSecond t 20'
-    wait_for 20 job_has EntriesChanged 10 || echo "# $job: $(job_property EntriesChanged)"
+    relabel $volume "$file_type:s0:c3" 'MaxEntriesPerSecond t 10'
+    wait_for job_has EntriesChanged 10 || echo "# $job: $(job_property EntriesChanged)"
     job_call Cancel ''
     is "$fs: third node: canceled" "$error$(job_property Result)" '"Canceled"'
     go_to fourth-$fs

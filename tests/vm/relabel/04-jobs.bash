@@ -25,7 +25,7 @@ is_expected_to_end() { (($(job_property EntriesPerSecond) > 0 && $(job_property 
 begin=$(milliseconds)
 relabel jobs "$file_type:s0:c3,c2" "$slow"
 like 'Relabel: a job' "$error$job" /org/selvol1/job/
-soon 'it has begun' 20 job_has EntriesChanged 1
+soon 'it has begun' job_has EntriesChanged 1
 is 'its properties' "$(job_property Operation) $(job_property Volume) $(job_property Context) $(job_property State)" \
     "\"relabel\" \"jobs\" \"$file_type:s0:c2,c3\" \"running\""
 is 'it has no result' "$(job_property Result)$(job_property ErrorName)$(job_property ErrorMessage)" '""""""'
@@ -40,13 +40,13 @@ expect_error 'another context meanwhile: waits in line, and names who is in fron
 mount_service s0:c3 jobs /dev/scratch0 "$T" 'TimeoutUSec t 500000'
 expect_error 'mounting it meanwhile: likewise' Busy "job ${first##*/}" relabel
 job=$first
-soon 'how many it will be' 20 job_has EntriesTotal $((total - 20))
-soon 'how fast, and when it will be done' 20 is_expected_to_end
+soon 'how many it will be' job_has EntriesTotal $((total - 20))
+soon 'how fast, and when it will be done' is_expected_to_end
 tasks=("/proc/$(walker)/task/"*)
 yes 'several threads, and the one that waits' test ${#tasks[@]} -gt 2
 is 'with idle I/O' "$(for task in "${tasks[@]##*/}"; do ionice -p $task; done | grep -c idle)" ${#tasks[@]}
 is 'what is known: partial' "$(property jobs LabelState)" '"partial"'
-soon 'JobNew' 3 grep -q "\"member\":\"JobNew\".*\"$job\"" "$scratch/signals"
+soon 'JobNew' grep -q "\"member\":\"JobNew\".*\"$job\"" "$scratch/signals"
 took=$(($(milliseconds) - begin))
 updates=$(grep '"PropertiesChanged"' "$scratch/signals" | grep -c "\"path\":\"$job\"")
 yes "$updates updates in $took ms: some, at most four a second" test $updates -gt 2 -a $updates -le $((took * 4 / 1000 + 2))
@@ -63,7 +63,7 @@ yes "Cancel: at once: $took ms with the client's own start" test $took -lt 2000
 wait $waits
 like 'Cancel: those who wait are told' "$(<"$scratch/waits")" 'sa{sv} "Canceled"'
 job_ends 'Cancel: and those who ask later' Canceled
-soon 'Cancel: JobRemoved' 3 grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"Canceled\"" "$scratch/signals"
+soon 'Cancel: JobRemoved' grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"Canceled\"" "$scratch/signals"
 job_call Cancel ''
 is 'Cancel again: no error' "$error" ''
 is 'Cancel: what is known: partial' "$(property jobs LabelState)" '"partial"'
@@ -81,7 +81,7 @@ is 'all are looked at, and written' \
     "partial $total $total "
 is 'it has ended' "$(job_property State) $(job_property Result) $(job_property ExpectedEndUSec)" '"ended" "done" 0'
 job_ends 'Wait when it has ended' 'done'
-soon 'JobRemoved' 3 grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"done\"" "$scratch/signals"
+soon 'JobRemoved' grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"done\"" "$scratch/signals"
 is 'what is known: complete' "$(property jobs LabelState)" '"complete"'
 is 'what was right is not touched' "$(comm -23 <(echo "$right") <(on_disk /dev/scratch0 times /mnt))" ''
 is 'on the disk' "$(on_disk /dev/scratch0 labels /mnt)" "$total $file_type:s0:c2,c3"
@@ -93,11 +93,11 @@ is 'nothing to do: says why' "$(field Relabel) $(field RelabelReason)" 'skipped 
 volume_call MountVolume 'sssa{sv}' jobs /dev/scratch0 "$T" -- 'SELinuxLevel s s0:c5' "$always" 'RelabelBy s service' "$slow" \
     >"$scratch/mount" 2>&1 &
 mounts=$!
-wait_for 20 eval '[[ $(property jobs Job) == *job/* ]]'
+wait_for eval '[[ $(property jobs Job) == *job/* ]]'
 job=$(property jobs Job)
 job=${job//\"/}
 is 'a mount that relabels: a job' "$(job_property Operation)" '"mount"'
-wait_for 20 job_has EntriesDone 20
+wait_for job_has EntriesDone 20
 no 'a mount that relabels: nothing is to be seen before' is_mounted "$T"
 job_call Cancel ''
 wait $mounts
@@ -131,7 +131,7 @@ like 'selvolctl relabel' "$(selvolctl relabel jobs "$file_type:s0:c7" 2>&1)" job
 is 'selvolctl relabel: on the disk' "$(on_disk /dev/scratch0 labels /mnt)" "$total $file_type:s0:c7"
 selvolctl relabel --max-entries-per-second=10 jobs "$file_type:s0:c8" >"$scratch/ctl" 2>&1 &
 client=$!
-soon 'selvolctl jobs: lists it' 20 eval 'selvolctl jobs | grep -qE "relabel +jobs +(running|acting)"'
+soon 'selvolctl jobs: lists it' eval 'selvolctl jobs | grep -qE "relabel +jobs +(running|acting)"'
 id=$(selvolctl jobs --json | python3 -c 'import json, sys; print([j["Id"] for j in json.load(sys.stdin) if j["State"] != "ended"][0])')
 yes 'selvolctl cancel' selvolctl cancel "$id"
 wait $client

@@ -13,15 +13,15 @@ umount /mnt
 systemctl reset-failed selvold selvol-worker 2>/dev/null
 mount_service s0:c1 killed /dev/scratch0 "$T"
 unmount_volume killed "$T"
-slow='MaxEntriesPerSecond t 100'
+slow='MaxEntriesPerSecond t 20'
 level=10
 with_label() { find /mnt -context "*:s0:c$level" -printf '%i %C@\n' | sort; }
 
 # next_one NAME: finishes it
 next_one() {
     local right missing
-    soon "$1: nobody walks any more" 10 nobody_walks
-    wait_for 10 answers_calls
+    soon "$1: nobody walks any more" nobody_walks
+    wait_for answers_calls
     is "$1: what is known" "$(property killed LabelState)" '"partial"'
     like "$1: the volume says so" " $(on_disk /dev/scratch0 mark /mnt) " ' label=partial ' ":s0:c$level "
     right=$(on_disk /dev/scratch0 with_label)
@@ -36,7 +36,7 @@ next_one() {
 begin_one() {
     level=$((level + 1))
     relabel killed "$file_type:s0:c$level" "$slow"
-    soon "$1: in the middle of it" 20 job_has EntriesChanged 40
+    soon "$1: in the middle of it" job_has EntriesChanged 40
 }
 
 begin_one 'the child that walks'
@@ -65,12 +65,12 @@ next_one 'selvold, restarted'
 level=$((level + 1))
 mount_service s0:c$level killed /dev/scratch0 "$T" "$slow" >"$scratch/mount" 2>&1 &
 mounts=$!
-wait_for 20 eval '[[ -n $(walker) ]]'
+wait_for eval '[[ -n $(walker) ]]'
 sleep 0.5
 kill -KILL $(walker)
 wait $mounts
 no 'a mount: nothing is mounted' is_mounted "$T"
-yes 'a mount: nobody holds it' wait_for 5 has_no_holder killed
+yes 'a mount: nobody holds it' wait_for has_no_holder killed
 next_one 'a mount'
 
 # At any point: what says complete is complete.
@@ -82,7 +82,7 @@ exec {never}<> <(:)
 bad=() interrupted=0 rounds=8
 for ((n = 0; n < rounds; n++)); do
     level=$((level + 1))
-    busctl --timeout=30 call org.selvol1 /org/selvol1 org.selvol1.Manager Relabel 'ssa{sv}' killed "$file_type:s0:c$level" 0 \
+    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager Relabel 'ssa{sv}' killed "$file_type:s0:c$level" 0 \
         </dev/null >/dev/null 2>&1 &
     caller_pid=$!
     time=$((usual * n / rounds))
@@ -90,7 +90,7 @@ for ((n = 0; n < rounds; n++)); do
     main=$(main_pid selvol-worker)
     for pid in $(worker_pids); do [[ $pid == "$main" ]] || kill -KILL $pid 2>/dev/null; done
     wait $caller_pid
-    wait_for 10 eval '[[ $(property killed Job) == "\"/\"" ]]'
+    wait_for eval '[[ $(property killed Job) == "\"/\"" ]]'
     is_complete=$(on_disk /dev/scratch0 mark /mnt | grep -c "label=complete.*:s0:c$level$")
     right=$(on_disk /dev/scratch0 labels /mnt | sed -n "s/ $file_type:s0:c$level$//p")
     ((is_complete == 0)) || [[ $right == "$total" ]] || bad+=("after $time of $usual µs: complete, but only $right of $total")

@@ -27,11 +27,11 @@ a_file_system() {
     # What is alive and ours is believed, whatever ends.
     mount_service s0:c1,c2 $volume $source "$T"
     systemctl kill -s KILL selvold
-    wait_for 10 answers_calls
+    wait_for answers_calls
     mount_service s0:c1,c2 $volume $source "$U"
     is_skipped "$fs: beside, after selvold was killed"
     systemctl kill -s KILL selvol-worker
-    wait_for 10 answers_calls
+    wait_for answers_calls
     unmount_volume $volume "$U"
     unmount_volume $volume "$T"
     next "$fs: after that" 'skipped complete'
@@ -50,7 +50,7 @@ a_file_system() {
     # Unmounted by somebody else, as at a shutdown: of xfs and btrfs nothing is kept.
     mount_service s0:c1,c2 $volume $source "$T"
     umount "$T"
-    wait_for 10 has_no_holder $volume
+    wait_for has_no_holder $volume
     if [[ $fs == ext4 ]]; then
         next "$fs: unmounted by hand" 'skipped complete'
     else
