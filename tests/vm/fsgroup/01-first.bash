@@ -47,6 +47,10 @@ unlike 'nothing was looked at' "$reply" Entries
 is 'no entry is touched' "$(touched "$before" "$T")" ''
 unmount_volume first "$T"
 
+# the policies, as Kubernetes' own tests have them: unit /files/kubernetes; bus /ownership/always, /ownership/root-differs;
+# root /ownership/map-differs, /tree-owner/kinds
+# the gate, and the default: bus /ownership/gate, /ownership/default-policy; a driver that does it itself: unit /plan-ownership/plan/K6.10
+
 # who is not to be given to a group
 mount_group 1000 first $source "$T" 'ReadOnly b true'
 gives 'read-only' skipped complete
