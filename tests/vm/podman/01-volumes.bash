@@ -1,118 +1,84 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2016 # of lib.bash; for eval
-# Named volumes of podman that selvold mounts, from their creation to their end, with a reboot in between. What is typed is in
-# selvol-volume-plugin(8).
+# Named volumes of podman that selvold mounts, from their creation to their end. What is typed is in selvol-volume-plugin(8).
 
-targets=/var/lib/selvol-volumes/podman
-T=$targets/db level=s0:c10,c20
+((SELVOL_GUEST_BOOT == 1)) || return 0
+# shellcheck source-path=SCRIPTDIR source=volumes.bash
+. ./volumes.bash
 
-create() { podman volume create --driver selvol "${@:2}" "$1" 2>&1; }
-# start NAME COMMAND VOLUME...: in the background, with the volumes' level
-start() { podman run -d --network=none --name "$1" --security-opt "label=level:$level" "${@:3}" localhost/busybox sh -c "$2" 2>&1; }
-is_in_volume() { [[ -e $T/$1 ]]; }
-plugin_pid() { main_pid selvol-volume-plugin; }
-inspect() { podman volume inspect --format "{{.$2}}" "$1"; }
-# dies UNIT: and systemd starts it again when it is needed
-dies() {
-    systemctl kill -s KILL "$1"
-    wait_for eval "[[ \$(systemctl show -P ActiveState $1) != deactivating ]]"
-}
+is 'off by default' "$(systemctl is-enabled selvol-volume-plugin.socket)" disabled
+set_up_volumes
 
-if ((SELVOL_GUEST_BOOT == 1)); then
-    mkfs.ext4 -q -F /dev/scratch0
-    mkfs.xfs -q -f /dev/scratch1
-    mkfs.ext4 -q -F /dev/scratch2
-    mkdir -p /etc/containers/containers.conf.d
-    printf '[engine.volume_plugins]\nselvol = "/run/selvol/volume-plugin.sock"\n' >/etc/containers/containers.conf.d/selvol.conf
-    yes 'podman has an image' container_image
-    is 'off by default' "$(systemctl is-enabled selvol-volume-plugin.socket)" disabled
-    yes 'it is turned on' systemctl enable -q --now selvol-volume-plugin.socket
+# It is created, and refused, in words.
+like 'create: without a source' "$(create bad --opt level=$level)" 'Pass --opt source=SOURCE'
+like 'create: without a level' "$(create bad --opt source=/dev/scratch0)" 'Pass --opt level=LEVEL'
+like 'create: a mistake in the level' "$(create bad --opt source=/dev/scratch0 --opt level=c1)" "creating volume \"bad\" in plugin selvol" 'c1'
+like 'create: no such device' "$(create bad --opt source=/dev/nothing --opt level=$level)" '/dev/nothing'
+is 'create' "$(create db --opt source=/dev/scratch0 --opt level=$level)" db
+is 'ls' "$(podman volume ls --format '{{.Driver}} {{.Name}}')" 'selvol db'
+is 'inspect: not mounted' "$(inspect db Mountpoint)" ''
+is 'its domain' "$(ps -o label= -p "$(plugin_pid)" | cut -d: -f3)" selvol_volume_plugin_t
+is 'the socket' "$(stat -c '%U %a' /run/selvol/volume-plugin.sock)" 'root 600'
 
-    # It is created, and refused, in words.
-    like 'create: without a source' "$(create bad --opt level=$level)" 'Pass --opt source=SOURCE'
-    like 'create: without a level' "$(create bad --opt source=/dev/scratch0)" 'Pass --opt level=LEVEL'
-    like 'create: a mistake in the level' "$(create bad --opt source=/dev/scratch0 --opt level=c1)" "creating volume \"bad\" in plugin selvol" 'c1'
-    like 'create: no such device' "$(create bad --opt source=/dev/nothing --opt level=$level)" '/dev/nothing'
-    is 'create' "$(create db --opt source=/dev/scratch0 --opt level=$level)" db
-    is 'ls' "$(podman volume ls --format '{{.Driver}} {{.Name}}')" 'selvol db'
-    is 'inspect: not mounted' "$(inspect db Mountpoint)" ''
-    is 'its domain' "$(ps -o label= -p "$(plugin_pid)" | cut -d: -f3)" selvol_volume_plugin_t
-    is 'the socket' "$(stat -c '%U %a' /run/selvol/volume-plugin.sock)" 'root 600'
+# Containers that share it.
+start one 'echo word >/data/one; sleep 1000' -v db:/data >/dev/null
+soon 'one: runs' is_in_volume one
+is_labeled 'one: the label' "$T" $level
+is 'inspect: mounted' "$(inspect db Mountpoint)" "$T"
+like 'the holder' "$(property db Holders)" '"podman:db"' "\"$T\""
+container_says 'two: the same level at once' $level 'cat /data/one' word db:/data
+is 'two: one holder' "$(property db Holders | cut -d' ' -f1)" 1
+container_may_not 'three: another level' s0:c1,c2 'cat /data/one' db:/data
+yes 'still mounted for the first one' is_held db "$T"
 
-    # Containers that share it.
-    start one 'echo word >/data/one; sleep 1000' -v db:/data >/dev/null
-    soon 'one: runs' is_in_volume one
-    is_labeled 'one: the label' "$T" $level
-    is 'inspect: mounted' "$(inspect db Mountpoint)" "$T"
-    like 'the holder' "$(property db Holders)" '"podman:db"' "\"$T\""
-    container_says 'two: the same level at once' $level 'cat /data/one' word db:/data
-    is 'two: one holder' "$(property db Holders | cut -d' ' -f1)" 1
-    container_may_not 'three: another level' s0:c1,c2 'cat /data/one' db:/data
-    yes 'still mounted for the first one' is_held db "$T"
-
-    # Each process dies, and comes back.
-    pid=$(plugin_pid)
-    dies selvol-volume-plugin
-    container_says 'the plugin was killed: four' $level 'cat /data/one' word db:/data
-    dies selvold
-    wait_for answers_calls
-    dies selvol-worker
-    podman rm -f -t 0 one >/dev/null 2>&1
-    soon 'selvold and the worker were killed: unmounted after the last one' is_not_mounted "$T"
-    isnt_old() { [[ $(plugin_pid) != "$pid" && $(plugin_pid) != 0 ]]; }
-    yes 'the plugin is another process' isnt_old
-    yes 'no holder' has_no_holder db
-
-    # :Z and :U
-    in_container $level true db:/data:Z
-    like ':Z' "$output" "setxattr $T" 'operation not supported'
-    container_says ':U' $level 'cat /data/one' word db:/data:U
-
-    # Somebody else has it with another label.
-    mkdir -p "$pods/a/v"
-    mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
-    in_container $level true db:/data
-    like 'in use: refused' "$output" "in use with context $file_type:s0:c3,c4, held by pod-A at $pods/a/v since"
-    unmount_volume db "$pods/a/v"
-    container_says 'no more in use' $level 'cat /data/one' word db:/data
-
-    # What is in the image is copied into an empty volume.
-    create up --opt source=/dev/scratch1 --opt level=$level >/dev/null
-    in_container $level '/up/busybox ls /up | wc -l' up:/bin up:/up
-    like 'copied up' "$output" "$(podman run --rm --network=none "$image" sh -c 'ls /bin | wc -l')"
-
-    # A relabel that takes longer than podman waits.
-    mount /dev/scratch2 /mnt && fill /mnt 600 && umount /mnt
-    create slow --opt source=/dev/scratch2 --opt level=$level --opt policy=Always --opt max-entries-per-second=60 >/dev/null
-    in_container $level true slow:/data
-    like 'relabel: told' "$output" 'Volume slow is not mounted yet: ' '% of its files are done' "see 'selvolctl jobs'"
-    soon 'relabel: goes on' is_mounted $targets/slow
-    yes 'relabel: held, and podman does not know' is_held slow $targets/slow
-    yes 'relabel: selvolctl unmount' selvolctl unmount -q $targets/slow
-    yes 'relabel: selvolctl unmount: it is free' has_no_holder slow
-    yes 'relabel: selvolctl unmount: not mounted' is_not_mounted $targets/slow
-    sees_all_of_it() { in_container $level 'look /data' slow:/data && [[ $output == *'refused 0' ]]; }
-    yes 'relabel: the next start has it' sees_all_of_it
-    is 'relabel: once' "$(counter 'selvol_relabels_total{outcome="walked",reason="unknown"}')" 1
-    is 'relabel: unmounted' "$(left_mounts)" ''
-
-    systemctl enable -q selvold
-    start one 'sleep 1000' -v db:/data >/dev/null
-    soon 'before the reboot: mounted' is_held db "$T"
-    reboot_guest
-fi
-
-is 'rebooted: nothing is mounted' "$(left_mounts)" ''
-# selvold is still starting, perhaps for longer than podman waits.
-soon 'rebooted: ls' eval '[[ $(podman volume ls -q | sort | xargs) == "db slow up" ]]'
-podman start one >/dev/null 2>&1
-soon 'rebooted: mounted' is_held db "$T"
-is_labeled 'rebooted: the label' "$T" $level
+# Each process dies, and comes back.
+pid=$(plugin_pid)
+dies selvol-volume-plugin
+container_says 'the plugin was killed: four' $level 'cat /data/one' word db:/data
+dies selvold
+wait_for answers_calls
+dies selvol-worker
 podman rm -f -t 0 one >/dev/null 2>&1
-soon 'rebooted: unmounted' is_not_mounted "$T"
-yes 'rm' podman volume rm db slow up
-is 'rm: nothing is left' "$(find /var/lib/selvol-volume-plugin $targets -mindepth 1)" ''
+soon 'selvold and the worker were killed: unmounted after the last one' is_not_mounted "$T"
+isnt_old() { [[ $(plugin_pid) != "$pid" && $(plugin_pid) != 0 ]]; }
+yes 'the plugin is another process' isnt_old
+yes 'no holder' has_no_holder db
+
+# :Z and :U
+in_container $level true db:/data:Z
+like ':Z' "$output" "setxattr $T" 'operation not supported'
+container_says ':U' $level 'cat /data/one' word db:/data:U
+
+# Somebody else has it with another label.
+mkdir -p "$pods/a/v"
+mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
+in_container $level true db:/data
+like 'in use: refused' "$output" "in use with context $file_type:s0:c3,c4, held by pod-A at $pods/a/v since"
+unmount_volume db "$pods/a/v"
+container_says 'no more in use' $level 'cat /data/one' word db:/data
+
+# What is in the image is copied into an empty volume.
+create up --opt source=/dev/scratch1 --opt level=$level >/dev/null
+in_container $level '/up/busybox ls /up | wc -l' up:/bin up:/up
+like 'copied up' "$output" "$(podman run --rm --network=none "$image" sh -c 'ls /bin | wc -l')"
+
+# A relabel that takes longer than podman waits.
+mount /dev/scratch2 /mnt && fill /mnt 600 && umount /mnt
+create slow --opt source=/dev/scratch2 --opt level=$level --opt policy=Always --opt max-entries-per-second=60 >/dev/null
+in_container $level true slow:/data
+like 'relabel: told' "$output" 'Volume slow is not mounted yet: ' '% of its files are done' "see 'selvolctl jobs'"
+soon 'relabel: goes on' is_mounted $targets/slow
+yes 'relabel: held, and podman does not know' is_held slow $targets/slow
+yes 'relabel: selvolctl unmount' selvolctl unmount -q $targets/slow
+yes 'relabel: selvolctl unmount: it is free' has_no_holder slow
+yes 'relabel: selvolctl unmount: not mounted' is_not_mounted $targets/slow
+sees_all_of_it() { in_container "$level" 'look /data' slow:/data && [[ $output == *'refused 0' ]]; }
+yes 'relabel: the next start has it' sees_all_of_it
+is 'relabel: once' "$(counter 'selvol_relabels_total{outcome="walked",reason="unknown"}')" 1
+is 'relabel: unmounted' "$(left_mounts)" ''
+
+rm_volumes
 in_container $level true db:/data
 is 'rm: the name is free' "$(podman volume ls --format '{{.Driver}} {{.Name}}')" 'local db'
 podman volume rm db >/dev/null
