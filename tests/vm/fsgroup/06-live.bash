@@ -19,16 +19,8 @@ applied 'nobody holds it' unknown
 is 'nobody holds it: all were looked at' "$(field EntriesDone) $(field EntriesChanged) $(field EntriesFailed)" "$total $((total - 1)) "
 is 'nobody holds it: what is known' "$(property live OwnershipState) $(property live DiskGroup)" '"complete" 1000'
 is 'nobody holds it: on the disk' "$(on_disk $source groups_of /mnt)" "$total 1000"
-apply live 1000
-job_call Wait ''
-is 'again: there is nothing to do' "${error:-$(field Ownership) $(field OwnershipReason)}" 'skipped complete'
-apply live 1000 'Force b true'
-applied 'forced' forced
-is 'forced: nothing is written' "$(field EntriesDone) $(field EntriesChanged)" "$total 0"
-apply live 2000
-applied 'another group: not mapped, but on the disk' requested
-is 'another group: the job says so' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
-is 'another group: on the disk' "$(on_disk $source groups_of /mnt)" "$total 2000"
+# again, forced, another group, who relies on one, a volume that nobody knows, a stranger:
+# bus /ownership/apply, /ownership/apply-conflict, /authorize/matrix; of selvolctl: bus /ctl/mount/fs-group-options, /ctl/show/groups-json
 
 # while it is used
 mount_service s0:c1 live $source "$T" 'Holder s pod-A'
@@ -37,29 +29,6 @@ applied 'mounted, and nobody relies on a group' requested
 all_owned 'mounted: all have the group' "$T" 3000
 all_labeled 'mounted: labels are left alone' "$T" "$file_type:s0:c1"
 unmount_volume live "$T"
-mount_service s0:c1 live $source "$T" 'FSGroup u 3000' 'Holder s pod-A'
-gives 'a pod that relies on it' skipped complete
-apply live 4000
-expect_error 'somebody relies on the group: refused' GroupConflict pod-A "$T"
-all_owned 'somebody relies on the group: the files are as they were' "$T" 3000
-apply live 3000 'Force b true'
-applied 'somebody relies on the group: the same' forced
-unmount_volume live "$T"
-mount_service s0:c1 live $source "$T" 'FSGroup u 5000' 'Holder s pod-B'
-gives 'a pod with a mapped mount' mapped other-group
-apply live 4000
-expect_error 'somebody has a mapped mount: refused' GroupConflict pod-B "$T"
-is 'somebody has a mapped mount: the files are as they were' "$(groups_of "$T")" "$total 5000"
-unmount_volume live "$T"
-apply none-such 1000
-is 'a volume that nobody knows' "$error" NoSuchVolume
-caller=alice apply live 1000
-like 'a stranger: denied' "${error:-none}" AccessDenied
-
-# selvolctl
-like 'selvolctl: a group' "$(selvolctl mount --fs-group=6000 live $source "$T" 2>&1)" 6000 mapped
-like 'selvolctl: shown' "$(selvolctl show live 2>&1)" 6000 3000
-selvolctl unmount live "$T" >/dev/null
 
 # ---- interrupted -------------------------------------------------------------------------------------------
 
@@ -82,11 +51,7 @@ wait_for job_has EntriesChanged 10
 kill -KILL $(walker)
 job_ends 'the child that walks: killed: the job fails' WorkerFailed
 interrupted 'the child that walks'
-apply live 4000 'MaxEntriesPerSecond t 10'
-wait_for job_has EntriesChanged 10
-job_call Cancel ''
-is 'canceled' "$error$(job_property Result)" '"Canceled"'
-interrupted 'canceled'
+# canceled: bus /job/cancel/crawl; root /interrupted/hang-up/ext4
 mount_group 6000 live $source "$T"
 gives 'services restart: a mapped mount' mapped other-group
 holders=$(property live Holders)
@@ -117,14 +82,8 @@ mount_service s0:c1 live $source "$T" 'FSGroup u 3000'
 gives 'what was found is remembered' walked unknown
 is 'what was found is remembered: labels are still known' "$(field Relabel)" skipped
 all_owned 'and mended' "$T" 3000
-chgrp -R 7 "$T"/d*
-verify 'Depth s full'
-yes 'verify, full: some are not, again' test "$(field EntriesMisowned)" -gt 0
-is 'verify, full: complete it is no more, again' "$(property live OwnershipState)" '"unknown"'
 unmount_volume live "$T"
-mount_service s0:c1 live $source "$T" 'FSGroup u 3000'
-gives 'what was found is remembered, again' walked unknown
-unmount_volume live "$T"
+# most are not: root /verify/group
 # through a mapped mount
 mount_service s0:c1 live $source "$T" 'FSGroup u 5000'
 gives 'a mapped mount' mapped other-group
