@@ -3,6 +3,8 @@
 # shellcheck disable=SC2154 # of lib.bash
 # Each file system again, for a worker that mounts without file system contexts. The suite "namespace" has all files of this one so.
 
+[[ $(systemctl show-environment) != *SELVOL_STAGE=namespace* ]] || return 0
+
 stage=/run/systemd/system/selvol-worker.service.d
 restart_worker() {
     systemctl daemon-reload
