@@ -8,10 +8,11 @@
 
 #define TARGET_1    "/var/lib/kubelet/pods/1/volumes/v/mount"
 #define TARGET_2    "/var/lib/kubelet/pods/2/volumes/v/mount"
+#define TARGET_3    "/var/lib/kubelet/pods/3/volumes/v/mount"
 #define CONTEXT_0_1 "system_u:object_r:container_file_t:s0:c0,c1"
 #define CONTEXT_0_2 "system_u:object_r:container_file_t:s0:c0,c2"
 
-/* 2026-01-02 03:04:05 UTC */
+#define TEST_SINCE      "since 2026-01-02 03:04:05 UTC"
 #define TEST_SINCE_USEC UINT64_C(1767323045000000)
 
 /* A request for the volume as kubelet makes one for a pod. */

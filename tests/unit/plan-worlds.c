@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan-worlds.h"
 
-#define TARGET_3     "/var/lib/kubelet/pods/3/volumes/v/mount"
 #define OTHER_VOLUME "pvc-other"
 #define DEVICE       "254:16" /* that of observe() */
 

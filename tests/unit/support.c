@@ -149,3 +149,12 @@ AccessMode mode_from_word(const char *word) {
                         return (AccessMode) i;
         g_error("unknown access mode %s", word);
 }
+
+gid_t gid_from_word(const char *word) {
+        guint64 gid;
+
+        if (streq(word, "none"))
+                return GID_NONE;
+        g_assert_true(g_ascii_string_to_unsigned(word, 10, 0, GID_NONE - 1, &gid, NULL));
+        return (gid_t) gid;
+}

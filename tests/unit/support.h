@@ -45,6 +45,7 @@ void assert_as_noted(const Row *row, bool agrees);
 /* The words of the tables. */
 bool is_yes(const char *cell);
 AccessMode mode_from_word(const char *word);
+gid_t gid_from_word(const char *word); /* or "none" */
 
 #define assert_success(r, f) assert_success_at(__FILE__, __LINE__, r, f)
 void assert_success_at(const char *file, int line, int r, const Failure *f);

@@ -38,13 +38,6 @@ static mode_t mode_from_octal(const char *octal) {
         return (mode_t) mode;
 }
 
-static gid_t gid_from_word(const char *word) {
-        guint64 gid;
-
-        g_assert_true(g_ascii_string_to_unsigned(word, 10, 0, GID_NONE - 1, &gid, NULL));
-        return (gid_t) gid;
-}
-
 /* --- modes --- */
 
 static void test_mode(gconstpointer data) {
@@ -457,6 +450,11 @@ static void test_reliances(void) {
                 { OWNERSHIP_WALK, WANTED, "/a", "/a/b", 2000, true },
                 { OWNERSHIP_WALK, WANTED, "/a", "/b", 2000, false },
                 { OWNERSHIP_WALK, WANTED, "/a", "/ab", 2000, false },
+                { OWNERSHIP_WALK, WANTED, "/ab", "/a", 2000, false },
+                { OWNERSHIP_WALK, WANTED, "/a/b", "/a/c", 2000, false },
+                { OWNERSHIP_WALK, WANTED, "/a/b", "/a/bc", 2000, false },
+                { OWNERSHIP_WALK, WANTED, "/b/a", "/a", 2000, false },
+                { OWNERSHIP_WALK, WANTED, "/a", NULL, 2000, true },
                 { OWNERSHIP_WALK, WANTED, NULL, "/", 2000, true },
                 { OWNERSHIP_WALK, WANTED, NULL, "/a", 2000, false },
         };
