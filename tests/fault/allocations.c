@@ -33,7 +33,7 @@ static void share(Allocations *a) {
         a->shared = mmap(NULL, sizeof(FailAllocation), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         g_assert_true(a->shared != MAP_FAILED);
         close(fd);
-        a->environment.preload = FAIL_ALLOCATION;
+        a->environment.preload[0] = "LD_PRELOAD=" FAIL_ALLOCATION;
         g_assert_true(g_setenv(FAIL_ALLOCATION_FILE, path, TRUE));
 }
 
@@ -44,7 +44,7 @@ static pid_t find_subject(const Environment *e, Subject subject) {
         case SUBJECT_WORKER:
                 return e->worker;
         default:
-                return environment_find_spare(e);
+                return find_child(e->worker, CHILDREN_SPARE);
         }
 }
 
@@ -52,13 +52,13 @@ static pid_t find_subject(const Environment *e, Subject subject) {
 static bool play(Allocations *a, const Scene *scene, Subject subject, unsigned n, unsigned *ret_count, Wrong *w) {
         pid_t pid = 0;
 
-        if (!WAIT_FOR((pid = find_subject(&a->environment, subject)) > 0, 5))
+        if (!HOLDS_WITHIN(5, (pid = find_subject(&a->environment, subject)) > 0))
                 return blame(w, scene->volume, scene->target, "%s is not there", subject_names[subject]);
         atomic_store(&a->shared->count, 0);
         atomic_store(&a->shared->fail_at, n);
         atomic_store(&a->shared->pid, pid);
         (void) scene_start(a->client, scene);
-        (void) WAIT_FOR(client_is_idle(a->client), SCENE_ANSWER_SEC);
+        (void) HOLDS_WITHIN(SCENE_ANSWER_SEC, client_is_idle(a->client));
         atomic_store(&a->shared->pid, 0);
         *ret_count = atomic_load(&a->shared->count);
         a->n_failed[subject] += *ret_count > n;
@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
         a.seed = (int) (g_random_int() >> 1);
         if (!parse_arguments(&a, argc, argv))
                 return 2;
-        if (!environment_enter())
+        if (!namespace_enter())
                 return 77;
         g_print("1..1\n# to repeat: test-allocations --seed %i --sample %i\n", a.seed, a.sample);
         a.rand = g_rand_new_with_seed((uint32_t) a.seed);
@@ -148,7 +148,7 @@ int main(int argc, char **argv) {
         if (!ok) {
                 g_print("# volume %i, target %i: %s\n", wrong.volume, wrong.target, wrong.text);
                 model_print_history(wrong.volume, wrong.target);
-                environment_print_log(&a.environment);
+                print_log(a.environment.log);
         }
         for (Subject i = 0; i < SUBJECTS; i++)
                 g_print("# %s: %u allocations failed\n", subject_names[i], a.n_failed[i]);

@@ -204,7 +204,7 @@ static bool compare(const Environment *e, const Kernel *k, const Records *r, Wro
 
 /* One child of the worker remains: it watches the mount table. */
 static bool has_settled(const Environment *e, Kernel *k, Records *r, Wrong *w) {
-        if (environment_count_children(e) > 1)
+        if (count_children(e->worker, CHILDREN_SERVING) > 1)
                 return blame(w, NO_VOLUME, NO_TARGET, "an operation's child has not ended");
         return read_kernel(e, k, w) && read_records(e, r, w) && compare(e, k, r, w) && check_loops(e, k, w);
 }
@@ -265,7 +265,7 @@ static uint32_t read_disk_gid(const Environment *e, const TestVolume *v, const c
                                 *path = g_build_filename("/dev", name, NULL);
 
                 must(mount(path, e->peek, v->fs_type, 0, NULL));
-        } else if (!WAIT_FOR(run("mount", "-o", "loop", v->source, e->peek, NULL), SETTLE_SEC))
+        } else if (!HOLDS_WITHIN(SETTLE_SEC, run("mount", "-o", "loop", v->source, e->peek, NULL)))
                 g_error("%s can't be mounted.", v->source);
         gid = read_gid(e->peek);
         must(umount2(e->peek, 0));
@@ -287,7 +287,7 @@ bool check_all(const Environment *e, Wrong *w) {
         Records records = { 0 };
         Kernel kernel;
 
-        if (!WAIT_FOR(has_settled(e, &kernel, &records, w), SETTLE_SEC) || !check_acknowledged(e, &kernel, w) ||
+        if (!HOLDS_WITHIN(SETTLE_SEC, has_settled(e, &kernel, &records, w)) || !check_acknowledged(e, &kernel, w) ||
             !check_shown_gids(e, &records, w))
                 return false;
         for (int i = 0; i < VOLUMES; i++) {

@@ -71,7 +71,7 @@ static void strike(Fault *f) {
 
         wait_for_moment(f);
         if (freeze || v == VICTIM_CHILD)
-                (void) WAIT_FOR((child = environment_pick_child(&f->environment, f->rand)) >= 0, 1);
+                (void) HOLDS_WITHIN(1, (child = environment_pick_child(&f->environment, f->rand)) >= 0);
         if (freeze && child >= 0) {
                 f->n_frozen += pidfd_send_signal(child, SIGSTOP, NULL, 0) >= 0;
                 pause_up_to(f, FREEZE_USEC);
@@ -113,7 +113,7 @@ static bool run_round(Fault *f, Wrong *w) {
         do
                 strike(f);
         while (g_rand_int_range(f->rand, 0, 4) == 0);
-        if (!WAIT_FOR(clients_are_idle(f), ROUND_SEC))
+        if (!HOLDS_WITHIN(ROUND_SEC, clients_are_idle(f)))
                 return blame(w, NO_VOLUME, NO_TARGET, "the clients don't come to an end");
         if (!environment_is_sound(&f->environment, &complaint))
                 return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
@@ -139,7 +139,7 @@ static void print_wrong(const Fault *f, const Wrong *w) {
         g_print("# seed %i, after %i kills: volume %i, target %i: %s\n", f->seed, f->n_kills, w->volume, w->target,
                 w->text);
         model_print_history(w->volume, w->target);
-        environment_print_log(&f->environment);
+        print_log(f->environment.log);
 }
 
 /* Where nothing was done, nothing wrong is found. */
@@ -187,7 +187,7 @@ int main(int argc, char **argv) {
         f.seed = (int) (g_random_int() >> 1);
         if (!parse_arguments(&f, argc, argv))
                 return 2;
-        if (!environment_enter())
+        if (!namespace_enter())
                 return 77;
         g_print("1..2\n# to repeat: tools/test fault --seed %i --kills %i\n", f.seed, f.kills);
         f.rand = g_rand_new_with_seed((uint32_t) f.seed);

@@ -33,11 +33,11 @@ const Operation *scene_start(Client *c, const Scene *scene) {
 static bool is_done(Client *c, const Scene *scene) {
         const Operation *o = scene_start(c, scene);
 
-        return WAIT_FOR(client_is_idle(c), SCENE_ANSWER_SEC) && o->outcome == OUTCOME_ACKNOWLEDGED;
+        return HOLDS_WITHIN(SCENE_ANSWER_SEC, client_is_idle(c)) && o->outcome == OUTCOME_ACKNOWLEDGED;
 }
 
 bool scene_do(Client *c, const Scene *scene, const char *what, Wrong *w) {
-        return WAIT_FOR(is_done(c, scene), REPEAT_SEC) ||
+        return HOLDS_WITHIN(REPEAT_SEC, is_done(c, scene)) ||
                blame(w, scene->volume, scene->target, "%s does not work", what);
 }
 

@@ -182,7 +182,7 @@ static bool check_places(const Sequence *s, Wrong *w) {
 
         if (!environment_is_sound(&s->environment, &complaint))
                 return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
-        return kernel_agrees(s, w) && WAIT_FOR(records_agree(s, w) && lost_agree(s, w), SETTLE_SEC);
+        return kernel_agrees(s, w) && HOLDS_WITHIN(SETTLE_SEC, records_agree(s, w) && lost_agree(s, w));
 }
 
 /* ---- calls ---- */
@@ -193,7 +193,7 @@ static bool is_image(const Sequence *s, int volume) {
 
 /* Returns whether it was done. */
 static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
-        if (!WAIT_FOR(client_is_idle(s->client), ANSWER_SEC))
+        if (!HOLDS_WITHIN(ANSWER_SEC, client_is_idle(s->client)))
                 return blame(w, o->volume, o->target, "no answer");
         *ret_done = o->outcome == OUTCOME_ACKNOWLEDGED;
         return true;
@@ -413,7 +413,7 @@ static void start_over(Sequence *s) {
                 if (s->vanished[i])
                         (void) do_vanish(s, &(Action){ .volume = i });
         model_start_over(at, gids);
-        if (!WAIT_FOR(records_agree(s, &w), SETTLE_SEC))
+        if (!HOLDS_WITHIN(SETTLE_SEC, records_agree(s, &w)))
                 g_error("Holders of what was unmounted are left: %s", w.text);
         g_free(w.text);
 }
@@ -482,7 +482,7 @@ static bool run_sequences(Sequence *s) {
 
                 if (!play(s, actions, &w)) {
                         g_print("# volume %i, target %i: %s\n", w.volume, w.target, w.text);
-                        environment_print_log(&s->environment);
+                        print_log(s->environment.log);
                         shrink(s, actions, &w);
                         g_print("# volume %i, target %i: %s; the shortest sequence:\n", w.volume, w.target, w.text);
                         print_actions(actions);
@@ -523,7 +523,7 @@ int main(int argc, char **argv) {
         s.seed = (int) (g_random_int() >> 1);
         if (!parse_arguments(&s, argc, argv))
                 return 2;
-        if (!environment_enter())
+        if (!namespace_enter())
                 return 77;
         g_print("1..1\n# to repeat: test-sequence --seed %i --actions %i\n", s.seed, s.actions);
         s.rand = g_rand_new_with_seed((uint32_t) s.seed);

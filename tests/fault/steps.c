@@ -147,7 +147,7 @@ static pid_t find_subject(const Environment *e, Subject subject) {
         case SUBJECT_WORKER:
                 return e->worker;
         default:
-                return environment_find_spare(e);
+                return find_child(e->worker, CHILDREN_SPARE);
         }
 }
 
@@ -181,7 +181,7 @@ static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
         Tracer t;
         pid_t pid = 0;
 
-        (void) WAIT_FOR((pid = find_subject(&s->environment, b->subject)) > 0, 5);
+        (void) HOLDS_WITHIN(5, (pid = find_subject(&s->environment, b->subject)) > 0);
         if (!tracer_attach(&t, pid, b->subject == SUBJECT_DAEMON || b->subject == SUBJECT_WORKER))
                 return blame(w, scene->volume, scene->target, "%s can't be traced", subject_names[b->subject]);
         (void) scene_start(s->client, scene);
@@ -317,7 +317,7 @@ int main(int argc, char **argv) {
         s.seed = (int) (g_random_int() >> 1);
         if (!parse_arguments(&s, argc, argv))
                 return 2;
-        if (!environment_enter())
+        if (!namespace_enter())
                 return 77;
         g_print("1..1\n# to repeat: test-steps --seed %i --sample %i\n", s.seed, s.sample);
         s.rand = g_rand_new_with_seed((uint32_t) s.seed);
@@ -328,7 +328,7 @@ int main(int argc, char **argv) {
         if (!ok) {
                 g_print("# volume %i, target %i: %s\n", wrong.volume, wrong.target, wrong.text);
                 model_print_history(wrong.volume, wrong.target);
-                environment_print_log(&s.environment);
+                print_log(s.environment.log);
         }
         for (Subject i = 0; i < SUBJECTS; i++)
                 g_print("# %s: killed %u times, %u system calls failed\n", subject_names[i], s.n_killed[i],

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/un.h>
 #include <sys/wait.h>
-
-#include <glib/gstdio.h>
 
 #include "mount/loop.h"
 #include "mount/mount-note.h"
@@ -22,80 +13,24 @@
 #include "mount/target.h"
 #include "wire/peer.h"
 #include "support.h"
-
-static bool skip_all(const char *why) {
-        g_print("1..0 # SKIP %s\n", why);
-        return false;
-}
+#include "support/service.h"
 
 bool test_enter(void) {
-        if (geteuid() != 0)
-                return skip_all("needs root");
-        if (unshare(CLONE_NEWNS) < 0)
-                return skip_all("needs a mount namespace of its own");
-        if (access("/dev/loop-control", R_OK | W_OK) < 0)
-                return skip_all("needs loop devices");
-
-        must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
-        must(mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=4g"));
-        must(mkdir(TEST_DIR, 0755));
-        must(mkdir(TEST_TARGETS, 0755));
-        must(mkdir(TEST_IMAGES, 0755));
+        if (!namespace_enter())
+                return false;
+        must(g_mkdir_with_parents(TEST_TARGETS, 0755));
+        must(g_mkdir_with_parents(TEST_IMAGES, 0755));
         return true;
 }
 
-bool run(const char *program, ...) {
-        g_autoptr(GPtrArray) argv = g_ptr_array_new();
-        g_autofree char *output = NULL;
-        int status = -1;
-        va_list ap;
-
-        va_start(ap, program);
-        for (const char *s = program; s; s = va_arg(ap, const char *))
-                g_ptr_array_add(argv, (char *) s);
-        va_end(ap);
-        g_ptr_array_add(argv, NULL);
-
-        return g_spawn_sync(NULL, (char **) argv->pdata, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL,
-                            NULL, NULL, &output, &status, NULL) &&
-               g_spawn_check_wait_status(status, NULL);
-}
-
-char *path_printf(const char *format, ...) {
-        va_list ap;
-        char *s;
-
-        va_start(ap, format);
-        s = g_strdup_vprintf(format, ap);
-        va_end(ap);
-        return s;
-}
-
-bool has_program(const char *name) {
-        g_autofree char *path = g_find_program_in_path(name);
-
-        return path;
-}
-
 char *make_image(const char *name, const char *fs_type) {
-        g_autofree char *path = path_printf(TEST_IMAGES "/%s", name), *mkfs = NULL;
-        int fd;
+        g_autofree char *path = path_printf(TEST_IMAGES "/%s", name);
 
-        fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        g_assert_cmpint(fd, >=, 0);
-        /* What mkfs.xfs asks for at least. */
-        must(ftruncate(fd, 320 * 1024 * 1024));
-        close(fd);
-        if (!fs_type)
+        /* mkfs.xfs asks for that at least. */
+        if (image_make(path, 320 * 1024 * 1024, fs_type, NULL))
                 return g_steal_pointer(&path);
-
-        mkfs = path_printf("mkfs.%s", fs_type);
-        if (!has_program(mkfs)) {
-                g_test_skip(mkfs);
-                return NULL;
-        }
-        g_assert_true(run(mkfs, "-q", path, NULL));
-        return g_steal_pointer(&path);
+        g_test_skip(fs_type);
+        return NULL;
 }
 
 char *make_target(const char *name) {
@@ -198,86 +133,55 @@ size_t count_loops(const char *image) {
         return n;
 }
 
-static void write_configuration(const char *directory, const char *dropin) {
+static Worker *start(const char *dropin, Launch how) {
         static const char roots[] = "[Worker]\nTargetRoots=" TEST_TARGETS "\nSourceRoots=/dev " TEST_IMAGES "\n";
-        g_autofree char *usr = path_printf("%s/usr/selvol.conf", directory), *shipped = NULL,
-                        *usr_dir = path_printf("%s/usr", directory),
-                        *etc_dir = path_printf("%s/etc/selvol.conf.d", directory),
-                        *first = path_printf("%s/10-roots.conf", etc_dir),
-                        *second = path_printf("%s/20-test.conf", etc_dir),
-                        *source = g_test_build_filename(G_TEST_DIST, "src", "selvol.conf", NULL);
-
-        g_assert_cmpint(g_mkdir_with_parents(usr_dir, 0755), ==, 0);
-        g_assert_cmpint(g_mkdir_with_parents(etc_dir, 0755), ==, 0);
-        g_assert_true(g_file_get_contents(source, &shipped, NULL, NULL));
-        g_assert_true(g_file_set_contents(usr, shipped, -1, NULL));
-        g_assert_true(g_file_set_contents(first, roots, -1, NULL));
-        if (dropin)
-                g_assert_true(g_file_set_contents(second, dropin, -1, NULL));
-}
-
-static void wait_for_socket(const Worker *w) {
-        for (unsigned i = 0; i < 1000; i++) {
-                int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-                struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-                g_strlcpy(address.sun_path, w->socket, sizeof(address.sun_path));
-                if (connect(fd, (struct sockaddr *) &address, sizeof(address)) >= 0) {
-                        close(fd);
-                        return;
-                }
-                close(fd);
-                if (waitpid(w->pid, NULL, WNOHANG) == w->pid)
-                        g_error("The worker ended at once.");
-                g_usleep(10 * 1000);
-        }
-        g_error("The worker doesn't listen.");
-}
-
-Worker *worker_start(const char *dropin, const char *const *wrapper) {
         static unsigned counter;
         g_autofree char *directory = path_printf(TEST_DIR "/worker-%u", ++counter),
-                        *usr = path_printf("%s/usr", directory), *etc = path_printf("%s/etc", directory);
-        g_autofree char *program = g_test_build_filename(G_TEST_BUILT, "src", "selvol-worker", NULL);
-        g_autoptr(GPtrArray) argv = g_ptr_array_new();
+                        *etc = path_printf("%s/etc", directory),
+                        *first = path_printf("%s/selvol.conf.d/10-roots.conf", etc),
+                        *second = path_printf("%s/selvol.conf.d/20-test.conf", etc);
         Worker *w = g_new0(Worker, 1);
 
+        file_write(first, roots);
+        file_write(second, dropin ? dropin : "");
         w->socket = path_printf("%s/socket", directory);
-        write_configuration(directory, dropin);
-
-        for (; wrapper && *wrapper; wrapper++)
-                g_ptr_array_add(argv, (char *) *wrapper);
-        g_ptr_array_add(argv, program);
-        g_ptr_array_add(argv, (char *) "--socket");
-        g_ptr_array_add(argv, w->socket);
-        g_ptr_array_add(argv, (char *) "--config-usr");
-        g_ptr_array_add(argv, usr);
-        g_ptr_array_add(argv, (char *) "--config-etc");
-        g_ptr_array_add(argv, etc);
-        g_ptr_array_add(argv, (char *) "--peer-uid");
-        g_ptr_array_add(argv, (char *) "12345");
-        g_ptr_array_add(argv, NULL);
-
-        w->pid = fork();
-        must(w->pid);
-        if (w->pid == 0) {
-                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-                execvp(argv->pdata[0], (char **) argv->pdata);
-                _exit(127);
-        }
-        wait_for_socket(w);
+        w->pid = selvol_worker_start(&how, &(Service){ .socket = w->socket, .etc = etc, .trusted = 12345 });
         return w;
 }
 
-void worker_stop(Worker *w) {
-        int status;
+Worker *worker_start(const char *dropin, const char *const *wrapper) {
+        return start(dropin, (Launch){ .wrapper = wrapper });
+}
 
-        must(kill(w->pid, SIGTERM));
-        must(waitpid(w->pid, &status, 0));
+void worker_stop(Worker *w) {
+        int status = program_end(w->pid, SIGTERM);
+
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
                 g_error("The worker ended with status %i.", status);
         g_free(w->socket);
         g_free(w);
+}
+
+Worker *worker;
+
+static void start_worker(void) {
+        worker = worker_start(NULL, NULL);
+}
+
+static void stop_worker(void) {
+        worker_stop(worker);
+}
+
+int run_with_worker(int argc, char **argv, void (*add)(void)) {
+        const TestProgram p = { test_enter, add, start_worker, stop_worker };
+
+        return test_program_run(&p, argc, argv);
+}
+
+int run_without_worker(int argc, char **argv, void (*add)(void)) {
+        const TestProgram p = { test_enter, add, NULL, NULL };
+
+        return test_program_run(&p, argc, argv);
 }
 
 bool stages_in_namespace(void) {
@@ -289,17 +193,13 @@ Worker *worker_start_traced(const char *injection) {
 }
 
 static Worker *start_under(const char *const *strace) {
-        Worker *w;
-
-        if (!has_program("strace")) {
-                g_test_skip("strace");
-                return NULL;
-        }
         /* LeakSanitizer gives up under ptrace. */
-        g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
-        w = worker_start(NULL, strace);
-        g_unsetenv("ASAN_OPTIONS");
-        return w;
+        static const char *const no_leaks[] = { "ASAN_OPTIONS=detect_leaks=0", NULL };
+
+        if (has_program("strace"))
+                return start(NULL, (Launch){ .wrapper = strace, .environment = no_leaks });
+        g_test_skip("strace");
+        return NULL;
 }
 
 Worker *worker_start_traced_at(const char *path, const char *injection) {
@@ -315,42 +215,12 @@ Worker *worker_start_logged(const char *calls, const char *log) {
         return start_under(wrapper);
 }
 
-/* The one that waits for a connection has a name of its own. */
-static bool is_spare(const char *pid) {
-        g_autofree char *path = path_printf("/proc/%s/comm", pid), *name = NULL;
-
-        return g_file_get_contents(path, &name, NULL, NULL) && g_strcmp0(name, "selvol-spare\n") == 0;
-}
-
-/* Waits until there is exactly one child that is spare or not. */
-static pid_t find_child(const Worker *w, bool spare) {
-        g_autofree char *path = path_printf("/proc/%i/task/%i/children", (int) w->pid, (int) w->pid);
-
-        for (;;) {
-                g_autofree char *text = NULL;
-                g_auto(GStrv) pids = NULL;
-                const char *found = NULL;
-                unsigned n = 0;
-
-                g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-                pids = g_strsplit(g_strstrip(text), " ", -1);
-                for (char **pid = pids; *pid; pid++)
-                        if (is_spare(*pid) == spare) {
-                                found = *pid;
-                                n++;
-                        }
-                if (n == 1)
-                        return (pid_t) g_ascii_strtoll(found, NULL, 10);
-                g_usleep(1000);
-        }
-}
-
 pid_t worker_find_child(const Worker *w) {
-        return find_child(w, false);
+        return wait_for_child(w->pid, CHILDREN_SERVING);
 }
 
 pid_t worker_find_spare(const Worker *w) {
-        return find_child(w, true);
+        return wait_for_child(w->pid, CHILDREN_SPARE);
 }
 
 sd_bus *worker_dial(const Worker *w) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include <glib.h>
 #include <systemd/sd-bus.h>
+
+#include "support/cases.h"
+#include "support/files.h"
+#include "support/program.h"
+#include "support/wait.h"
 
 /* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, and a worker.
  * SELinux is off where they run; tests/vm has the rest. */
@@ -16,22 +15,8 @@
 #define TEST_TARGETS TEST_DIR "/targets"
 #define TEST_IMAGES  TEST_DIR "/images"
 
-/* Ends the program with errno if a system call fails. */
-#define must(expression)                                                                              \
-        G_STMT_START {                                                                                \
-                if ((expression) < 0)                                                                 \
-                        g_error("%s:%i: %s: %s", __FILE__, __LINE__, #expression, g_strerror(errno)); \
-        }                                                                                             \
-        G_STMT_END
-
-/* Puts the process into a private mount namespace with an empty /run, in which the directories above are. Prints why
- * and returns false if that can't be done here: main() is to return 77 then. */
+/* namespace_enter(), and makes the directories above. */
 bool test_enter(void);
-
-/* Runs a program; returns whether it succeeded. */
-bool run(const char *program, ...) G_GNUC_NULL_TERMINATED;
-bool has_program(const char *name);
-char *path_printf(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 /* Makes an image with a file system (NULL: with none), or marks the test as skipped and returns NULL. */
 char *make_image(const char *name, const char *fs_type);
@@ -71,6 +56,12 @@ Worker *worker_start_logged(const char *calls, const char *log);
 void worker_stop(Worker *w);
 /* Whether workers are to do without file system contexts. */
 bool stages_in_namespace(void);
+/* main(): in the namespace, the first with the worker below. */
+int run_with_worker(int argc, char **argv, void (*add)(void));
+int run_without_worker(int argc, char **argv, void (*add)(void));
+/* With the shipped configuration alone, from the first case to the last. */
+extern Worker *worker;
+
 /* The child of the only connection there is. */
 pid_t worker_find_child(const Worker *w);
 /* The child that waits for the next connection. */

@@ -12,18 +12,14 @@
 
 enum { HELD_USEC = 2 * G_USEC_PER_SEC };
 
-static Worker *worker;
-
 static void assert_gone(pid_t child) {
         g_assert_cmpint(kill(child, 0), <, 0);
         g_assert_cmpint(errno, ==, ESRCH);
 }
 
-/* How the test ends what it has kept waiting. */
-typedef enum End { END_ANSWER, END_HANG_UP, END_KILL, ENDS } End;
-
-/* Nobody sees the mount but after an answer. Releases o. */
-static Answer end_held(Operation *o, End end, const char *target) {
+/* Nobody sees the mount but after an answer; end is how the test ends what it has kept waiting. Releases o. */
+static Answer end_held(Operation *o, const char *end, const char *target) {
+        bool answered = g_str_equal(end, "answer");
         pid_t child = worker_find_child(worker);
         Answer answer;
 
@@ -31,18 +27,18 @@ static Answer end_held(Operation *o, End end, const char *target) {
         g_assert_false(is_mounted(target));
         g_assert_cmpint(sd_bus_process(o->bus, NULL), ==, 0);
 
-        if (end == END_ANSWER)
+        if (answered)
                 operation_answer(o);
-        else if (end == END_KILL)
+        else if (g_str_equal(end, "kill"))
                 must(kill(child, SIGKILL));
-        answer = end == END_HANG_UP ? operation_hang_up(o) : operation_finish(o);
+        answer = g_str_equal(end, "hang-up") ? operation_hang_up(o) : operation_finish(o);
         assert_gone(child);
-        g_assert_cmpint(is_mounted(target), ==, end == END_ANSWER);
+        assert_answer(answer, answered ? "ok" : "gone");
+        g_assert_cmpint(is_mounted(target), ==, answered);
         return answer;
 }
 
 static void test_held(gconstpointer data) {
-        End end = GPOINTER_TO_INT(data);
         g_autofree char *image = make_image("held", "ext4"), *target = make_target("held");
         const Arguments a = {
                 .source = image, .fs_type = "ext4", .target = target, .change = MARK_TAINT, .hold_plan = true
@@ -54,9 +50,8 @@ static void test_held(gconstpointer data) {
         g_assert_cmpuint(o->heard.n_plans, ==, 1);
         g_assert_cmpuint(o->heard.n_marked + o->heard.n_ready, ==, 0);
 
-        g_auto(Answer) answer = end_held(o, end, target);
-        assert_answer(answer, end == END_ANSWER ? "ok" : "gone");
-        if (end == END_ANSWER)
+        g_auto(Answer) answer = end_held(o, data, target);
+        if (is_mounted(target))
                 must(umount2(target, 0));
         g_assert_cmpint(count_loops(image), ==, 0);
 }
@@ -76,7 +71,6 @@ static char *make_owned_image(const char *name) {
 
 /* Which mount it is, and the groups that it swaps, have to be known before it is seen. */
 static void test_held_ready(gconstpointer data) {
-        End end = GPOINTER_TO_INT(data);
         g_autofree char *image = make_owned_image("ready"), *target = make_target("ready-here");
         const Arguments a = {
                 .source = image, .fs_type = "ext4", .target = target, .files = wanted_group(2000), .hold_ready = true
@@ -90,9 +84,8 @@ static void test_held_ready(gconstpointer data) {
         g_assert_cmpuint(o->heard.ready.disk_gid, ==, 1000);
         g_assert_cmpuint(o->heard.ready.identity.id, !=, 0);
 
-        g_auto(Answer) answer = end_held(o, end, target);
-        assert_answer(answer, end == END_ANSWER ? "ok" : "gone");
-        if (end == END_ANSWER) {
+        g_auto(Answer) answer = end_held(o, data, target);
+        if (is_mounted(target)) {
                 g_assert_cmpuint(answer.heard.ready.identity.id, ==, mount_id_of(target));
                 g_assert_cmpint(answer.files.ownership, ==, OWNERSHIP_MAP);
                 must(umount2(target, 0));
@@ -323,22 +316,9 @@ static void test_superblock_btrfs(void) {
         close(loop_two);
 }
 
-int main(int argc, char **argv) {
-        static const char *const ends[ENDS] = { "answer", "hang-up", "kill" };
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
-        for (int i = 0; i < ENDS; i++) {
-                g_autofree char *plan = path_printf("/dialog/plan/held/%s", ends[i]),
-                                *ready = path_printf("/dialog/ready/held/%s", ends[i]);
-
-                g_test_add_data_func(plan, GINT_TO_POINTER(i), test_held);
-                g_test_add_data_func(ready, GINT_TO_POINTER(i), test_held_ready);
-        }
+static void add_tests(void) {
+        add_words("/dialog/plan/held", test_held, "answer", "hang-up", "kill", NULL);
+        add_words("/dialog/ready/held", test_held_ready, "answer", "hang-up", "kill", NULL);
         g_test_add_data_func("/dialog/plan/wait", GINT_TO_POINTER(PLAN_WAIT), test_verdict);
         g_test_add_data_func("/dialog/plan/stop", GINT_TO_POINTER(PLAN_STOP), test_verdict);
         g_test_add_func("/dialog/plan/seclabel", test_seclabel);
@@ -348,7 +328,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/dialog/expected-hidden", test_expected_hidden);
         g_test_add_func("/dialog/superblock", test_superblock);
         g_test_add_func("/dialog/superblock/btrfs", test_superblock_btrfs);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

@@ -10,8 +10,6 @@
 
 /* A skip is believed only if nobody else had the volume since the mark was written. The test keeps what selvold would. */
 
-static Worker *worker;
-
 typedef struct Disk {
         const char *fs_type;
         char *image, *target, *hand; /* where the volume is mounted, and where by hand */
@@ -507,44 +505,30 @@ static void test_adopt_used(gconstpointer data) {
         unmount_by_hand(&h);
 }
 
-int main(int argc, char **argv) {
-        static const char *const types[] = { "ext4", "xfs", "btrfs" };
-        static const struct {
-                const char *name;
-                GTestDataFunc function;
-        } tests[] = {
-                { "clean", test_clean },
-                { "read-only", test_read_only },
-                { "reader", test_reader },
-                { "other-node", test_other_node },
-                { "power-cut", test_power_cut },
-                { "failed", test_failed },
-                { "change", test_change },
-                { "by-hand", test_by_hand },
-                { "new-file", test_new_file },
-                { "crash", test_crash },
-                { "not-laundered", test_not_laundered },
-                { "copied", test_copied },
-                { "beside", test_beside },
-                { "trusted", test_trusted },
-                { "adopt", test_adopt },
-        };
-        int r;
+static void add_on_each(const char *prefix, GTestDataFunc function) {
+        add_words(prefix, function, "ext4", "xfs", "btrfs", NULL);
+}
 
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(tests); i++)
-                for (size_t k = 0; k < G_N_ELEMENTS(types); k++) {
-                        g_autofree char *path = path_printf("/elsewhere/%s/%s", tests[i].name, types[k]);
-
-                        g_test_add_data_func(path, types[k], tests[i].function);
-                }
-        g_test_add_data_func("/elsewhere/adopt-used/xfs", "xfs", test_adopt_used);
-        g_test_add_data_func("/elsewhere/adopt-used/btrfs", "btrfs", test_adopt_used);
+static void add_tests(void) {
+        add_on_each("/elsewhere/clean", test_clean);
+        add_on_each("/elsewhere/read-only", test_read_only);
+        add_on_each("/elsewhere/reader", test_reader);
+        add_on_each("/elsewhere/other-node", test_other_node);
+        add_on_each("/elsewhere/power-cut", test_power_cut);
+        add_on_each("/elsewhere/failed", test_failed);
+        add_on_each("/elsewhere/change", test_change);
+        add_on_each("/elsewhere/by-hand", test_by_hand);
+        add_on_each("/elsewhere/new-file", test_new_file);
+        add_on_each("/elsewhere/crash", test_crash);
+        add_on_each("/elsewhere/not-laundered", test_not_laundered);
+        add_on_each("/elsewhere/copied", test_copied);
+        add_on_each("/elsewhere/beside", test_beside);
+        add_on_each("/elsewhere/trusted", test_trusted);
+        add_on_each("/elsewhere/adopt", test_adopt);
+        add_words("/elsewhere/adopt-used", test_adopt_used, "xfs", "btrfs", NULL);
         g_test_add_func("/elsewhere/old-mark", test_old_mark);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

@@ -23,7 +23,6 @@ enum {
         UNMOUNTS_MAX = 1000, /* until one finds the mount at its target */
 };
 
-static Worker *worker;
 static unsigned long n_exchanges; /* of a case */
 
 /* Where the mount is, NULL if nowhere; and how many there are, wherever they are. */
@@ -683,38 +682,17 @@ static void test_walk(gconstpointer data) {
         walk_scene_leave(&s, row);
 }
 
-static void add_cases(void) {
-        for (size_t i = 0; i < G_N_ELEMENTS(target_rows); i++) {
-                g_autofree char *path = path_printf("/exchange/target/%s", target_rows[i].name);
-
-                g_test_add_data_func(path, &target_rows[i], test_target);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(source_rows); i++) {
-                g_autofree char *path = path_printf("/exchange/source/%s", source_rows[i].name);
-
-                g_test_add_data_func(path, &source_rows[i], test_source);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(walk_rows); i++) {
-                g_autofree char *path = path_printf("/exchange/files/%s", walk_rows[i].name);
-
-                g_test_add_data_func(path, &walk_rows[i], test_walk);
-        }
-}
-
-int main(int argc, char **argv) {
+static void add_tests(void) {
         const char *total = g_getenv("SELVOL_EXCHANGES");
         unsigned long n_cases = G_N_ELEMENTS(target_rows) + G_N_ELEMENTS(source_rows) + G_N_ELEMENTS(walk_rows);
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
 
         n_exchanges = (total ? strtoul(total, NULL, 10) : EXCHANGES) / n_cases + 1;
         make_images();
-        worker = worker_start(NULL, NULL);
-        add_cases();
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+        add_rows("/exchange/target", target_rows, test_target);
+        add_rows("/exchange/source", source_rows, test_source);
+        add_rows("/exchange/files", walk_rows, test_walk);
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

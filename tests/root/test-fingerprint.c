@@ -159,21 +159,13 @@ static void test_unknown(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        static const char *const types[] = { "ext4", "xfs", "btrfs" };
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-        for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
-                g_autofree char *uses = path_printf("/fingerprint/use/%s", types[i]),
-                                *mounted = path_printf("/fingerprint/mounted/%s", types[i]),
-                                *crash = path_printf("/fingerprint/crash/%s", types[i]);
-
-                g_test_add_data_func(uses, types[i], test_use);
-                g_test_add_data_func(mounted, types[i], test_mounted);
-                g_test_add_data_func(crash, types[i], test_crash);
-        }
+static void add_tests(void) {
+        add_words("/fingerprint/use", test_use, "ext4", "xfs", "btrfs", NULL);
+        add_words("/fingerprint/mounted", test_mounted, "ext4", "xfs", "btrfs", NULL);
+        add_words("/fingerprint/crash", test_crash, "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/fingerprint/unknown", test_unknown);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

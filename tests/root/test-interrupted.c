@@ -9,8 +9,6 @@
 
 /* Walks that are cut short: what the volume says then, and that the next one finishes them. */
 
-static Worker *worker;
-
 static Operation *start_slowly(const TestVolume *v, uint64_t entries_per_sec) {
         Arguments a = live(v, wanted_labels(LABEL_1));
         Operation *o;
@@ -192,8 +190,7 @@ static void test_killed_anytime(gconstpointer data) {
         g_test_message("%u of 20 were partial", partial);
 }
 
-int main(int argc, char **argv) {
-        static const char *const file_systems[] = { "ext4", "xfs", "btrfs", "tmpfs" };
+static void add_tests(void) {
 #define AFTER MARK_LABELS("complete", "no", LABEL_1)
         static const Kill kills[] = {
                 { "mark-partial", "inject=fsetxattr:signal=KILL:when=1", MARK_KEEP, AFTER },
@@ -212,27 +209,13 @@ int main(int argc, char **argv) {
                 { "reset-synced", "inject=fsync:signal=KILL:when=3", MARK_RESET_LABELS, MARK_NOTHING },
         };
 #undef AFTER
-        int r;
 
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(file_systems); i++) {
-                const char *fs_type = file_systems[i];
-                g_autofree char *hang_up = path_printf("/interrupted/hang-up/%s", fs_type),
-                                *killed = path_printf("/interrupted/killed/anytime/%s", fs_type);
-
-                g_test_add_data_func(hang_up, fs_type, test_hang_up);
-                g_test_add_data_func(killed, fs_type, test_killed_anytime);
-        }
+        add_words("/interrupted/hang-up", test_hang_up, "ext4", "xfs", "btrfs", "tmpfs", NULL);
+        add_words("/interrupted/killed/anytime", test_killed_anytime, "ext4", "xfs", "btrfs", "tmpfs", NULL);
         g_test_add_func("/interrupted/hang-up/large-directory", test_hang_up_in_large_directory);
-        for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
-                g_autofree char *path = path_printf("/interrupted/killed/%s", kills[i].name);
-                g_test_add_data_func(path, &kills[i], test_killed_at);
-        }
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+        add_rows("/interrupted/killed", kills, test_killed_at);
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

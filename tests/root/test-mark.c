@@ -9,8 +9,6 @@
 
 /* The mark of a volume: what mounts do to it before they are seen, and what can be there already. */
 
-static Worker *worker;
-
 static Answer change_mark(const TestVolume *v, MarkChange change) {
         return call_adopt(worker, &(Arguments){ .target = v->target, .change = change });
 }
@@ -298,7 +296,7 @@ static void test_full(gconstpointer data) {
 
 /* Whoever can see the mount finds the mark on disk: it was written and synced before. */
 static void test_order(gconstpointer data) {
-        const char *injection = data;
+        const char *const *kill = data, *injection = kill[1];
         g_autoptr(Worker) traced = worker_start_traced(injection);
         g_autofree char *image = make_image("order", "ext4"), *target = make_target("order"), *device = NULL;
         int loop;
@@ -317,24 +315,14 @@ static void test_order(gconstpointer data) {
         close(loop);
 }
 
-int main(int argc, char **argv) {
-        static const char *const file_systems[] = { "ext4", "xfs", "btrfs" };
+static void add_tests(void) {
         static const char *const kills[][2] = {
                 { "unmarked", "inject=fsetxattr:signal=KILL:when=1" },
                 { "synced", "inject=fsync:signal=KILL:when=1" },
                 { "unpublished", "inject=move_mount:signal=KILL:when=1" },
         };
-        int r;
 
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(file_systems); i++) {
-                g_autofree char *path = path_printf("/mark/mount/%s", file_systems[i]);
-                g_test_add_data_func(path, file_systems[i], test_mount);
-        }
+        add_words("/mark/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/mark/invalid", test_invalid);
         g_test_add_func("/mark/refused", test_refused);
         g_test_add_func("/mark/read-only-mount", test_read_only_mount);
@@ -345,11 +333,9 @@ int main(int argc, char **argv) {
         g_test_add_func("/mark/not-written", test_not_written);
         g_test_add_data_func("/mark/full/none", NULL, test_full);
         g_test_add_data_func("/mark/full/shared", MARK_LABELS("complete", "no", LABEL_1), test_full);
-        for (size_t i = 0; i < G_N_ELEMENTS(kills); i++) {
-                g_autofree char *path = path_printf("/mark/order/%s", kills[i][0]);
-                g_test_add_data_func(path, kills[i][1], test_order);
-        }
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+        add_rows("/mark/order", kills, test_order);
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

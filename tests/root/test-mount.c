@@ -12,8 +12,6 @@
 
 /* Mounting, sharing, inspecting and unmounting on real file systems. */
 
-static Worker *worker;
-
 static void assert_forced_flags(const char *target) {
         g_autofree char *options = NULL, *table = NULL, *needle = path_printf(" %s ", target);
         const char *line;
@@ -668,24 +666,9 @@ static void test_labels(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
-int main(int argc, char **argv) {
-        static const char *const file_systems[] = { "ext4", "xfs", "btrfs", "ext3" };
-        static const char *const shares[] = { "rw rw", "rw ro", "ro rw", "ro ro" };
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(file_systems); i++) {
-                g_autofree char *path = path_printf("/mount/%s", file_systems[i]);
-                g_test_add_data_func(path, file_systems[i], test_file_system);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(shares); i++) {
-                g_autofree char *path = path_printf("/share/%s", shares[i]);
-                g_test_add_data_func(path, shares[i], test_share);
-        }
+static void add_tests(void) {
+        add_words("/mount", test_file_system, "ext4", "xfs", "btrfs", "ext3", NULL);
+        add_words("/share", test_share, "rw rw", "rw ro", "ro rw", "ro ro", NULL);
         g_test_add_func("/mount/block-device", test_block_device);
         g_test_add_func("/mount/errors", test_errors);
         g_test_add_func("/mount/image-of-readers", test_image_of_readers);
@@ -703,7 +686,8 @@ int main(int argc, char **argv) {
         g_test_add_data_func("/unmount-hidden/target", "/sub", test_unmount_hidden);
         g_test_add_data_func("/unmount-hidden/parent", "", test_unmount_hidden);
         g_test_add_func("/labels", test_labels);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

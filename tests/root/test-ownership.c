@@ -9,8 +9,6 @@
 /* Groups: what the volume says of itself afterwards, what is shown and what is on disk, and what is refused. What
  * becomes of each file is test-tree-owner's. */
 
-static Worker *worker;
-
 static void assert_root(const char *path, gid_t gid, mode_t mode) {
         struct stat st;
 
@@ -657,22 +655,10 @@ static void test_lie_of_file(gconstpointer data) {
         g_assert_cmpuint(verified.walk.counts.failed, ==, 1);
 }
 
-int main(int argc, char **argv) {
-        static const char *const types[] = { "ext4", "xfs", "btrfs" };
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-        worker = worker_start(NULL, NULL);
-        for (gsize i = 0; i < G_N_ELEMENTS(types); i++) {
-                g_autofree char *s = g_strconcat("/ownership/mount/", types[i], NULL),
-                                *m = g_strconcat("/ownership/map/", types[i], NULL),
-                                *l = g_strconcat("/ownership/lie/", types[i], NULL);
-
-                g_test_add_data_func(s, types[i], test_mount);
-                g_test_add_data_func(m, types[i], test_map);
-                g_test_add_data_func(l, types[i], test_lie);
-        }
+static void add_tests(void) {
+        add_words("/ownership/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
+        add_words("/ownership/map", test_map, "ext4", "xfs", "btrfs", NULL);
+        add_words("/ownership/lie", test_lie, "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/ownership/both", test_both);
         g_test_add_data_func("/ownership/lie/of-file", NULL, test_lie_of_file);
         g_test_add_data_func("/ownership/lie/of-link", ".", test_lie_of_file);
@@ -687,8 +673,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/ownership/reliance", test_reliance);
         g_test_add_func("/ownership/refused", test_refused);
         g_test_add_func("/ownership/capabilities", test_capabilities);
+}
 
-        int r = g_test_run();
-        worker_stop(worker);
-        return r;
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

@@ -374,37 +374,19 @@ static void test_wrong_configuration(void) {
                           program, etc, NULL));
 }
 
-static void add_kills(const char *const *list) {
-        for (; *list; list++) {
-                g_autofree char *path = path_printf("/killed/%s", *list);
-
-                g_test_add_data_func(path, *list, test_killed);
-        }
-}
-
-int main(int argc, char **argv) {
-        static const char *const in_namespace[] = { "unshare:signal=KILL:when=1", "mount:signal=KILL:when=1",
-                                                    "mount:signal=KILL:when=2",   "open_tree:signal=KILL:when=1",
-                                                    "setns:signal=KILL:when=1",   NULL },
-                                 /* The first ones are the worker's own, at its start. */
-                *const by_fs_context[] = { "fsconfig:signal=KILL:when=2", NULL },
-                                 *const always[] = { "mount_setattr:signal=KILL:when=1",
-                                                     "fgetxattr:signal=KILL:when=1", "move_mount:signal=KILL:when=1",
-                                                     NULL };
-        static const char *const races[] = { "mounted", "symlink", "directory", "absent" };
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        add_kills(stages_in_namespace() ? in_namespace : by_fs_context);
-        add_kills(always);
+static void add_tests(void) {
+        if (stages_in_namespace())
+                add_words("/killed", test_killed, "unshare:signal=KILL:when=1", "mount:signal=KILL:when=1",
+                          "mount:signal=KILL:when=2", "open_tree:signal=KILL:when=1", "setns:signal=KILL:when=1",
+                          NULL);
+        else
+                /* The first ones are the worker's own, at its start. */
+                add_words("/killed", test_killed, "fsconfig:signal=KILL:when=2", NULL);
+        add_words("/killed", test_killed, "mount_setattr:signal=KILL:when=1", "fgetxattr:signal=KILL:when=1",
+                  "move_mount:signal=KILL:when=1", NULL);
         g_test_add_data_func("/hang-up/helper", GINT_TO_POINTER(false), test_hang_up);
         g_test_add_data_func("/hang-up/stubborn-helper", GINT_TO_POINTER(true), test_hang_up);
-        for (size_t i = 0; i < G_N_ELEMENTS(races); i++) {
-                g_autofree char *path = path_printf("/target-replaced/%s", races[i]);
-                g_test_add_data_func(path, races[i], test_target_replaced);
-        }
+        add_words("/target-replaced", test_target_replaced, "mounted", "symlink", "directory", "absent", NULL);
         g_test_add_func("/peers", test_peers);
         g_test_add_func("/limit", test_limit);
         g_test_add_func("/spare-killed", test_spare_killed);
@@ -414,5 +396,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/log", test_log);
         g_test_add_func("/command-line", test_command_line);
         g_test_add_func("/wrong-configuration", test_wrong_configuration);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

@@ -100,15 +100,10 @@ static void test_case(gconstpointer data) {
         clean_up();
 }
 
+static void add_tests(void) {
+        add_rows("/publish", cases, test_case);
+}
+
 int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-                g_autofree char *path = path_printf("/publish/%s", cases[i].name);
-
-                g_test_add_data_func(path, &cases[i], test_case);
-        }
-        return g_test_run();
+        return run_without_worker(argc, argv, add_tests);
 }

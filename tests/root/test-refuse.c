@@ -101,8 +101,6 @@ static void prepare(void) {
         must(mknod(I "device", S_IFBLK | 0600, makedev(7, 0)));
 }
 
-static Worker *worker;
-
 static void test_row(gconstpointer data) {
         const Row *row = data;
         size_t before = count_mounts();
@@ -484,19 +482,9 @@ static void test_not_propagating(void) {
         g_assert_cmpint(umount2(TEST_DIR, MNT_DETACH), ==, 0);
 }
 
-int main(int argc, char **argv) {
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
+static void add_tests(void) {
         prepare();
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-                g_autofree char *path = path_printf("/refuse/%s", rows[i].name);
-                g_test_add_data_func(path, &rows[i], test_row);
-        }
+        add_rows("/refuse", rows, test_row);
         g_test_add_func("/refuse/contents", test_contents);
         g_test_add_func("/refuse/host-device", test_host_device);
         g_test_add_func("/refuse/links-in-dev", test_links_in_dev);
@@ -510,7 +498,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/root-directory", test_root_directory);
         g_test_add_func("/refuse/no-roots", test_no_roots);
         g_test_add_func("/not-propagating", test_not_propagating);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

@@ -8,8 +8,6 @@
 
 /* Relabeling: what is refused, whatever selvold has checked; and that nothing is touched then. */
 
-static Worker *worker;
-
 static void assert_untouched(const char *path) {
         assert_mark(path, NULL);
         g_assert_cmpuint(count_labeled(path, LABEL_1), ==, 0);
@@ -264,14 +262,7 @@ static void test_not_supported(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
+static void add_tests(void) {
         g_test_add_func("/relabel/refused", test_refused);
         g_test_add_func("/relabel/other-volume", test_other_volume);
         g_test_add_data_func("/relabel/host/roots", GINT_TO_POINTER(false), test_host);
@@ -280,7 +271,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/relabel/secret", test_secret);
         g_test_add_func("/relabel/type", test_type);
         g_test_add_func("/relabel/not-supported", test_not_supported);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

@@ -9,8 +9,6 @@
 
 /* Relabeling: what is staged, and what is mounted. */
 
-static Worker *worker;
-
 static void assert_matches(const char *path, const char *label, unsigned n) {
         const VerifyCall call = verify_labels(path, label, VERIFY_FULL);
 
@@ -471,24 +469,9 @@ static void test_deep(void) {
         must(mount(v->device, v->target, "ext4", 0, NULL));
 }
 
-int main(int argc, char **argv) {
-        static const char *const file_systems[] = { "ext4", "xfs", "btrfs", "tmpfs" };
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(file_systems); i++) {
-                const char *fs_type = file_systems[i];
-                g_autofree char *on_staged = path_printf("/relabel/mount/%s", fs_type),
-                                *on_live = path_printf("/relabel/live/%s", fs_type);
-
-                if (!g_str_equal(fs_type, "tmpfs"))
-                        g_test_add_data_func(on_staged, fs_type, test_mount);
-                g_test_add_data_func(on_live, fs_type, test_live);
-        }
+static void add_tests(void) {
+        add_words("/relabel/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
+        add_words("/relabel/live", test_live, "ext4", "xfs", "btrfs", "tmpfs", NULL);
         g_test_add_func("/relabel/unmounted", test_unmounted);
         g_test_add_func("/relabel/mark", test_mark);
         g_test_add_func("/relabel/limits", test_limits);
@@ -500,7 +483,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/relabel/subvolume", test_subvolume);
         g_test_add_func("/relabel/deep", test_deep);
         g_test_add_func("/relabel/capabilities", test_capabilities);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

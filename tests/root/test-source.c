@@ -9,8 +9,6 @@
 
 /* Sources that can't be read, that hold something else, or that become another one under way. */
 
-static Worker *worker;
-
 /* An image with a file of that name in it. */
 static char *make_image_with(const char *name) {
         g_autofree char *image = make_image(name, "ext4"), *directory = make_target("fill"),
@@ -155,28 +153,20 @@ static void test_only_looks(void) {
         close(loop);
 }
 
-int main(int argc, char **argv) {
+static void add_tests(void) {
         static const Unreadable unreadable[] = {
                 { "all", "inject=read,pread64:error=EIO", "MountFailed", "EIO" },
                 { "first", "inject=read,pread64:error=EIO:when=1", "MountFailed", "EIO" },
                 { "later", "inject=read,pread64:error=ENODEV:when=5+", "MountFailed", "ENODEV" },
                 { "memory", "inject=read,pread64:error=ENOMEM:when=3+", "WorkerFailed", "Cannot allocate memory" },
         };
-        int r;
 
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(unreadable); i++) {
-                g_autofree char *path = path_printf("/source/unreadable/%s", unreadable[i].name);
-                g_test_add_data_func(path, &unreadable[i], test_unreadable);
-        }
+        add_rows("/source/unreadable", unreadable, test_unreadable);
         g_test_add_func("/source/partitions", test_partitions);
         g_test_add_func("/source/loop-reused", test_loop_reused);
         g_test_add_func("/source/only-looks", test_only_looks);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

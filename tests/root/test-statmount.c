@@ -101,13 +101,12 @@ static void test_disabled(void) {
         check_all();
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
+static void add_tests(void) {
         g_test_add_func("/statmount/same", check_all);
         g_test_add_func("/statmount/used", test_used);
         g_test_add_func("/statmount/disabled", test_disabled);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

@@ -65,12 +65,11 @@ static void test_other(void) {
         must(umount2(target, 0));
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
+static void add_tests(void) {
         g_test_add_func("/superblock/device", test_device);
         g_test_add_func("/superblock/other", test_other);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

@@ -491,18 +491,8 @@ static void test_never_at_rest(void) {
         assert_all_right(s.fd, 0);
 }
 
-int main(int argc, char **argv) {
-        static const char *const fs_types[] = { "tmpfs", "ext4", "xfs", "btrfs" };
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
-                g_autofree char *path = g_strdup_printf("/tree-moves/changes-meanwhile/%s", fs_types[i]);
-
-                g_test_add_data_func(path, fs_types[i], test_changes_meanwhile);
-        }
+static void add_tests(void) {
+        add_words("/tree-moves/changes-meanwhile", test_changes_meanwhile, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/tree-moves/exchange", test_exchange);
         g_test_add_func("/tree-moves/moved-meanwhile", test_moved_meanwhile);
         g_test_add_data_func("/tree-moves/one-moved-meanwhile/file", &moved_file, test_one_moved_meanwhile);
@@ -514,5 +504,8 @@ int main(int argc, char **argv) {
         g_test_add_data_func("/tree-moves/late/fails", "EIO", test_late);
         g_test_add_func("/tree-moves/restless", test_restless);
         g_test_add_func("/tree-moves/never-at-rest", test_never_at_rest);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

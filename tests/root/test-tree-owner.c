@@ -868,20 +868,9 @@ static void test_without_labels(void) {
         must(umount2("/run/no-labels", 0));
 }
 
-int main(int argc, char **argv) {
-        static const char *const fs_types[] = { "tmpfs", "ext4", "xfs", "btrfs" };
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
-                g_autofree char *all = g_strdup_printf("/tree-owner/kinds/%s", fs_types[i]),
-                                *labels = g_strdup_printf("/tree-owner/with-labels/%s", fs_types[i]);
-
-                g_test_add_data_func(all, fs_types[i], test_kinds);
-                g_test_add_data_func(labels, fs_types[i], test_with_labels);
-        }
+static void add_tests(void) {
+        add_words("/tree-owner/kinds", test_kinds, "tmpfs", "ext4", "xfs", "btrfs", NULL);
+        add_words("/tree-owner/with-labels", test_with_labels, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/tree-owner/part", test_part);
         g_test_add_func("/tree-owner/unlinked", test_unlinked);
         g_test_add_data_func("/tree-owner/without-fchmodat2/enosys", GINT_TO_POINTER(ENOSYS), test_without_fchmodat2);
@@ -898,5 +887,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree-owner/verify", test_verify);
         g_test_add_func("/tree-owner/bounded", test_bounded);
         g_test_add_func("/tree-owner/without-labels", test_without_labels);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

@@ -598,24 +598,11 @@ static void test_rate(void) {
         g_assert_cmpint(g_get_monotonic_time() - start, >=, 240000);
 }
 
-int main(int argc, char **argv) {
-        static const char *const fs_types[] = { "tmpfs", "ext4", "xfs", "btrfs" };
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        for (size_t i = 0; i < G_N_ELEMENTS(fs_types); i++) {
-                g_autofree char *kinds = g_strdup_printf("/tree/kinds/%s", fs_types[i]),
-                                *ctime = g_strdup_printf("/tree/ctime/%s", fs_types[i]),
-                                *depth = g_strdup_printf("/tree/depth/%s", fs_types[i]),
-                                *width = g_strdup_printf("/tree/width/%s", fs_types[i]);
-
-                g_test_add_data_func(kinds, fs_types[i], test_kinds);
-                g_test_add_data_func(ctime, fs_types[i], test_ctime_in_a_large_directory);
-                g_test_add_data_func(depth, fs_types[i], test_depth);
-                g_test_add_data_func(width, fs_types[i], test_width);
-        }
+static void add_tests(void) {
+        add_words("/tree/kinds", test_kinds, "tmpfs", "ext4", "xfs", "btrfs", NULL);
+        add_words("/tree/ctime", test_ctime_in_a_large_directory, "tmpfs", "ext4", "xfs", "btrfs", NULL);
+        add_words("/tree/depth", test_depth, "tmpfs", "ext4", "xfs", "btrfs", NULL);
+        add_words("/tree/width", test_width, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/tree/blind", test_blind);
         g_test_add_func("/tree/count", test_count);
         g_test_add_func("/tree/verify", test_verify);
@@ -629,5 +616,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/tree/right-but-immutable", test_right_but_immutable);
         g_test_add_func("/tree/progress-and-end", test_progress_and_end);
         g_test_add_func("/tree/rate", test_rate);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

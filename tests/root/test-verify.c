@@ -9,8 +9,6 @@
 
 /* Verifying: how much is looked at, and that nothing else is; and what becomes of a mark that claims too much. */
 
-static Worker *worker;
-
 static Answer verify(const char *path, const char *context, VerifyDepth depth) {
         const VerifyCall call = verify_labels(path, context, depth);
 
@@ -351,19 +349,8 @@ static void test_refused(void) {
         g_assert_cmpint(read_only.walk.counts.mismatched, ==, 2); /* with lost+found */
 }
 
-int main(int argc, char **argv) {
-        static const char *const file_systems[] = { "ext4", "xfs", "btrfs", "tmpfs" };
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
-        worker = worker_start(NULL, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(file_systems); i++) {
-                g_autofree char *path = path_printf("/verify/depths/%s", file_systems[i]);
-                g_test_add_data_func(path, file_systems[i], test_depths);
-        }
+static void add_tests(void) {
+        add_words("/verify/depths", test_depths, "ext4", "xfs", "btrfs", "tmpfs", NULL);
         g_test_add_func("/verify/confined", test_confined);
         g_test_add_func("/verify/group", test_group);
         g_test_add_func("/verify/reset", test_reset);
@@ -372,7 +359,8 @@ int main(int argc, char **argv) {
         g_test_add_func("/verify/not-reset", test_not_reset);
         g_test_add_func("/verify/hang-up", test_hang_up);
         g_test_add_func("/verify/refused", test_refused);
-        r = g_test_run();
-        worker_stop(worker);
-        return r;
+}
+
+int main(int argc, char **argv) {
+        return run_with_worker(argc, argv, add_tests);
 }

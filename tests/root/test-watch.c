@@ -561,11 +561,7 @@ static void test_reused_id(void) {
         close(loop);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-        if (!test_enter())
-                return 77;
-
+static void add_tests(void) {
         g_test_add_func("/watch", test_watch);
         g_test_add_func("/watch/covered", test_covered);
         g_test_add_func("/watch/also-at", test_also_at);
@@ -579,5 +575,8 @@ int main(int argc, char **argv) {
         if (!stages_in_namespace())
                 g_test_add_func("/watch/reused-id", test_reused_id);
         g_test_add_func("/watch/storm", test_storm);
-        return g_test_run();
+}
+
+int main(int argc, char **argv) {
+        return run_without_worker(argc, argv, add_tests);
 }

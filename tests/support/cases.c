@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdarg.h>
+
+#include "cases.h"
+
+enum { EXIT_SKIPPED = 77 };
+
+static void add_case(const char *prefix, const char *name, const void *data, GTestDataFunc function) {
+        g_autofree char *path = g_strdup_printf("%s/%s", prefix, name);
+
+        g_test_add_data_func(path, data, function);
+}
+
+void add_words(const char *prefix, GTestDataFunc function, ...) {
+        va_list ap;
+
+        va_start(ap, function);
+        for (const char *word; (word = va_arg(ap, const char *));)
+                add_case(prefix, word, word, function);
+        va_end(ap);
+}
+
+void add_rows_of(const char *prefix, const void *rows, size_t n, size_t size, GTestDataFunc function) {
+        for (size_t i = 0; i < n; i++) {
+                const void *row = (const char *) rows + i * size;
+
+                add_case(prefix, *(const char *const *) row, row, function);
+        }
+}
+
+int test_program_run(const TestProgram *p, int argc, char **argv) {
+        int r;
+
+        g_test_init(&argc, &argv, NULL);
+        if (p->enter && !p->enter())
+                return EXIT_SKIPPED;
+        if (p->add)
+                p->add();
+        if (p->start)
+                p->start();
+        r = g_test_run();
+        if (p->stop)
+                p->stop();
+        return r;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "program.h"
+
+/* selvold, selvol-worker and the bus between selvold and its callers, all of the test's own. Each function returns when what
+ * it has started serves. */
+
+/* A file of the sources, and a program that was built from them. */
+char *source_path(const char *name);
+char *program_path(const char *name);
+
+/* Of a private bus at unix:path=SOCKET; returns the test's own connection. */
+GDBusConnection *bus_start(const Launch *how, const char *socket);
+/* A further connection; NULL if nobody listens. */
+GDBusConnection *bus_connect(const char *address);
+bool bus_has_name(GDBusConnection *bus, const char *name);
+
+/* A socket on which somebody listens. Nobody is called for that, so that no server has to serve it. */
+bool socket_listens(const char *path);
+/* Waits for that, or ends the test. */
+void socket_wait(GPid server, const Launch *how, const char *path);
+
+/* Where they are, and whom they serve. The shipped configuration is below etc's. */
+typedef struct Service {
+        const char *socket; /* of the worker */
+        const char *etc;
+        const char *state; /* selvold's directory */
+        uid_t trusted;     /* of whom selvold asks polkit nothing, or who may call the worker besides root */
+} Service;
+
+GPid selvold_start(const Launch *how, const Service *s, GDBusConnection *bus);
+GPid selvol_worker_start(const Launch *how, const Service *s);
