@@ -111,7 +111,7 @@ page_command() {
         is "$page_name" $page_status 124
         return
     fi
-    ! is_like "$1" "${looks[@]}" || page_tries=20
+    ! is_like "$1" "${looks[@]}" || page_tries=100
     until page_try "$1" "$2"; do
         ((--page_tries > 0)) || { page_last=$page_status; not_ok "$page_name" "$(<"$scratch/page.difference")"; return; }
         sleep 0.2
