@@ -56,6 +56,8 @@ begin patient none "$F/other" 1 FSType s tmpfs
 mount_with s0:c1,c2 behind none "$F/target" 'FSType s tmpfs' 'TimeoutUSec t 2000000'
 is 'a target that does not answer: TimedOut' "$error" TimedOut
 yes 'a target that does not answer: who has more time still waits' kill -0 "$caller_pid"
+yes 'until it is canceled' selvolctl cancel "$(selvolctl jobs --json | jq '.[] | select(.Volume == "patient") | .Id')"
+wait "$caller_pid"
 yes 'a target that does not answer: nothing is recorded' is_unknown behind
 yes 'the service goes on' answers_calls
 mount_with s0:c1,c2 alive2 none "$T" 'FSType s tmpfs'
@@ -76,7 +78,6 @@ call VerifyLabel 'ssa{sv}' "$F/file" "$file_type:s0" 1 TimeoutUSec t 1000000
 is 'a label that does not come: TimedOut' "$error" TimedOut
 exec 9>&-
 umount -l "$F"
-wait "$caller_pid"
 soon 'a target that does not answer: the child is gone' one_worker_child
 unmount_volume alive "$U"
 clean hung

@@ -58,7 +58,7 @@ END
 # Only polkit's user may have its name.
 for user in root bob; do
     like "$user may not be polkit" "$(as $user busctl call org.freedesktop.DBus / org.freedesktop.DBus RequestName su \
-        org.freedesktop.PolicyKit1 4 2>&1)" 'not allowed to own the service'
+        org.freedesktop.PolicyKit1 4 2>&1)" 'Access denied'
 done
 rm $rule
 rm -f /run/systemd/system/polkit.service
