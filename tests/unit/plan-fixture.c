@@ -82,17 +82,23 @@ int fixture_plan(Fixture *x) {
                                  &x->failure);
 }
 
+Volume *fixture_volume(Fixture *x, const char *id) {
+        Volume *v = volumes_find(&x->volumes, id);
+
+        if (v)
+                return v;
+        v = volume_new(id);
+        g_assert_nonnull(v);
+        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
+        return v;
+}
+
 Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const char *holder, Strategy strategy,
                      const char *context) {
-        Volume *v = volumes_find(&x->volumes, volume);
+        Volume *v = fixture_volume(x, volume);
         Holder *h = calloc(1, sizeof(*h));
 
         g_assert_nonnull(h);
-        if (!v) {
-                v = volume_new(volume);
-                g_assert_nonnull(v);
-                g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
-        }
         v->strategy = strategy;
         g_assert_cmpint(free_and_strdup(&v->context, context), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);

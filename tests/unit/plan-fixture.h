@@ -42,6 +42,8 @@ int fixture_plan(Fixture *x);
 /* Somebody else has mounted the volume at TARGET_2 already. */
 MountFact *fixture_mounted(Fixture *x, const char *context, bool seclabel);
 int fixture_adopt(Fixture *x);
+/* Finds what is recorded of a volume, or records it. */
+Volume *fixture_volume(Fixture *x, const char *id);
 /* A further holder, of no group. */
 Holder *fixture_hold(Fixture *x, const char *volume, const char *target, const char *holder, Strategy strategy,
                      const char *context);

@@ -9,31 +9,6 @@
 
 /* --- the words of a row --- */
 
-static void set_string(void *member, const char *value) {
-        g_assert_cmpint(free_and_strdup(member, isempty(value) ? NULL : value), ==, 0);
-}
-
-/* What is recorded has no NULL. */
-static void set_text(void *member, const char *value) {
-        g_assert_cmpint(free_and_strdup(member, value), ==, 0);
-}
-
-static void set_list(void *member, const char *value) {
-        g_assert_cmpint(strv_split(value, ",", member), ==, 0);
-}
-
-static void set_flag(void *member, const char *value) {
-        *(bool *) member = is_yes(value);
-}
-
-static void set_gid(void *member, const char *value) {
-        *(gid_t *) member = gid_from_word(value);
-}
-
-static void set_count(void *member, const char *value) {
-        *(uint64_t *) member = g_ascii_strtoull(value, NULL, 10);
-}
-
 static void set_mode(void *member, const char *value) {
         *(AccessMode *) member = mode_from_word(value);
 }
@@ -45,9 +20,6 @@ static void set_mode(void *member, const char *value) {
                 g_assert_cmpint(n, >=, 0);                        \
                 *(int *) member = n;                              \
         }
-DEFINE_SET(policy, relabel_policy_parse)
-DEFINE_SET(relabel_by, relabel_by_from_string)
-DEFINE_SET(group_policy, fs_group_policy_from_string)
 DEFINE_SET(strategy, strategy_from_string)
 DEFINE_SET(holder_state, holder_state_from_string)
 DEFINE_SET(files_state, files_state_from_string)
@@ -60,22 +32,9 @@ static void set_context(void *member, const char *value) {
         set_text(member, context_from_word(value));
 }
 
-typedef struct Key {
-        const char *name;
-        void (*set)(void *member, const char *value);
-        void *member;
-} Key;
-
-/* "KEY=VALUE"; a flag alone is one that is set. */
-static void set_word(const Key *keys, size_t n, const char *word) {
-        g_auto(GStrv) pair = g_strsplit(word, "=", 2);
-
-        for (size_t i = 0; i < n; i++)
-                if (streq(keys[i].name, pair[0])) {
-                        keys[i].set(keys[i].member, pair[1] ? pair[1] : "yes");
-                        return;
-                }
-        g_error("unknown word %s", word);
+static void need_word(const Key *keys, size_t n, const char *word) {
+        if (!set_word(keys, n, word))
+                g_error("unknown word %s", word);
 }
 
 static char **split(const char *cell, const char *separators) {
@@ -102,17 +61,6 @@ static char *target_of(const char *word) {
         return pod ? g_strdup_printf("/var/lib/kubelet/pods/%s/volumes/v/mount", pod) : g_strdup(word);
 }
 
-static Volume *find_volume(Fixture *x, const char *id) {
-        Volume *v = volumes_find(&x->volumes, id);
-
-        if (v)
-                return v;
-        v = volume_new(id);
-        g_assert_nonnull(v);
-        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
-        return v;
-}
-
 /* "NAME[@VOLUME] STRATEGY[:CONTEXT] WORD..." */
 static void add_holder(Fixture *x, const char *item) {
         _cleanup_strv_ char **words = split(item, " ");
@@ -129,7 +77,7 @@ static void add_holder(Fixture *x, const char *item) {
         };
 
         for (char **word = words + 2; *word; word++)
-                set_word(keys, G_N_ELEMENTS(keys), *word);
+                need_word(keys, G_N_ELEMENTS(keys), *word);
 }
 
 /* "TARGET[:CONTEXT] WORD..." */
@@ -144,25 +92,12 @@ static void add_mount(Fixture *x, const char *item) {
         const Key keys[] = { { "ro", set_flag, &m->read_only }, { "seclabel", set_flag, &m->seclabel } };
 
         for (char **word = words + 1; *word; word++)
-                set_word(keys, G_N_ELEMENTS(keys), *word);
+                need_word(keys, G_N_ELEMENTS(keys), *word);
 }
 
 static void set_up_word(Fixture *x, const char *word) {
-        Request *q = &x->request;
         Observed *o = &x->observed;
         const Key keys[] = {
-                { "by", set_relabel_by, &q->relabel_by },
-                { "context", set_string, &q->context },
-                { "fs", set_string, &q->fs_type },
-                { "group", set_gid, &q->fs_group },
-                { "group-policy", set_group_policy, &q->fs_group_policy },
-                { "level", set_string, &q->level },
-                { "options", set_list, &q->mount_options },
-                { "policy", set_policy, &q->policy },
-                { "ro", set_flag, &q->read_only },
-                { "source", set_string, &q->source },
-                { "target", set_string, &q->target },
-                { "user-namespace", set_flag, &q->user_namespace },
                 { "selinux", set_flag, &x->node.selinux },
                 { "mls", set_flag, &x->node.mls },
                 { "file-context", set_string, &x->node.file_context },
@@ -173,12 +108,13 @@ static void set_up_word(Fixture *x, const char *word) {
                 { "superblock", set_string, &o->superblock },
         };
 
-        set_word(keys, G_N_ELEMENTS(keys), word);
+        if (!request_set_word(&x->request, word))
+                need_word(keys, G_N_ELEMENTS(keys), word);
 }
 
 /* "v.WORD": what is recorded of the volume itself. */
 static void set_up_volume(Fixture *x, const char *word) {
-        Volume *v = find_volume(x, TEST_VOLUME);
+        Volume *v = fixture_volume(x, TEST_VOLUME);
         const Key keys[] = {
                 { "boot", set_flag, &v->mounted_this_boot },
                 { "context", set_context, &v->context },
@@ -186,7 +122,7 @@ static void set_up_volume(Fixture *x, const char *word) {
                 { "fs", set_text, &v->fs_type },
                 { "gid", set_gid, &v->mark.gid },
                 { "groups", set_files_state, &v->mark.ownership_state },
-                { "inodes", set_count, &v->inodes_used },
+                { "inodes", set_number, &v->inodes_used },
                 { "label", set_context, &v->mark.context },
                 { "labels", set_files_state, &v->mark.label_state },
                 { "mode", set_mode, &v->access_mode },
@@ -197,7 +133,7 @@ static void set_up_volume(Fixture *x, const char *word) {
                 { "type", set_text, &v->volume_type },
         };
 
-        set_word(keys, G_N_ELEMENTS(keys), word);
+        need_word(keys, G_N_ELEMENTS(keys), word);
 }
 
 static void set_up_row(Fixture *x, const Row *row) {

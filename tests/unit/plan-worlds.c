@@ -62,7 +62,7 @@ static void add_user(Fixture *x, const User *u, const char *target) {
         m->read_only = u->reader;
 }
 
-void world_build(const World *w, Fixture *x) {
+static void world_build(const World *w, Fixture *x) {
         Volume *v;
 
         for (size_t i = 0; w->users[i].who != NOBODY; i++)
@@ -70,10 +70,34 @@ void world_build(const World *w, Fixture *x) {
         x->observed.hidden = w->hidden;
         if (!w->used_with)
                 return;
-        v = volume_new(TEST_VOLUME);
-        g_assert_nonnull(v);
+        v = fixture_volume(x, TEST_VOLUME);
         v->strategy = STRATEGY_RELABEL;
         v->mounted_this_boot = true;
         g_assert_cmpint(free_and_strdup(&v->context, w->used_with), ==, 0);
-        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
+}
+
+void worlds_build(Fixture fixtures[WORLDS]) {
+        for (size_t i = 0; i < WORLDS; i++)
+                world_build(&worlds[i], &fixtures[i]);
+}
+
+void worlds_done(Fixture fixtures[WORLDS]) {
+        for (size_t i = 0; i < WORLDS; i++) {
+                observed_done(&fixtures[i].observed);
+                volumes_done(&fixtures[i].volumes);
+        }
+}
+
+bool same_text(const char *a, const char *b) {
+        return streq(strempty(a), strempty(b));
+}
+
+bool plan_equal(const Plan *a, const Plan *b) {
+        return a->strategy == b->strategy && same_text(a->context, b->context) &&
+               same_text(a->runtime_flag, b->runtime_flag) && a->reason == b->reason && same_text(a->text, b->text) &&
+               strv_equal(a->mount_options, b->mount_options) && a->read_only == b->read_only &&
+               a->relabel_here == b->relabel_here && a->fs_group == b->fs_group && a->readers == b->readers &&
+               a->ownership == b->ownership && a->ownership_reason == b->ownership_reason && a->change == b->change &&
+               a->share == b->share && a->entries == b->entries && a->usec == b->usec &&
+               a->n_conflicts == b->n_conflicts;
 }

@@ -29,4 +29,9 @@ enum { WORLDS = 27 };
 extern const World worlds[WORLDS];
 
 /* Records the holders, and has the mounts observed. */
-void world_build(const World *w, Fixture *x);
+void worlds_build(Fixture fixtures[WORLDS]);
+void worlds_done(Fixture fixtures[WORLDS]);
+
+/* NULL is as good as "". */
+bool same_text(const char *a, const char *b);
+bool plan_equal(const Plan *a, const Plan *b);

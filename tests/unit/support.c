@@ -158,3 +158,108 @@ gid_t gid_from_word(const char *word) {
         g_assert_true(g_ascii_string_to_unsigned(word, 10, 0, GID_NONE - 1, &gid, NULL));
         return (gid_t) gid;
 }
+
+bool set_word(const Key *keys, size_t n, const char *word) {
+        g_auto(GStrv) pair = g_strsplit(word, "=", 2);
+
+        for (size_t i = 0; i < n; i++)
+                if (streq(keys[i].name, pair[0])) {
+                        keys[i].set(keys[i].member, pair[1] ? pair[1] : "yes");
+                        return true;
+                }
+        return false;
+}
+
+void set_string(void *member, const char *value) {
+        g_assert_cmpint(free_and_strdup(member, isempty(value) ? NULL : value), ==, 0);
+}
+
+void set_text(void *member, const char *value) {
+        g_assert_cmpint(free_and_strdup(member, value), ==, 0);
+}
+
+void set_list(void *member, const char *value) {
+        char ***list = member;
+
+        *list = strv_free(*list);
+        g_assert_cmpint(strv_split(value, ",", list), ==, 0);
+}
+
+void set_flag(void *member, const char *value) {
+        *(bool *) member = is_yes(value);
+}
+
+void set_number(void *member, const char *value) {
+        unsigned long long n;
+
+        g_assert_cmpint(parse_u64(value, &n), ==, 0);
+        *(uint64_t *) member = n;
+}
+
+void set_gid(void *member, const char *value) {
+        *(gid_t *) member = gid_from_word(value);
+}
+
+static void add_to_list(void *member, const char *value) {
+        g_assert_cmpint(strv_extend(member, value), ==, 0);
+}
+
+static void set_mode(void *member, const char *value) {
+        *(AccessMode *) member = mode_from_word(value);
+}
+
+static void set_tristate(void *member, const char *value) {
+        *(int *) member = is_yes(value);
+}
+
+#define DEFINE_SET(name, from_string)                             \
+        static void set_##name(void *member, const char *value) { \
+                int n = from_string(value);                       \
+                                                                  \
+                g_assert_cmpint(n, >=, 0);                        \
+                *(int *) member = n;                              \
+        }
+DEFINE_SET(policy, relabel_policy_parse)
+DEFINE_SET(relabel_by, relabel_by_from_string)
+DEFINE_SET(group_policy, fs_group_policy_from_string)
+
+bool request_set_word(Request *q, const char *word) {
+        const Key keys[] = {
+                { "by", set_relabel_by, &q->relabel_by },
+                { "context", set_string, &q->context },
+                { "driver", set_string, &q->driver },
+                { "force", set_flag, &q->walk.force },
+                { "fs", set_string, &q->fs_type },
+                { "group", set_gid, &q->fs_group },
+                { "group-policy", set_group_policy, &q->fs_group_policy },
+                { "holder", set_string, &q->holder },
+                { "level", set_string, &q->level },
+                { "mode", set_mode, &q->access_mode },
+                { "option", add_to_list, &q->mount_options },
+                { "options", set_list, &q->mount_options },
+                { "policy", set_policy, &q->policy },
+                { "readonly", set_flag, &q->read_only },
+                { "ro", set_flag, &q->read_only },
+                { "role", set_string, &q->role },
+                { "settype", set_string, &q->type },
+                { "source", set_string, &q->source },
+                { "supported", set_tristate, &q->selinux_mount_supported },
+                { "target", set_string, &q->target },
+                { "type", set_string, &q->volume_type },
+                { "user", set_string, &q->user },
+                { "user-namespace", set_flag, &q->user_namespace },
+        };
+
+        return set_word(keys, G_N_ELEMENTS(keys), word);
+}
+
+void request_take_cells(Request *q, const Row *row, const char *columns) {
+        g_auto(GStrv) names = g_strsplit(columns, " ", -1);
+
+        for (char **name = names; *name; name++) {
+                g_autofree char *word = g_strdup_printf("%s=%s", *name, strempty(row_get(row, *name)));
+
+                if (row_get(row, *name))
+                        g_assert_true(request_set_word(q, word));
+        }
+}

@@ -53,3 +53,25 @@ void assert_success_at(const char *file, int line, int r, const Failure *f);
 /* strdup() that can't fail. */
 char *copy(const char *s);
 char **copy_list(const char *comma_separated);
+
+/* The words of a row, "KEY=VALUE", that set members of a struct. */
+typedef struct Key {
+        const char *name;
+        void (*set)(void *member, const char *value);
+        void *member;
+} Key;
+
+/* A word without "=" is a flag that is set. Returns whether the key is one of them. */
+bool set_word(const Key *keys, size_t n, const char *word);
+
+void set_string(void *member, const char *value); /* "": NULL */
+void set_text(void *member, const char *value);   /* the same for members that are never NULL */
+void set_list(void *member, const char *value);   /* separated by commas */
+void set_flag(void *member, const char *value);
+void set_number(void *member, const char *value); /* uint64_t */
+void set_gid(void *member, const char *value);
+
+/* Those of a request. */
+bool request_set_word(Request *q, const char *word);
+/* The cells of these columns, which are named as the words are, where something is given. */
+void request_take_cells(Request *q, const Row *row, const char *columns);

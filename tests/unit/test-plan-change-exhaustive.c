@@ -81,23 +81,12 @@ static int give(const Case *c, Plan *ret, Failure *f) {
         return plan_ownership(&c->in, c->gid, c->readers, ret, f);
 }
 
-static bool same_text(const char *a, const char *b) {
-        return streq(strempty(a), strempty(b));
-}
-
-static bool same_plan(const Plan *a, const Plan *b) {
-        return a->strategy == b->strategy && same_text(a->context, b->context) && a->reason == b->reason &&
-               same_text(a->text, b->text) && strv_equal(a->mount_options, b->mount_options) &&
-               a->relabel_here == b->relabel_here && a->fs_group == b->fs_group && a->ownership == b->ownership &&
-               a->change == b->change && a->share == b->share && a->n_conflicts == b->n_conflicts;
-}
-
 static bool decides_again(const Case *c, int (*decide)(const Case *c, Plan *ret, Failure *f)) {
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_(plan_done) Plan p = { 0 };
         int r = decide(c, &p, &f);
 
-        return r == c->r && same_text(f.message, c->failure.message) && same_plan(&p, &c->plan);
+        return r == c->r && same_text(f.message, c->failure.message) && plan_equal(&p, &c->plan);
 }
 
 /* --- what must be true of both --- */
@@ -262,44 +251,25 @@ typedef struct Context {
         Fixture worlds[WORLDS];
 } Context;
 
-static void set_string(char **field, const char *value) {
-        g_assert_cmpint(free_and_strdup(field, value), ==, 0);
-}
-
-static Volume *own_volume(Fixture *x) {
-        Volume *v = volumes_find(&x->volumes, TEST_VOLUME);
-
-        if (v)
-                return v;
-        v = volume_new(TEST_VOLUME);
-        g_assert_nonnull(v);
-        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
-        return v;
-}
-
 static void set_up(Context *x) {
         *x = (Context){ .settings = test_settings("[Driver eager];SELinuxMountSupported=yes;"
                                                   "[VolumeType hostPath];Managed=always") };
-        for (size_t i = 0; i < WORLDS; i++)
-                world_build(&worlds[i], &x->worlds[i]);
+        worlds_build(x->worlds);
 }
 
 static void tear_down(Context *x) {
-        for (size_t i = 0; i < WORLDS; i++) {
-                observed_done(&x->worlds[i].observed);
-                volumes_done(&x->worlds[i].volumes);
-        }
+        worlds_done(x->worlds);
         settings_done(&x->settings);
 }
 
 static Case make_case(Context *x, size_t world, size_t kind, size_t mount, bool looked) {
-        Volume *v = own_volume(&x->worlds[world]);
+        Volume *v = fixture_volume(&x->worlds[world], TEST_VOLUME);
 
-        set_string(&v->volume_type, kinds[kind].type);
-        set_string(&v->driver, kinds[kind].driver);
+        set_text(&v->volume_type, kinds[kind].type);
+        set_text(&v->driver, kinds[kind].driver);
         v->access_mode = kinds[kind].mode;
-        set_string(&v->source, mounts[mount].source);
-        set_string(&v->fs_type, mounts[mount].fs_type);
+        set_text(&v->source, mounts[mount].source);
+        set_text(&v->fs_type, mounts[mount].fs_type);
         v->mounted_here = mounts[mount].here;
         return (Case){
                 .users = worlds[world].users,

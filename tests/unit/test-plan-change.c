@@ -4,15 +4,13 @@
 /* What stands in the way of changing the files of a volume without a mount: Relabel and ApplyOwnership. */
 
 static void set_up(Fixture *x) {
-        Volume *v = volume_new(TEST_VOLUME);
+        Volume *v = fixture_volume(x, TEST_VOLUME);
 
-        g_assert_nonnull(v);
         g_assert_cmpint(free_and_strdup(&v->source, "/dev/vdb"), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->fs_type, "ext4"), ==, 0);
         g_assert_cmpint(free_and_strdup(&v->volume_type, "csi"), ==, 0);
         v->mounted_here = true;
         fixture_set_up(x, NULL);
-        g_assert_cmpint(volumes_add(&x->volumes, v), ==, 0);
 }
 
 static void assert_relabels(const Plan *p) {

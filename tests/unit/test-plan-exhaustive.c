@@ -195,22 +195,8 @@ static void answer_done(Answer *a) {
         failure_done(&a->failure);
 }
 
-static bool same_text(const char *a, const char *b) {
-        return streq(strempty(a), strempty(b));
-}
-
-static bool same_plan(const Plan *a, const Plan *b) {
-        return a->strategy == b->strategy && same_text(a->context, b->context) &&
-               same_text(a->runtime_flag, b->runtime_flag) && a->reason == b->reason && same_text(a->text, b->text) &&
-               strv_equal(a->mount_options, b->mount_options) && a->read_only == b->read_only &&
-               a->relabel_here == b->relabel_here && a->fs_group == b->fs_group && a->readers == b->readers &&
-               a->ownership == b->ownership && a->ownership_reason == b->ownership_reason && a->change == b->change &&
-               a->share == b->share && a->entries == b->entries && a->usec == b->usec &&
-               a->n_conflicts == b->n_conflicts;
-}
-
 static bool same_answer(const Answer *a, const Answer *b) {
-        return a->r == b->r && same_text(a->failure.message, b->failure.message) && same_plan(&a->plan, &b->plan);
+        return a->r == b->r && same_text(a->failure.message, b->failure.message) && plan_equal(&a->plan, &b->plan);
 }
 
 /* --- what must be true --- */
@@ -546,14 +532,10 @@ static void test_all(void) {
                                                 "[VolumeType hostPath];Managed=always"),
                       .alone_choice = { SIZE_MAX } };
 
-        for (size_t i = 0; i < WORLDS; i++)
-                world_build(&worlds[i], &x.worlds[i]);
+        worlds_build(x.worlds);
         combinations_try(dimensions, DIMENSIONS, try_combination, &x);
         answer_done(&x.alone);
-        for (size_t i = 0; i < WORLDS; i++) {
-                observed_done(&x.worlds[i].observed);
-                volumes_done(&x.worlds[i].volumes);
-        }
+        worlds_done(x.worlds);
         settings_done(&x.settings);
 }
 

@@ -19,12 +19,8 @@ static int policy_from_cell(const char *cell) {
         return policy;
 }
 
-static void take_cell(char **field, const Row *row, const char *column) {
-        g_assert_cmpint(free_and_strdup(field, row_get(row, column)), ==, 0);
-}
-
 static void set_up_row(Fixture *x, const Row *row) {
-        const char *ro = row_get(row, "ro"), *options = row_get(row, "options");
+        const char *ro = row_get(row, "ro");
 
         x->node = test_node();
         x->settings = test_settings(row_get(row, "conf"));
@@ -32,12 +28,9 @@ static void set_up_row(Fixture *x, const Row *row) {
                                   "s0:c0,c1");
         if (!row_get(row, "fs"))
                 x->request.source = copy("/dev/vdb");
-        take_cell(&x->request.driver, row, "driver");
-        take_cell(&x->request.volume_type, row, "type");
-        take_cell(&x->observed.fs_type, row, "found");
-        if (options)
-                x->request.mount_options = copy_list(options);
-        x->request.fs_group = row_get(row, "group") ? gid_from_word(row_need(row, "group")) : GID_NONE;
+        request_take_cells(&x->request, row, "driver type options group");
+        if (row_get(row, "found"))
+                x->observed.fs_type = copy(row_need(row, "found"));
         x->request.fs_group_policy = policy_from_cell(row_get(row, "policy"));
         g_assert_true(!ro || streq(ro, "request") || streq(ro, "option") || streq(ro, "device"));
         x->request.read_only = ro && streq(ro, "request");

@@ -27,39 +27,12 @@ static void set_gates(Settings *s, const char *word) {
                 g_error("unknown gates %s", word);
 }
 
-static void set_string(char **field, const Row *row, const char *column) {
-        const char *value = row_get(row, column);
-
-        if (value)
-                *field = copy(value);
-}
-
-static RelabelBy relabel_by_from_word(const char *word) {
-        int by = relabel_by_from_string(word);
-
-        g_assert_cmpint(by, >=, 0);
-        return (RelabelBy) by;
-}
-
 static Request request_from_row(const Row *row) {
         const char *fs = row_has(row, "fs") ? row_get(row, "fs") : "ext4";
         Request q = make_request(TARGET_1, "pod-1", fs, row_get(row, "mode"), row_get(row, "policy"),
                                  row_get(row, "level"));
 
-        set_string(&q.volume_type, row, "type");
-        set_string(&q.driver, row, "driver");
-        set_string(&q.user, row, "user");
-        set_string(&q.role, row, "role");
-        set_string(&q.type, row, "settype");
-        set_string(&q.context, row, "context");
-        if (row_get(row, "supported"))
-                q.selinux_mount_supported = is_yes(row_get(row, "supported"));
-        if (row_get(row, "readonly"))
-                q.read_only = is_yes(row_get(row, "readonly"));
-        if (row_get(row, "options"))
-                q.mount_options = copy_list(row_get(row, "options"));
-        if (row_get(row, "by"))
-                q.relabel_by = relabel_by_from_word(row_get(row, "by"));
+        request_take_cells(&q, row, "type driver user role settype context supported readonly options by");
         return q;
 }
 
@@ -220,11 +193,9 @@ static Request pair_request(const Row *row, int n) {
                                  row_get(row, n == 1 ? "policy1" : "policy2"),
                                  row_get(row, n == 1 ? "level1" : "level2"));
 
-        set_string(&q.volume_type, row, "type");
-        if (row_get(row, "supported"))
-                q.selinux_mount_supported = is_yes(row_get(row, "supported"));
+        request_take_cells(&q, row, "type supported");
         if (row_get(row, n == 1 ? "by1" : "by2"))
-                q.relabel_by = relabel_by_from_word(row_get(row, n == 1 ? "by1" : "by2"));
+                q.relabel_by = (RelabelBy) relabel_by_from_string(row_need(row, n == 1 ? "by1" : "by2"));
         return q;
 }
 
