@@ -15,6 +15,16 @@ begin() {
         TimeoutUSec t 600000000 "${@:5}" </dev/null >"$scratch/begun" 2>&1 9>&- &
     caller_pid=$!
 }
+# cancel_in_front NAME: that call, whose job the last error names
+cancel_in_front() {
+    expect_error "$1: it has a line" Busy 'its mount (job '
+    call GetJob t "$(sed 's/.*(job \([0-9]*\)).*/\1/' <<<"$message")"
+    like "$1: which names a job that can be asked about" "$error$reply" 'o "/org/selvol1/job/'
+    object=$(cut -d'"' -f2 <<<"$reply") interface=org.selvol1.Job call Cancel ''
+    is "$1: and canceled" "$error" ''
+    [[ -n $error ]] || wait "$caller_pid"
+    like "$1: its caller is told" "$(<"$scratch/begun")" 'Call failed'
+}
 
 allow_network
 # a server that accepts connections and is silent
@@ -27,12 +37,7 @@ mount_with s0:c1,c2 alive /dev/scratch0 "$U"
 answers 'another volume can be mounted meanwhile' "$file_type:s0:c1,c2" '' context-mount context-mount
 yes 'and does not wait for it' mount_children
 mount_with s0:c1,c2 hung /dev/scratch1 "$T" 'TimeoutUSec t 500000'
-expect_error 'the hung volume itself has a line' Busy 'its mount (job '
-call GetJob t "$(sed 's/.*(job \([0-9]*\)).*/\1/' <<<"$message")"
-like 'which names a job that can be asked about' "$error$reply" 'o "/org/selvol1/job/'
-object=$(cut -d'"' -f2 <<<"$reply") interface=org.selvol1.Job call Cancel ''
-wait "$caller_pid"
-like 'a server that does not answer: it can be canceled' "$error$(<"$scratch/begun")" 'Call failed'
+cancel_in_front 'the hung volume itself'
 mount_with s0:c1,c2 hung 127.0.0.1:/ "$T" 'FSType s nfs4' 'MountOptions as 2 vers=4.2 port=2050' 'TimeoutUSec t 2000000'
 is 'a server that does not answer: says so' "$error" TimedOut
 journal_has 'a server that does not answer: TimedOut' SELVOL_VOLUME=hung SELVOL_RESULT=TimedOut
@@ -56,8 +61,8 @@ begin patient none "$F/other" 1 FSType s tmpfs
 mount_with s0:c1,c2 behind none "$F/target" 'FSType s tmpfs' 'TimeoutUSec t 2000000'
 is 'a target that does not answer: TimedOut' "$error" TimedOut
 yes 'a target that does not answer: who has more time still waits' kill -0 "$caller_pid"
-yes 'until it is canceled' selvolctl cancel "$(selvolctl jobs --json | jq '.[] | select(.Volume == "patient") | .Id')"
-wait "$caller_pid"
+mount_with s0:c1,c2 patient none "$T" 'FSType s tmpfs' 'TimeoutUSec t 500000'
+cancel_in_front 'who has more time'
 yes 'a target that does not answer: nothing is recorded' is_unknown behind
 yes 'the service goes on' answers_calls
 mount_with s0:c1,c2 alive2 none "$T" 'FSType s tmpfs'
