@@ -118,7 +118,7 @@ soon 'fstab: a conflict: systemctl status names the holder' eval '[[ $(systemctl
 like 'fstab: a conflict: the result' "$(systemctl show -P Result -P ExecMount "$unit")" exit-code status=32
 unmount_volume db "$pods/a/v"
 # Its job keeps its place for as long, in case the caller comes back for the answer.
-echo "UUID=$uuid $D selvol $options,wait=15s,$at_boot 0 0" >/etc/fstab
+echo "UUID=$uuid $D selvol $options,wait=30s,$at_boot 0 0" >/etc/fstab
 systemctl daemon-reload
 mount_with s0:c3,c4 db /dev/scratch0 "$pods/a/v" 'Holder s pod-A'
 systemctl start --no-block "$unit"
