@@ -233,66 +233,45 @@ static void nest(void) {
 
 /* --- that two are equal --- */
 
-#define SAME(member)        g_assert_true(a->member == b->member)
-#define SAME_STRING(member) g_assert_cmpstr(a->member ? a->member : "", ==, b->member ? b->member : "")
-#define SAME_STRV(member)                                                             \
-        G_STMT_START {                                                                \
-                g_assert_cmpuint(strv_length(a->member), ==, strv_length(b->member)); \
-                for (size_t _i_ = 0; _i_ < strv_length(a->member); _i_++)             \
-                        SAME_STRING(member[_i_]);                                     \
-        }                                                                             \
-        G_STMT_END
+typedef struct Member {
+        const char *name;
+        bool same;
+} Member;
+
+#define N(member) \
+        { #member, a->member == b->member }
+#define T(member) \
+        { #member, streq(a->member ? a->member : "", b->member ? b->member : "") }
+#define SAME(...) assert_same(__func__, (const Member[]){ __VA_ARGS__, { NULL, false } })
+
+static void assert_same(const char *where, const Member *members) {
+        for (; members->name; members++)
+                if (!members->same)
+                        g_error("%s: %s is another one", where, members->name);
+}
 
 static void same_node(const Node *a, const Node *b) {
-        SAME(selinux);
-        SAME(enforcing);
-        SAME(mls);
-        SAME_STRING(file_context);
+        SAME(N(selinux), N(enforcing), N(mls), T(file_context));
 }
 
 static void same_mount_fact(const MountFact *a, const MountFact *b) {
-        SAME_STRING(target);
-        SAME_STRING(source);
-        SAME_STRING(fs_type);
-        SAME_STRING(device);
-        SAME_STRING(root);
-        SAME_STRING(context);
-        SAME_STRING(covered_by);
-        SAME_STRING(also_at);
-        SAME(seclabel);
-        SAME(read_only);
-        SAME(mount_id);
+        SAME(T(target), T(source), T(fs_type), T(device), T(root), T(context), T(covered_by), T(also_at), N(seclabel),
+             N(read_only), N(mount_id));
 }
 
 static void same_mount_outcome(const MountOutcome *a, const MountOutcome *b) {
         same_mount_fact(&a->fact, &b->fact);
-        SAME_STRING(root_context);
-        SAME(root_gid);
-        SAME(root_mode);
-        SAME(superblock_read_only);
-        SAME(inodes_used);
-        SAME(idmapped);
+        SAME(T(root_context), N(root_gid), N(root_mode), N(superblock_read_only), N(inodes_used), N(idmapped));
 }
 
 static void same_observed(const Observed *a, const Observed *b) {
-        SAME_STRING(fs_type);
-        SAME(device_read_only);
-        SAME_STRING(device);
-        SAME_STRING(superblock);
-        SAME(n_mounts);
-        SAME(mounts_unknown);
-        SAME(hidden);
+        SAME(T(fs_type), N(device_read_only), T(device), T(superblock), N(n_mounts), N(mounts_unknown), N(hidden));
         for (size_t i = 0; i < a->n_mounts; i++)
                 same_mount_fact(&a->mounts[i], &b->mounts[i]);
 }
 
 static void same_mark(const Mark *a, const Mark *b) {
-        SAME(found);
-        SAME(label_state);
-        SAME_STRING(context);
-        SAME(tainted);
-        SAME(ownership_state);
-        SAME(gid);
+        SAME(N(found), N(label_state), T(context), N(tainted), N(ownership_state), N(gid));
 }
 
 static void same_walk_counts(const WalkCounts *a, const WalkCounts *b) {
@@ -301,137 +280,81 @@ static void same_walk_counts(const WalkCounts *a, const WalkCounts *b) {
 
 static void same_walk_result(const WalkResult *a, const WalkResult *b) {
         same_walk_counts(&a->counts, &b->counts);
-        SAME(n_issues);
-        for (size_t i = 0; i < a->n_issues; i++) {
-                SAME_STRING(issues[i].path);
-                SAME_STRING(issues[i].text);
-        }
-        SAME_STRV(submounts);
+        SAME(N(n_issues));
+        for (size_t i = 0; i < a->n_issues; i++)
+                SAME(T(issues[i].path), T(issues[i].text));
+        g_assert_true(strv_equal(a->submounts, b->submounts));
 }
 
 static void same_mount_identity(const MountIdentity *a, const MountIdentity *b) {
-        SAME(id);
-        SAME_STRING(device);
+        SAME(N(id), T(device));
 }
 
 static void same_mount_call(const MountCall *a, const MountCall *b) {
-        SAME_STRING(volume);
-        SAME_STRING(source);
-        SAME_STRING(fs_type);
-        SAME_STRING(target);
+        SAME(T(volume), T(source), T(fs_type), T(target));
         same_mount_identity(&a->expected, &b->expected);
 }
 
 static void same_adopt_call(const AdoptCall *a, const AdoptCall *b) {
-        SAME_STRING(volume);
-        SAME_STRING(target);
+        SAME(T(volume), T(target));
 }
 
 static void same_change_call(const ChangeCall *a, const ChangeCall *b) {
-        SAME_STRING(volume);
-        SAME_STRING(target);
-        SAME_STRING(source);
-        SAME_STRING(fs_type);
+        SAME(T(volume), T(target), T(source), T(fs_type));
 }
 
 static void same_verify_call(const VerifyCall *a, const VerifyCall *b) {
-        SAME_STRING(path);
-        SAME_STRING(expected);
-        SAME(depth);
-        SAME(gid);
-        SAME(entries_per_sec);
-        SAME_STRING(mount_target);
-        SAME(mount_id);
+        SAME(T(path), T(expected), N(depth), N(gid), N(entries_per_sec), T(mount_target), N(mount_id));
 }
 
 static void same_verify_result(const VerifyResult *a, const VerifyResult *b) {
-        SAME(matches);
-        SAME_STRING(actual);
+        SAME(N(matches), T(actual), N(reset), T(not_reset));
         same_walk_result(&a->walk, &b->walk);
-        SAME(reset);
-        SAME_STRING(not_reset);
 }
 
 static void same_unmount_call(const UnmountCall *a, const UnmountCall *b) {
-        SAME_STRING(target);
-        SAME_STRING(source);
-        SAME_STRING(fs_type);
+        SAME(T(target), T(source), T(fs_type));
         same_mount_identity(&a->identity, &b->identity);
 }
 
 static void same_plan_question(const PlanQuestion *a, const PlanQuestion *b) {
         same_node(&a->node, &b->node);
         same_observed(&a->observed, &b->observed);
-        SAME(seclabel);
-        SAME(mounted);
+        SAME(N(seclabel), N(mounted));
         same_mount_outcome(&a->outcome, &b->outcome);
 }
 
 static void same_files_wanted(const FilesWanted *a, const FilesWanted *b) {
-        SAME_STRING(context);
-        SAME(gid);
-        SAME(readers);
-        SAME(ownership);
-        SAME(ownership_reason);
-        SAME(force);
-        SAME(gate);
-        SAME(policy);
-        SAME(policy_given);
-        SAME(user_namespace);
-        SAME(on_disk);
-        SAME(mounted);
-        SAME(swapped_gid);
+        SAME(T(context), N(gid), N(readers), N(ownership), N(ownership_reason), N(force), N(gate), N(policy),
+             N(policy_given), N(user_namespace), N(on_disk), N(mounted), N(swapped_gid));
 }
 
 static void same_plan_answer(const PlanAnswer *a, const PlanAnswer *b) {
-        SAME(verdict);
-        SAME(seclabel);
-        SAME_STRING(context);
-        SAME_STRV(mount_options);
-        SAME(read_only);
-        SAME_STRING(share_target);
-        SAME(share_id);
-        SAME(change);
+        SAME(N(verdict), N(seclabel), T(context), N(read_only), T(share_target), N(share_id), N(change),
+             N(n_reliances), N(witness.alive), N(witness.beside), N(witness.trusted), T(witness.kept.text),
+             N(entries_per_sec));
+        g_assert_true(strv_equal(a->mount_options, b->mount_options));
         same_files_wanted(&a->files, &b->files);
-        SAME(n_reliances);
         for (size_t i = 0; i < a->n_reliances; i++) {
-                SAME(reliances[i].gid);
-                SAME_STRING(reliances[i].root);
+                SAME(N(reliances[i].gid), T(reliances[i].root), T(reliances[i].who));
                 g_assert_cmpint(!a->reliances[i].root, ==, !b->reliances[i].root);
-                SAME_STRING(reliances[i].who);
         }
-        SAME(witness.alive);
-        SAME(witness.beside);
-        SAME(witness.trusted);
-        SAME_STRING(witness.kept.text);
-        SAME(entries_per_sec);
 }
 
 static void same_ready_note(const ReadyNote *a, const ReadyNote *b) {
         same_mount_identity(&a->identity, &b->identity);
-        SAME(gid);
-        SAME(disk_gid);
-        SAME_STRING(fingerprint.text);
+        SAME(N(gid), N(disk_gid), T(fingerprint.text));
 }
 
 static void same_files_decision(const FilesDecision *a, const FilesDecision *b) {
-        SAME(relabel);
-        SAME(relabel_reason);
-        SAME(blind);
-        SAME(ownership);
-        SAME(ownership_reason);
-        SAME(gid);
-        SAME(disk_gid);
+        SAME(N(relabel), N(relabel_reason), N(blind), N(ownership), N(ownership_reason), N(gid), N(disk_gid));
 }
 
 static void same_operation_result(const OperationResult *a, const OperationResult *b) {
-        SAME(repeated);
+        SAME(N(repeated), T(fingerprint.text), T(detail), N(walked));
         same_mount_outcome(&a->outcome, &b->outcome);
         same_mark(&a->mark, &b->mark);
         same_files_decision(&a->files, &b->files);
-        SAME_STRING(fingerprint.text);
-        SAME_STRING(detail);
-        SAME(walked);
         same_walk_result(&a->walk, &b->walk);
 }
 
@@ -439,7 +362,6 @@ static void same_operation_result(const OperationResult *a, const OperationResul
 
 static void walk_counts_done(WalkCounts *c) {
 }
-
 static void files_decision_done(FilesDecision *d) {
 }
 
