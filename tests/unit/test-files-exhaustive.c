@@ -26,7 +26,7 @@ static const struct {
 
 static const struct {
         const char *word, *context;
-} contexts[] = { { "none", NULL }, { "a", CONTEXT_A }, { "b", CONTEXT_B } };
+} contexts[] = { { "none", NULL }, { "empty", "" }, { "a", CONTEXT_A }, { "b", CONTEXT_B } };
 
 static const struct {
         const char *word;
@@ -82,11 +82,16 @@ static bool nothing_wanted_nothing_done(const Labels *l) {
         return !isempty(l->wanted.context) || (l->d.relabel == RELABEL_NONE && !l->d.blind);
 }
 
+/* The mark can be relied on, and the root has the label that it speaks of. */
+static bool label_is_known(const Labels *l) {
+        return !isempty(l->wanted.context) && !l->wanted.force && l->seen.belief != MARK_ELSEWHERE &&
+               l->mark.label_state == FILES_COMPLETE && !l->mark.tainted &&
+               streq(l->mark.context, strempty(l->seen.root_context));
+}
+
 static bool label_skip_is_known_to_be_right(const Labels *l) {
-        return l->d.relabel != RELABEL_SKIP ||
-               (!l->wanted.force && l->seen.belief != MARK_ELSEWHERE && l->mark.label_state == FILES_COMPLETE &&
-                !l->mark.tainted && streq(strempty(l->mark.context), l->wanted.context) &&
-                streq(strempty(l->seen.root_context), l->wanted.context));
+        return (l->d.relabel == RELABEL_SKIP) ==
+               (label_is_known(l) && streq(l->seen.root_context, l->wanted.context));
 }
 
 static bool label_is_not_left_undone(const Labels *l) {
@@ -94,10 +99,8 @@ static bool label_is_not_left_undone(const Labels *l) {
 }
 
 static bool blind_is_known_to_be_wrong(const Labels *l) {
-        return !l->d.blind ||
-               (l->d.relabel == RELABEL_WALK && l->seen.belief != MARK_ELSEWHERE &&
-                l->mark.label_state == FILES_COMPLETE && !l->mark.tainted &&
-                !streq(l->mark.context, l->wanted.context) && streq(strempty(l->seen.root_context), l->mark.context));
+        return l->d.blind == (label_is_known(l) && !streq(l->seen.root_context, l->wanted.context)) &&
+               (!l->d.blind || l->d.relabel == RELABEL_WALK);
 }
 
 static bool label_reason_is_true(const Labels *l) {
@@ -150,10 +153,10 @@ static const struct {
         bool (*holds)(const Labels *l);
 } label_invariants[] = {
         { "where no label is wanted none is given", nothing_wanted_nothing_done },
-        { "labels are skipped only if the mark and the root say that they are right",
+        { "labels are skipped just if the mark and the root say that they are right",
           label_skip_is_known_to_be_right },
         { "labels that are not skipped are given", label_is_not_left_undone },
-        { "labels are written without comparing only if the mark and the root say that all are wrong",
+        { "labels are written without comparing just if the mark and the root say that all are wrong",
           blind_is_known_to_be_wrong },
         { "the reason for labels is true", label_reason_is_true },
         { "where nothing is known all files are visited", unknown_label_is_walked },
@@ -294,9 +297,8 @@ static bool is_known(const Groups *g) {
 }
 
 static bool group_skip_is_known_to_be_right(const Groups *g) {
-        if (g->d.ownership != OWNERSHIP_SKIP || g->d.ownership_reason == OWNERSHIP_ROOT_ONLY)
-                return true;
-        return is_known(g) && g->mark.gid == G && g->wanted.swapped_gid == GID_NONE;
+        return (g->d.ownership == OWNERSHIP_SKIP && g->d.ownership_reason != OWNERSHIP_ROOT_ONLY) ==
+               (is_decided_here(g) && is_known(g) && g->mark.gid == G && g->wanted.swapped_gid == GID_NONE);
 }
 
 static bool root_alone_is_asked_for(const Groups *g) {
@@ -309,12 +311,29 @@ static bool root_alone_is_asked_for(const Groups *g) {
 
 /* One that is shared, and swaps already, is shown to readers whatever the files are. */
 static bool map_is_known_to_be_right(const Groups *g) {
-        if (g->d.ownership != OWNERSHIP_MAP)
+        bool swapped = g->wanted.swapped_gid != GID_NONE,
+             can_swap = !g->wanted.mounted && !g->wanted.user_namespace && !g->wanted.on_disk;
+
+        if (!is_decided_here(g))
+                return g->d.ownership != OWNERSHIP_MAP;
+        if (swapped && g->wanted.ownership == OWNERSHIP_MAP)
                 return true;
-        if (g->wanted.swapped_gid != GID_NONE)
-                return g->wanted.ownership == OWNERSHIP_MAP || (is_known(g) && g->mark.gid == D);
-        return is_known(g) && g->mark.gid != G && !g->wanted.mounted && !g->wanted.user_namespace &&
-               !g->wanted.on_disk;
+        return (g->d.ownership == OWNERSHIP_MAP) ==
+               (is_known(g) && (swapped ? g->mark.gid == D : g->mark.gid != G && can_swap));
+}
+
+static bool reason_fits_the_action(const Groups *g) {
+        switch (g->d.ownership_reason) {
+        case OWNERSHIP_COMPLETE:
+        case OWNERSHIP_TRUSTED:
+        case OWNERSHIP_ROOT_ONLY:
+                return g->d.ownership == OWNERSHIP_SKIP;
+        case OWNERSHIP_OTHER_GROUP:
+                return g->d.ownership == OWNERSHIP_MAP;
+        default:
+                return g->d.ownership != OWNERSHIP_SKIP &&
+                       (g->d.ownership != OWNERSHIP_WALK || g->d.ownership_reason >= OWNERSHIP_FORCED);
+        }
 }
 
 static bool group_is_not_left_undone(const Groups *g) {
@@ -420,10 +439,11 @@ static const struct {
         const char *sentence;
         bool (*holds)(const Groups *g);
 } invariants[] = {
-        { "a group is skipped only if the mark and the root say that it is right", group_skip_is_known_to_be_right },
+        { "a group is skipped just if the mark and the root say that it is right", group_skip_is_known_to_be_right },
         { "the root alone decides only where no mark can be kept, and if asked for in words",
           root_alone_is_asked_for },
-        { "a group is mapped only if the mark and the root say which one is on disk", map_is_known_to_be_right },
+        { "a group is mapped just if the mark and the root say which one is on disk", map_is_known_to_be_right },
+        { "a skip, a map and a walk have reasons of their own", reason_fits_the_action },
         { "a group that is wanted is given", group_is_not_left_undone },
         { "where no file may be changed none is", reader_changes_no_file },
         { "what the plan leaves to others is left to them", others_decision_is_kept },

@@ -135,25 +135,6 @@ static void test_label(gconstpointer data) {
                 g_assert_cmpstr(relabel_reason_to_string(d.relabel_reason), ==, row_need(row, "=reason"));
 }
 
-/* All there is to combine: a skip and a blind walk have to be earned by every condition at once. */
-static void test_all_labels(void) {
-        static const char *const contexts[] = { NULL, "", CONTEXT_A, CONTEXT_A2, CONTEXT_B };
-
-        for (unsigned i = 0; i < FILES_STATES * 5 * 5 * 4; i++) {
-                const Mark mark = { .found = MARK_PRESENT,
-                                    .label_state = (FilesState) (i % FILES_STATES),
-                                    .context = (char *) contexts[i / FILES_STATES % 5],
-                                    .tainted = i / FILES_STATES / 25 % 2 };
-                const char *root = contexts[i / FILES_STATES / 5 % 5];
-                bool force = i / FILES_STATES / 50, sound = mark.label_state == FILES_COMPLETE && !mark.tainted;
-                FilesDecision d = decide_labels(&mark, root, CONTEXT_A, force);
-
-                sound = sound && !force && !isempty(mark.context) && streq_ptr(mark.context, root);
-                g_assert_cmpint(d.relabel == RELABEL_WALK, ==, !(sound && streq(root, CONTEXT_A)));
-                g_assert_cmpint(d.blind, ==, sound && !streq(root, CONTEXT_A));
-        }
-}
-
 /* --- the decision about groups --- */
 
 /* "3000 2770", of a directory, or "file 3000 2770". */
@@ -292,74 +273,6 @@ static void test_root(void) {
                                         g_assert_cmpint(d.ownership_reason, ==,
                                                         skips ? OWNERSHIP_ROOT_ONLY : OWNERSHIP_UNKNOWN);
                         }
-}
-
-/* A digit of a number to several bases, so that a loop runs through all combinations. */
-static unsigned take_digit(unsigned *number, unsigned base) {
-        unsigned digit = *number % base;
-
-        *number /= base;
-        return digit;
-}
-
-/* All there is to combine: a skip and a map have to be earned by every condition at once. */
-static void test_all_groups(void) {
-        static const gid_t gids[] = { 0, 2000, WANTED };
-        static const mode_t modes[] = { S_IFDIR | 02770, S_IFDIR | 0770,  S_IFDIR | 02750,
-                                        S_IFDIR | 02550, S_IFREG | 02770, 0 };
-        const unsigned all = FILES_STATES * 3 * 3 * 6 * 2 * 512 * 3;
-        unsigned skips = 0, maps = 0;
-
-        for (unsigned i = 0; i < all; i++) {
-                unsigned n = i;
-                Mark mark = { .found = MARK_PRESENT,
-                              .ownership_state = (FilesState) take_digit(&n, FILES_STATES),
-                              .gid = gids[take_digit(&n, 3)] };
-                FilesSeen seen = { .mark = &mark,
-                                   .root_gid = gids[take_digit(&n, 3)],
-                                   .root_mode = modes[take_digit(&n, 6)] };
-                FilesWanted w = { .ownership = OWNERSHIP_WALK,
-                                  .gid = take_digit(&n, 2) ? WANTED : 0,
-                                  .swapped_gid = GID_NONE };
-                FilesDecision d;
-                bool sound;
-
-                mark.tainted = take_digit(&n, 2); /* is the labels' */
-                w.policy_given = take_digit(&n, 2);
-                w.readers = take_digit(&n, 2);
-                w.gate = take_digit(&n, 2);
-                w.policy = (FSGroupChangePolicy) take_digit(&n, FS_GROUP_CHANGE_POLICIES);
-                w.force = take_digit(&n, 2);
-                w.on_disk = take_digit(&n, 2);
-                w.user_namespace = take_digit(&n, 2);
-                w.mounted = take_digit(&n, 2);
-                seen.belief = (MarkBelief) take_digit(&n, 3);
-                g_assert_cmpuint(n, ==, 0);
-
-                d = files_decide(&w, &seen);
-                sound = mark.ownership_state == FILES_COMPLETE && seen.belief != MARK_ELSEWHERE && w.gate &&
-                        !w.force && w.policy == FS_GROUP_CHANGE_ON_ROOT_MISMATCH &&
-                        kubelet_skips(mark.gid, w.readers, seen.root_gid, seen.root_mode);
-                if (sound && mark.gid == w.gid)
-                        g_assert_cmpint(d.ownership, ==, OWNERSHIP_SKIP);
-                else if (sound && !w.on_disk && !w.user_namespace && !w.mounted)
-                        g_assert_cmpint(d.ownership, ==, OWNERSHIP_MAP);
-                else
-                        g_assert_cmpint(d.ownership, ==, OWNERSHIP_WALK);
-                g_assert_cmpint(d.ownership_reason ==
-                                        (seen.belief == MARK_TRUSTED ? OWNERSHIP_TRUSTED : OWNERSHIP_COMPLETE),
-                                ==, d.ownership == OWNERSHIP_SKIP);
-                g_assert_cmpint(d.ownership_reason == OWNERSHIP_OTHER_GROUP, ==, d.ownership == OWNERSHIP_MAP);
-                g_assert_true(d.ownership != OWNERSHIP_WALK || d.ownership_reason >= OWNERSHIP_FORCED);
-                g_assert_cmpuint(d.gid, ==, w.gid);
-                g_assert_cmpuint(d.disk_gid, ==, d.ownership == OWNERSHIP_MAP ? mark.gid : w.gid);
-                skips += d.ownership == OWNERSHIP_SKIP;
-                maps += d.ownership == OWNERSHIP_MAP;
-        }
-        /* Both are there: 3 modes do for readers and 1 for writers, tainted or not, policy given or not; of a mark and a
-         * wish 2 pairs have one group and 4 have two; 3 flags make no difference to a skip; believed or trusted. */
-        g_assert_cmpuint(skips, ==, 2 * 2 * 4 * 4 * 8);
-        g_assert_cmpuint(maps, ==, 2 * 4 * 4 * 4);
 }
 
 /* --- labels and groups, and what comes after --- */
@@ -542,11 +455,9 @@ int main(int argc, char **argv) {
         table_add_tests(table_load("ownership-modes.table", mode_columns), "/files/mode", test_mode);
         g_test_add_func("/files/all-modes", test_all_modes);
         table_add_tests(table_load("relabel.table", label_columns), "/files/label", test_label);
-        g_test_add_func("/files/all-labels", test_all_labels);
         table_add_tests(table_load("ownership-kubernetes.table", group_columns), "/files/kubernetes", test_group);
         table_add_tests(table_load("ownership.table", group_columns), "/files/group", test_group);
         g_test_add_func("/files/root", test_root);
-        g_test_add_func("/files/all-groups", test_all_groups);
         g_test_add_func("/files/apart", test_apart);
         g_test_add_func("/files/fall-back", test_fall_back);
         g_test_add_func("/files/reliances", test_reliances);
