@@ -96,24 +96,23 @@ double call_mount(sd_bus *bus, const MountCall *c) {
         return send_call(bus, m, c->volume);
 }
 
-double call_unmount(sd_bus *bus, const char *volume, const char *target) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_call(bus, "UnmountVolume", volume, NULL, target);
+static double call_plainly(sd_bus *bus, const char *method, const char *volume, const char *source,
+                           const char *target) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_call(bus, method, volume, source, target);
         int r;
 
         r = sd_bus_message_append(m, "a{sv}", 0);
         if (r < 0)
-                fail("UnmountVolume: %s", strerror(-r));
+                fail("%s: %s", method, strerror(-r));
         return send_call(bus, m, volume);
 }
 
-double call_plan(sd_bus *bus, const char *volume, const char *source, const char *target) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = new_call(bus, "PlanVolume", volume, source, target);
-        int r;
+double call_unmount(sd_bus *bus, const char *volume, const char *target) {
+        return call_plainly(bus, "UnmountVolume", volume, NULL, target);
+}
 
-        r = sd_bus_message_append(m, "a{sv}", 0);
-        if (r < 0)
-                fail("PlanVolume: %s", strerror(-r));
-        return send_call(bus, m, volume);
+double call_plan(sd_bus *bus, const char *volume, const char *source, const char *target) {
+        return call_plainly(bus, "PlanVolume", volume, source, target);
 }
 
 double call_holders(sd_bus *bus, const char *volume) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,6 +44,35 @@ unsigned parse_number(const char *s, unsigned max) {
         if (parse_u64(s, &n) < 0 || n > max)
                 fail("'%s' is not a number from 0 to %u", s, max);
         return (unsigned) n;
+}
+
+void print_usage(const char *usage) {
+        fprintf(stderr, "%s\n", usage);
+        exit(2);
+}
+
+int parse_n_options(const BenchOption *options, size_t n, int argc, char **argv, const char *usage) {
+        enum { OPTIONS_MAX = 32, FIRST = 256 };
+        struct option list[OPTIONS_MAX + 1] = { 0 };
+        int c;
+
+        assert(n <= OPTIONS_MAX);
+        for (size_t i = 0; i < n; i++)
+                list[i] = (struct option){ options[i].name, options[i].flag ? no_argument : required_argument, NULL,
+                                           FIRST + (int) i };
+        while ((c = getopt_long(argc, argv, "", list, NULL)) >= 0) {
+                const BenchOption *o = options + (c - FIRST);
+
+                if (c < FIRST)
+                        print_usage(usage);
+                if (o->flag)
+                        *o->flag = true;
+                else if (o->text)
+                        *o->text = optarg;
+                else
+                        *o->number = parse_number(optarg, o->max);
+        }
+        return optind;
 }
 
 double now_usec(void) {

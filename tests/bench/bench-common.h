@@ -15,6 +15,27 @@ char *format_string(const char *format, ...) _printf_(1, 2);
 
 unsigned parse_number(const char *s, unsigned max);
 
+/* An option, with one of the three that it sets. */
+typedef struct BenchOption {
+        const char *name;
+        bool *flag;
+        const char **text;
+        unsigned *number;
+        unsigned max;
+} BenchOption;
+
+#define FLAG(name, variable) \
+        { name, .flag = &(variable) }
+#define TEXT(name, variable) \
+        { name, .text = &(variable) }
+#define NUMBER(name, variable, maximum) \
+        { name, .number = (unsigned *) &(variable), .max = maximum }
+
+/* Where the arguments begin. A mistake ends the program, with how it is called. */
+#define parse_options(options, argc, argv, usage) parse_n_options(options, ELEMENTSOF(options), argc, argv, usage)
+int parse_n_options(const BenchOption *options, size_t n, int argc, char **argv, const char *usage);
+_Noreturn void print_usage(const char *usage);
+
 double now_usec(void);
 void sleep_msec(unsigned msec);
 

@@ -4,16 +4,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "basic/string-util.h"
 #include "bench-call.h"
 #include "bench-common.h"
 #include "bench-fill.h"
 
-void steps_parse(Steps *steps, char *list) {
-        char *saved = NULL;
+void steps_parse(Steps *steps, const char *list) {
+        _cleanup_strv_ char **words = NULL;
 
+        if (!list)
+                return;
+        if (strv_split(list, ",", &words) < 0)
+                fail("out of memory");
         steps->n = 0;
-        for (char *s = strtok_r(list, ",", &saved); s; s = strtok_r(NULL, ",", &saved)) {
-                unsigned n = parse_number(s, VOLUMES_MAX);
+        STRV_FOREACH (word, words) {
+                unsigned n = parse_number(*word, VOLUMES_MAX);
 
                 if (steps->n == STEPS_MAX || (steps->n > 0 && n <= steps->volumes[steps->n - 1]))
                         fail("--volumes takes at most %i numbers, each larger than the one before", STEPS_MAX);

@@ -16,7 +16,8 @@ typedef struct Steps {
         size_t n;
 } Steps;
 
-void steps_parse(Steps *steps, char *list);
+/* Of a list with commas; NULL leaves them as they are. */
+void steps_parse(Steps *steps, const char *list);
 
 typedef struct Fill {
         sd_bus *bus;

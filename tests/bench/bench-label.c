@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,53 +268,33 @@ static uint64_t run_verb(const struct Verb *verb, List *l, unsigned threads, Job
         return wrong;
 }
 
-static _Noreturn void usage(void) {
-        fputs("bench-label check|set|scatter|write|compare [--threads N] [--call at|chdir|open] [--percent N]\n"
-              "            [--seed N] LABEL DIR\n"
-              "bench-label check-group|set-group|plain-group [--threads N] GID DIR\n",
-              stderr);
-        exit(2);
-}
-
 int main(int argc, char **argv) {
-        static const struct option options[] = {
-                { "threads", required_argument, NULL, 't' },
-                { "call", required_argument, NULL, 'c' },
-                { "percent", required_argument, NULL, 'p' },
-                { "seed", required_argument, NULL, 's' },
-                { 0 },
-        };
+        static const char usage[] =
+                "bench-label check|set|scatter|write|compare [--threads N] [--call at|chdir|open] [--percent N]\n"
+                "            [--seed N] LABEL DIR\n"
+                "bench-label check-group|set-group|plain-group [--threads N] GID DIR";
         Job j = { .call = best_call(), .percent = 1, .seed = 1 };
         const struct Verb *verb = NULL;
+        const char *call = NULL;
         unsigned threads = 0;
+        const BenchOption options[] = {
+                NUMBER("threads", threads, WORKERS_MAX),
+                TEXT("call", call),
+                NUMBER("percent", j.percent, 100),
+                NUMBER("seed", j.seed, UINT32_MAX),
+        };
         uint64_t wrong;
         List l;
-        int c;
 
-        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
-                switch (c) {
-                case 't':
-                        threads = parse_number(optarg, WORKERS_MAX);
-                        break;
-                case 'c':
-                        j.call = parse_call(optarg);
-                        break;
-                case 'p':
-                        j.percent = parse_number(optarg, 100);
-                        break;
-                case 's':
-                        j.seed = parse_number(optarg, UINT32_MAX);
-                        break;
-                default:
-                        usage();
-                }
-        if (argc - optind != 3)
-                usage();
+        if (argc - parse_options(options, argc, argv, usage) != 3)
+                print_usage(usage);
+        if (call)
+                j.call = parse_call(call);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 if (streq(argv[optind], verbs[i].name))
                         verb = verbs + i;
         if (!verb)
-                usage();
+                print_usage(usage);
         if (verb->of_group)
                 j.gid = parse_number(argv[optind + 1], UINT32_MAX - 1);
         else {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
-#include <getopt.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -172,91 +171,38 @@ static void print_growth(const Bench *b) {
 
 /* ---- main ------------------------------------------------------------------------------------------------------ */
 
-static _Noreturn void usage(void) {
-        fputs("bench-mount --device DEVICE --targets DIR --state DIR [--plain] [--emulated] [--json] [--rounds N]\n"
-              "            [--volumes N,...] [--holders N --devices LIST] [--fs-type TYPE] [--entries N] [--rows NAME,...]\n"
-              "            [--pause MSEC] [--idle SECONDS] [--worker-pid PID] [--control PROGRAM]\n",
-              stderr);
-        exit(2);
-}
-
-static void take_option(Bench *b, int option, char *value) {
-        switch (option) {
-        case 'j':
-                b->json = b->service.json = b->fill.json = true;
-                break;
-        case 'p':
-                b->scene.plain = b->fill.plain = true;
-                break;
-        case 'e':
-                b->emulated = true;
-                break;
-        case 'r':
-                b->rounds = parse_number(value, 100000);
-                break;
-        case 'v':
-                steps_parse(&b->steps, value);
-                break;
-        case 'h':
-                b->fill.holders = parse_number(value, HOLDERS_MAX);
-                break;
-        case 'l':
-                b->devices_path = value;
-                break;
-        case 'n':
-                b->entries = parse_number(value, 100000000);
-                break;
-        case 'o':
-                b->rows = value;
-                break;
-        case 'd':
-                b->scene.device = value;
-                break;
-        case 'f':
-                b->scene.fs_type = value;
-                break;
-        case 't':
-                b->fill.targets = value;
-                break;
-        case 's':
-                b->scene.state = value;
-                break;
-        case 'w':
-                b->scene.pause_msec = parse_number(value, 60000);
-                break;
-        case 'i':
-                b->service.idle_sec = parse_number(value, 3600);
-                break;
-        case 'k':
-                b->service.worker = (pid_t) parse_number(value, INT32_MAX);
-                break;
-        case 'c':
-                b->service.control = value;
-                break;
-        default:
-                usage();
-        }
-}
-
 static void parse_arguments(Bench *b, int argc, char **argv) {
-        static const struct option options[] = {
-                { "json", no_argument, NULL, 'j' },          { "plain", no_argument, NULL, 'p' },
-                { "emulated", no_argument, NULL, 'e' },      { "rounds", required_argument, NULL, 'r' },
-                { "volumes", required_argument, NULL, 'v' }, { "holders", required_argument, NULL, 'h' },
-                { "devices", required_argument, NULL, 'l' }, { "device", required_argument, NULL, 'd' },
-                { "fs-type", required_argument, NULL, 'f' }, { "targets", required_argument, NULL, 't' },
-                { "state", required_argument, NULL, 's' },   { "pause", required_argument, NULL, 'w' },
-                { "idle", required_argument, NULL, 'i' },    { "worker-pid", required_argument, NULL, 'k' },
-                { "control", required_argument, NULL, 'c' }, { "entries", required_argument, NULL, 'n' },
-                { "rows", required_argument, NULL, 'o' },    { 0 },
+        static const char usage[] =
+                "bench-mount --device DEVICE --targets DIR --state DIR [--plain] [--emulated] [--json] [--rounds N]\n"
+                "            [--volumes N,...] [--holders N --devices LIST] [--fs-type TYPE] [--entries N] [--rows NAME,...]\n"
+                "            [--pause MSEC] [--idle SECONDS] [--worker-pid PID] [--control PROGRAM]";
+        const char *volumes = NULL;
+        const BenchOption options[] = {
+                FLAG("json", b->json),
+                FLAG("plain", b->scene.plain),
+                FLAG("emulated", b->emulated),
+                NUMBER("rounds", b->rounds, 100000),
+                TEXT("volumes", volumes),
+                NUMBER("holders", b->fill.holders, HOLDERS_MAX),
+                TEXT("devices", b->devices_path),
+                NUMBER("entries", b->entries, 100000000),
+                TEXT("rows", b->rows),
+                TEXT("device", b->scene.device),
+                TEXT("fs-type", b->scene.fs_type),
+                TEXT("targets", b->fill.targets),
+                TEXT("state", b->scene.state),
+                NUMBER("pause", b->scene.pause_msec, 60000),
+                NUMBER("idle", b->service.idle_sec, 3600),
+                NUMBER("worker-pid", b->service.worker, INT32_MAX),
+                TEXT("control", b->service.control),
         };
-        int c;
 
-        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
-                take_option(b, c, optarg);
-        if (optind < argc || !b->scene.device || !b->fill.targets || !b->scene.state || b->rounds == 0 ||
-            b->fill.holders == 0 || (b->fill.holders > 1 && !b->devices_path))
-                usage();
+        if (parse_options(options, argc, argv, usage) < argc || !b->scene.device || !b->fill.targets ||
+            !b->scene.state || b->rounds == 0 || b->fill.holders == 0 || (b->fill.holders > 1 && !b->devices_path))
+                print_usage(usage);
+        b->service.json = b->fill.json = b->json;
+        b->fill.plain = b->scene.plain;
+        steps_parse(&b->steps, volumes);
 }
 
 int main(int argc, char **argv) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,41 +35,26 @@ static void print_issues(const TreeResult *r) {
 }
 
 int main(int argc, char **argv) {
-        static const struct option options[] = {
-                { "threads", required_argument, NULL, 't' },
-                { "blind", no_argument, NULL, 'b' },
-                { "verify", no_argument, NULL, 'v' },
-                { "group", required_argument, NULL, 'g' },
-                { 0 },
-        };
+        static const char usage[] = "bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR";
         FilesSpec spec = { .mode = FILES_CHANGE };
-        Ownership ownership = {};
+        Ownership ownership = { .gid = GID_NONE };
         TreeResult result = {};
         Failure failure = {};
-        int c, r;
+        bool verify = false;
+        const BenchOption options[] = {
+                NUMBER("threads", spec.tree.threads, TREE_THREADS_MAX),
+                FLAG("blind", spec.blind),
+                FLAG("verify", verify),
+                NUMBER("group", ownership.gid, GID_NONE - 1),
+        };
+        int r;
 
-        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
-                switch (c) {
-                case 't':
-                        spec.tree.threads = parse_number(optarg, TREE_THREADS_MAX);
-                        break;
-                case 'b':
-                        spec.blind = true;
-                        break;
-                case 'v':
-                        spec.mode = FILES_VERIFY;
-                        break;
-                case 'g':
-                        ownership.gid = parse_number(optarg, UINT32_MAX - 1);
-                        spec.ownership = &ownership;
-                        break;
-                default:
-                        return 2;
-                }
-        if (argc - optind != 2) {
-                fputs("bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR\n", stderr);
-                return 2;
-        }
+        if (argc - parse_options(options, argc, argv, usage) != 2)
+                print_usage(usage);
+        if (verify)
+                spec.mode = FILES_VERIFY;
+        if (ownership.gid != GID_NONE)
+                spec.ownership = &ownership;
         spec.context = streq(argv[optind], "-") ? NULL : argv[optind];
         spec.tree.fd = open(argv[optind + 1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (spec.tree.fd < 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -97,59 +96,27 @@ static void take_away(Bench *b) {
         b->fill.n_volumes = 0;
 }
 
-static _Noreturn void usage(void) {
-        fputs("bench-state --devices LIST --targets DIR [--json] [--rounds N] [--volumes N,...] [--holders N]\n"
-              "            [--worker-pid PID] [--control PROGRAM]\n",
-              stderr);
-        exit(2);
-}
-
 static const char *parse_arguments(Bench *b, int argc, char **argv) {
-        static const struct option options[] = {
-                { "json", no_argument, NULL, 'j' },
-                { "rounds", required_argument, NULL, 'r' },
-                { "volumes", required_argument, NULL, 'v' },
-                { "holders", required_argument, NULL, 'h' },
-                { "devices", required_argument, NULL, 'l' },
-                { "targets", required_argument, NULL, 't' },
-                { "worker-pid", required_argument, NULL, 'k' },
-                { "control", required_argument, NULL, 'c' },
-                { 0 },
+        static const char usage[] =
+                "bench-state --devices LIST --targets DIR [--json] [--rounds N] [--volumes N,...] [--holders N]\n"
+                "            [--worker-pid PID] [--control PROGRAM]";
+        const char *devices = NULL, *volumes = NULL;
+        const BenchOption options[] = {
+                FLAG("json", b->fill.json),
+                NUMBER("rounds", b->rounds, ROUNDS_MAX),
+                TEXT("volumes", volumes),
+                NUMBER("holders", b->fill.holders, HOLDERS_MAX),
+                TEXT("devices", devices),
+                TEXT("targets", b->fill.targets),
+                NUMBER("worker-pid", b->service.worker, INT32_MAX),
+                TEXT("control", b->service.control),
         };
-        const char *devices = NULL;
-        int c;
 
-        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
-                switch (c) {
-                case 'j':
-                        b->fill.json = b->service.json = true;
-                        break;
-                case 'r':
-                        b->rounds = parse_number(optarg, ROUNDS_MAX);
-                        break;
-                case 'v':
-                        steps_parse(&b->steps, optarg);
-                        break;
-                case 'h':
-                        b->fill.holders = parse_number(optarg, HOLDERS_MAX);
-                        break;
-                case 'l':
-                        devices = optarg;
-                        break;
-                case 't':
-                        b->fill.targets = optarg;
-                        break;
-                case 'k':
-                        b->service.worker = (pid_t) parse_number(optarg, INT32_MAX);
-                        break;
-                case 'c':
-                        b->service.control = optarg;
-                        break;
-                default:
-                        usage();
-                }
-        if (optind < argc || !devices || !b->fill.targets || b->rounds == 0 || b->fill.holders == 0)
-                usage();
+        if (parse_options(options, argc, argv, usage) < argc || !devices || !b->fill.targets || b->rounds == 0 ||
+            b->fill.holders == 0)
+                print_usage(usage);
+        b->service.json = b->fill.json;
+        steps_parse(&b->steps, volumes);
         return devices;
 }
 

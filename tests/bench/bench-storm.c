@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -360,55 +359,23 @@ static void clean_up(Storm *s) {
 }
 
 static void parse_arguments(Storm *s, int argc, char **argv) {
-        static const struct option options[] = {
-                { "json", no_argument, NULL, 'j' },
-                { "clients", required_argument, NULL, 'c' },
-                { "file-systems", required_argument, NULL, 'f' },
-                { "holders", required_argument, NULL, 'h' },
-                { "rounds", required_argument, NULL, 'r' },
-                { "devices", required_argument, NULL, 'd' },
-                { "targets", required_argument, NULL, 't' },
-                { "worker-pid", required_argument, NULL, 'k' },
-                { 0 },
+        static const char usage[] =
+                "bench-storm --devices LIST --targets DIR [--clients N] [--file-systems N] [--holders N]\n"
+                "            [--rounds N] [--json] [--worker-pid PID]";
+        const BenchOption options[] = {
+                FLAG("json", s->json),
+                NUMBER("clients", s->clients, CLIENTS_MAX),
+                NUMBER("file-systems", s->file_systems, 4096),
+                NUMBER("holders", s->holders, HOLDERS_MAX),
+                NUMBER("rounds", s->rounds, 1000),
+                TEXT("devices", s->devices_path),
+                TEXT("targets", s->targets),
+                NUMBER("worker-pid", s->worker, INT32_MAX),
         };
-        int c;
 
-        while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
-                switch (c) {
-                case 'j':
-                        s->json = true;
-                        break;
-                case 'c':
-                        s->clients = parse_number(optarg, CLIENTS_MAX);
-                        break;
-                case 'f':
-                        s->file_systems = parse_number(optarg, 4096);
-                        break;
-                case 'h':
-                        s->holders = parse_number(optarg, HOLDERS_MAX);
-                        break;
-                case 'r':
-                        s->rounds = parse_number(optarg, 1000);
-                        break;
-                case 'd':
-                        s->devices_path = optarg;
-                        break;
-                case 't':
-                        s->targets = optarg;
-                        break;
-                case 'k':
-                        s->worker = (pid_t) parse_number(optarg, INT32_MAX);
-                        break;
-                default:
-                        exit(2);
-                }
-        if (optind < argc || !s->devices_path || !s->targets || s->clients == 0 || s->file_systems == 0 ||
-            s->holders == 0 || s->rounds == 0) {
-                fputs("bench-storm --devices LIST --targets DIR [--clients N] [--file-systems N] [--holders N]\n"
-                      "            [--rounds N] [--json] [--worker-pid PID]\n",
-                      stderr);
-                exit(2);
-        }
+        if (parse_options(options, argc, argv, usage) < argc || !s->devices_path || !s->targets || s->clients == 0 ||
+            s->file_systems == 0 || s->holders == 0 || s->rounds == 0)
+                print_usage(usage);
 }
 
 int main(int argc, char **argv) {
