@@ -164,7 +164,7 @@ static void test_textfile_fails(Fixture *f, gconstpointer data) {
         g_assert_false(exists(f, "selvol.prom.new"));
 
         daemon_limit(f, FALSE);
-        WAIT_LONG(f, 15, status_has(fd, &status, "selvol.prom", FALSE));
+        WAIT_FOR(f, status_has(fd, &status, "selvol.prom", FALSE));
         g_assert_true(exists(f, "selvol.prom"));
         g_assert_false(exists(f, "selvol.prom.new"));
         g_assert_cmpfloat(read_metric(f, "selvol_textfile_last_success_timestamp_seconds"), >, 1e9);

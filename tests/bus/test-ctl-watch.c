@@ -160,7 +160,7 @@ static char *screen_of(const char *output) {
 static void await_screen(Terminal *t, const char *expected) {
         g_autofree char *screen = NULL;
 
-        for (gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC; g_get_monotonic_time() < end;) {
+        for (gint64 end = g_get_monotonic_time() + 120 * G_USEC_PER_SEC; g_get_monotonic_time() < end;) {
                 g_free(screen);
                 screen = screen_of(t->output->str);
                 if (g_str_equal(screen, expected))

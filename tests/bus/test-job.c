@@ -393,19 +393,35 @@ static void on_signal(GDBusConnection *bus, const char *sender, const char *path
         }
 }
 
+/* No less than has been seen since before the start, and the end is as far as what is left takes. */
+static void assert_rate(GVariant *job, gint64 start, gint64 started) {
+        guint64 done = get_number(job, "EntriesDone"), rate = get_number(job, "EntriesPerSecond"),
+                elapsed = (guint64) (g_get_monotonic_time() - start);
+
+        g_assert_cmpuint(done, >=, 100);
+        g_assert_cmpuint(get_number(job, "EntriesTotal"), ==, 300);
+        g_assert_cmpuint(rate, >=, done * G_USEC_PER_SEC / elapsed);
+        /* 208, or more where selvold was late to hear of the start. */
+        g_assert_cmpuint(rate, <=, 2000);
+        g_assert_cmpuint(get_number(job, "ExpectedEndUSec"), >=,
+                         (guint64) started + (300 - done) * G_USEC_PER_SEC / (rate + 1));
+}
+
 /* Calls join, everybody is told, and not too often. */
 static void test_slow(Fixture *f, gconstpointer data) {
-        g_autofree char *job = NULL, *joined = NULL, *volume_job = NULL, *state = NULL, *ended = NULL, *rate = NULL,
-                        *expected = NULL, *total = NULL, *found = NULL;
-        g_autoptr(GVariant) details = NULL, reply = NULL;
+        g_autofree char *job = NULL, *joined = NULL, *volume_job = NULL, *ended = NULL, *found = NULL;
+        g_autoptr(GVariant) details = NULL, reply = NULL, during = NULL, all = NULL;
         GError *error = NULL;
         Seen seen = { 0 };
         guint subscription;
+        gint64 start, started;
 
         subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", NULL, NULL, NULL, NULL,
                                                           G_DBUS_SIGNAL_FLAGS_NONE, on_signal, &seen, NULL);
         mount_always(f, "v", "/dev/walk-slow", T1);
         g_assert_cmpuint(seen.new, ==, 0);
+        start = g_get_monotonic_time();
+        started = g_get_real_time();
         job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
         g_assert_no_error(error);
         joined = call_relabel(f, "v", "", NULL, &error);
@@ -418,27 +434,25 @@ static void test_slow(Fixture *f, gconstpointer data) {
         g_assert_cmpfloat(read_metric(f, "selvol_oldest_job_age_seconds{state=\"walking\"}"), >, 0);
         assert_metrics_zero(f, "selvol_oldest_job_age_seconds{state=\"running\"}");
         WAIT_FOR(f, seen.most >= 100);
-        state = get_text(f, job, JOB, "State");
-        g_assert_cmpstr(state, ==, "running");
-        rate = get_text(f, job, JOB, "EntriesPerSecond");
-        g_assert_cmpuint(g_ascii_strtoull(rate, NULL, 10), >, 50);
-        g_assert_cmpuint(g_ascii_strtoull(rate, NULL, 10), <=, 500);
-        expected = get_text(f, job, JOB, "ExpectedEndUSec");
-        g_assert_cmpuint(g_ascii_strtoull(expected, NULL, 10), >, (guint64) g_get_real_time());
-        total = get_text(f, job, JOB, "EntriesTotal");
-        g_assert_cmpstr(total, ==, "300");
+        during = call_end(
+                f, call_start_at(f, job, "org.freedesktop.DBus.Properties", "GetAll", g_variant_new("(s)", JOB)),
+                &error);
+        g_assert_no_error(error);
+        all = g_variant_get_child_value(during, 0);
+        g_assert_cmpstr(get_string(all, "State"), ==, "running");
+        assert_rate(all, start, started);
 
         details = job_wait(f, job, "done");
         g_assert_cmpuint(get_number(details, "EntriesDone"), ==, 300);
         WAIT_FOR(f, seen.removed == 1 && seen.most == 300);
+        /* Eleven signals of the worker in a second. */
+        g_assert_cmpuint(seen.changed, >=, 3);
+        g_assert_cmpuint(seen.changed, <=, (guint64) (g_get_monotonic_time() - start) / 250000 + 2);
         g_assert_cmpstr(seen.result, ==, "done");
         g_assert_cmpuint(seen.new, ==, 1);
         g_assert_cmpuint(seen.added, ==, 1);
         g_assert_cmpuint(seen.forgotten, ==, 0);
-        /* Eleven signals of the worker in a second. */
         g_assert_cmpuint(seen.partial, >=, 1);
-        g_assert_cmpuint(seen.changed, >=, 3);
-        g_assert_cmpuint(seen.changed, <=, 7);
         ended = get_text(f, job, JOB, "State");
         g_assert_cmpstr(ended, ==, "ended");
         reply = call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error);
@@ -456,17 +470,15 @@ static void test_cancel(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) canceled = NULL, again = NULL, details = NULL;
         GAsyncResult *waiting;
         GError *error = NULL;
-        gint64 start;
 
         mount_always(f, "v", source, T1);
         job = call_relabel(f, "v", "", NULL, &error);
         g_assert_no_error(error);
         waiting = call_start_at(f, job, JOB, "Wait", NULL);
         run_for(150);
-        start = g_get_monotonic_time();
         canceled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
         g_assert_no_error(error);
-        g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
+        g_assert_cmpuint(worker_count_children(f), ==, 1);
         details = call_end(f, waiting, &error);
         g_assert_no_error(error);
         result = get_text(f, job, JOB, "Result");

@@ -22,12 +22,12 @@
 #define POD_A     "{" LEVEL_A ", " OVM "}"
 #define POD_B     "{" LEVEL_B ", " OVM "}"
 #define SERVICE_A "{" LEVEL_A ", 'RelabelBy': <'service'>}"
-#define LONG      "'TimeoutUSec': <@t 120000000>"
+#define LONG      "'TimeoutUSec': <@t 600000000>"
 #define SOON      "'TimeoutUSec': <@t 300000>"
-#define PATIENT   "'WaitUSec': <@t 10000000>, 'TimeoutUSec': <@t 10000000>"
+#define PATIENT   "'WaitUSec': <@t 600000000>, 'TimeoutUSec': <@t 600000000>"
 #define JOB       "org.selvol1.Job"
 
-enum { MANY = 200, CROWD = 4, PATIENCE_SEC = 120 };
+enum { MANY = 200, CROWD = 4 };
 
 #ifdef __SANITIZE_ADDRESS__
 enum { RANDOM_OPERATIONS = 2500 };
@@ -253,7 +253,7 @@ static void test_random(Fixture *f, gconstpointer data) {
         for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
                 n_succeeded += check_random_answer(&crowd[i % CROWD], calls[i]);
         crowd_close(crowd);
-        WAIT_LONG(f, PATIENCE_SEC, jobs_have_ended(f));
+        WAIT_FOR(f, jobs_have_ended(f));
         g_assert_cmpuint(n_succeeded, >, RANDOM_OPERATIONS / 3);
         g_test_message("%d operations in %.1f s, %u succeeded", RANDOM_OPERATIONS,
                        (double) (g_get_monotonic_time() - start) / G_USEC_PER_SEC, n_succeeded);
@@ -267,7 +267,7 @@ static void test_random(Fixture *f, gconstpointer data) {
 
 /* All have looked, and for some time no child comes back. */
 static void wait_without_children(Fixture *f, guint ms) {
-        gint64 end = g_get_monotonic_time() + PATIENCE_SEC * G_USEC_PER_SEC;
+        gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC;
 
         for (guint idle = 0; idle < ms; idle = worker_count_children(f) == 1 ? idle + 10 : 0) {
                 g_assert_cmpint(g_get_monotonic_time(), <, end);
@@ -279,28 +279,26 @@ static void wait_without_children(Fixture *f, guint ms) {
 static void test_wait_for_context(Fixture *f, gconstpointer data) {
         GAsyncResult *calls[MANY];
         Fixture crowd[CROWD];
-        gint64 start;
 
         crowd_open(f, crowd);
         mount(f, "v", "/dev/vdb", T1, POD_A);
         for (guint i = 0; i < MANY; i++) {
                 g_autofree char *target = target_of(i),
                                 *options = g_strdup_printf(
-                                        "{%s, " OVM ", 'WaitUSec': <@t 60000000>, 'TimeoutUSec': <@t 60000000>}",
+                                        "{%s, " OVM ", 'WaitUSec': <@t 600000000>, 'TimeoutUSec': <@t 600000000>}",
                                         i % 2 ? LEVEL_C : LEVEL_B);
 
                 calls[i] = start_mount(&crowd[i % CROWD], "v", "/dev/vdb", target, options);
         }
         wait_without_children(f, 500);
         g_assert_cmpuint(count_mounts(f), ==, 1);
-        start = g_get_monotonic_time();
         mount(f, "w", "/dev/vdc", T2, POD_A);
-        g_assert_cmpint(g_get_monotonic_time() - start, <, G_USEC_PER_SEC);
+        g_assert_cmpuint(count_ended(calls, 0, 1), ==, 0);
 
         /* Who came first, and all that want the same; then, when they have gone, the others. */
         assert_unmounted(f, "v", T1, TRUE);
         for (guint first = 0; first < 2; first++) {
-                WAIT_LONG(f, 50, count_ended(calls, first, 2) == MANY / 2);
+                WAIT_FOR(f, count_ended(calls, first, 2) == MANY / 2);
                 wait_without_children(f, 200);
                 g_assert_cmpuint(count_ended(calls, 1 - first, 2), ==, first == 0 ? 0 : MANY / 2);
                 g_assert_cmpuint(count_mounts(f), ==, MANY / 2 + 1);
@@ -336,8 +334,9 @@ static void test_wait_for_group(Fixture *f, gconstpointer data) {
         GAsyncResult *pending;
 
         mount(f, "v", "/dev/vdb", T1, "{'FSGroup': <@u 1000>}");
-        pending = start_mount(f, "v", "/dev/vdb", T2,
-                              "{'FSGroup': <@u 2000>, 'FSGroupChangePolicy': <'Always'>, 'WaitUSec': <@t 20000000>}");
+        pending =
+                start_mount(f, "v", "/dev/vdb", T2,
+                            "{'FSGroup': <@u 2000>, 'FSGroupChangePolicy': <'Always'>, 'WaitUSec': <@t 600000000>}");
         wait_for_job(f, 2, "waiting");
         wait_without_children(f, 200);
         assert_unmounted(f, "v", T1, TRUE);
@@ -367,7 +366,7 @@ static void test_waits_for(Fixture *f, gconstpointer data) {
         GAsyncResult *conflict, *front, *behind;
 
         mount(f, "v", "/dev/vdb", T1, POD_A);
-        conflict = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_B ", " OVM ", 'WaitUSec': <@t 20000000>}");
+        conflict = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_B ", " OVM ", 'WaitUSec': <@t 600000000>}");
         wait_for_job(f, 2, "waiting");
         wait_without_children(f, 100);
         assert_waits_for(f, 2, "'Volume': <'v'>, 'Holder': <'" T1 "'>, 'Target': <'" T1 "'>, 'Context': <");
@@ -706,13 +705,18 @@ static void test_planned(Fixture *f, gconstpointer data) {
                 g_autofree char *volume = g_strdup_printf("v%u", i),
                                 *source = g_strdup_printf("/dev/%u/hang-observe", i), *target = target_of(i);
 
-                mounts[i] = start_mount(&crowd[i % CROWD], volume, source, target, "{'TimeoutUSec': <@t 5000000>}");
+                mounts[i] = start_mount(&crowd[i % CROWD], volume, source, target, "{" LONG "}");
         }
         /* Calls of several connections come in any order, and the job is asked about by its number. */
         WAIT_FOR(f, worker_count_children(f) == JOBS_MAX + 1);
         plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
-        for (guint i = 0; i < JOBS_MAX; i++)
-                assert_fails(&crowd[i % CROWD], mounts[i], "TimedOut", "in time");
+        g_assert_false(call_has_ended(plan));
+        for (guint i = 0; i < JOBS_MAX; i++) {
+                g_autofree char *target = target_of(i);
+
+                assert_unmounted(f, "", target, FALSE);
+                assert_fails(&crowd[i % CROWD], mounts[i], "Canceled", "canceled by an unmount");
+        }
         reply = call_end(f, plan, &error);
         g_assert_no_error(error);
         WAIT_FOR(f, worker_count_children(f) == 1);

@@ -14,7 +14,7 @@
 
 #include "support.h"
 
-enum { CONNECTIONS_MAX = 128, PATIENCE_SEC = 30 };
+enum { CONNECTIONS_MAX = 128, PATIENCE_SEC = 120 };
 
 #define ID        "2f73349cf6ee3d4b2aa4b0e5b2bd64f45afcbdd6a3db7dd3a4d5b2ac4a4a1e54"
 #define NAMED(n)  "{\"Name\":\"" n "\",\"ID\":\"" ID "\"}"
