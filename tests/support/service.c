@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <string.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -44,19 +44,40 @@ bool bus_has_name(GDBusConnection *bus, const char *name) {
         return owned;
 }
 
-/* "NUMBER: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH", and among the flags is __SO_ACCEPTCON. */
-bool socket_listens(const char *path) {
-        g_autofree char *table = file_read("/proc/net/unix"), *end = path_printf(" %s", path);
+static bool has_open(GPid pid, const char *inode) {
+        g_autofree char *directory = path_printf("/proc/%i/fd", (int) pid),
+                        *wanted = path_printf("socket:[%s]", inode);
+        g_autoptr(GDir) d = g_dir_open(directory, 0, NULL);
+        const char *name;
+
+        while (d && (name = g_dir_read_name(d))) {
+                g_autofree char *path = g_build_filename(directory, name, NULL),
+                                *target = g_file_read_link(path, NULL);
+
+                if (g_strcmp0(target, wanted) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* "NUMBER: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH", and among the flags is __SO_ACCEPTCON. Other mount namespaces have
+ * sockets of the same path. */
+static bool listens(GPid server, const char *path) {
+        g_autofree char *table = file_read("/proc/net/unix");
         g_auto(GStrv) lines = g_strsplit(table, "\n", -1);
 
-        for (char **line = lines; *line; line++)
-                if (g_str_has_suffix(*line, end) && strstr(*line, " 00010000 "))
+        for (char **line = lines; *line; line++) {
+                char inode[32], at[256];
+
+                if (sscanf(*line, "%*s %*s %*s 00010000 %*s %*s %31s %255s", inode, at) == 2 &&
+                    g_str_equal(at, path) && has_open(server, inode))
                         return true;
+        }
         return false;
 }
 
 void socket_wait(GPid server, const Launch *how, const char *path) {
-        if (!HOLDS_WITHIN(WAIT_SEC, socket_listens(path) || program_get_end(server) >= 0) || !socket_listens(path))
+        if (!HOLDS_WITHIN(WAIT_SEC, listens(server, path) || program_get_end(server) >= 0) || !listens(server, path))
                 program_give_up(server, how ? how->log : NULL, "It does not listen.");
 }
 

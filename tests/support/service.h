@@ -18,9 +18,7 @@ GDBusConnection *bus_start(const Launch *how, const char *socket);
 GDBusConnection *bus_connect(const char *address);
 bool bus_has_name(GDBusConnection *bus, const char *name);
 
-/* A socket on which somebody listens. Nobody is called for that, so that no server has to serve it. */
-bool socket_listens(const char *path);
-/* Waits for that, or ends the test. */
+/* Waits until the server listens there, or ends the test. It is not called for that, and so has nothing to serve. */
 void socket_wait(GPid server, const Launch *how, const char *path);
 
 /* Where they are, and whom they serve. The shipped configuration is below etc's. */
