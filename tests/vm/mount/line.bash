@@ -8,11 +8,11 @@ options='volume=db,level="s0:c1,c2"'
 at_boot=nofail,x-systemd.requires=selvol.target
 unit_of() { systemd-escape --path --suffix=mount "$1"; }
 
-# boot_with_line: the machine boots with it, and with another one that doesn't wait for selvold
+# boot_with_line: the machine boots with it, and with another one that doesn't wait for selvold. A busy one finds its disks late.
 boot_with_line() {
     mkdir -p "$D" "$volumes/early" /etc/systemd/system/selvol-guest.target.d
     mkfs.ext4 -q -F /dev/scratch0
-    echo "UUID=$(blkid -s UUID -o value /dev/scratch0) $D selvol $options,$at_boot 0 0
+    echo "UUID=$(blkid -s UUID -o value /dev/scratch0) $D selvol $options,$at_boot,x-systemd.device-timeout=10min 0 0
 tmpfs $volumes/early selvol.tmpfs volume=early,nofail 0 0" >/etc/fstab
     printf '[Unit]\nWants=multi-user.target\n' >/etc/systemd/system/selvol-guest.target.d/multi-user.conf
     systemctl daemon-reload
