@@ -8,13 +8,14 @@
 #include <glib/gstdio.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TEXT "# TYPE x counter\nx 1\n"
 
-enum { CONNECTIONS_MAX = 32, PATIENCE_SEC = 30, SLOW_SEC = 10 };
+enum { CONNECTIONS_MAX = 32, PATIENCE_SEC = 120 };
 
 typedef struct Fixture {
         char *directory, *path;
@@ -26,6 +27,7 @@ typedef struct Fixture {
 static void exec_server(int fd, const char *path) {
         g_autofree char *pid = g_strdup_printf("%d", (int) getpid());
 
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
         g_setenv("LISTEN_FDS", "1", TRUE);
         g_setenv("LISTEN_PID", pid, TRUE);
         if (fd == 3 ? fcntl(fd, F_SETFD, 0) < 0 : dup2(fd, 3) < 0)
@@ -170,11 +172,17 @@ static void test_garbage(Fixture *f, gconstpointer data) {
         assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 200 ", TEXT);
 }
 
-/* Clients that keep themselves busy have all the places, but who comes gets one of them, long before their time is over. */
+static gboolean is_open(int fd) {
+        char c;
+
+        return recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/* Clients that keep themselves busy have all the places, but who comes gets that of the one who has been there longest: before the
+ * others lose theirs because their time is over. */
 static void test_slow_clients(Fixture *f, gconstpointer data) {
-        int slow[CONNECTIONS_MAX + 8], waiting;
+        int slow[CONNECTIONS_MAX + 8], waiting, others = 0;
         struct pollfd poll_waiting;
-        gint64 end = g_get_monotonic_time() + SLOW_SEC / 2 * G_USEC_PER_SEC;
         char text[16];
 
         write_metrics(f, TEXT, 0);
@@ -184,11 +192,13 @@ static void test_slow_clients(Fixture *f, gconstpointer data) {
         g_assert_cmpint(send(waiting, REQUEST("GET /metrics"), strlen(REQUEST("GET /metrics")), 0), >, 0);
         poll_waiting = (struct pollfd){ .fd = waiting, .events = POLLIN };
         do {
-                g_assert_cmpint(g_get_monotonic_time(), <, end);
                 for (gsize i = 0; i < G_N_ELEMENTS(slow); i++)
                         (void) send(slow[i], "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
                 write_metrics(f, TEXT, 0);
         } while (poll(&poll_waiting, 1, 500) == 0);
+        for (gsize i = 0; i < CONNECTIONS_MAX; i++)
+                others += is_open(slow[i]);
+        g_assert_cmpint(others, >=, CONNECTIONS_MAX / 2);
         g_assert_cmpint(recv(waiting, text, sizeof(text), 0), ==, sizeof(text));
         g_assert_cmpmem(text, 12, "HTTP/1.1 200", 12);
         for (gsize i = 0; i < G_N_ELEMENTS(slow); i++)
