@@ -13,53 +13,22 @@ from tap import finish, report
 
 OFF = {"", "no", "false", "off", "0", "n", "f"}
 
-# Directive: the values that make no mount namespace. An empty one always resets.
-NAMESPACE = {
-    "RootImage": set(),
-    "RootDirectory": set(),
-    "RootDirectoryFileDescriptor": set(),
-    "RootHash": set(),
-    "RootEphemeral": OFF,
-    "ReadWritePaths": set(),
-    "ReadOnlyPaths": set(),
-    "InaccessiblePaths": set(),
-    "ReadWriteDirectories": set(),  # the names of old
-    "ReadOnlyDirectories": set(),
-    "InaccessibleDirectories": set(),
-    "ExecPaths": set(),
-    "NoExecPaths": set(),
-    "BindPaths": set(),
-    "BindReadOnlyPaths": set(),
-    "BindLogSockets": OFF,
-    "TemporaryFileSystem": set(),
-    "MountImages": set(),
-    "ExtensionImages": set(),
-    "ExtensionDirectories": set(),
-    "MountAPIVFS": OFF,
-    "MountFlags": {"shared"},
-    "PrivateTmp": OFF,
-    "PrivateDevices": OFF,
-    "PrivateMounts": OFF,
-    "PrivateIPC": OFF,
-    "PrivatePIDs": OFF,
-    "PrivateBPF": OFF,
-    "PrivateNetwork": OFF,  # since 254
-    "PrivateUsers": OFF,  # a user namespace, in which nothing of the host can be mounted
-    "ProtectSystem": OFF,
-    "ProtectHome": OFF,
-    "ProtectKernelTunables": OFF,
-    "ProtectKernelModules": OFF,
-    "ProtectKernelLogs": OFF,
-    "ProtectControlGroups": OFF,
-    "ProtectProc": {"default"},
-    "ProcSubset": {"all"},
-    "IPCNamespacePath": set(),
-    "NetworkNamespacePath": set(),
-    "UserNamespacePath": set(),
-    "MountNamespacePath": set(),
-    "DynamicUser": OFF,
-    "LogNamespace": set(),
-}
+# Directives that make a mount namespace whatever their value, but for an empty one, which always resets: RootImage= to the names of
+# old, ReadWriteDirectories= and the like. Those that don't if they are off: PrivateNetwork= since 254; PrivateUsers= is a user
+# namespace, in which nothing of the host can be mounted.
+ALWAYS = """
+    RootImage RootDirectory RootDirectoryFileDescriptor RootHash ReadWritePaths ReadOnlyPaths InaccessiblePaths
+    ReadWriteDirectories ReadOnlyDirectories InaccessibleDirectories ExecPaths NoExecPaths BindPaths
+    BindReadOnlyPaths TemporaryFileSystem MountImages ExtensionImages ExtensionDirectories IPCNamespacePath
+    NetworkNamespacePath UserNamespacePath MountNamespacePath LogNamespace
+"""
+UNLESS_OFF = """
+    RootEphemeral BindLogSockets MountAPIVFS PrivateTmp PrivateDevices PrivateMounts PrivateIPC PrivatePIDs
+    PrivateBPF PrivateNetwork PrivateUsers ProtectSystem ProtectHome ProtectKernelTunables ProtectKernelModules
+    ProtectKernelLogs ProtectControlGroups DynamicUser
+"""
+NAMESPACE = {**dict.fromkeys(ALWAYS.split(), set()), **dict.fromkeys(UNLESS_OFF.split(), OFF),
+             "MountFlags": {"shared"}, "ProtectProc": {"default"}, "ProcSubset": {"all"}}
 
 # The one that the worker stages in, and the one whose ids an idmapped mount has.
 NAMESPACES_NEEDED = {"mnt", "user"}
