@@ -393,60 +393,20 @@ static void test_reliances(void) {
         }
 }
 
-/* --- words --- */
+/* --- sentences --- */
 
-static void test_reasons(void) {
-        for (int i = 0; i < OWNERSHIP_REASONS; i++) {
-                const char *word = ownership_reason_to_string((OwnershipReason) i),
-                           *text = ownership_reason_text((OwnershipReason) i);
+static void test_sentences(void) {
+        for (int i = OWNERSHIP_NOT_ASKED + 1; i < OWNERSHIP_REASONS; i++) {
+                const char *text = ownership_reason_text((OwnershipReason) i);
 
-                g_assert_nonnull(word);
-                g_assert_cmpint(ownership_reason_from_string(word), ==, i);
-                g_assert_nonnull(text);
-                if (i == OWNERSHIP_NOT_ASKED) {
-                        g_assert_cmpstr(word, ==, "");
-                        g_assert_cmpstr(text, ==, "");
-                        continue;
-                }
                 g_assert_true(g_str_has_suffix(text, "."));
                 g_assert_null(strchr(text, '\n'));
                 for (int k = 0; k < i; k++)
                         g_assert_cmpstr(text, !=, ownership_reason_text((OwnershipReason) k));
         }
-        g_assert_null(ownership_reason_to_string(OWNERSHIP_REASONS));
-        g_assert_cmpint(ownership_reason_from_string("because"), ==, -EINVAL);
-        g_assert_cmpint(ownership_reason_from_string(NULL), ==, -EINVAL);
-}
-
-/* They are part of the API. */
-static void test_actions(void) {
-        static const char *const words[OWNERSHIP_ACTIONS] = { "none", "option", "skip", "map", "walk" };
-
-        for (int i = 0; i < OWNERSHIP_ACTIONS; i++) {
-                g_assert_cmpstr(ownership_action_to_string((OwnershipAction) i), ==, words[i]);
-                g_assert_cmpint(ownership_action_from_string(words[i]), ==, i);
-        }
-        g_assert_null(ownership_action_to_string(OWNERSHIP_ACTIONS));
-        g_assert_cmpint(ownership_action_from_string(""), ==, -EINVAL);
-        g_assert_cmpint(ownership_action_from_string("Walk"), ==, -EINVAL);
-}
-
-static void test_relabel_words(void) {
-        static const char *const actions[RELABEL_ACTIONS] = { "none", "skip", "walk" };
-
-        for (int i = 0; i < RELABEL_ACTIONS; i++) {
-                g_assert_cmpstr(relabel_action_to_string((RelabelAction) i), ==, actions[i]);
-                g_assert_cmpint(relabel_action_from_string(actions[i]), ==, i);
-        }
-        for (int i = 0; i < RELABEL_REASONS; i++) {
-                const char *word = relabel_reason_to_string((RelabelReason) i);
-
-                g_assert_nonnull(word);
-                g_assert_cmpint(relabel_reason_from_string(word), ==, i);
+        g_assert_cmpstr(ownership_reason_text(OWNERSHIP_NOT_ASKED), ==, "");
+        for (int i = 0; i < RELABEL_REASONS; i++)
                 g_assert_true(g_str_has_suffix(relabel_reason_text((RelabelReason) i), "."));
-        }
-        g_assert_null(relabel_reason_to_string(RELABEL_REASONS));
-        g_assert_cmpint(relabel_reason_from_string("because"), ==, -EINVAL);
 }
 
 int main(int argc, char **argv) {
@@ -461,8 +421,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/files/apart", test_apart);
         g_test_add_func("/files/fall-back", test_fall_back);
         g_test_add_func("/files/reliances", test_reliances);
-        g_test_add_func("/files/ownership-reasons", test_reasons);
-        g_test_add_func("/files/ownership-actions", test_actions);
-        g_test_add_func("/files/relabel-words", test_relabel_words);
+        g_test_add_func("/files/sentences", test_sentences);
         return g_test_run();
 }

@@ -333,25 +333,6 @@ static void test_exceeds(void) {
                         g_assert_cmpint(mark_exceeds(&rows[i].mark, change), ==, rows[i].exceeds[change]);
 }
 
-static void test_words(void) {
-        static const char *const changes[MARK_CHANGES] = { "keep", "taint", "reset-labels", "reset-ownership",
-                                                           "reset-all" };
-        static const char *const found[MARKS_FOUND] = { "absent", "unsupported", "invalid", "present" };
-
-        for (int i = 0; i < MARK_CHANGES; i++) {
-                g_assert_cmpstr(mark_change_to_string((MarkChange) i), ==, changes[i]);
-                g_assert_cmpint(mark_change_from_string(changes[i]), ==, i);
-        }
-        for (int i = 0; i < MARKS_FOUND; i++) {
-                g_assert_cmpstr(mark_found_to_string((MarkFound) i), ==, found[i]);
-                g_assert_cmpint(mark_found_from_string(found[i]), ==, i);
-        }
-        g_assert_cmpint(mark_change_from_string("KEEP"), ==, -EINVAL);
-        g_assert_cmpint(mark_found_from_string(""), ==, -EINVAL);
-        g_assert_null(mark_change_to_string(MARK_CHANGES));
-        g_assert_null(mark_found_to_string(MARKS_FOUND));
-}
-
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
@@ -368,6 +349,5 @@ int main(int argc, char **argv) {
         g_test_add_func("/mark/exceeds", test_exceeds);
         table_add_tests(table_load("mark-work.table", work_columns), "/mark/work", test_work);
         g_test_add_func("/mark/work-again", test_work_again);
-        g_test_add_func("/mark/words", test_words);
         return g_test_run();
 }

@@ -343,41 +343,6 @@ static void test_matrix_on_volume_mount(gconstpointer data) {
         test_matrix(&(MatrixCase){ data, "=onvolumemount" });
 }
 
-/* Every type of the shipped configuration is in the matrix, and the other way round. */
-static void test_matrix_is_complete(gconstpointer data) {
-        static const char *const types[] = {
-                "hostPath",
-                "emptyDir",
-                "gitRepo",
-                "secret",
-                "downwardAPI",
-                "gcePersistentDisk",
-                "awsElasticBlockStore",
-                "nfs",
-                "iscsi",
-                "glusterfs",
-                "persistentVolumeClaim",
-                "rbd",
-                "cinder",
-                "cephfs",
-                "configMap",
-                "projected",
-                "local",
-                "azureFile",
-                "portworx",
-                "quobyte",
-                "fc",
-                "image",
-                "csi",
-                "flexVolume",
-        };
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
-
-        g_assert_cmpuint(s.n_volume_types, ==, G_N_ELEMENTS(types));
-        for (size_t i = 0; i < G_N_ELEMENTS(types); i++)
-                g_assert_nonnull(settings_volume_type(&s, types[i]));
-}
-
 /* --- others who have the volume --- */
 
 static void test_others(gconstpointer data) {
@@ -388,23 +353,11 @@ static void test_others(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
-static void test_reasons(void) {
-        for (int i = 0; i < REASONS; i++) {
-                const char *word = reason_to_string((Reason) i);
-
-                g_assert_nonnull(word);
-                g_assert_cmpint(reason_from_string(word), ==, i);
-        }
-        g_assert_null(reason_to_string(REASONS));
-        g_assert_cmpint(reason_from_string("because"), ==, -EINVAL);
-}
-
 static void add_matrix(void) {
         Table *matrix = table_load("volume-types.table", matrix_columns);
 
         table_add_tests(matrix, "/plan/types/always", test_matrix_always);
         table_add_tests(matrix, "/plan/types/on-volume-mount", test_matrix_on_volume_mount);
-        g_test_add_data_func("/plan/types/complete", NULL, test_matrix_is_complete);
 }
 
 int main(int argc, char **argv) {
@@ -418,6 +371,5 @@ int main(int argc, char **argv) {
         table_add_tests(table_load("kubernetes-two-pods.table", pair_columns), "/plan/kubernetes", test_pair);
         add_matrix();
         table_add_tests(table_load("plan-others.table", PLAN_ROW_COLUMNS), "/plan", test_others);
-        g_test_add_func("/plan/reasons", test_reasons);
         return g_test_run();
 }

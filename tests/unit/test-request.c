@@ -118,6 +118,7 @@ static void test_defaults(Fixture *x, gconstpointer data) {
         g_assert_null(x->request.context);
         g_assert_null(x->request.level);
         g_assert_cmpint(x->request.policy, ==, -1);
+        g_assert_cmpint(x->request.relabel_by, ==, RELABEL_BY_RUNTIME);
         g_assert_cmpint(x->request.selinux_mount_supported, ==, -1);
         g_assert_false(x->request.read_only);
         g_assert_cmpuint(strv_length(x->request.mount_options), ==, 0);
@@ -190,18 +191,6 @@ static void test_name_options(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
-static void test_access_modes(void) {
-        static const char *const words[ACCESS_MODES] = { "", "ReadWriteOnce", "ReadWriteOncePod", "ReadOnlyMany",
-                                                         "ReadWriteMany" };
-
-        for (int i = 0; i < ACCESS_MODES; i++) {
-                g_assert_cmpstr(access_mode_to_string((AccessMode) i), ==, words[i]);
-                g_assert_cmpint(access_mode_from_string(words[i]), ==, i);
-        }
-        g_assert_cmpint(access_mode_from_string("RWO"), ==, -EINVAL);
-        g_assert_cmpint(access_mode_from_string("readwriteonce"), ==, -EINVAL);
-}
-
 static void test_policies(void) {
         g_assert_cmpint(relabel_policy_parse("Always"), ==, RELABEL_ALWAYS);
         g_assert_cmpint(relabel_policy_parse("Recursive"), ==, RELABEL_ALWAYS);
@@ -211,14 +200,6 @@ static void test_policies(void) {
         g_assert_cmpint(relabel_policy_parse("always"), ==, -EINVAL);
         g_assert_cmpstr(relabel_policy_to_string(RELABEL_ALWAYS), ==, "Always");
         g_assert_cmpstr(relabel_policy_to_string(RELABEL_ON_VOLUME_MOUNT), ==, "OnVolumeMount");
-}
-
-/* Each kind of failure has its name on D-Bus. */
-static void test_failure_kinds(void) {
-        for (int i = 0; i < FAILURE_KINDS; i++) {
-                g_assert_nonnull(failure_kind_to_string((FailureKind) i));
-                g_assert_cmpint(failure_kind_from_string(failure_kind_to_string((FailureKind) i)), ==, i);
-        }
 }
 
 static void test_failure_replaced(void) {
@@ -239,14 +220,6 @@ static void test_walk_options(Fixture *x, gconstpointer data) {
         assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "18446744073709551615", "no limit");
 }
 
-static void test_relabel_by(void) {
-        g_assert_cmpint(relabel_by_from_string("runtime"), ==, RELABEL_BY_RUNTIME);
-        g_assert_cmpint(relabel_by_from_string("service"), ==, RELABEL_BY_SERVICE);
-        g_assert_cmpint(relabel_by_from_string("none"), ==, RELABEL_BY_NONE);
-        g_assert_cmpint(relabel_by_from_string("Service"), ==, -EINVAL);
-        g_assert_cmpint(REQUEST_INIT.relabel_by, ==, RELABEL_BY_RUNTIME);
-}
-
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
@@ -257,10 +230,7 @@ int main(int argc, char **argv) {
         g_test_add_func("/request/id-length", test_id_length);
         g_test_add_func("/request/target-roots", test_target_roots);
         g_test_add_func("/request/target-length", test_long_target);
-        g_test_add_func("/request/access-modes", test_access_modes);
         g_test_add_func("/request/policies", test_policies);
-        g_test_add_func("/request/relabel-by", test_relabel_by);
-        g_test_add_func("/request/failure-kinds", test_failure_kinds);
         g_test_add_func("/request/failure-replaced", test_failure_replaced);
         g_test_add_data_func("/request/name/driver", "Driver", test_name_options);
         g_test_add_data_func("/request/name/holder", "Holder", test_name_options);

@@ -275,22 +275,6 @@ static void test_roots_contain(void) {
         g_assert_false(roots_contain(NULL, "/a"));
 }
 
-static void test_words(void) {
-        static const char *const managed[] = { "never", "always", "by-access-mode" },
-                                 *const groups[] = { "None", "File", "ReadWriteOnceWithFSType", "Mount" },
-                                 *const sources[] = { "block", "none", "network" },
-                                 *const changes[] = { "OnRootMismatch", "Always" };
-
-        for (int i = 0; i < MANAGED_VALUES; i++)
-                g_assert_cmpint(managed_from_string(managed[i]), ==, i);
-        for (int i = 0; i < FS_GROUP_POLICIES; i++)
-                g_assert_cmpint(fs_group_policy_from_string(groups[i]), ==, i);
-        for (int i = 0; i < FS_GROUP_CHANGE_POLICIES; i++)
-                g_assert_cmpint(fs_group_change_policy_from_string(changes[i]), ==, i);
-        for (int i = 0; i < SOURCE_KINDS; i++)
-                g_assert_cmpint(source_kind_from_string(sources[i]), ==, i);
-}
-
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
@@ -311,6 +295,5 @@ int main(int argc, char **argv) {
         g_test_add_func("/settings/comment", test_comment);
         g_test_add_func("/settings/empty-list", test_empty_list);
         g_test_add_func("/settings/roots-contain", test_roots_contain);
-        g_test_add_func("/settings/words", test_words);
         return g_test_run();
 }

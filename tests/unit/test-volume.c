@@ -339,32 +339,6 @@ static void test_runtime_flag(void) {
         g_assert_cmpstr(runtime_flag(STRATEGY_CONTEXT_MOUNT, false), ==, "");
 }
 
-/* The words that the store and D-Bus use. */
-static void test_words(void) {
-        static const struct {
-                const char *word;
-                int value;
-                int (*from)(const char *);
-        } words[] = {
-                { "none", STRATEGY_NONE, strategy_from_string },
-                { "relabel", STRATEGY_RELABEL, strategy_from_string },
-                { "context-mount", STRATEGY_CONTEXT_MOUNT, strategy_from_string },
-                { "unknown", FILES_UNKNOWN, files_state_from_string },
-                { "partial", FILES_PARTIAL, files_state_from_string },
-                { "complete", FILES_COMPLETE, files_state_from_string },
-                { "mounting", HOLDER_MOUNTING, holder_state_from_string },
-                { "mounted", HOLDER_MOUNTED, holder_state_from_string },
-                { "unmounting", HOLDER_UNMOUNTING, holder_state_from_string },
-        };
-
-        for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
-                g_assert_cmpint(words[i].from(words[i].word), ==, words[i].value);
-        g_assert_cmpint(strategy_from_string("Relabel"), ==, -EINVAL);
-        g_assert_cmpint(files_state_from_string(""), ==, -EINVAL);
-        g_assert_cmpint(holder_state_from_string(NULL), ==, -EINVAL);
-        g_assert_null(strategy_to_string(STRATEGIES));
-}
-
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
@@ -373,7 +347,6 @@ int main(int argc, char **argv) {
         g_test_add_func("/volume/volumes", test_volumes);
         g_test_add_func("/volume/find-above", test_find_above);
         g_test_add_func("/volume/many", test_many);
-        g_test_add_func("/volume/words", test_words);
         g_test_add_func("/volume/runtime-flag", test_runtime_flag);
         for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
                 g_autofree char *path = g_strconcat("/volume/spec/", changes[i].name, NULL);
