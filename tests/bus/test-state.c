@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 
 #include "model/failure.h"
+#include "store/store.h"
 #include "support.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
@@ -268,6 +269,34 @@ static void test_row(Fixture *f, gconstpointer data) {
         unmount_from(f, "v", T1);
 }
 
+static void on_skipped(void *userdata, const char *volume, const char *target) {
+        g_assert_not_reached();
+}
+
+/* That a walk has begun is on disk before anything is done; a holder only when it is known which mount it will have. */
+static void test_intent(Fixture *f, gconstpointer data) {
+        g_autofree char *directory = g_build_filename(f->directory, "then", NULL),
+                        *path = g_build_filename(directory, "state.db", NULL);
+        g_autoptr(GVariant) result = NULL;
+        Volumes all = { 0 };
+        Store *store = NULL;
+        GError *error = NULL;
+        Volume *v;
+
+        g_assert_cmpint(g_mkdir(directory, 0700), ==, 0);
+        result = call_mount(f, "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>}",
+                            &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(store_open(path, &store), ==, 0);
+        g_assert_cmpint(store_load(store, &all, on_skipped, NULL), ==, 0);
+        v = volumes_find(&all, "v");
+        g_assert_nonnull(v);
+        g_assert_cmpint((int) v->mark.label_state, ==, (int) FILES_PARTIAL);
+        g_assert_null(v->holders);
+        volumes_done(&all);
+        store_close(store);
+}
+
 /* As many as there may be: one more is refused until one is forgotten. */
 static void test_volumes_limit(Fixture *f, gconstpointer data) {
         g_autoptr(GString) sql = g_string_new("BEGIN; CREATE TEMP TABLE another AS SELECT * FROM volume;");
@@ -298,6 +327,7 @@ int main(int argc, char *argv[]) {
         g_test_add("/state/broken", Fixture, NULL, set_up_freezable, test_broken, tear_down);
         g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
+        g_test_add("/state/intent", Fixture, NULL, set_up, test_intent, tear_down);
         g_test_add("/state/volumes-limit", Fixture, NULL, set_up, test_volumes_limit, tear_down);
         g_test_add("/state/row/holder", Fixture, "UPDATE holder SET reason='from-the-future' WHERE volume='w'",
                    set_up, test_row, tear_down);
