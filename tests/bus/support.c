@@ -168,6 +168,15 @@ gsize worker_count_children(Fixture *f) {
         return n;
 }
 
+void worker_wait_idle(Fixture *f, guint ms) {
+        gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC;
+
+        for (guint idle = 0; idle < ms; idle = worker_count_children(f) == 1 ? idle + 10 : 0) {
+                g_assert_cmpint(g_get_monotonic_time(), <, end);
+                run_for(10);
+        }
+}
+
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         g_autofree char *state = NULL;
         g_autoptr(GError) error = NULL;
@@ -402,8 +411,7 @@ void run_for(guint ms) {
                 g_main_context_iteration(NULL, FALSE);
 }
 
-/* With no value that is in no table. */
-static char *get_metrics(Fixture *f) {
+char *get_metrics(Fixture *f) {
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
         char *text;

@@ -40,6 +40,8 @@ void worker_start(Fixture *f);
 void worker_stop(Fixture *f);
 /* How many connections are being served; one of them is the watch of the mount table. */
 gsize worker_count_children(Fixture *f);
+/* Waits until all jobs have looked, and for some time no child comes back. */
+void worker_wait_idle(Fixture *f, guint ms);
 
 /* A caller with a connection of its own. */
 Fixture other_caller(const Fixture *f);
@@ -103,6 +105,8 @@ gboolean is_mounted(Fixture *f, const char *target);
 void write_file(Fixture *f, const char *name, const char *text);
 /* "" if it isn't there. */
 char *read_file(Fixture *f, const char *name);
+/* The metrics, in which no value is in no table. */
+char *get_metrics(Fixture *f);
 /* The metrics have such a line, or the beginning of one. */
 void assert_metric(Fixture *f, const char *line);
 /* The value of a series, which is there. */

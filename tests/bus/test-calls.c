@@ -20,8 +20,8 @@
  *
  * or one of the commands in the table below. Words have blanks between them, and those in double quotes, or in the angle brackets
  * of OPTION=<GVariant text>, are of one word. An expectation is about an argument of the reply or a key of its dictionary:
- * KEY=VALUE, KEY!=VALUE, KEY~TEXT that it holds, KEY>NUMBER, KEY#NUMBER of elements, KEY@LABEL, which is what it was where the
- * case had the label before, or -KEY, which is not there. */
+ * KEY=VALUE, KEY~TEXT that it holds, KEY*TEXT that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements,
+ * KEY@LABEL, which is what it was where the case had the label before, or -KEY, which is not there. "keys" is the number of keys. */
 
 #include <signal.h>
 
@@ -163,49 +163,57 @@ static void answer_add(GHashTable *answer, const char *name, GVariant *value) {
                 g_hash_table_insert(answer, g_strdup(name), g_variant_ref(value));
                 return;
         }
+        g_hash_table_insert(answer, g_strdup("keys"),
+                            g_variant_ref_sink(g_variant_new_uint64(g_variant_n_children(value))));
         g_variant_iter_init(&iterator, value);
         while (g_variant_iter_loop(&iterator, "{&sv}", &key, &of_key))
                 g_hash_table_insert(answer, g_strdup(key), g_variant_ref(of_key));
 }
 
-static Complaint compare(Run *r, GHashTable *answer, const char *expectation) {
-        gsize length = strcspn(expectation, "=~!>#@");
-        g_autofree char *key = g_strndup(expectation, length), *text = NULL;
-        const char *wanted = expectation + length + (expectation[length] == '!' ? 2 : 1);
-        GVariant *value;
-        gboolean ok;
+/* Also remembers it, for '@'. */
+static gboolean holds(Run *r, const char *actual, const char *operator, const char * wanted) {
+        const char *before = g_hash_table_lookup(r->seen, wanted);
+        guint64 number = g_ascii_strtoull(actual, NULL, 10), limit = g_ascii_strtoull(wanted, NULL, 10);
+        gboolean same = !before || g_str_equal(before, actual);
 
-        if (expectation[0] == '-') {
-                value = g_hash_table_lookup(answer, expectation + 1);
-                text = value ? to_text(value) : NULL;
-                return value ? g_strdup_printf("%s is there: %s", expectation + 1, text) : NULL;
-        }
-        value = g_hash_table_lookup(answer, key);
-        if (!value || !expectation[length])
-                return g_strdup_printf("%s is not there", key);
-        text = to_text(value);
-        switch (expectation[length]) {
+        switch (operator[0]) {
         case '=':
-                ok = g_str_equal(text, wanted);
-                break;
-        case '!':
-                ok = !g_str_equal(text, wanted);
-                break;
+                return g_str_equal(actual, wanted);
         case '~':
-                ok = strstr(text, wanted) != NULL;
-                break;
+                return strstr(actual, wanted) != NULL;
+        case '!':
+                return !holds(r, actual, operator+ 1, wanted);
+        case '*':
+                return g_str_has_suffix(actual, wanted);
         case '>':
-                ok = g_ascii_strtoull(text, NULL, 10) > g_ascii_strtoull(wanted, NULL, 10);
-                break;
+                return number > limit;
+        case '<':
+                return number < limit;
         case '@':
-                ok = g_strcmp0(g_hash_table_lookup(r->seen, wanted) ?: text, text) == 0;
-                g_hash_table_insert(r->seen, g_strdup(wanted), g_strdup(text));
-                break;
-        case '#':
+                g_hash_table_insert(r->seen, g_strdup(wanted), g_strdup(actual));
+                return same;
         default:
-                ok = g_variant_n_children(value) == g_ascii_strtoull(wanted, NULL, 10);
+                g_assert_not_reached();
         }
-        return ok ? NULL : g_strdup_printf("%s, but %s is '%s'", expectation, key, text);
+}
+
+static Complaint compare(Run *r, GHashTable *answer, const char *expectation) {
+        const char *operator= strpbrk(expectation, "=~!*><@#"), *wanted;
+        gboolean absent = expectation[0] == '-';
+        g_autofree char *key = NULL, *text = NULL;
+        GVariant *value;
+
+        if (!absent && !operator)
+                return g_strdup_printf("'%s' is no expectation", expectation);
+        key = absent ? g_strdup(expectation + 1) : g_strndup(expectation, (gsize) (operator- expectation));
+        value = g_hash_table_lookup(answer, key);
+        if (!value)
+                return absent ? NULL : g_strdup_printf("%s is not there", key);
+        wanted = absent ? "" : operator+(operator[0] == '!' ? 2 : 1);
+        text = !absent && operator[0] == '#' ? g_strdup_printf("%zu", g_variant_n_children(value)) : to_text(value);
+        if (!absent && holds(r, text, operator[0] == '#' ? "=" : operator, wanted))
+                return NULL;
+        return g_strdup_printf("%s, but %s is '%s'", expectation, key, text);
 }
 
 static Complaint compare_all(Run *r, GHashTable *answer, char **expectations) {
@@ -312,12 +320,30 @@ static Complaint compare_error(const GError *error, char **expected) {
         return ok ? NULL : g_strdup_printf("%s: %s", name, error->message);
 }
 
+/* Keys that say nothing are left out of what is answered of mounts. */
+static Complaint find_idle_key(const char *method, GHashTable *answer) {
+        static const char *const methods[] = { "MountVolume", "AdoptVolume", "PlanVolume", NULL },
+                                 *const nothing[] = { "", "[]", "false", "4294967295", NULL };
+        GHashTableIter iterator;
+        gpointer key, value;
+
+        g_hash_table_iter_init(&iterator, answer);
+        while (g_strv_contains(methods, method) && g_hash_table_iter_next(&iterator, &key, &value)) {
+                g_autofree char *text = to_text(value);
+
+                if (g_ascii_isupper(*(const char *) key) && g_strv_contains(nothing, text))
+                        return g_strdup_printf("%s is '%s'", (const char *) key, text);
+        }
+        return NULL;
+}
+
 /* expected: "->" or "!!" and what follows; nothing stands for "->". */
 static Complaint end_call(Run *r, Call *call, char **expected) {
         g_autoptr(GHashTable) answer = answer_new();
         g_autofree Call *owned = call;
         g_autoptr(GVariant) reply = NULL;
         g_autoptr(GError) error = NULL;
+        Complaint complaint;
 
         reply = call_end(&r->service, call->pending, &error);
         if (*expected && g_str_equal(*expected, "!!"))
@@ -329,6 +355,9 @@ static Complaint end_call(Run *r, Call *call, char **expected) {
 
                 answer_add(answer, call->method->out_args[i]->name, value);
         }
+        complaint = find_idle_key(call->method->name, answer);
+        if (complaint)
+                return complaint;
         return *expected ? compare_all(r, answer, expected + 1) : NULL;
 }
 
@@ -401,11 +430,17 @@ static Complaint command_children(Run *r, char **w) {
         return expect_number(worker_count_children(&r->service), w[0]);
 }
 
-static Complaint command_metric(Run *r, char **w) {
-        g_autofree char *line = g_strdup_printf("%s %s\n", w[0], w[1]);
-
-        assert_metric(&r->service, line);
+static Complaint command_idle(Run *r, char **w) {
+        worker_wait_idle(&r->service, (guint) g_ascii_strtoull(w[0], NULL, 10));
         return NULL;
+}
+
+static Complaint command_metric(Run *r, char **w) {
+        g_autofree char *text = get_metrics(&r->service), *line = g_strdup_printf("%s %s\n", w[0], w[1]);
+
+        if (w[1][0] == '>')
+                return expect(read_metric(&r->service, w[0]) > g_ascii_strtod(w[1] + 1, NULL), "it is not");
+        return expect(strstr(text, line) != NULL, "there is no such line in\n%s", text);
 }
 
 static Complaint command_metrics_zero(Run *r, char **w) {
@@ -435,10 +470,13 @@ static Complaint command_remove(Run *r, char **w) {
 }
 
 static Complaint command_file(Run *r, char **w) {
-        g_autofree char *actual = read_file(&r->service, w[0]), *text = g_strcompress(w[2]);
+        gsize length = strcspn(w[0], "=~!@");
+        g_autofree char *name = g_strndup(w[0], length), *actual = read_file(&r->service, name),
+                        *expectation = g_strcompress(w[0]);
+        g_autoptr(GHashTable) answer = answer_new();
 
-        return expect(w[1][0] == '=' ? g_str_equal(actual, text) : strstr(actual, text) != NULL, "it has '%s'",
-                      actual);
+        g_hash_table_insert(answer, g_strdup(name), g_variant_ref_sink(g_variant_new_string(actual)));
+        return compare(r, answer, expectation);
 }
 
 static Complaint command_file_lines(Run *r, char **w) {
@@ -524,24 +562,25 @@ static const struct {
         { "holders", command_holders, 2 },     /* VOLUME N: it has so many; the volume is the element of a path */
         { "holder", command_holder, 2 },       /* VOLUME EXPECTATION...: the one of which the first holds */
         { "children", command_children, 1 },   /* N: of the worker */
+        { "idle", command_idle, 1 },           /* MILLISECONDS for which the worker has no child */
         { "metric", command_metric, 2 },       /* SERIES VALUE */
         { "metrics-zero", command_metrics_zero, 1 }, /* BEGINNING of lines */
         { "write", command_write, 2 },               /* NAME TEXT: a file of the test, as fake-worker.c has them */
         { "append", command_append, 2 },             /* NAME TEXT */
         { "remove", command_remove, 1 },             /* NAME */
-        { "file", command_file, 3 },                 /* NAME = TEXT, or NAME ~ TEXT that it holds */
-        { "file-lines", command_file_lines, 2 },     /* NAME N: it has so many */
-        { "config", command_config, 1 },             /* TEXT: of a drop-in, with which selvold is started again */
-        { "stop", command_stop, 0 },                 /* selvold, by SIGTERM */
-        { "kill", command_kill, 0 },                 /* selvold, by SIGKILL */
-        { "start", command_start, 0 },               /* selvold */
-        { "restart", command_restart, 0 },           /* selvold, by SIGTERM */
-        { "worker", command_worker, 1 },             /* start or stop */
-        { "limit", command_limit, 1 },               /* yes: selvold can't write files; no */
-        { "job", command_job, 2 },                   /* N STATE: waits until it has that */
-        { "end", command_end, 1 },                   /* LABEL -> ... or LABEL !! ... */
-        { "waits", command_waits, 1 },               /* LABEL: the call has not been answered */
-        { "pause", command_pause, 1 },               /* MILLISECONDS */
+        { "file", command_file, 1 }, /* EXPECTATION: of the content of a file, of which the name is the key */
+        { "file-lines", command_file_lines, 2 }, /* NAME N: it has so many */
+        { "config", command_config, 1 },         /* TEXT: of a drop-in, with which selvold is started again */
+        { "stop", command_stop, 0 },             /* selvold, by SIGTERM */
+        { "kill", command_kill, 0 },             /* selvold, by SIGKILL */
+        { "start", command_start, 0 },           /* selvold */
+        { "restart", command_restart, 0 },       /* selvold, by SIGTERM */
+        { "worker", command_worker, 1 },         /* start or stop */
+        { "limit", command_limit, 1 },           /* yes: selvold can't write files; no */
+        { "job", command_job, 2 },               /* N STATE: waits until it has that */
+        { "end", command_end, 1 },               /* LABEL -> ... or LABEL !! ... */
+        { "waits", command_waits, 1 },           /* LABEL: the call has not been answered */
+        { "pause", command_pause, 1 },           /* MILLISECONDS */
 };
 
 /* --- cases --- */
@@ -576,6 +615,9 @@ static Complaint carry_out_call(Run *r, const char *label, char **words) {
 }
 
 static Complaint carry_out(Run *r, char **words) {
+        /* A cell may be empty. */
+        if (!words[0])
+                return NULL;
         if (g_str_equal(words[0], "until"))
                 return carry_out_until(r, words + 1);
         if (g_str_has_suffix(words[0], ":")) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Jobs that want the same volume, target or device: who waits, in which order they are served, what ends a wait, and that
- * nobody waits for ever. */
+/* Jobs that want the same volume, target or device: in which order they are served, that nobody waits for ever, and what callers
+ * who give up leave behind; the rest is in calls/line. */
 
 #include <signal.h>
 #include <stdio.h>
@@ -265,16 +265,6 @@ static void test_random(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_holders_lost_total 0\n");
 }
 
-/* All have looked, and for some time no child comes back. */
-static void wait_without_children(Fixture *f, guint ms) {
-        gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC;
-
-        for (guint idle = 0; idle < ms; idle = worker_count_children(f) == 1 ? idle + 10 : 0) {
-                g_assert_cmpint(g_get_monotonic_time(), <, end);
-                run_for(10);
-        }
-}
-
 /* Many wait for a holder to go, and cost nothing but memory. */
 static void test_wait_for_context(Fixture *f, gconstpointer data) {
         GAsyncResult *calls[MANY];
@@ -290,7 +280,7 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
 
                 calls[i] = start_mount(&crowd[i % CROWD], "v", "/dev/vdb", target, options);
         }
-        wait_without_children(f, 500);
+        worker_wait_idle(f, 500);
         g_assert_cmpuint(count_mounts(f), ==, 1);
         mount(f, "w", "/dev/vdc", T2, POD_A);
         g_assert_cmpuint(count_ended(calls, 0, 1), ==, 0);
@@ -299,7 +289,7 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         assert_unmounted(f, "v", T1, TRUE);
         for (guint first = 0; first < 2; first++) {
                 WAIT_FOR(f, count_ended(calls, first, 2) == MANY / 2);
-                wait_without_children(f, 200);
+                worker_wait_idle(f, 200);
                 g_assert_cmpuint(count_ended(calls, 1 - first, 2), ==, first == 0 ? 0 : MANY / 2);
                 g_assert_cmpuint(count_mounts(f), ==, MANY / 2 + 1);
                 for (guint i = first; i < MANY; i += 2) {
@@ -312,77 +302,6 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
                 g_variant_unref(end_mount(&crowd[i % CROWD], calls[i]));
         assert_metrics_zero(f, "selvol_refusals_total{");
         crowd_close(crowd);
-}
-
-/* A conflict that does not end is told of when the time is over, that of a group likewise. */
-static void test_wait_in_vain(Fixture *f, gconstpointer data) {
-        mount(f, "v", "/dev/vdb", T1, POD_A);
-        assert_fails(f, start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_B ", " OVM ", 'WaitUSec': <@t 300000>}"),
-                     "ContextConflict", T1);
-        mount(f, "w", "/dev/vdc", T2, "{'FSGroup': <@u 1000>}");
-        assert_fails(
-                f,
-                start_mount(f, "w", "/dev/vdc", T3,
-                            "{'FSGroup': <@u 2000>, 'FSGroupChangePolicy': <'Always'>, 'WaitUSec': <@t 300000>}"),
-                "GroupConflict", T2);
-        g_assert_cmpuint(count_mounts(f), ==, 2);
-        WAIT_FOR(f, worker_count_children(f) == 1);
-}
-
-static void test_wait_for_group(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) result = NULL;
-        GAsyncResult *pending;
-
-        mount(f, "v", "/dev/vdb", T1, "{'FSGroup': <@u 1000>}");
-        pending =
-                start_mount(f, "v", "/dev/vdb", T2,
-                            "{'FSGroup': <@u 2000>, 'FSGroupChangePolicy': <'Always'>, 'WaitUSec': <@t 600000000>}");
-        wait_for_job(f, 2, "waiting");
-        wait_without_children(f, 200);
-        assert_unmounted(f, "v", T1, TRUE);
-        result = end_mount(f, pending);
-        g_assert_cmpstr(get_string(result, "Ownership"), ==, "walked");
-        g_assert_cmpuint(get_number(result, "DiskGroup"), ==, 2000);
-}
-
-static void assert_waits_for(Fixture *f, guint job, const char *expected) {
-        g_autofree char *path = g_strdup_printf("/org/selvol1/job/%u", job), *text = NULL;
-        g_autoptr(GVariant) reply = NULL, value = NULL;
-        GError *error = NULL;
-
-        reply = call_end(f,
-                         call_start_at(f, path, "org.freedesktop.DBus.Properties", "Get",
-                                       g_variant_new("(ss)", "org.selvol1.Job", "WaitsFor")),
-                         &error);
-        g_assert_no_error(error);
-        g_variant_get(reply, "(v)", &value);
-        text = g_variant_print(value, FALSE);
-        if (!strstr(text, expected))
-                g_error("%s", text);
-}
-
-/* A job says what it waits for: the holder whom it is in conflict with, the job in front of it, or nothing when it runs. */
-static void test_waits_for(Fixture *f, gconstpointer data) {
-        GAsyncResult *conflict, *front, *behind;
-
-        mount(f, "v", "/dev/vdb", T1, POD_A);
-        conflict = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_B ", " OVM ", 'WaitUSec': <@t 600000000>}");
-        wait_for_job(f, 2, "waiting");
-        wait_without_children(f, 100);
-        assert_waits_for(f, 2, "'Volume': <'v'>, 'Holder': <'" T1 "'>, 'Target': <'" T1 "'>, 'Context': <");
-
-        front = start_mount(f, "w", "/dev/walk-slow", T3, SERVICE_A);
-        wait_for_job(f, 3, "running");
-        behind = start_unmount(f, "w", T4);
-        wait_for_job(f, 4, "waiting");
-        assert_waits_for(f, 3, "[]");
-        assert_waits_for(f, 4,
-                         "[{'Job': <uint64 3>, 'Operation': <'mount'>, 'Volume': <'w'>, 'Target': <'" T3 "'>}]");
-
-        g_variant_unref(end_mount(f, front));
-        (void) end_unmount(f, behind, NULL);
-        assert_unmounted(f, "v", T1, TRUE);
-        g_variant_unref(end_mount(f, conflict));
 }
 
 static void on_context(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
@@ -413,20 +332,6 @@ static void test_context_is_told(Fixture *f, gconstpointer data) {
         g_variant_unref(end_mount(f, waiting));
         WAIT_FOR(f, told && g_str_equal(told, CONTEXT_A));
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
-}
-
-/* A conflict with a mount that is not selvol's ends when that is unmounted. */
-static void test_wait_for_foreign(Fixture *f, gconstpointer data) {
-        GAsyncResult *pending;
-
-        write_file(f, "mounts", "7 " T1 " /dev/vdb ext4 " CONTEXT_B " 0\n");
-        pending = start_mount(f, "v", "/dev/vdb", T2, "{" LEVEL_A ", " OVM ", " PATIENT "}");
-        wait_for_job(f, 1, "waiting");
-        wait_without_children(f, 200);
-        g_assert_false(call_has_ended(pending));
-        write_file(f, "mounts", "");
-        g_variant_unref(end_mount(f, pending));
-        g_assert_true(is_mounted(f, T2));
 }
 
 static gboolean is_on_bus(Fixture *f, const char *name) {
@@ -525,28 +430,6 @@ static void test_give_up_device(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_mounts(f), ==, 3);
 }
 
-/* Nor does a job that waits for a conflict to end. */
-static void test_wait_device(Fixture *f, gconstpointer data) {
-        GAsyncResult *front, *waiting, *behind;
-
-        mount(f, "w", "/dev/w/slow-mount", T4, POD_B);
-        waiting = start_mount(f, "v", "/dev/v/slow-mount", T1, "{" LEVEL_A ", " OVM ", " PATIENT "}");
-        wait_for_job(f, 2, "waiting");
-        WAIT_FOR(f, worker_count_children(f) == 1);
-        front = start_mount(f, "x", "/dev/x/slow-mount", T3, POD_B);
-        WAIT_FOR(f, is_recorded(f, "x"));
-        behind = start_mount(f, "v", "/dev/v/slow-mount", T2, "{" LEVEL_B ", " OVM ", " PATIENT "}");
-        wait_for_job(f, 4, "waiting");
-        assert_unmounted(f, "w", T4, TRUE);
-        g_assert_false(call_has_ended(front));
-        g_variant_unref(end_mount(f, front));
-        g_variant_unref(end_mount(f, behind));
-        assert_unmounted(f, "x", T3, TRUE);
-        assert_unmounted(f, "v", T2, TRUE);
-        g_variant_unref(end_mount(f, waiting));
-        g_assert_cmpuint(count_mounts(f), ==, 1);
-}
-
 /* The caller of what runs gives up: it runs on, and the answer is there for who calls again. */
 static void test_give_up_running(Fixture *f, gconstpointer data) {
         g_autofree char *said = NULL;
@@ -584,23 +467,6 @@ static void test_no_reply(Fixture *f, gconstpointer data) {
         WAIT_FOR(f, is_mounted(f, T2));
 }
 
-/* An identical request joins, also in line; another one for the same target waits for its turn, and is then refused. */
-static void test_join(Fixture *f, gconstpointer data) {
-        GAsyncResult *front, *same[3], *other;
-
-        front = start_mount(f, "v", "/dev/slow-mount", T1, POD_A);
-        for (guint i = 0; i < G_N_ELEMENTS(same); i++)
-                same[i] = start_mount(f, "v", "/dev/slow-mount", T2, POD_A);
-        other = start_mount(f, "v", "/dev/slow-mount", T2, "{" LEVEL_A ", 'Holder': <'other'>, " OVM "}");
-        g_variant_unref(end_mount(f, front));
-        for (guint i = 0; i < G_N_ELEMENTS(same); i++)
-                g_variant_unref(end_mount(f, same[i]));
-        assert_fails(f, other, "Incompatible", "unmount it first");
-        g_assert_cmpuint(count_holders(f, "v"), ==, 2);
-        assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-mount\"} 1\n");
-        assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-shared\"} 1\n");
-}
-
 /* First come, first served, over volumes that share a device, too. */
 static void test_order(Fixture *f, gconstpointer data) {
         static const char *const volumes[] = { "v", "w", "x", "y", "z" };
@@ -628,49 +494,6 @@ static void test_order(Fixture *f, gconstpointer data) {
         }
 }
 
-/* Whose time is over in line is told who is in front; that of a volume and that of a device. */
-static void test_timeout(Fixture *f, gconstpointer data) {
-        GAsyncResult *front = start_mount(f, "v", "/dev/a/walk-crawl", T1, SERVICE_A);
-        g_autofree char *job = NULL, *number = NULL;
-        g_autoptr(GVariant) canceled = NULL;
-        GError *error = NULL;
-
-        wait_for_job(f, 1, "running");
-        job = get_volume_text(f, "v", "Job");
-        number = g_strdup_printf("job %s", strrchr(job, '/') + 1);
-        assert_fails(f, start_mount(f, "v", "/dev/a/walk-crawl", T2, "{" SOON "}"), "Busy", number);
-        assert_fails(f, start_mount(f, "w", "/dev/b/walk-crawl", T2, "{" SOON "}"), "Busy", number);
-        assert_fails(f, start_mount(f, "w", "/dev/b/vdc", T1, "{" SOON "}"), "Busy", number);
-        WAIT_FOR(f, worker_count_children(f) == 2);
-        canceled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
-        g_assert_no_error(error);
-        assert_fails(f, front, "Canceled", "canceled by a caller (uid ");
-        g_assert_cmpuint(count_mounts(f), ==, 0);
-}
-
-/* A job in line is there for all to see, and can be canceled. */
-static void test_cancel(Fixture *f, gconstpointer data) {
-        GAsyncResult *front = start_mount(f, "v", "/dev/walk-slow", T1, SERVICE_A),
-                     *waiting = start_mount(f, "v", "/dev/walk-slow", T2, SERVICE_A);
-        g_autofree char *state = NULL, *operation = NULL, *path = NULL;
-        g_autoptr(GVariant) reply = NULL, canceled = NULL;
-        GError *error = NULL;
-
-        wait_for_job(f, 2, "waiting");
-        reply = call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error);
-        g_assert_no_error(error);
-        g_variant_get(reply, "(o)", &path);
-        state = get_text(f, path, JOB, "State");
-        g_assert_cmpstr(state, ==, "waiting");
-        operation = get_text(f, path, JOB, "Operation");
-        g_assert_cmpstr(operation, ==, "mount");
-        canceled = call_end(f, call_start_at(f, path, JOB, "Cancel", NULL), &error);
-        g_assert_no_error(error);
-        assert_fails(f, waiting, "Canceled", "canceled");
-        g_variant_unref(end_mount(f, front));
-        g_assert_false(is_mounted(f, T2));
-}
-
 static void assert_result(Fixture *f, guint64 job, const char *result, const char *error_name) {
         g_autofree char *path = g_strdup_printf("/org/selvol1/job/%" G_GUINT64_FORMAT, job), *shown = NULL,
                         *name = NULL;
@@ -681,19 +504,7 @@ static void assert_result(Fixture *f, guint64 job, const char *result, const cha
         g_assert_cmpstr(name, ==, error_name);
 }
 
-/* A refused job keeps its result when its child, which was told to stop, has ended. */
-static void test_refused(Fixture *f, gconstpointer data) {
-        GAsyncResult *front = start_mount(f, "v", "/dev/slow-mount", T1, POD_A),
-                     *waiting = start_mount(f, "v", "/dev/slow-mount", T2, POD_B);
-
-        g_variant_unref(end_mount(f, front));
-        assert_fails(f, waiting, "ContextConflict", T1);
-        WAIT_FOR(f, worker_count_children(f) == 1);
-        run_for(100);
-        assert_result(f, 2, "ContextConflict", "ContextConflict");
-}
-
-/* So does PlanVolume, which waits only while too many jobs are running. */
+/* PlanVolume waits only while too many jobs are running. */
 static void test_planned(Fixture *f, gconstpointer data) {
         GAsyncResult *mounts[JOBS_MAX], *plan;
         g_autoptr(GVariant) reply = NULL;
@@ -725,66 +536,6 @@ static void test_planned(Fixture *f, gconstpointer data) {
         crowd_close(crowd);
 }
 
-/* An unmount ends what stands before it there: a mount in line, or one that nobody has seen yet. */
-static void test_unmount_cancels(Fixture *f, gconstpointer data) {
-        const char *volume = data;
-        GAsyncResult *front = start_mount(f, "v", "/dev/walk-crawl", T1, SERVICE_A),
-                     *waiting = start_mount(f, "v", "/dev/walk-crawl", T2, SERVICE_A), *unmount;
-        GError *error = NULL;
-
-        wait_for_job(f, 1, "running");
-        wait_for_job(f, 2, "waiting");
-        unmount = start_unmount(f, volume, T2);
-        assert_fails(f, waiting, "Canceled", "canceled by an unmount");
-        g_assert_false(call_has_ended(front));
-        assert_unmounted(f, volume, T1, FALSE);
-        assert_fails(f, front, "Canceled", "canceled by an unmount");
-        g_assert_false(end_unmount(f, unmount, &error));
-        g_assert_no_error(error);
-        g_assert_cmpuint(count_mounts(f), ==, 0);
-        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
-        WAIT_FOR(f, worker_count_children(f) == 1);
-}
-
-/* A relabel through the last holder's mount ends with it; another holder's mount keeps it. */
-static void test_unmount_relabel(Fixture *f, gconstpointer data) {
-        static const char soon[] = "('v', '" T2 "', {" SOON "})";
-        g_autofree char *job = NULL, *again = NULL;
-        g_autoptr(GVariant) details = NULL, canceled = NULL;
-        GError *error = NULL;
-
-        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
-        job = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
-        assert_unmounted(f, "v", T1, TRUE);
-        details = job_wait(f, job, "Canceled");
-
-        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
-        mount(f, "v", "/dev/walk-crawl", T2, "{" LEVEL_A "}");
-        again = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
-        assert_fails(f, call_start(f, "UnmountVolume", g_variant_new_parsed(soon)), "Busy", "relabel");
-        canceled = call_end(f, call_start_at(f, again, JOB, "Cancel", NULL), &error);
-        g_assert_no_error(error);
-        g_assert_cmpuint(count_holders(f, "v"), ==, 2);
-}
-
-/* A relabel that waits in line, and has not looked for a mount yet, ends with the last holder, too. */
-static void test_unmount_relabel_in_line(Fixture *f, gconstpointer data) {
-        GAsyncResult *waiting;
-        g_autofree char *job = NULL;
-        GError *error = NULL;
-
-        mount(f, "v", "/dev/walk-crawl", T1, "{" LEVEL_A "}");
-        job = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
-        waiting = call_start(f, "Relabel", g_variant_new_parsed("('v', '', {'Force': <true>})"));
-        wait_for_job(f, 3, "waiting");
-        assert_unmounted(f, "v", T1, TRUE);
-        assert_fails(f, waiting, "Canceled", "canceled by an unmount");
-        g_variant_unref(job_wait(f, job, "Canceled"));
-}
-
 /* What concerns a volume, and no target of it, while the volume is being unmounted: a job that has to wait, or a refusal. */
 static void test_unmount_and_change(Fixture *f, gconstpointer method) {
         GAsyncResult *unmount, *pending;
@@ -807,56 +558,6 @@ static void test_unmount_and_change(Fixture *f, gconstpointer method) {
         else
                 g_assert_no_error(error);
         g_assert_cmpuint(count_mounts(f), ==, 0);
-}
-
-/* A mount that came after an unmount is no business of its retry. */
-static void test_unmount_retried(Fixture *f, gconstpointer data) {
-        GAsyncResult *unmounts[2], *pending;
-
-        mount(f, "v", "/dev/slow-unmount", T1, POD_A);
-        unmounts[0] = start_unmount(f, "v", T1);
-        run_for(100);
-        pending = start_mount(f, "v", "/dev/slow-unmount", T1, POD_A);
-        run_for(100);
-        unmounts[1] = start_unmount(f, "v", T1);
-        for (guint i = 0; i < G_N_ELEMENTS(unmounts); i++) {
-                GError *error = NULL;
-
-                g_assert_true(end_unmount(f, unmounts[i], &error));
-                g_assert_no_error(error);
-        }
-        g_variant_unref(end_mount(f, pending));
-        run_for(200);
-        g_assert_true(is_mounted(f, T1));
-        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
-}
-
-/* A mount that has told its identity is not canceled any more, but unmounted in its turn. */
-static void test_unmount_published(Fixture *f, gconstpointer data) {
-        GAsyncResult *mounting = start_mount(f, "v", "/dev/slow-published", T1, POD_A);
-
-        WAIT_FOR(f, is_mounted(f, T1));
-        assert_unmounted(f, "v", T1, TRUE);
-        g_variant_unref(end_mount(f, mounting));
-        g_assert_cmpuint(count_mounts(f), ==, 0);
-        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
-}
-
-/* A mount requested after that unmount is not answered by the identical one before it. */
-static void test_unmount_mount(Fixture *f, gconstpointer data) {
-        GAsyncResult *first = start_mount(f, "v", "/dev/slow-published", T1, POD_A), *unmount, *second;
-        GError *error = NULL;
-
-        WAIT_FOR(f, is_mounted(f, T1));
-        unmount = start_unmount(f, "v", T1);
-        second = start_mount(f, "v", "/dev/slow-published", T1, POD_A);
-        g_variant_unref(end_mount(f, first));
-        g_assert_true(end_unmount(f, unmount, &error));
-        g_assert_no_error(error);
-        g_assert_false(call_has_ended(second));
-        g_variant_unref(end_mount(f, second));
-        g_assert_true(is_mounted(f, T1));
-        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
 }
 
 static void set_up_freezable(Fixture *f, gconstpointer data) {
@@ -1028,33 +729,17 @@ int main(int argc, char *argv[]) {
         ADD("many", NULL, test_many);
         ADD("random", NULL, test_random);
         ADD("wait/context", NULL, test_wait_for_context);
-        ADD("wait/group", NULL, test_wait_for_group);
-        ADD("wait/foreign", NULL, test_wait_for_foreign);
-        ADD("wait/says-for-what", NULL, test_waits_for);
         ADD("wait/context-is-told", NULL, test_context_is_told);
-        ADD("wait/in-vain", NULL, test_wait_in_vain);
-        ADD("wait/device", NULL, test_wait_device);
         ADD("give-up/in-line", NULL, test_give_up);
         ADD("give-up/again", GINT_TO_POINTER(TRUE), test_give_up);
         ADD("give-up/device", NULL, test_give_up_device);
         ADD("give-up/running", NULL, test_give_up_running);
         ADD("give-up/no-reply", NULL, test_no_reply);
-        ADD("join", NULL, test_join);
         ADD("order", NULL, test_order);
-        ADD("timeout", NULL, test_timeout);
-        ADD("cancel", NULL, test_cancel);
-        ADD("result/refused", NULL, test_refused);
         ADD("result/planned", NULL, test_planned);
-        ADD("unmount/cancels", "v", test_unmount_cancels);
-        ADD("unmount/cancels-by-target", "", test_unmount_cancels);
-        ADD("unmount/relabel", NULL, test_unmount_relabel);
-        ADD("unmount/relabel-in-line", NULL, test_unmount_relabel_in_line);
         ADD("unmount/and-verify", "VerifyLabel", test_unmount_and_change);
         ADD("unmount/and-relabel", "Relabel", test_unmount_and_change);
         ADD("unmount/and-ownership", "ApplyOwnership", test_unmount_and_change);
-        ADD("unmount/retried", NULL, test_unmount_retried);
-        ADD("unmount/published", NULL, test_unmount_published);
-        ADD("unmount/mount", NULL, test_unmount_mount);
         ADD_FREEZABLE("frozen/hang-up", NULL, test_frozen_hang_up);
         g_test_add("/line/frozen/short", Fixture, &frozen_short, set_up_frozen, test_frozen, tear_down);
         if (g_test_slow())
