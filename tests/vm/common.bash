@@ -114,6 +114,53 @@ fetch_lists() {
 # lists_are_old DIRECTORY: not fetched within a day
 lists_are_old() { [[ -z $(find "$1/fetched" -mtime -1 2>/dev/null) ]]; }
 
+# ---- roots made of packages --------------------------------------------------------------------------------
+
+# Packages that were downloaded, in files as apt names them. They stay while they are in the lists.
+packages_of() { echo "$selvol_cache/packages/$1"; }
+
+# bootstrap RELEASE DIRECTORY PACKAGE...: what is missing of them is downloaded, by the lists that apt has of the release. Ends
+# the shell that it is called in: a signal to that process ends everything that it has begun.
+bootstrap() {
+    local release=$1 root=$2 kept lists=/var/lib/apt/lists sources=() file list
+    shift 2
+    list=$(IFS=,; echo "$*")
+    release_sources "$release" >/dev/null || exit
+    if [[ $release == "$(host_release)" ]]; then
+        for file in /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list; do [[ ! -s $file ]] || sources+=("$file"); done
+    else
+        of_release "$release" true || exit
+        lists=$selvol_cache/apt/$release/lists sources=("$selvol_cache/apt/$release/sources.list")
+    fi
+    kept=$(packages_of "$release")
+    mkdir -p "$kept"
+    # hard links: both are in the same cache
+    exec unshare --mount --propagation private --pid --kill-child --mount-proc \
+        mmdebstrap --mode=root --variant=minbase --format=directory --include="$list" --skip=update,essential/unlink \
+        --setup-hook="mkdir -p \"\$1\"/var/cache/apt/archives && cp -r ${lists@Q} \"\$1\"/var/lib/apt/" \
+        --setup-hook="find ${kept@Q} -name '*.deb' -exec cp -lt \"\$1\"/var/cache/apt/archives {} +" \
+        --customize-hook="cp -ln \"\$1\"/var/cache/apt/archives/*.deb ${kept@Q}" \
+        --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+        "$release" "$root" ${sources[@]+"${sources[@]}"}
+}
+
+# download KEPT COMMAND...: the files that apt-get's COMMAND downloads into this directory, if they are not in the directory KEPT
+download() {
+    local kept=$1 file files
+    shift
+    mkdir -p "$kept"
+    mapfile -t files < <("$@" -qq --print-uris | cut -d' ' -f2)
+    for file in "${files[@]}"; do [[ ! -e $kept/$file ]] || cp -l "$kept/$file" .; done
+    "$@" && cp -ln -t "$kept" "${files[@]}"
+}
+
+# drop_packages RELEASE: those that the lists have newer versions of
+drop_packages() {
+    of_release "$1" apt-get -qq -o Dir::Cache::Archives="$(packages_of "$1")" autoclean >/dev/null || true
+}
+
 # Keep the newest COUNT directories of a cache, of those whose names begin with PREFIX. One that is in use is locked and
 # stays, whatever its age.
 keep_newest() { # CACHE PREFIX COUNT
