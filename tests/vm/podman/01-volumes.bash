@@ -63,11 +63,13 @@ create up --opt source=/dev/scratch1 --opt level=$level >/dev/null
 in_container $level '/up/busybox ls /up | wc -l' up:/bin up:/up
 like 'copied up' "$output" "$(podman run --rm --network=none "$image" sh -c 'ls /bin | wc -l')"
 
-# A relabel that takes longer than podman waits.
+# A relabel that takes longer than the plugin waits.
 mount /dev/scratch2 /mnt && fill /mnt 600 && umount /mnt
 create slow --opt source=/dev/scratch2 --opt level=$level --opt policy=Always --opt max-entries-per-second=60 >/dev/null
+plugin_waits 4s
 in_container $level true slow:/data
 like 'relabel: told' "$output" 'Volume slow is not mounted yet: ' '% of its files are done' "see 'selvolctl jobs'"
+plugin_waits 290s
 soon 'relabel: goes on' is_mounted $targets/slow
 yes 'relabel: held, and podman does not know' is_held slow $targets/slow
 yes 'relabel: selvolctl unmount' selvolctl unmount -q $targets/slow

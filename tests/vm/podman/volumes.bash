@@ -18,13 +18,24 @@ dies() {
     wait_for eval "[[ \$(systemctl show -P ActiveState $1) != deactivating ]]"
 }
 
+# plugin_waits TIME: for selvold, and podman for the plugin longer than anything takes on a busy machine
+plugin_waits() {
+    local unit=/etc/systemd/system/selvol-volume-plugin.service.d
+    mkdir -p $unit
+    printf '[Service]\nEnvironment=TIMEOUT=%s\n' "$1" >$unit/timeout.conf
+    systemctl daemon-reload
+    systemctl stop selvol-volume-plugin.service
+}
+
 # set_up_volumes: podman and the plugin, as selvol-volume-plugin(8) has them
 set_up_volumes() {
     mkfs.ext4 -q -F /dev/scratch0
     mkfs.xfs -q -f /dev/scratch1
     mkfs.ext4 -q -F /dev/scratch2
     mkdir -p /etc/containers/containers.conf.d
-    printf '[engine.volume_plugins]\nselvol = "/run/selvol/volume-plugin.sock"\n' >/etc/containers/containers.conf.d/selvol.conf
+    printf '[engine]\nvolume_plugin_timeout = 300\n[engine.volume_plugins]\nselvol = "/run/selvol/volume-plugin.sock"\n' \
+        >/etc/containers/containers.conf.d/selvol.conf
+    plugin_waits 290s
     yes 'podman has an image' container_image
     yes 'the plugin is turned on' systemctl enable -q --now selvol-volume-plugin.socket
 }
