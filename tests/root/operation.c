@@ -8,7 +8,7 @@
 #include "wire/protocol.h"
 
 /* The longest that an operation may be silent, on a machine that has other things to do. */
-#define STEP_USEC (20 * G_USEC_PER_SEC)
+#define STEP_USEC (WAIT_SEC * G_USEC_PER_SEC)
 
 /* --- what is heard --- */
 
@@ -29,6 +29,27 @@ void answer_done(Answer *a) {
         free(a->actual);
         free(a->not_reset);
         node_done(&a->node);
+}
+
+void answer_check(const char *file, int line, const Answer *a, const char *kind) {
+        if (g_strcmp0(a->kind, kind) != 0)
+                g_error("%s:%i: %s instead of %s: %s", file, line, a->kind, kind, a->message);
+}
+
+void answer_check_message(const char *file, int line, const Answer *a, const char *needle) {
+        if (!a->message || !strstr(a->message, needle) || strchr(a->message, '\n'))
+                g_error("%s:%i: no '%s' in: %s", file, line, needle, a->message);
+}
+
+Answer answer_expect(const char *file, int line, Answer a, const char *kind, const char *const *needles) {
+        answer_check(file, line, &a, kind);
+        for (; *needles; needles++)
+                answer_check_message(file, line, &a, *needles);
+        return a;
+}
+
+void answer_drop(Answer a) {
+        answer_done(&a);
 }
 
 static PlanAnswer make_plan_answer(const Operation *o) {
@@ -212,6 +233,14 @@ void operation_step(Operation *o) {
                 g_assert_true(r >= 0 || r == -ENOTCONN);
                 g_assert_cmpint(g_get_monotonic_time() - start, <, STEP_USEC);
         }
+}
+
+Operation *operation_start_held(const Worker *w, const char *method, const Arguments *a) {
+        Operation *o = operation_start(w, method, a);
+
+        operation_wait(o, o->held);
+        g_assert_nonnull(o->held);
+        return o;
 }
 
 void operation_answer(Operation *o) {

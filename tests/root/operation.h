@@ -32,6 +32,10 @@ typedef struct Arguments {
         bool hold_plan, hold_ready;
 } Arguments;
 
+/* Further members may follow. */
+#define volume_at(of_source, of_type, at, ...) \
+        ((Arguments){ .source = (of_source), .fs_type = (of_type), .target = (at) __VA_OPT__(, ) __VA_ARGS__ })
+
 static inline FilesWanted wanted_labels(const char *context) {
         return (FilesWanted){ .context = (char *) context, .gid = GID_NONE, .swapped_gid = GID_NONE };
 }
@@ -95,6 +99,8 @@ typedef struct Operation {
 
 /* method: WORKER_MOUNT, WORKER_ADOPT or WORKER_CHANGE. The arguments are copied, but not their strings. */
 Operation *operation_start(const Worker *w, const char *method, const Arguments *a);
+/* The same until a question is held. */
+Operation *operation_start_held(const Worker *w, const char *method, const Arguments *a);
 Operation *operation_start_verify(const Worker *w, const VerifyCall *c);
 /* Serves what comes next. */
 void operation_step(Operation *o);
@@ -111,6 +117,8 @@ Answer operation_hang_up(Operation *o);
 
 /* From dialing to the end of the connection. */
 Answer call_mount(const Worker *w, const Arguments *a);
+/* Further members of Arguments may follow. */
+#define mount_with(w, ...) call_mount((w), &volume_at(__VA_ARGS__))
 Answer call_adopt(const Worker *w, const Arguments *a);
 Answer call_change(const Worker *w, const Arguments *a);
 /* A Mount that ends with the plan: "ok" if it was asked for one. */
@@ -128,20 +136,30 @@ static inline VerifyCall verify_labels(const char *path, const char *context, Ve
         return (VerifyCall){ .path = (char *) path, .expected = (char *) context, .depth = depth, .gid = GID_NONE };
 }
 
-#define assert_answer(answer, expected)                                                                 \
-        G_STMT_START {                                                                                  \
-                const Answer *_a_ = &(answer);                                                          \
-                if (g_strcmp0(_a_->kind, expected) != 0)                                                \
-                        g_error("%s:%i: %s instead of %s: %s", __FILE__, __LINE__, _a_->kind, expected, \
-                                _a_->message);                                                          \
-        }                                                                                               \
+/* The answer, which has to be of that kind, with a message of one line that has all needles in it. */
+#define expect(answer, kind, ...) \
+        answer_expect(__FILE__, __LINE__, (answer), (kind), (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
+#define expect_ok(answer) expect(answer, "ok")
+Answer answer_expect(const char *file, int line, Answer a, const char *kind, const char *const *needles);
+/* The same where nothing else of the answer matters. */
+#define assert_ok(answer)               answer_drop(expect_ok(answer))
+#define assert_fails(answer, kind, ...) answer_drop(expect(answer, kind __VA_OPT__(, ) __VA_ARGS__))
+void answer_drop(Answer a);
+/* The same where one thing that it says matters. */
+#define assert_says(answer, member, operator, expected)           \
+        G_STMT_START {                                            \
+                g_auto(Answer) _a_ = expect_ok(answer);           \
+                g_assert_cmpint(_a_.member, operator,(expected)); \
+        }                                                         \
+        G_STMT_END
+#define assert_says_text(answer, member, expected)           \
+        G_STMT_START {                                       \
+                g_auto(Answer) _a_ = expect_ok(answer);      \
+                g_assert_cmpstr(_a_.member, ==, (expected)); \
+        }                                                    \
         G_STMT_END
 
-/* Checks that the message is one line and has the needle in it. */
-#define assert_message(answer, needle)                                                              \
-        G_STMT_START {                                                                              \
-                const Answer *_a_ = &(answer);                                                      \
-                if (!_a_->message || !strstr(_a_->message, needle) || strchr(_a_->message, '\n'))   \
-                        g_error("%s:%i: no '%s' in: %s", __FILE__, __LINE__, needle, _a_->message); \
-        }                                                                                           \
-        G_STMT_END
+#define assert_answer(answer, kind)    answer_check(__FILE__, __LINE__, &(answer), (kind))
+#define assert_message(answer, needle) answer_check_message(__FILE__, __LINE__, &(answer), (needle))
+void answer_check(const char *file, int line, const Answer *a, const char *kind);
+void answer_check_message(const char *file, int line, const Answer *a, const char *needle);

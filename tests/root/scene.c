@@ -20,10 +20,16 @@ bool scene_enter(Scene *s, const char *fs_type, const char *options) {
                         return false;
                 g_assert_true(run("mount", "-o", options ? options : "loop", image, s->path, NULL));
         }
-        s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(s->fd);
+        s->fd = open_directory(s->path);
         must(fchdir(s->fd));
         return true;
+}
+
+Scene scene_on_tmpfs(void) {
+        Scene s;
+
+        g_assert_true(scene_enter(&s, "tmpfs", NULL));
+        return s;
 }
 
 void scene_leave(Scene *s) {
@@ -42,6 +48,21 @@ void write_file(const char *path) {
         close(fd);
 }
 
+void write_files(const char *prefix, unsigned n) {
+        for (unsigned i = 0; i < n; i++) {
+                g_autofree char *path = path_printf("%s%u", prefix, i);
+
+                write_file(path);
+        }
+}
+
+int open_directory(const char *path) {
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        must(fd);
+        return fd;
+}
+
 TreeResult walk(FilesSpec spec) {
         TreeResult result = { 0 };
         _cleanup_failure_ Failure f = { 0 };
@@ -54,6 +75,16 @@ TreeResult walk(FilesSpec spec) {
                 g_error("files_walk: %i %s", r, f.message ? f.message : "");
         return result;
 }
+
+TreeCounts walk_well(FilesSpec spec) {
+        g_auto(TreeResult) r = walk(spec);
+
+        for (size_t i = 0; i < r.n_issues; i++)
+                g_test_message("%s: '%s' %i", r.issues[i].path, r.issues[i].text, r.issues[i].error);
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        return r.counts;
+}
+
 void assert_issue(const TreeResult *r, const char *path, int error) {
         for (size_t i = 0; i < r->n_issues; i++)
                 if (g_strcmp0(r->issues[i].path, path) == 0) {
@@ -64,12 +95,9 @@ void assert_issue(const TreeResult *r, const char *path, int error) {
 }
 
 void assert_all_right(int fd, uint64_t entries) {
-        g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = fd });
+        const TreeCounts counts = walk_well(VERIFY(fd));
 
-        for (size_t i = 0; i < r.n_issues; i++)
-                g_test_message("%s: '%s' %i", r.issues[i].path, r.issues[i].text, r.issues[i].error);
-        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 0);
-        g_assert_cmpuint(r.counts.failed, ==, 0);
+        g_assert_cmpuint(counts.differ[DIFFERS_LABEL], ==, 0);
         if (entries > 0)
-                g_assert_cmpuint(r.counts.done, ==, entries);
+                g_assert_cmpuint(counts.done, ==, entries);
 }

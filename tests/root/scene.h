@@ -19,20 +19,24 @@ typedef struct Scene {
 
 /* options: NULL for none. Returns false, and the test is skipped, if there is no mkfs for it. */
 bool scene_enter(Scene *s, const char *fs_type, const char *options);
+Scene scene_on_tmpfs(void);
 void scene_leave(Scene *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Scene, scene_leave)
 
 void write_file(const char *path);
+/* PREFIX0, PREFIX1 and so on */
+void write_files(const char *prefix, unsigned n);
+/* For reading, and as root of a walk. */
+int open_directory(const char *path);
 
-#define assert_label(path, expected)                        \
-        G_STMT_START {                                      \
-                g_autofree char *_label_ = get_label(path); \
-                g_assert_cmpstr(_label_, ==, expected);     \
-        }                                                   \
-        G_STMT_END
+#define CHANGE(fd, ...)            FILES_SPEC(FILES_CHANGE, fd, __VA_ARGS__)
+#define VERIFY(fd, ...)            FILES_SPEC(FILES_VERIFY, fd, __VA_ARGS__)
+#define FILES_SPEC(how, root, ...) ((FilesSpec){ .mode = (how), .tree.fd = (root) __VA_OPT__(, ) __VA_ARGS__ })
 
 /* Walks; with WANTED, unless another context is named, or an ownership. */
 TreeResult walk(FilesSpec spec);
+/* The same where nothing may fail. */
+TreeCounts walk_well(FilesSpec spec);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TreeResult, tree_result_done)
 
 void assert_issue(const TreeResult *r, const char *path, int error);

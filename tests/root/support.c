@@ -15,6 +15,8 @@
 #include "support.h"
 #include "support/service.h"
 
+Worker *worker;
+
 bool test_enter(void) {
         if (!namespace_enter())
                 return false;
@@ -133,7 +135,7 @@ size_t count_loops(const char *image) {
         return n;
 }
 
-static Worker *start(const char *dropin, Launch how) {
+Worker *worker_launch(const char *dropin, const Launch *how) {
         static const char roots[] = "[Worker]\nTargetRoots=" TEST_TARGETS "\nSourceRoots=/dev " TEST_IMAGES "\n";
         static unsigned counter;
         g_autofree char *directory = path_printf(TEST_DIR "/worker-%u", ++counter),
@@ -145,12 +147,12 @@ static Worker *start(const char *dropin, Launch how) {
         file_write(first, roots);
         file_write(second, dropin ? dropin : "");
         w->socket = path_printf("%s/socket", directory);
-        w->pid = selvol_worker_start(&how, &(Service){ .socket = w->socket, .etc = etc, .trusted = 12345 });
+        w->pid = selvol_worker_start(how, &(Service){ .socket = w->socket, .etc = etc, .trusted = 12345 });
         return w;
 }
 
 Worker *worker_start(const char *dropin, const char *const *wrapper) {
-        return start(dropin, (Launch){ .wrapper = wrapper });
+        return worker_launch(dropin, &(Launch){ .wrapper = wrapper });
 }
 
 void worker_stop(Worker *w) {
@@ -160,28 +162,6 @@ void worker_stop(Worker *w) {
                 g_error("The worker ended with status %i.", status);
         g_free(w->socket);
         g_free(w);
-}
-
-Worker *worker;
-
-static void start_worker(void) {
-        worker = worker_start(NULL, NULL);
-}
-
-static void stop_worker(void) {
-        worker_stop(worker);
-}
-
-int run_with_worker(int argc, char **argv, void (*add)(void)) {
-        const TestProgram p = { test_enter, add, start_worker, stop_worker };
-
-        return test_program_run(&p, argc, argv);
-}
-
-int run_without_worker(int argc, char **argv, void (*add)(void)) {
-        const TestProgram p = { test_enter, add, NULL, NULL };
-
-        return test_program_run(&p, argc, argv);
 }
 
 bool stages_in_namespace(void) {
@@ -197,7 +177,7 @@ static Worker *start_under(const char *const *strace) {
         static const char *const no_leaks[] = { "ASAN_OPTIONS=detect_leaks=0", NULL };
 
         if (has_program("strace"))
-                return start(NULL, (Launch){ .wrapper = strace, .environment = no_leaks });
+                return worker_launch(NULL, &(Launch){ .wrapper = strace, .environment = no_leaks });
         g_test_skip("strace");
         return NULL;
 }
@@ -238,7 +218,7 @@ void wait_for_end(sd_bus *bus) {
                 struct pollfd p = { .fd = fd, .events = POLLIN };
                 ssize_t n;
 
-                g_assert_cmpint(poll(&p, 1, 20 * 1000), ==, 1);
+                g_assert_cmpint(poll(&p, 1, WAIT_SEC * 1000), ==, 1);
                 n = recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT);
                 if (n == 0 || (n < 0 && errno == ECONNRESET))
                         return;

@@ -17,6 +17,9 @@
 
 /* namespace_enter(), and makes the directories above. */
 bool test_enter(void);
+/* main() of the programs here, each of which has cases to add. */
+int run_tests(int argc, char **argv);
+void add_tests(void);
 
 /* Makes an image with a file system (NULL: with none), or marks the test as skipped and returns NULL. */
 char *make_image(const char *name, const char *fs_type);
@@ -44,6 +47,8 @@ typedef struct Worker {
 /* Starts a worker with the shipped configuration, roots of the test, and a drop-in (NULL: none); behind the words of
  * wrapper, if not NULL. */
 Worker *worker_start(const char *dropin, const char *const *wrapper);
+/* The same in any other way. */
+Worker *worker_launch(const char *dropin, const Launch *how);
 /* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), which traces from the side: the worker stays
  * our child. Or marks the test as skipped and returns NULL. */
 Worker *worker_start_traced(const char *injection);
@@ -56,10 +61,7 @@ Worker *worker_start_logged(const char *calls, const char *log);
 void worker_stop(Worker *w);
 /* Whether workers are to do without file system contexts. */
 bool stages_in_namespace(void);
-/* main(): in the namespace, the first with the worker below. */
-int run_with_worker(int argc, char **argv, void (*add)(void));
-int run_without_worker(int argc, char **argv, void (*add)(void));
-/* With the shipped configuration alone, from the first case to the last. */
+/* With the shipped configuration alone: NULL, or started by add_tests() for all cases. */
 extern Worker *worker;
 
 /* The child of the only connection there is. */

@@ -10,7 +10,7 @@
 
 /* The child's questions: nothing is seen while one has no answer, and whatever ends it, nothing is left. */
 
-enum { HELD_USEC = 2 * G_USEC_PER_SEC };
+enum { HELD_USEC = 300 * 1000 };
 
 static void assert_gone(pid_t child) {
         g_assert_cmpint(kill(child, 0), <, 0);
@@ -40,17 +40,13 @@ static Answer end_held(Operation *o, const char *end, const char *target) {
 
 static void test_held(gconstpointer data) {
         g_autofree char *image = make_image("held", "ext4"), *target = make_target("held");
-        const Arguments a = {
-                .source = image, .fs_type = "ext4", .target = target, .change = MARK_TAINT, .hold_plan = true
-        };
-        Operation *o = operation_start(worker, WORKER_MOUNT, &a);
+        const Arguments a = volume_at(image, "ext4", target, .change = MARK_TAINT, .hold_plan = true);
+        Operation *o = operation_start_held(worker, WORKER_MOUNT, &a);
 
-        operation_wait(o, o->held);
-        g_assert_nonnull(o->held);
         g_assert_cmpuint(o->heard.n_plans, ==, 1);
         g_assert_cmpuint(o->heard.n_marked + o->heard.n_ready, ==, 0);
 
-        g_auto(Answer) answer = end_held(o, data, target);
+        answer_drop(end_held(o, data, target));
         if (is_mounted(target))
                 must(umount2(target, 0));
         g_assert_cmpint(count_loops(image), ==, 0);
@@ -60,10 +56,7 @@ static void test_held(gconstpointer data) {
 static char *make_owned_image(const char *name) {
         g_autofree char *image = make_image(name, "ext4"), *target = make_target(name);
 
-        g_auto(Answer) mounted = call_mount(
-                worker,
-                &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .files = wanted_group(1000) });
-        assert_answer(mounted, "ok");
+        assert_ok(mount_with(worker, image, "ext4", target, .files = wanted_group(1000)));
         assert_mark(target, MARK_GROUP("complete", "1000"));
         must(umount2(target, 0));
         return g_steal_pointer(&image);
@@ -72,13 +65,9 @@ static char *make_owned_image(const char *name) {
 /* Which mount it is, and the groups that it swaps, have to be known before it is seen. */
 static void test_held_ready(gconstpointer data) {
         g_autofree char *image = make_owned_image("ready"), *target = make_target("ready-here");
-        const Arguments a = {
-                .source = image, .fs_type = "ext4", .target = target, .files = wanted_group(2000), .hold_ready = true
-        };
-        Operation *o = operation_start(worker, WORKER_MOUNT, &a);
+        const Arguments a = volume_at(image, "ext4", target, .files = wanted_group(2000), .hold_ready = true);
+        Operation *o = operation_start_held(worker, WORKER_MOUNT, &a);
 
-        operation_wait(o, o->held);
-        g_assert_nonnull(o->held);
         g_assert_cmpuint(o->heard.n_ready, ==, 1);
         g_assert_cmpuint(o->heard.ready.gid, ==, 2000);
         g_assert_cmpuint(o->heard.ready.disk_gid, ==, 1000);
@@ -116,12 +105,11 @@ static void test_verdict(gconstpointer data) {
                 a.change = MARK_TAINT;
                 a.files = wanted_labels(LABEL_1);
                 a.hold_plan = true;
-                o = operation_start(worker, methods[i], &a);
-                operation_wait(o, o->held);
+                o = operation_start_held(worker, methods[i], &a);
+
                 child = worker_find_child(worker);
                 operation_answer(o);
-                g_auto(Answer) ended = operation_finish(o);
-                assert_answer(ended, "gone");
+                g_auto(Answer) ended = expect(operation_finish(o), "gone");
                 g_assert_cmpuint(ended.heard.n_plans, ==, 1);
                 g_assert_cmpuint(ended.heard.n_marked + ended.heard.n_progress + ended.heard.n_ready, ==, 0);
                 assert_gone(child);
@@ -137,15 +125,10 @@ static void test_ready(void) {
         g_autofree char *image = make_image("identity", "ext4"), *one = make_target("identity-1"),
                         *two = make_target("identity-2");
 
-        g_auto(Answer) first = call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = one });
-        assert_answer(first, "ok");
+        g_auto(Answer) first = expect_ok(mount_with(worker, image, "ext4", one));
         g_assert_cmpuint(first.heard.ready.identity.id, ==, mount_id_of(one));
-        g_auto(Answer) second = call_mount(worker, &(Arguments){ .source = image,
-                                                                 .fs_type = "ext4",
-                                                                 .target = two,
-                                                                 .share = one,
-                                                                 .share_id = first.heard.ready.identity.id });
-        assert_answer(second, "ok");
+        g_auto(Answer) second = expect_ok(
+                mount_with(worker, image, "ext4", two, .share = one, .share_id = first.heard.ready.identity.id));
         g_assert_cmpuint(second.heard.ready.identity.id, ==, mount_id_of(two));
         g_assert_cmpuint(second.heard.ready.identity.id, !=, first.heard.ready.identity.id);
         g_assert_cmpstr(second.heard.ready.identity.device, ==, first.heard.ready.identity.device);
@@ -158,14 +141,12 @@ static void test_expected(void) {
         g_autofree char *image = make_image("expected", "ext4"), *target = make_target("expected");
         Arguments a = { .source = image, .fs_type = "ext4", .target = target };
 
-        g_auto(Answer) first = call_mount(worker, &a);
-        assert_answer(first, "ok");
+        g_auto(Answer) first = expect_ok(call_mount(worker, &a));
         g_assert_false(first.repeated);
 
         a.expected = first.heard.ready.identity;
         a.change = MARK_TAINT;
-        g_auto(Answer) again = call_mount(worker, &a);
-        assert_answer(again, "ok");
+        g_auto(Answer) again = expect_ok(call_mount(worker, &a));
         g_assert_true(again.repeated);
         g_assert_cmpuint(again.outcome.fact.mount_id, ==, first.outcome.fact.mount_id);
         assert_mark(target, NULL);
@@ -177,17 +158,14 @@ static void test_expected(void) {
         };
         for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
                 a.expected = others[i];
-                g_auto(Answer) in_the_way = call_mount(worker, &a);
-                assert_answer(in_the_way, "InvalidTarget");
+                g_auto(Answer) in_the_way = expect(call_mount(worker, &a), "InvalidTarget");
                 g_assert_cmpuint(in_the_way.heard.n_plans, ==, 0);
         }
         must(umount2(target, 0));
 
         /* It went meanwhile: it is mounted as if for the first time. */
         a.expected = first.heard.ready.identity;
-        g_auto(Answer) anew = call_mount(worker, &a);
-        assert_answer(anew, "ok");
-        g_assert_false(anew.repeated);
+        assert_says(call_mount(worker, &a), repeated, ==, false);
         g_assert_true(is_mounted(target));
         must(umount2(target, 0));
 }
@@ -198,14 +176,11 @@ static void test_expected_hidden(void) {
                         *target = make_target("expected-hidden/v");
         Arguments a = { .source = image, .fs_type = "ext4", .target = target };
 
-        g_auto(Answer) first = call_mount(worker, &a);
-        assert_answer(first, "ok");
+        g_auto(Answer) first = expect_ok(call_mount(worker, &a));
         must(mount("on-top", parent, "tmpfs", 0, NULL));
         must(mkdir(target, 0755));
         a.expected = first.heard.ready.identity;
-        g_auto(Answer) again = call_mount(worker, &a);
-        assert_answer(again, "Busy");
-        assert_message(again, "on-top, type tmpfs");
+        g_auto(Answer) again = expect(call_mount(worker, &a), "Busy", "on-top, type tmpfs");
         g_assert_cmpuint(again.heard.n_plans, ==, 0);
         must(umount2(parent, 0));
         must(umount2(target, 0));
@@ -215,18 +190,13 @@ static void test_expected_hidden(void) {
 static void test_seclabel(void) {
         g_autofree char *image = make_image("seclabel", "ext4"), *target = make_target("seclabel");
 
-        g_auto(Answer) mounted = call_mount(
-                worker,
-                &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .suppose_seclabel = true });
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted = expect_ok(mount_with(worker, image, "ext4", target, .suppose_seclabel = true));
         g_assert_cmpuint(mounted.heard.n_plans, ==, 2);
         g_assert_cmpint(mounted.question.seclabel, ==, 0);
         g_assert_false(mounted.question.mounted);
         must(umount2(target, 0));
 
-        g_auto(Answer) once =
-                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
-        assert_answer(once, "ok");
+        g_auto(Answer) once = expect_ok(mount_with(worker, image, "ext4", target));
         g_assert_cmpuint(once.heard.n_plans, ==, 1);
         g_assert_cmpint(once.question.seclabel, ==, -1);
         must(umount2(target, 0));
@@ -257,8 +227,7 @@ static void test_mounted(void) {
 static char *find_superblock(const char *source, const char *fs_type) {
         g_autofree char *target = make_target("superblock");
 
-        g_auto(Answer) observed = call_observe(worker, source, fs_type, target);
-        assert_answer(observed, "ok");
+        g_auto(Answer) observed = expect_ok(call_observe(worker, source, fs_type, target));
         return g_strdup(observed.question.observed.superblock);
 }
 
@@ -284,8 +253,8 @@ static void test_superblock(void) {
 
         /* And once it is mounted. */
         must(mount(device, target, "ext4", 0, NULL));
-        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = target, .verdict = PLAN_STOP });
-        assert_answer(adopted, "gone");
+        g_auto(Answer) adopted =
+                expect(call_adopt(worker, &(Arguments){ .target = target, .verdict = PLAN_STOP }), "gone");
         g_assert_cmpstr(adopted.question.observed.superblock, ==, of_image);
         must(umount2(target, 0));
         must(unlink(link));
@@ -308,15 +277,14 @@ static void test_superblock_btrfs(void) {
         of_one = find_superblock(device_one, "btrfs");
         g_assert_true(g_str_has_prefix(of_one, "btrfs:"));
         g_assert_true(run("mkfs.btrfs", "-qf", device_one, device_two, NULL));
-        g_auto(Answer) refused = call_observe(worker, device_two, "", target);
-        assert_answer(refused, "NotSupported");
-        assert_message(refused, "on several devices");
+        assert_fails(call_observe(worker, device_two, "", target), "NotSupported", "on several devices");
         (void) run("btrfs", "device", "scan", "--forget", NULL);
         close(loop_one);
         close(loop_two);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
+        worker = worker_start(NULL, NULL);
         add_words("/dialog/plan/held", test_held, "answer", "hang-up", "kill", NULL);
         add_words("/dialog/ready/held", test_held_ready, "answer", "hang-up", "kill", NULL);
         g_test_add_data_func("/dialog/plan/wait", GINT_TO_POINTER(PLAN_WAIT), test_verdict);
@@ -328,8 +296,4 @@ static void add_tests(void) {
         g_test_add_func("/dialog/expected-hidden", test_expected_hidden);
         g_test_add_func("/dialog/superblock", test_superblock);
         g_test_add_func("/dialog/superblock/btrfs", test_superblock_btrfs);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

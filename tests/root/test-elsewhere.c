@@ -172,37 +172,25 @@ static void take_copy(const Disk *d) {
 
 /* --- what is believed --- */
 
-static void test_clean(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-
-        if (!disk_make(&d, data))
-                return;
+static void test_clean(Disk *d) {
         for (unsigned i = 0; i < 3; i++)
-                expect_skip(&d);
+                expect_skip(d);
 }
 
 /* Looked at by hand, or by a driver, which leaves the disk as it was; xfs may write at such an unmount. */
-static void test_read_only(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-        Hand h;
+static void test_read_only(Disk *d) {
+        Hand h = mount_by_hand(d, MS_RDONLY);
 
-        if (!disk_make(&d, data))
-                return;
-        h = mount_by_hand(&d, MS_RDONLY);
         unmount_by_hand(&h);
-        if (!g_str_equal(d.fs_type, "xfs"))
-                expect_skip(&d);
+        if (!g_str_equal(d->fs_type, "xfs"))
+                expect_skip(d);
 }
 
 /* A reader of ours writes nothing either, and a writer is believed next to it and after it. */
-static void test_reader(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
+static void test_reader(Disk *d) {
         g_autofree char *second = NULL;
-        Arguments a;
+        Arguments a = of_disk(d);
 
-        if (!disk_make(&d, data))
-                return;
-        a = of_disk(&d);
         a.read_only = true;
         g_auto(Answer) reader = call_mount(worker, &a);
         assert_skipped(&reader);
@@ -210,231 +198,184 @@ static void test_reader(gconstpointer data) {
 
         /* Which makes the file system writable. */
         second = make_target("elsewhere-second");
-        a = of_disk(&d);
+        a = of_disk(d);
         a.target = second;
-        a.share = d.target;
-        a.share_id = mount_id_of(d.target);
+        a.share = d->target;
+        a.share_id = mount_id_of(d->target);
         a.witness.alive = true;
         g_auto(Answer) writer = call_mount(worker, &a);
         assert_skipped(&writer);
         g_assert_false(writer.outcome.superblock_read_only);
         must(umount2(second, 0));
-        unmount_disk(&d, &reader);
-        expect_skip(&d);
+        unmount_disk(d, &reader);
+        expect_skip(d);
 }
 
 /* Another node with selvol has only what the disk itself carries. */
-static void test_other_node(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-
-        if (!disk_make(&d, data))
-                return;
-        d.kept = (Fingerprint){ 0 };
-        if (keeps_in_mark(&d))
-                expect_skip(&d);
+static void test_other_node(Disk *d) {
+        d->kept = (Fingerprint){ 0 };
+        if (keeps_in_mark(d))
+                expect_skip(d);
         else
-                expect_walk(&d, 0);
+                expect_walk(d, 0);
 }
 
-static void test_power_cut(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-
-        if (!disk_make(&d, data))
-                return;
-        g_auto(Answer) mounted = mount_disk(&d);
+static void test_power_cut(Disk *d) {
+        g_auto(Answer) mounted = mount_disk(d);
         assert_skipped(&mounted);
-        sync_at(d.target);
-        copy_image(&d);
-        unmount_disk(&d, &mounted);
-        take_copy(&d);
-        d.kept = (Fingerprint){ 0 };
-        if (keeps_in_mark(&d))
-                expect_skip(&d);
+        sync_at(d->target);
+        copy_image(d);
+        unmount_disk(d, &mounted);
+        take_copy(d);
+        d->kept = (Fingerprint){ 0 };
+        if (keeps_in_mark(d))
+                expect_skip(d);
         else
-                expect_walk(&d, 0);
+                expect_walk(d, 0);
 }
 
 /* The mount was counted, although nothing came of it. */
-static void test_failed(gconstpointer data) {
+static void test_failed(Disk *d) {
         const Reliance other = { .gid = 2000, .who = (char *) "another holder" };
-        g_auto(Disk) d = { 0 };
-        Arguments a;
+        Arguments a = of_disk(d);
 
-        if (!disk_make(&d, data))
-                return;
-        a = of_disk(&d);
         a.files.force = true;
         a.reliances = &other;
         a.n_reliances = 1;
-        g_auto(Answer) refused = call_mount(worker, &a);
-        assert_answer(refused, "GroupConflict");
-        if (keeps_in_mark(&d))
-                expect_skip(&d);
+        assert_fails(call_mount(worker, &a), "GroupConflict");
+        if (keeps_in_mark(d))
+                expect_skip(d);
 }
 
 /* Relabel and ApplyOwnership of what nobody has: it is mounted for that alone. */
-static void test_change(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-        Arguments a;
+static void test_change(Disk *d) {
+        Arguments a = of_disk(d);
 
-        if (!disk_make(&d, data))
-                return;
-        a = of_disk(&d);
         a.target = "";
         a.files.force = true;
         g_auto(Answer) changed = call_change(worker, &a);
         assert_walked(&changed, "forced", 0);
-        d.kept = changed.fingerprint;
-        expect_skip(&d);
+        d->kept = changed.fingerprint;
+        expect_skip(d);
         a.files.force = false;
-        a.witness.kept = d.kept;
+        a.witness.kept = d->kept;
         g_auto(Answer) skipped = call_change(worker, &a);
         assert_skipped(&skipped);
-        d.kept = skipped.fingerprint;
-        expect_skip(&d);
+        d->kept = skipped.fingerprint;
+        expect_skip(d);
 }
 
 /* --- what is not --- */
 
-static void test_by_hand(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-
-        if (!disk_make(&d, data))
-                return;
-        change_by_hand(&d);
-        expect_walk(&d, 1);
+static void test_by_hand(Disk *d) {
+        change_by_hand(d);
+        expect_walk(d, 1);
 }
 
 /* As with context=: what is new has no label and no group. */
-static void test_new_file(gconstpointer data) {
+static void test_new_file(Disk *d) {
         g_autofree char *file = NULL;
-        g_auto(Disk) d = { 0 };
-        Hand h;
+        Hand h = mount_by_hand(d, 0);
 
-        if (!disk_make(&d, data))
-                return;
-        h = mount_by_hand(&d, 0);
-        file = path_printf("%s/dir-0/new", d.hand);
+        file = path_printf("%s/dir-0/new", d->hand);
         must(mknod(file, S_IFREG | 0600, 0));
         unmount_by_hand(&h);
-        d.n_files++;
-        expect_walk(&d, 1);
+        d->n_files++;
+        expect_walk(d, 1);
 }
 
 /* A node that lost power while somebody else had the disk. */
-static void test_crash(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-        Hand h;
+static void test_crash(Disk *d) {
+        Hand h = mount_by_hand(d, 0);
 
-        if (!disk_make(&d, data))
-                return;
-        h = mount_by_hand(&d, 0);
         change_label(&h);
-        sync_at(d.hand);
-        copy_image(&d);
+        sync_at(d->hand);
+        copy_image(d);
         unmount_by_hand(&h);
-        take_copy(&d);
-        expect_walk(&d, 1);
+        take_copy(d);
+        expect_walk(d, 1);
 }
 
 /* Not only what we are to walk over: what is skipped or not asked for now is not believed later either. */
-static void test_not_laundered(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
+static void test_not_laundered(Disk *d) {
         Arguments a;
 
-        if (!disk_make(&d, data))
-                return;
-        change_by_hand(&d);
-        a = of_disk(&d);
+        change_by_hand(d);
+        a = of_disk(d);
         a.files = FILES_WANTED_INIT;
-        g_auto(Answer) nothing = call_mount(worker, &a);
-        assert_answer(nothing, "ok");
+        g_auto(Answer) nothing = expect_ok(call_mount(worker, &a));
         g_assert_cmpstr(nothing.fingerprint.text, ==, "");
-        unmount_disk(&d, &nothing);
-        expect_walk(&d, 1);
+        unmount_disk(d, &nothing);
+        expect_walk(d, 1);
 
         /* A walk for the group says nothing of labels. */
-        change_by_hand(&d);
-        a = of_disk(&d);
+        change_by_hand(d);
+        a = of_disk(d);
         a.files = wanted_group(1000);
-        g_auto(Answer) group = call_mount(worker, &a);
-        assert_answer(group, "ok");
+        g_auto(Answer) group = expect_ok(call_mount(worker, &a));
         g_assert_cmpint(group.files.ownership_reason, ==, OWNERSHIP_ELSEWHERE);
-        assert_mark(d.target, MARK_GROUP("complete", "1000"));
-        unmount_disk(&d, &group);
-        g_auto(Answer) labels = mount_disk(&d);
-        assert_answer(labels, "ok");
+        assert_mark(d->target, MARK_GROUP("complete", "1000"));
+        unmount_disk(d, &group);
+        g_auto(Answer) labels = expect_ok(mount_disk(d));
         g_assert_cmpint(labels.files.relabel_reason, ==, RELABEL_REASON_UNKNOWN);
         g_assert_cmpuint(labels.walk.counts.changed, ==, 1);
-        unmount_disk(&d, &labels);
+        unmount_disk(d, &labels);
 }
 
 /* cp -a as root copies the mark, too: to another disk, and to a directory of the same one. */
-static void test_copied(gconstpointer data) {
+static void test_copied(Disk *d) {
         g_autofree char *path = NULL, *root = NULL;
-        g_auto(Disk) d = { 0 };
         Hand h;
 
-        if (!disk_make(&d, data))
-                return;
         path = make_target("copied");
-        root = path_printf("%s/.", d.hand);
-        h = mount_by_hand(&d, 0);
+        root = path_printf("%s/.", d->hand);
+        h = mount_by_hand(d, 0);
         must(mount("copied", path, "tmpfs", 0, NULL));
         g_assert_true(run("cp", "-a", root, path, NULL));
         unmount_by_hand(&h);
-        g_free(d.image);
-        d.image = make_image("elsewhere", d.fs_type);
-        h = mount_by_hand(&d, 0);
+        g_free(d->image);
+        d->image = make_image("elsewhere", d->fs_type);
+        h = mount_by_hand(d, 0);
         g_free(root);
         root = path_printf("%s/.", path);
-        g_assert_true(run("cp", "-a", root, d.hand, NULL));
+        g_assert_true(run("cp", "-a", root, d->hand, NULL));
         change_label(&h);
         unmount_by_hand(&h);
         must(umount2(path, 0));
 
-        g_auto(Answer) a = mount_disk(&d);
-        assert_answer(a, "ok");
+        g_auto(Answer) a = expect_ok(mount_disk(d));
         g_assert_true(a.walked);
         g_assert_cmpstr(relabel_reason_to_string(a.files.relabel_reason), ==, "mounted-elsewhere");
-        unmount_disk(&d, &a);
+        unmount_disk(d, &a);
 }
 
 /* Somebody else has it mounted beside us: what is done is done, but nothing is claimed. */
-static void test_beside(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-        Arguments a;
+static void test_beside(Disk *d) {
+        Arguments a = of_disk(d);
 
-        if (!disk_make(&d, data))
-                return;
-        a = of_disk(&d);
         a.witness.beside = true;
         a.change = MARK_RESET_ALL;
         g_auto(Answer) mounted = call_mount(worker, &a);
         assert_walked(&mounted, "mounted-elsewhere", 0);
-        assert_mark(d.target, MARK_NOTHING);
-        unmount_disk(&d, &mounted);
-        g_auto(Answer) again = mount_disk(&d);
+        assert_mark(d->target, MARK_NOTHING);
+        unmount_disk(d, &mounted);
+        g_auto(Answer) again = mount_disk(d);
         assert_walked(&again, "unknown", 0);
-        unmount_disk(&d, &again);
+        unmount_disk(d, &again);
 }
 
 /* Configured: believed without. */
-static void test_trusted(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
+static void test_trusted(Disk *d) {
         Arguments a;
 
-        if (!disk_make(&d, data))
-                return;
-        change_by_hand(&d);
-        a = of_disk(&d);
+        change_by_hand(d);
+        a = of_disk(d);
         a.witness.trusted = true;
-        g_auto(Answer) mounted = call_mount(worker, &a);
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted = expect_ok(call_mount(worker, &a));
         g_assert_false(mounted.walked);
         g_assert_cmpstr(relabel_reason_to_string(mounted.files.relabel_reason), ==, "trusted-mark");
         g_assert_cmpstr(ownership_reason_to_string(mounted.files.ownership_reason), ==, "trusted-mark");
-        unmount_disk(&d, &mounted);
+        unmount_disk(d, &mounted);
 }
 
 /* A mark of an earlier version says nothing. */
@@ -462,73 +403,85 @@ static Answer adopt_disk(const Disk *d) {
 }
 
 /* A driver has mounted it: that is one mount more, and no other. */
-static void test_adopt(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-        Hand h;
+static void test_adopt(Disk *d) {
+        Hand h = mount_by_hand(d, 0);
 
-        if (!disk_make(&d, data))
-                return;
-        h = mount_by_hand(&d, 0);
-        g_auto(Answer) first = adopt_disk(&d);
+        g_auto(Answer) first = adopt_disk(d);
         assert_skipped(&first);
-        g_assert_cmpstr(first.fingerprint.text, ==, g_str_equal(d.fs_type, "ext4") ? "" : FINGERPRINT_MOUNTED);
-        g_auto(Answer) again = adopt_disk(&d);
+        g_assert_cmpstr(first.fingerprint.text, ==, g_str_equal(d->fs_type, "ext4") ? "" : FINGERPRINT_MOUNTED);
+        g_auto(Answer) again = adopt_disk(d);
         assert_skipped(&again);
         unmount_by_hand(&h);
 
         /* And the next time; unless somebody else had it before the driver. */
-        h = mount_by_hand(&d, 0);
-        if (!keeps_in_mark(&d))
-                d.kept = witness_of(d.image, d.fs_type).kept;
-        g_auto(Answer) next = adopt_disk(&d);
+        h = mount_by_hand(d, 0);
+        if (!keeps_in_mark(d))
+                d->kept = witness_of(d->image, d->fs_type).kept;
+        g_auto(Answer) next = adopt_disk(d);
         assert_skipped(&next);
         unmount_by_hand(&h);
 
-        change_by_hand(&d);
-        h = mount_by_hand(&d, 0);
-        g_auto(Answer) other = adopt_disk(&d);
+        change_by_hand(d);
+        h = mount_by_hand(d, 0);
+        g_auto(Answer) other = adopt_disk(d);
         assert_walked(&other, "mounted-elsewhere", 1);
         unmount_by_hand(&h);
 }
 
 /* What somebody does through the driver's mount is on disk when it is looked at. */
-static void test_adopt_used(gconstpointer data) {
-        g_auto(Disk) d = { 0 };
-        Hand h;
+static void test_adopt_used(Disk *d) {
+        Hand h = mount_by_hand(d, 0);
 
-        if (!disk_make(&d, data))
-                return;
-        h = mount_by_hand(&d, 0);
         change_label(&h);
-        g_auto(Answer) a = adopt_disk(&d);
+        g_auto(Answer) a = adopt_disk(d);
         assert_walked(&a, "mounted-elsewhere", 1);
         unmount_by_hand(&h);
 }
 
-static void add_on_each(const char *prefix, GTestDataFunc function) {
-        add_words(prefix, function, "ext4", "xfs", "btrfs", NULL);
+typedef struct Case {
+        const char *fs_type;
+        void (*test)(Disk *d);
+} Case;
+
+static void test_case(gconstpointer data) {
+        const Case *c = data;
+        g_auto(Disk) d = { 0 };
+
+        if (disk_make(&d, c->fs_type))
+                c->test(&d);
 }
 
-static void add_tests(void) {
-        add_on_each("/elsewhere/clean", test_clean);
-        add_on_each("/elsewhere/read-only", test_read_only);
-        add_on_each("/elsewhere/reader", test_reader);
-        add_on_each("/elsewhere/other-node", test_other_node);
-        add_on_each("/elsewhere/power-cut", test_power_cut);
-        add_on_each("/elsewhere/failed", test_failed);
-        add_on_each("/elsewhere/change", test_change);
-        add_on_each("/elsewhere/by-hand", test_by_hand);
-        add_on_each("/elsewhere/new-file", test_new_file);
-        add_on_each("/elsewhere/crash", test_crash);
-        add_on_each("/elsewhere/not-laundered", test_not_laundered);
-        add_on_each("/elsewhere/copied", test_copied);
-        add_on_each("/elsewhere/beside", test_beside);
-        add_on_each("/elsewhere/trusted", test_trusted);
-        add_on_each("/elsewhere/adopt", test_adopt);
-        add_words("/elsewhere/adopt-used", test_adopt_used, "xfs", "btrfs", NULL);
+static void add(const char *name, void (*test)(Disk *d), bool on_ext4) {
+        static const char *const fs_types[] = { "ext4", "xfs", "btrfs" };
+        static Case cases[64];
+        static unsigned n;
+
+        for (size_t i = on_ext4 ? 0 : 1; i < G_N_ELEMENTS(fs_types); i++) {
+                g_autofree char *path = path_printf("/elsewhere/%s/%s", name, fs_types[i]);
+
+                g_assert_cmpuint(n, <, G_N_ELEMENTS(cases));
+                cases[n] = (Case){ fs_types[i], test };
+                g_test_add_data_func(path, &cases[n++], test_case);
+        }
+}
+
+void add_tests(void) {
+        worker = worker_start(NULL, NULL);
+        add("clean", test_clean, true);
+        add("read-only", test_read_only, true);
+        add("reader", test_reader, true);
+        add("other-node", test_other_node, true);
+        add("power-cut", test_power_cut, true);
+        add("failed", test_failed, true);
+        add("change", test_change, true);
+        add("by-hand", test_by_hand, true);
+        add("new-file", test_new_file, true);
+        add("crash", test_crash, true);
+        add("not-laundered", test_not_laundered, true);
+        add("copied", test_copied, true);
+        add("beside", test_beside, true);
+        add("trusted", test_trusted, true);
+        add("adopt", test_adopt, true);
+        add("adopt-used", test_adopt_used, false);
         g_test_add_func("/elsewhere/old-mark", test_old_mark);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

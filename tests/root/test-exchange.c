@@ -19,7 +19,7 @@
  * outside stays as it is, what was mounted is what was checked, and the answers are true. */
 
 enum {
-        EXCHANGES = 50000,   /* of all cases; SELVOL_EXCHANGES= in the environment for more */
+        EXCHANGES = 10000,   /* of all cases; SELVOL_EXCHANGES= in the environment for more */
         UNMOUNTS_MAX = 1000, /* until one finds the mount at its target */
 };
 
@@ -140,8 +140,7 @@ static void test_target(gconstpointer data) {
         race_start(&race);
         while (race_goes_on(&race, n_exchanges)) {
                 race_resume(&race);
-                g_auto(Answer) a = call_mount(
-                        worker, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = s.points[0] });
+                g_auto(Answer) a = mount_with(worker, "tmpfs", "tmpfs", s.points[0]);
                 race_pause(&race);
                 bool mounted = streq(a.kind, "ok");
 
@@ -367,8 +366,7 @@ static void test_source(gconstpointer data) {
                 size_t n, which = OTHER;
 
                 race_resume(&race);
-                g_auto(Answer) a =
-                        call_mount(worker, &(Arguments){ .source = s.source, .fs_type = "ext4", .target = s.target });
+                g_auto(Answer) a = mount_with(worker, s.source, "ext4", s.target);
                 race_pause(&race);
                 bool mounted = is_mounted(s.target);
 
@@ -640,7 +638,6 @@ static Answer change_files(Race *race, const WalkScene *s, const WalkRow *row, c
                         .share_id = s->mount_id,
                         .files = *wanted,
                         .entries_per_sec = draw(&race->seed, 2) * 20000 };
-        gint64 start = g_get_monotonic_time();
         Operation *o;
         Answer answer;
 
@@ -651,7 +648,6 @@ static Answer change_files(Race *race, const WalkScene *s, const WalkRow *row, c
         race->until = g_get_monotonic_time() + draw(&race->seed, 80000);
         answer = operation_finish(o);
         race_pause(race);
-        g_assert_cmpint(g_get_monotonic_time() - start, <, 30 * G_USEC_PER_SEC);
         return answer;
 }
 
@@ -669,8 +665,7 @@ static void test_walk(gconstpointer data) {
 
                 wanted.context = row->labels ? (char *) (odd ? LABEL_1 : LABEL_2) : NULL;
                 wanted.force = wanted.on_disk = true;
-                g_auto(Answer) a = change_files(&race, &s, row, &wanted);
-                assert_answer(a, "ok");
+                g_auto(Answer) a = expect_ok(change_files(&race, &s, row, &wanted));
                 g_assert_true(a.walked);
                 check_complete(&s, row, &a, &wanted);
                 if (row->mount)
@@ -682,17 +677,14 @@ static void test_walk(gconstpointer data) {
         walk_scene_leave(&s, row);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         const char *total = g_getenv("SELVOL_EXCHANGES");
         unsigned long n_cases = G_N_ELEMENTS(target_rows) + G_N_ELEMENTS(source_rows) + G_N_ELEMENTS(walk_rows);
 
         n_exchanges = (total ? strtoul(total, NULL, 10) : EXCHANGES) / n_cases + 1;
         make_images();
+        worker = worker_start(NULL, NULL);
         add_rows("/exchange/target", target_rows, test_target);
         add_rows("/exchange/source", source_rows, test_source);
         add_rows("/exchange/files", walk_rows, test_walk);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

@@ -159,13 +159,9 @@ static void test_unknown(void) {
         }
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         add_words("/fingerprint/use", test_use, "ext4", "xfs", "btrfs", NULL);
         add_words("/fingerprint/mounted", test_mounted, "ext4", "xfs", "btrfs", NULL);
         add_words("/fingerprint/crash", test_crash, "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/fingerprint/unknown", test_unknown);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

@@ -333,7 +333,7 @@ static void test_capabilities(void) {
         }
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         add_words("/idmap/view", test_view, "ext4", "xfs", "btrfs", "tmpfs", NULL);
         add_words("/idmap/member", test_member, "ext4", "xfs", "btrfs", "tmpfs", NULL);
         g_test_add_func("/idmap/publish", test_publish);
@@ -351,5 +351,5 @@ int main(int argc, char **argv) {
 
                 return idmap_swap_groups(tree, DISK, SHOWN) == 0 ? 0 : 1;
         }
-        return run_without_worker(argc, argv, add_tests);
+        return run_tests(argc, argv);
 }

@@ -43,19 +43,16 @@ static void test_mount(gconstpointer data) {
                 return;
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 if (rows[i].before) {
-                        g_auto(Answer) prepare = call_mount(worker, &a);
-                        assert_answer(prepare, "ok");
+                        assert_ok(call_mount(worker, &a));
                         set_mark(target, rows[i].before);
                         must(umount2(target, 0));
                 }
                 a.change = rows[i].change;
-                g_auto(Answer) mounted = call_mount(worker, &a);
-                assert_answer(mounted, "ok");
+                g_auto(Answer) mounted = expect_ok(call_mount(worker, &a));
                 assert_mark(target, rows[i].after);
                 assert_told(&mounted, target);
                 g_assert_cmpint(mounted.mark.found, ==, rows[i].after ? MARK_PRESENT : MARK_ABSENT);
-                g_auto(Answer) inspected = call_inspect(worker, target);
-                assert_answer(inspected, "ok");
+                g_auto(Answer) inspected = expect_ok(call_inspect(worker, target));
                 assert_told(&inspected, target);
                 must(umount2(target, 0));
                 a.change = MARK_KEEP;
@@ -102,18 +99,13 @@ static void test_invalid(void) {
                         ssize_t n;
 
                         set_mark_bytes(v->target, rows[i].bytes, rows[i].n);
-                        g_auto(Answer) kept = change_mark(v, MARK_KEEP);
-                        assert_answer(kept, "ok");
-                        g_assert_cmpint(kept.mark.found, ==, MARK_INVALID);
-                        g_auto(Answer) inspected = call_inspect(worker, v->target);
-                        assert_answer(inspected, "ok");
-                        g_assert_cmpint(inspected.mark.found, ==, MARK_INVALID);
+                        assert_says(change_mark(v, MARK_KEEP), mark.found, ==, MARK_INVALID);
+                        assert_says(call_inspect(worker, v->target), mark.found, ==, MARK_INVALID);
                         left = g_malloc(sizeof(big) + 1);
                         n = getxattr(v->target, MARK_XATTR, left, sizeof(big) + 1);
                         g_assert_cmpmem(left, n, rows[i].bytes, rows[i].n);
 
-                        g_auto(Answer) changed = change_mark(v, changes[k].change);
-                        assert_answer(changed, "ok");
+                        g_auto(Answer) changed = expect_ok(change_mark(v, changes[k].change));
                         assert_told(&changed, v->target);
                         assert_mark(v->target, changes[k].after);
                 }
@@ -138,8 +130,8 @@ static void test_refused(void) {
         g_assert_true(g_file_set_contents(file, "", -1, NULL));
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 g_auto(Answer) refused =
-                        call_adopt(worker, &(Arguments){ .target = rows[i].target, .change = MARK_TAINT });
-                assert_answer(refused, rows[i].kind);
+                        expect(call_adopt(worker, &(Arguments){ .target = rows[i].target, .change = MARK_TAINT }),
+                               rows[i].kind);
                 g_assert_cmpuint(refused.heard.n_plans, ==, 0);
         }
         assert_mark(v->target, NULL);
@@ -154,8 +146,7 @@ static void test_read_only_mount(void) {
 
         must(mount(NULL, v->target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
         g_assert_true(is_read_only(v->target));
-        g_auto(Answer) through = change_mark(v, MARK_TAINT);
-        assert_answer(through, "ok");
+        g_auto(Answer) through = expect_ok(change_mark(v, MARK_TAINT));
         assert_told(&through, v->target);
         assert_mark(v->target, MARK_LABELS("unknown", "yes", ""));
         g_assert_true(is_read_only(v->target));
@@ -167,12 +158,8 @@ static void test_read_only_beside(void) {
         g_autofree char *target = make_target("beside-reader");
 
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
-        g_auto(Answer) mounted = call_mount(worker, &(Arguments){ .source = v->image,
-                                                                  .fs_type = "ext4",
-                                                                  .target = target,
-                                                                  .read_only = true,
-                                                                  .change = MARK_TAINT });
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted =
+                expect_ok(mount_with(worker, v->image, "ext4", target, .read_only = true, .change = MARK_TAINT));
         g_assert_true(mounted.outcome.fact.read_only);
         g_assert_false(mounted.outcome.superblock_read_only);
         g_assert_true(is_read_only(target));
@@ -188,8 +175,7 @@ static void test_read_only(void) {
 
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         must(mount(NULL, v->target, NULL, MS_REMOUNT | MS_RDONLY, NULL));
-        g_auto(Answer) changed = change_mark(v, MARK_TAINT);
-        assert_answer(changed, "ok");
+        g_auto(Answer) changed = expect_ok(change_mark(v, MARK_TAINT));
         assert_told(&changed, v->target);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
 }
@@ -199,12 +185,9 @@ static void test_unsupported(void) {
         g_autoptr(Worker) with_ramfs = worker_start("[FileSystem ramfs]\nSource=none\n", NULL);
         g_autoptr(TestVolume) v = volume_mount("without", "ramfs", 0);
 
-        g_auto(Answer) changed = call_adopt(with_ramfs, &(Arguments){ .target = v->target, .change = MARK_TAINT });
-        assert_answer(changed, "ok");
-        g_assert_cmpint(changed.mark.found, ==, MARK_UNSUPPORTED);
-        g_auto(Answer) inspected = call_inspect(with_ramfs, v->target);
-        assert_answer(inspected, "ok");
-        g_assert_cmpint(inspected.mark.found, ==, MARK_UNSUPPORTED);
+        assert_says(call_adopt(with_ramfs, &(Arguments){ .target = v->target, .change = MARK_TAINT }), mark.found, ==,
+                    MARK_UNSUPPORTED);
+        assert_says(call_inspect(with_ramfs, v->target), mark.found, ==, MARK_UNSUPPORTED);
 }
 
 /* A mark that claims too much and stays: the volume isn't mounted. One that claims nothing may stay. */
@@ -226,16 +209,14 @@ static void test_stuck(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 Arguments a = { .source = image, .fs_type = "ext4", .target = target };
 
-                g_auto(Answer) prepare = call_mount(worker, &a);
-                assert_answer(prepare, "ok");
+                assert_ok(call_mount(worker, &a));
                 set_immutable(target, false);
                 set_mark(target, rows[i].mark);
                 set_immutable(target, true);
                 must(umount2(target, 0));
 
                 a.change = rows[i].change;
-                g_auto(Answer) mounted = call_mount(worker, &a);
-                assert_answer(mounted, rows[i].kind);
+                g_auto(Answer) mounted = expect(call_mount(worker, &a), rows[i].kind);
                 if (g_str_equal(rows[i].kind, "ok")) {
                         assert_mark(target, rows[i].mark);
                         must(umount2(target, 0));
@@ -254,10 +235,9 @@ static void test_not_written(void) {
         if (!traced)
                 return;
         set_mark(v->target, MARK_GROUP("complete", "5"));
-        g_auto(Answer) changed = call_change(
-                traced,
-                &(Arguments){ .target = v->target, .share_id = mount_id_of(v->target), .files = wanted_group(1000) });
-        assert_answer(changed, "ok");
+        assert_ok(call_change(traced, &(Arguments){ .target = v->target,
+                                                    .share_id = mount_id_of(v->target),
+                                                    .files = wanted_group(1000) }));
         assert_mark(v->target, NULL);
 }
 
@@ -281,9 +261,8 @@ static void test_full(gconstpointer data) {
         }
         g_assert_false(run("dd", "if=/dev/zero", filler, "bs=1k", NULL));
 
-        g_auto(Answer) absent = call_adopt(worker, &(Arguments){ .target = target, .change = MARK_TAINT });
-        assert_answer(absent, "ok");
-        g_assert_cmpint(absent.mark.found, ==, MARK_ABSENT);
+        assert_says(call_adopt(worker, &(Arguments){ .target = target, .change = MARK_TAINT }), mark.found, ==,
+                    MARK_ABSENT);
         assert_mark(target, NULL);
 
         /* And it is gone for good. */
@@ -303,9 +282,7 @@ static void test_order(gconstpointer data) {
 
         if (!traced)
                 return;
-        g_auto(Answer) killed = call_mount(
-                traced, &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .change = MARK_TAINT });
-        assert_answer(killed, "gone");
+        assert_fails(mount_with(traced, image, "ext4", target, .change = MARK_TAINT), "gone");
         g_assert_false(is_mounted(target));
 
         device = attach_loop(image, &loop);
@@ -315,13 +292,14 @@ static void test_order(gconstpointer data) {
         close(loop);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         static const char *const kills[][2] = {
                 { "unmarked", "inject=fsetxattr:signal=KILL:when=1" },
                 { "synced", "inject=fsync:signal=KILL:when=1" },
                 { "unpublished", "inject=move_mount:signal=KILL:when=1" },
         };
 
+        worker = worker_start(NULL, NULL);
         add_words("/mark/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/mark/invalid", test_invalid);
         g_test_add_func("/mark/refused", test_refused);
@@ -334,8 +312,4 @@ static void add_tests(void) {
         g_test_add_data_func("/mark/full/none", NULL, test_full);
         g_test_add_data_func("/mark/full/shared", MARK_LABELS("complete", "no", LABEL_1), test_full);
         add_rows("/mark/order", kills, test_order);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

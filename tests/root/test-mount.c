@@ -32,18 +32,14 @@ static void test_file_system(gconstpointer data) {
         if (!image)
                 return;
 
-        g_auto(Answer) observed = call_observe(worker, image, "", target);
-        assert_answer(observed, "ok");
+        g_auto(Answer) observed = expect_ok(call_observe(worker, image, "", target));
         g_assert_false(observed.question.node.selinux);
         g_assert_null(observed.question.node.file_context);
         g_assert_cmpstr(observed.question.observed.fs_type, ==, fs_type);
         g_assert_false(observed.question.observed.device_read_only);
         g_assert_cmpint(observed.question.observed.n_mounts, ==, 0);
 
-        g_auto(Answer) mounted = call_mount(
-                worker,
-                &(Arguments){ .source = image, .fs_type = fs_type, .target = target, .options = "noexec,noatime" });
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted = expect_ok(mount_with(worker, image, fs_type, target, .options = "noexec,noatime"));
         g_assert_true(is_mounted(target));
         assert_forced_flags(target);
         g_assert_cmpint(mounted.outcome.fact.mount_id, ==, mount_id_of(target));
@@ -59,15 +55,12 @@ static void test_file_system(gconstpointer data) {
                 g_assert_cmpint(mounted.outcome.inodes_used, >, 0);
         g_assert_true(g_file_set_contents(file, "data", -1, NULL));
 
-        g_auto(Answer) inspected = call_inspect(worker, target);
-        assert_answer(inspected, "ok");
+        g_auto(Answer) inspected = expect_ok(call_inspect(worker, target));
         g_assert_cmpint(inspected.outcome.fact.mount_id, ==, mounted.outcome.fact.mount_id);
         g_assert_cmpstr(inspected.outcome.fact.device, ==, mounted.outcome.fact.device);
         g_assert_cmpstr(inspected.outcome.fact.target, ==, target);
 
-        g_auto(Answer) unmounted = call_unmount(worker, target, mounted.outcome.fact.mount_id);
-        assert_answer(unmounted, "ok");
-        g_assert_true(unmounted.unmounted);
+        assert_says(call_unmount(worker, target, mounted.outcome.fact.mount_id), unmounted, ==, true);
         g_assert_false(is_mounted(target));
         g_assert_cmpint(count_loops(image), ==, 0);
 }
@@ -80,18 +73,12 @@ static void test_block_device(void) {
         device = attach_loop(image, &loop);
         link = make_link("by-id", strrchr(device, '/') + 1);
 
-        g_auto(Answer) observed = call_observe(worker, link, "ext4", target);
-        assert_answer(observed, "ok");
-        g_auto(Answer) mounted =
-                call_mount(worker, &(Arguments){ .source = link, .fs_type = "ext4", .target = target });
-        assert_answer(mounted, "ok");
-        g_assert_cmpstr(mounted.outcome.fact.source, ==, device);
+        assert_ok(call_observe(worker, link, "ext4", target));
+        assert_says_text(mount_with(worker, link, "ext4", target), outcome.fact.source, device);
 
-        g_auto(Answer) again = call_observe(worker, device, "ext4", TEST_TARGETS);
-        assert_answer(again, "PathNotAllowed");
+        assert_fails(call_observe(worker, device, "ext4", TEST_TARGETS), "PathNotAllowed");
         g_autofree char *second = make_target("block-2");
-        g_auto(Answer) used = call_observe(worker, device, "ext4", second);
-        assert_answer(used, "ok");
+        g_auto(Answer) used = expect_ok(call_observe(worker, device, "ext4", second));
         g_assert_cmpint(used.question.observed.n_mounts, ==, 1);
         g_assert_cmpstr(used.question.observed.mounts[0].target, ==, target);
 
@@ -107,15 +94,12 @@ static void test_image_of_readers(void) {
 
         must(fd);
         must(fcntl(fd, F_SETLEASE, F_RDLCK));
-        g_auto(Answer) observed = call_observe(worker, image, "ext4", target);
-        assert_answer(observed, "ok");
+        assert_ok(call_observe(worker, image, "ext4", target));
         g_assert_cmpint(fcntl(fd, F_GETLEASE), ==, F_RDLCK);
         must(fcntl(fd, F_SETLEASE, F_UNLCK));
 
         must(flock(fd, LOCK_SH));
-        g_auto(Answer) mounted =
-                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
-        assert_answer(mounted, "ok");
+        assert_ok(mount_with(worker, image, "ext4", target));
         must(umount2(target, 0));
         close(fd);
 }
@@ -128,18 +112,14 @@ static void test_image_append_only(void) {
         /* Of a file system that knows the attribute on all kernels. */
         must(mkdir(volume, 0755));
         g_assert_true(run("mount", "-o", "loop", lower, volume, NULL));
-        g_assert_true(run("truncate", "-s", "16M", image, NULL));
-        g_assert_true(run("mkfs.ext4", "-q", "-F", image, NULL));
+        g_assert_true(image_make(image, 16 << 20, "ext4", NULL));
         g_assert_true(run("chattr", "+a", image, NULL));
         g_autoptr(Worker) w = worker_start("[Worker]\nSourceRoots=" TEST_DIR "\n", NULL);
         Arguments a = { .source = image, .fs_type = "ext4", .target = target };
 
-        g_auto(Answer) refused = call_mount(w, &a);
-        assert_answer(refused, "MountFailed");
-        assert_message(refused, "read-only");
+        assert_fails(call_mount(w, &a), "MountFailed", "read-only");
         a.read_only = true;
-        g_auto(Answer) mounted = call_mount(w, &a);
-        assert_answer(mounted, "ok");
+        assert_ok(call_mount(w, &a));
         must(umount2(target, 0));
         g_assert_true(run("chattr", "-a", image, NULL));
         g_clear_pointer(&w, worker_stop);
@@ -161,11 +141,7 @@ static void test_errors(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 g_autofree char *table = NULL;
 
-                g_auto(Answer) mounted = call_mount(worker, &(Arguments){ .source = image,
-                                                                          .fs_type = "ext4",
-                                                                          .target = target,
-                                                                          .options = rows[i].options });
-                assert_answer(mounted, "ok");
+                assert_ok(mount_with(worker, image, "ext4", target, .options = rows[i].options));
                 g_assert_true(g_file_get_contents("/proc/self/mounts", &table, NULL, NULL));
                 g_assert_nonnull(strstr(strstr(table, target), rows[i].expected));
                 must(umount2(target, 0));
@@ -177,9 +153,7 @@ static void test_other_way(void) {
         g_autofree char *image = make_image("flag", "ext4"), *target = make_target("flag");
         g_autoptr(Worker) w = worker_start("[FileSystem ext4]\nMountOptions=iversion\n", NULL);
 
-        g_auto(Answer) mounted = call_mount(
-                w, &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .options = "iversion" });
-        assert_answer(mounted, "ok");
+        assert_ok(mount_with(w, image, "ext4", target, .options = "iversion"));
         g_assert_true(is_mounted(target));
         must(umount2(target, 0));
         g_assert_cmpint(count_loops(image), ==, 0);
@@ -188,15 +162,9 @@ static void test_other_way(void) {
 static void test_tmpfs(void) {
         g_autofree char *target = make_target("tmpfs");
 
-        g_auto(Answer) observed = call_observe(worker, "tmpfs", "tmpfs", target);
-        assert_answer(observed, "ok");
-        g_assert_cmpint(observed.question.observed.n_mounts, ==, 0);
-        g_auto(Answer) mounted = call_mount(worker, &(Arguments){ .source = "tmpfs",
-                                                                  .fs_type = "tmpfs",
-                                                                  .target = target,
-                                                                  .options = "size=1m,mode=0700" });
-        assert_answer(mounted, "ok");
-        g_assert_cmpstr(mounted.outcome.fact.source, ==, "tmpfs");
+        assert_says(call_observe(worker, "tmpfs", "tmpfs", target), question.observed.n_mounts, ==, 0);
+        assert_says_text(mount_with(worker, "tmpfs", "tmpfs", target, .options = "size=1m,mode=0700"),
+                         outcome.fact.source, "tmpfs");
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
@@ -208,27 +176,17 @@ static void test_share(gconstpointer data) {
                         *two = make_target("share-2"), *file = path_printf("%s/file", two),
                         *file_one = path_printf("%s/file", one);
 
-        g_auto(Answer) first = call_mount(worker, &(Arguments){ .source = image,
-                                                                .fs_type = "ext4",
-                                                                .target = one,
-                                                                .options = "noexec",
-                                                                .read_only = first_read_only });
-        assert_answer(first, "ok");
+        g_auto(Answer) first =
+                expect_ok(mount_with(worker, image, "ext4", one, .options = "noexec", .read_only = first_read_only));
         g_assert_cmpint(first.outcome.fact.read_only, ==, first_read_only);
         g_assert_cmpint(first.outcome.superblock_read_only, ==, first_read_only);
 
-        g_auto(Answer) observed = call_observe(worker, image, "ext4", two);
-        assert_answer(observed, "ok");
+        g_auto(Answer) observed = expect_ok(call_observe(worker, image, "ext4", two));
         g_assert_cmpint(observed.question.observed.n_mounts, ==, 1);
         g_assert_cmpint(observed.question.observed.mounts[0].mount_id, ==, first.outcome.fact.mount_id);
 
-        g_auto(Answer) second = call_mount(worker, &(Arguments){ .source = image,
-                                                                 .fs_type = "ext4",
-                                                                 .target = two,
-                                                                 .read_only = second_read_only,
-                                                                 .share = one,
-                                                                 .share_id = first.outcome.fact.mount_id });
-        assert_answer(second, "ok");
+        g_auto(Answer) second = expect_ok(mount_with(worker, image, "ext4", two, .read_only = second_read_only,
+                                                     .share = one, .share_id = first.outcome.fact.mount_id));
         g_assert_cmpint(second.outcome.fact.read_only, ==, second_read_only);
         g_assert_cmpint(second.outcome.superblock_read_only, ==, first_read_only && second_read_only);
         g_assert_cmpint(second.outcome.fact.mount_id, ==, mount_id_of(two));
@@ -241,8 +199,7 @@ static void test_share(gconstpointer data) {
         g_assert_cmpint(g_file_test(file_one, G_FILE_TEST_EXISTS), ==, !second_read_only);
 
         /* The inspection agrees with what the mount said. */
-        g_auto(Answer) inspected = call_inspect(worker, two);
-        assert_answer(inspected, "ok");
+        g_auto(Answer) inspected = expect_ok(call_inspect(worker, two));
         g_assert_cmpint(inspected.outcome.superblock_read_only, ==, second.outcome.superblock_read_only);
         g_assert_cmpint(inspected.outcome.fact.read_only, ==, second.outcome.fact.read_only);
 
@@ -256,35 +213,25 @@ static void test_share_refused(void) {
         g_autofree char *image = make_image("a", "ext4"), *other = make_image("b", "ext4"),
                         *one = make_target("refused-1"), *two = make_target("refused-2");
 
-        g_auto(Answer) first = call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = one });
-        assert_answer(first, "ok");
+        g_auto(Answer) first = expect_ok(mount_with(worker, image, "ext4", one));
         Arguments a = { .source = image, .fs_type = "ext4", .target = two, .share = one };
 
         a.share_id = first.outcome.fact.mount_id + 100000;
-        g_auto(Answer) stale = call_mount(worker, &a);
-        assert_answer(stale, "MountFailed");
-        assert_message(stale, "try again");
+        assert_fails(call_mount(worker, &a), "MountFailed", "try again");
 
         a.share_id = first.outcome.fact.mount_id;
         a.source = other;
-        g_auto(Answer) foreign = call_mount(worker, &a);
-        assert_answer(foreign, "Incompatible");
+        assert_fails(call_mount(worker, &a), "Incompatible");
 
         a.share = "/run";
         a.share_id = mount_id_of("/run");
-        g_auto(Answer) outside = call_mount(worker, &a);
-        assert_answer(outside, "PathNotAllowed");
+        assert_fails(call_mount(worker, &a), "PathNotAllowed");
 
         /* Somebody else's, such as another pod's secret. */
         g_autofree char *secret = make_target("refused-3");
         must(mount("tmpfs", secret, "tmpfs", 0, NULL));
-        g_auto(Answer) stolen = call_mount(worker, &(Arguments){ .source = "tmpfs",
-                                                                 .fs_type = "tmpfs",
-                                                                 .target = two,
-                                                                 .share = secret,
-                                                                 .share_id = mount_id_of(secret) });
-        assert_answer(stolen, "PathNotAllowed");
-        assert_message(stolen, "somebody else's");
+        assert_fails(mount_with(worker, "tmpfs", "tmpfs", two, .share = secret, .share_id = mount_id_of(secret)),
+                     "PathNotAllowed", "somebody else's");
         must(umount2(secret, 0));
 
         g_assert_false(is_mounted(two));
@@ -305,15 +252,13 @@ static void test_share_hidden(void) {
                 bool disk = g_str_equal(rows[i].fs_type, "ext4");
                 Arguments a = rows[i];
 
-                g_auto(Answer) first = call_mount(worker, &a);
-                assert_answer(first, "ok");
+                g_auto(Answer) first = expect_ok(call_mount(worker, &a));
                 g_assert_true(g_file_set_contents(file, "data", -1, NULL));
                 must(mount("cover", one, "tmpfs", 0, NULL));
                 a.target = two;
                 a.share = one;
                 a.share_id = first.outcome.fact.mount_id;
-                g_auto(Answer) second = call_mount(worker, &a);
-                assert_answer(second, disk ? "ok" : "MountFailed");
+                g_auto(Answer) second = expect(call_mount(worker, &a), disk ? "ok" : "MountFailed");
                 if (disk) {
                         g_assert_cmpstr(second.outcome.fact.device, ==, first.outcome.fact.device);
                         g_assert_true(g_file_test(file_two, G_FILE_TEST_EXISTS));
@@ -342,30 +287,23 @@ static void test_mounted_elsewhere(void) {
         /* By the device and by the image behind it. */
         const char *const sources[] = { device, image };
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-                g_auto(Answer) hosts = call_observe(worker, sources[i], "ext4", target);
-                assert_answer(hosts, "PathNotAllowed");
-                assert_message(hosts, foreign);
-                assert_message(hosts, "ForeignRoots=");
-                g_auto(Answer) blind = call_mount(
-                        worker,
-                        &(Arguments){ .source = sources[i], .fs_type = "ext4", .target = target, .blind = true });
-                assert_answer(blind, "PathNotAllowed");
-                g_auto(Answer) changed = call_change(
-                        worker, &(Arguments){ .source = sources[i], .fs_type = "ext4", .files = wanted_group(1000) });
-                assert_answer(changed, "PathNotAllowed");
+                assert_fails(call_observe(worker, sources[i], "ext4", target), "PathNotAllowed", foreign,
+                             "ForeignRoots=");
+                assert_fails(mount_with(worker, sources[i], "ext4", target, .blind = true), "PathNotAllowed");
+                assert_fails(call_change(worker, &(Arguments){ .source = sources[i],
+                                                               .fs_type = "ext4",
+                                                               .files = wanted_group(1000) }),
+                             "PathNotAllowed");
 
-                g_auto(Answer) observed = call_observe(trusting, sources[i], "ext4", target);
-                assert_answer(observed, "ok");
+                g_auto(Answer) observed = expect_ok(call_observe(trusting, sources[i], "ext4", target));
                 g_assert_cmpint(observed.question.observed.n_mounts, ==, 2);
                 g_assert_cmpstr(observed.question.observed.mounts[0].target, ==, foreign);
                 g_assert_cmpstr(observed.question.observed.mounts[1].target, ==, bind);
         }
 
         /* It is in use for writing, and can be read besides. */
-        g_auto(Answer) reader = call_mount(
-                trusting, &(Arguments){ .source = device, .fs_type = "ext4", .target = target, .read_only = true });
-        assert_answer(reader, "ok");
-        g_assert_true(reader.outcome.fact.read_only);
+        assert_says(mount_with(trusting, device, "ext4", target, .read_only = true), outcome.fact.read_only, ==,
+                    true);
         g_assert_true(is_read_only(target));
         g_assert_false(is_read_only(foreign));
         g_assert_cmpint(umount2(target, 0), ==, 0);
@@ -374,11 +312,7 @@ static void test_mounted_elsewhere(void) {
         g_assert_cmpint(umount2(bind, 0), ==, 0);
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
         g_assert_cmpint(mount(device, foreign, "ext4", MS_RDONLY, NULL), ==, 0);
-        g_auto(Answer) refused =
-                call_mount(trusting, &(Arguments){ .source = device, .fs_type = "ext4", .target = target });
-        assert_answer(refused, "MountFailed");
-        assert_message(refused, foreign);
-        assert_message(refused, "EBUSY");
+        assert_fails(mount_with(trusting, device, "ext4", target), "MountFailed", foreign, "EBUSY");
         g_assert_false(is_mounted(target));
         g_assert_cmpint(umount2(foreign, 0), ==, 0);
         close(loop);
@@ -417,21 +351,16 @@ static void test_hidden(void) {
         must(mkdir(directory, 0755));
         const char *const sources[] = { device, image };
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-                g_auto(Answer) before = call_observe(worker, sources[i], "ext4", target);
-                assert_answer(before, "ok");
-                g_assert_false(before.question.observed.hidden);
+                assert_says(call_observe(worker, sources[i], "ext4", target), question.observed.hidden, ==, false);
         }
 
         pid = mount_hidden(device, directory);
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-                g_auto(Answer) observed = call_observe(worker, sources[i], "ext4", target);
-                assert_answer(observed, "ok");
+                g_auto(Answer) observed = expect_ok(call_observe(worker, sources[i], "ext4", target));
                 g_assert_true(observed.question.observed.hidden);
                 g_assert_cmpint(observed.question.observed.n_mounts, ==, 0);
         }
-        g_auto(Answer) shared =
-                call_mount(worker, &(Arguments){ .source = device, .fs_type = "ext4", .target = target });
-        assert_answer(shared, "ok");
+        assert_ok(mount_with(worker, device, "ext4", target));
         must(umount2(target, 0));
 
         must(kill(pid, SIGKILL));
@@ -451,22 +380,16 @@ static void test_btrfs_mounted_elsewhere(void) {
         g_assert_cmpint(symlink(device, link), ==, 0);
         g_assert_cmpint(mount(link, one, "btrfs", 0, NULL), ==, 0);
 
-        g_auto(Answer) observed = call_observe(worker, device, "", two);
-        assert_answer(observed, "ok");
+        g_auto(Answer) observed = expect_ok(call_observe(worker, device, "", two));
         g_assert_cmpint(observed.question.observed.n_mounts, ==, 1);
         g_assert_cmpstr(observed.question.observed.mounts[0].target, ==, one);
 
-        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = one, .verdict = PLAN_STOP });
-        assert_answer(adopted, "gone");
+        g_auto(Answer) adopted =
+                expect(call_adopt(worker, &(Arguments){ .target = one, .verdict = PLAN_STOP }), "gone");
         g_assert_cmpstr(adopted.question.observed.fs_type, ==, "btrfs");
         g_assert_cmpint(adopted.question.observed.n_mounts, ==, 1);
 
-        g_auto(Answer) second = call_mount(worker, &(Arguments){ .source = device,
-                                                                 .fs_type = "btrfs",
-                                                                 .target = two,
-                                                                 .share = one,
-                                                                 .share_id = mount_id_of(one) });
-        assert_answer(second, "ok");
+        assert_ok(mount_with(worker, device, "btrfs", two, .share = one, .share_id = mount_id_of(one)));
         g_assert_cmpint(umount2(two, 0), ==, 0);
         g_assert_cmpint(umount2(one, 0), ==, 0);
         close(loop);
@@ -479,10 +402,7 @@ static void test_loop_of_others(void) {
         int loop;
 
         device = attach_loop(image, &loop);
-        g_auto(Answer) mounted =
-                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
-        assert_answer(mounted, "ok");
-        g_assert_cmpstr(mounted.outcome.fact.source, ==, device);
+        assert_says_text(mount_with(worker, image, "ext4", target), outcome.fact.source, device);
         g_assert_cmpint(count_loops(image), ==, 1);
         g_assert_cmpint(umount2(target, 0), ==, 0);
         close(loop);
@@ -492,10 +412,7 @@ static void test_loop_of_others(void) {
                 g_test_skip("losetup");
                 return;
         }
-        g_auto(Answer) read_only =
-                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
-        assert_answer(read_only, "MountFailed");
-        assert_message(read_only, "losetup -j");
+        assert_fails(mount_with(worker, image, "ext4", target), "MountFailed", "losetup -j");
         g_assert_true(run("sh", "-c", "losetup -d $(losetup -n -O NAME -j \"$1\")", "sh", image, NULL));
 }
 
@@ -504,42 +421,26 @@ static void test_unmount(void) {
                         *link = path_printf(TEST_TARGETS "/unmount-link");
         int fd;
 
-        g_auto(Answer) none = call_unmount(worker, target, 0);
-        assert_answer(none, "ok");
-        g_assert_false(none.unmounted);
-        g_auto(Answer) missing = call_unmount(worker, TEST_TARGETS "/missing/deeper", 0);
-        assert_answer(missing, "ok");
-        g_assert_false(missing.unmounted);
-        g_auto(Answer) outside = call_unmount(worker, "/run", 0);
-        assert_answer(outside, "PathNotAllowed");
+        assert_says(call_unmount(worker, target, 0), unmounted, ==, false);
+        assert_says(call_unmount(worker, TEST_TARGETS "/missing/deeper", 0), unmounted, ==, false);
+        assert_fails(call_unmount(worker, "/run", 0), "PathNotAllowed");
 
         g_assert_cmpint(mount("tmpfs", target, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(symlink(target, link), ==, 0);
-        g_auto(Answer) through_link = call_unmount(worker, link, 0);
-        assert_answer(through_link, "ok");
-        g_assert_false(through_link.unmounted);
-        g_auto(Answer) without_record = call_unmount(worker, target, 0);
-        assert_answer(without_record, "InvalidTarget");
-        assert_message(without_record, "(tmpfs, type tmpfs, at ");
-        g_auto(Answer) other = call_unmount(worker, target, mount_id_of(target) + 100000);
-        assert_answer(other, "ok");
-        g_assert_false(other.unmounted);
+        assert_says(call_unmount(worker, link, 0), unmounted, ==, false);
+        assert_fails(call_unmount(worker, target, 0), "InvalidTarget", "(tmpfs, type tmpfs, at ");
+        assert_says(call_unmount(worker, target, mount_id_of(target) + 100000), unmounted, ==, false);
         g_assert_true(is_mounted(target));
 
         /* Nobody's but the worker's, whatever selvold says. */
-        g_auto(Answer) not_noted = call_unmount(worker, target, mount_id_of(target));
-        assert_answer(not_noted, "InvalidTarget");
-        assert_message(not_noted, "no record");
+        assert_fails(call_unmount(worker, target, mount_id_of(target)), "InvalidTarget", "no record");
         g_assert_true(is_mounted(target));
 
         note_mount(target);
         fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        g_auto(Answer) busy = call_unmount(worker, target, mount_id_of(target));
-        assert_answer(busy, "Busy");
+        assert_fails(call_unmount(worker, target, mount_id_of(target)), "Busy");
         close(fd);
-        g_auto(Answer) done = call_unmount(worker, target, mount_id_of(target));
-        assert_answer(done, "ok");
-        g_assert_true(done.unmounted);
+        assert_says(call_unmount(worker, target, mount_id_of(target)), unmounted, ==, true);
         g_assert_false(is_mounted(target));
         g_assert_cmpint(unlink(link), ==, 0);
 }
@@ -592,21 +493,13 @@ static void test_unmount_hidden(gconstpointer data) {
         note_mount(target);
         id = mount_id_of(target);
         must(mount("on-top", covered, "tmpfs", 0, NULL));
-        g_auto(Answer) hidden = call_unmount(worker, target, id);
-        assert_answer(hidden, "Busy");
-        assert_message(hidden, "on-top, type tmpfs");
-        assert_message(hidden, name);
-        g_auto(Answer) without_record = call_unmount(worker, target, 0);
-        assert_answer(without_record, "InvalidTarget");
+        assert_fails(call_unmount(worker, target, id), "Busy", "on-top, type tmpfs", name);
+        assert_fails(call_unmount(worker, target, 0), "InvalidTarget");
         g_assert_cmpuint(count_mounts(), ==, before + 2);
 
         must(umount2(covered, 0));
-        g_auto(Answer) unmounted = call_unmount(worker, target, id);
-        assert_answer(unmounted, "ok");
-        g_assert_true(unmounted.unmounted);
-        g_auto(Answer) again = call_unmount(worker, target, id);
-        assert_answer(again, "ok");
-        g_assert_false(again.unmounted);
+        assert_says(call_unmount(worker, target, id), unmounted, ==, true);
+        assert_says(call_unmount(worker, target, id), unmounted, ==, false);
 }
 
 static Answer call_verify_root(const char *path, const char *context) {
@@ -621,25 +514,18 @@ static void test_labels(void) {
                         *link = path_printf("%s/link", target);
         static const char stored[] = "system_u:object_r:container_file_t:s0:c2,c1";
 
-        g_auto(Answer) mounted =
-                call_mount(worker, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
-        assert_answer(mounted, "ok");
+        assert_ok(mount_with(worker, image, "ext4", target));
 
-        g_auto(Answer) unlabeled = call_verify_root(target, stored);
-        assert_answer(unlabeled, "ok");
+        g_auto(Answer) unlabeled = expect_ok(call_verify_root(target, stored));
         g_assert_false(unlabeled.matches);
         g_assert_cmpstr(unlabeled.actual, ==, "");
 
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", stored, target, NULL));
-        g_auto(Answer) verified = call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c2");
-        assert_answer(verified, "ok");
+        g_auto(Answer) verified = expect_ok(call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c2"));
         g_assert_true(verified.matches);
         g_assert_cmpstr(verified.actual, ==, "system_u:object_r:container_file_t:s0:c1,c2");
-        g_auto(Answer) differs = call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c3");
-        assert_answer(differs, "ok");
-        g_assert_false(differs.matches);
-        g_auto(Answer) malformed = call_verify_root(target, "nonsense");
-        assert_answer(malformed, "InvalidContext");
+        assert_says(call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c3"), matches, ==, false);
+        assert_fails(call_verify_root(target, "nonsense"), "InvalidContext");
         g_auto(Answer) inspected = call_inspect(worker, target);
         g_assert_cmpstr(inspected.outcome.root_context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
 
@@ -647,26 +533,20 @@ static void test_labels(void) {
         g_assert_true(g_file_set_contents(file, "", -1, NULL));
         g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", stored, fifo, NULL));
-        g_auto(Answer) of_fifo = call_verify_root(fifo, stored);
-        assert_answer(of_fifo, "ok");
-        g_assert_true(of_fifo.matches);
-        g_auto(Answer) of_file = call_verify_root(file, stored);
-        assert_answer(of_file, "ok");
-        g_assert_false(of_file.matches);
+        assert_says(call_verify_root(fifo, stored), matches, ==, true);
+        assert_says(call_verify_root(file, stored), matches, ==, false);
         g_assert_cmpint(symlink("file", link), ==, 0);
-        g_auto(Answer) of_link = call_verify_root(link, stored);
-        assert_answer(of_link, "InvalidTarget");
+        assert_fails(call_verify_root(link, stored), "InvalidTarget");
 
         /* What is no context counts as no label. */
         g_assert_true(run("setfattr", "-n", "security.selinux", "-v", "gar\nbage", target, NULL));
-        g_auto(Answer) garbage = call_verify_root(target, stored);
-        assert_answer(garbage, "ok");
-        g_assert_cmpstr(garbage.actual, ==, "");
+        assert_says_text(call_verify_root(target, stored), actual, "");
 
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
+        worker = worker_start(NULL, NULL);
         add_words("/mount", test_file_system, "ext4", "xfs", "btrfs", "ext3", NULL);
         add_words("/share", test_share, "rw rw", "rw ro", "ro rw", "ro ro", NULL);
         g_test_add_func("/mount/block-device", test_block_device);
@@ -686,8 +566,4 @@ static void add_tests(void) {
         g_test_add_data_func("/unmount-hidden/target", "/sub", test_unmount_hidden);
         g_test_add_data_func("/unmount-hidden/parent", "", test_unmount_hidden);
         g_test_add_func("/labels", test_labels);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

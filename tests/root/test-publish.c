@@ -100,10 +100,6 @@ static void test_case(gconstpointer data) {
         clean_up();
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         add_rows("/publish", cases, test_case);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

@@ -22,62 +22,56 @@ typedef struct Row {
 #define T TEST_TARGETS "/"
 #define I TEST_IMAGES "/"
 
+#define TARGET(name, target, ...) \
+        { "target/" name, I "good", "ext4", target, NULL, NULL, __VA_ARGS__ }
+#define SOURCE(name, source, fs_type, ...) \
+        { "source/" name, source, fs_type, T "free", NULL, NULL, __VA_ARGS__ }
+#define ASKED(name, ...) \
+        { name, I "good", "ext4", T "free", __VA_ARGS__ }
+
 /* Rows without options and context are refused before anybody is asked, the others because of the answer. */
 static const Row rows[] = {
-        { "target/missing", I "good", "ext4", T "missing", NULL, NULL, "InvalidTarget",
-          "create the directory first" },
-        { "target/missing-parent", I "good", "ext4", T "missing/too", NULL, NULL, "InvalidTarget", "create the" },
-        { "target/symlink", I "good", "ext4", T "link", NULL, NULL, "InvalidTarget", "symbolic link" },
-        { "target/symlink-inside", I "good", "ext4", T "link/sub", NULL, NULL, "InvalidTarget", "symbolic link" },
-        { "target/symlink-out", I "good", "ext4", T "out", NULL, NULL, "InvalidTarget", "symbolic link" },
-        { "target/symlink-dangling", I "good", "ext4", T "dangling", NULL, NULL, "InvalidTarget", "symbolic link" },
-        { "target/file", I "good", "ext4", T "file", NULL, NULL, "InvalidTarget", "not a directory" },
-        { "target/below-file", I "good", "ext4", T "file/sub", NULL, NULL, "InvalidTarget", "not a directory" },
-        { "target/mounted", I "good", "ext4", T "mounted", NULL, NULL, "InvalidTarget", "of in-the-way, type tmpfs" },
-        { "target/outside", I "good", "ext4", "/etc", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
-        { "target/outside-missing", I "good", "ext4", "/nowhere", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
-        { "target/root-itself", I "good", "ext4", TEST_TARGETS, NULL, NULL, "PathNotAllowed", "TargetRoots=" },
-        { "target/prefix", I "good", "ext4", TEST_TARGETS "-2/a", NULL, NULL, "PathNotAllowed", "TargetRoots=" },
-        { "target/dot-dot", I "good", "ext4", T "a/../../b", NULL, NULL, "InvalidTarget", "absolute path without" },
-        { "target/relative", I "good", "ext4", "a", NULL, NULL, "InvalidTarget", "absolute path without" },
-        { "source/missing", I "absent", "ext4", T "free", NULL, NULL, "InvalidVolume", "does not exist" },
-        { "source/directory", I "directory", "ext4", T "free", NULL, NULL, "InvalidVolume",
-          "neither a block device" },
-        { "source/character-device", "/dev/null", "ext4", T "free", NULL, NULL, "InvalidVolume",
-          "not a block device" },
-        { "source/fifo", I "fifo", "ext4", T "free", NULL, NULL, "InvalidVolume", "neither a block device" },
-        { "source/link-out", I "link-out", "ext4", T "free", NULL, NULL, "PathNotAllowed",
-          "followed beneath /dev only" },
-        { "source/link", I "link", "ext4", T "free", NULL, NULL, "PathNotAllowed", "followed beneath /dev only" },
-        { "source/link-above", I "here/good", "ext4", T "free", NULL, NULL, "PathNotAllowed",
-          "followed beneath /dev only" },
-        { "source/device-elsewhere", I "device", "ext4", T "free", NULL, NULL, "PathNotAllowed",
-          "pass the node in /dev" },
-        { "source/shared-memory", "/dev/shm/image", "ext4", T "free", NULL, NULL, "PathNotAllowed",
-          "another file system than /dev" },
-        { "source/descriptor", "/dev/fd/0", "ext4", T "free", NULL, NULL, "PathNotAllowed",
-          "another file system than /dev" },
-        { "source/outside", "/etc/passwd", "ext4", T "free", NULL, NULL, "PathNotAllowed", "SourceRoots=" },
-        { "source/loop-of-links", I "circle", "ext4", T "free", NULL, NULL, "PathNotAllowed",
-          "followed beneath /dev only" },
-        { "source/detached", "/dev/loop-free", "ext4", T "free", NULL, NULL, "InvalidVolume", "does not exist" },
-        { "source/share-colon", "server:/export", "ext4", T "free", NULL, NULL, "InvalidVolume", "absolute" },
-        { "source/nfs-option", "-o:/x", "nfs4", T "free", NULL, NULL, "InvalidVolume", "server:/export" },
+        TARGET("missing", T "missing", "InvalidTarget", "create the directory first"),
+        TARGET("missing-parent", T "missing/too", "InvalidTarget", "create the"),
+        TARGET("symlink", T "link", "InvalidTarget", "symbolic link"),
+        TARGET("symlink-inside", T "link/sub", "InvalidTarget", "symbolic link"),
+        TARGET("symlink-out", T "out", "InvalidTarget", "symbolic link"),
+        TARGET("symlink-dangling", T "dangling", "InvalidTarget", "symbolic link"),
+        TARGET("file", T "file", "InvalidTarget", "not a directory"),
+        TARGET("below-file", T "file/sub", "InvalidTarget", "not a directory"),
+        TARGET("mounted", T "mounted", "InvalidTarget", "of in-the-way, type tmpfs"),
+        TARGET("outside", "/etc", "PathNotAllowed", "TargetRoots="),
+        TARGET("outside-missing", "/nowhere", "PathNotAllowed", "TargetRoots="),
+        TARGET("root-itself", TEST_TARGETS, "PathNotAllowed", "TargetRoots="),
+        TARGET("prefix", TEST_TARGETS "-2/a", "PathNotAllowed", "TargetRoots="),
+        TARGET("dot-dot", T "a/../../b", "InvalidTarget", "absolute path without"),
+        TARGET("relative", "a", "InvalidTarget", "absolute path without"),
+        SOURCE("missing", I "absent", "ext4", "InvalidVolume", "does not exist"),
+        SOURCE("directory", I "directory", "ext4", "InvalidVolume", "neither a block device"),
+        SOURCE("character-device", "/dev/null", "ext4", "InvalidVolume", "not a block device"),
+        SOURCE("fifo", I "fifo", "ext4", "InvalidVolume", "neither a block device"),
+        SOURCE("link-out", I "link-out", "ext4", "PathNotAllowed", "followed beneath /dev only"),
+        SOURCE("link", I "link", "ext4", "PathNotAllowed", "followed beneath /dev only"),
+        SOURCE("link-above", I "here/good", "ext4", "PathNotAllowed", "followed beneath /dev only"),
+        SOURCE("device-elsewhere", I "device", "ext4", "PathNotAllowed", "pass the node in /dev"),
+        SOURCE("shared-memory", "/dev/shm/image", "ext4", "PathNotAllowed", "another file system than /dev"),
+        SOURCE("descriptor", "/dev/fd/0", "ext4", "PathNotAllowed", "another file system than /dev"),
+        SOURCE("outside", "/etc/passwd", "ext4", "PathNotAllowed", "SourceRoots="),
+        SOURCE("loop-of-links", I "circle", "ext4", "PathNotAllowed", "followed beneath /dev only"),
+        SOURCE("detached", "/dev/loop-free", "ext4", "InvalidVolume", "does not exist"),
+        SOURCE("share-colon", "server:/export", "ext4", "InvalidVolume", "absolute"),
+        SOURCE("nfs-option", "-o:/x", "nfs4", "InvalidVolume", "server:/export"),
         { "type/unknown", I "good", "minix", T "free", NULL, NULL, "TypeNotAllowed", "[FileSystem" },
         { "type/traversal", I "good", "../ext4", T "free", NULL, NULL, "TypeNotAllowed", "[FileSystem" },
-        { "option/unlisted", I "good", "ext4", T "free", "dioread_lock", NULL, "InvalidOption",
-          "is not allowed for ext4" },
-        { "option/suid", I "good", "ext4", T "free", "suid", NULL, "InvalidOption", "nosuid" },
-        { "option/loop", I "good", "ext4", T "free", "loop=/dev/loop5", NULL, "InvalidOption",
-          "is not allowed for ext4" },
-        { "option/label", I "good", "ext4", T "free", "rootcontext=a:b:c", NULL, "InvalidOption", "label" },
-        { "context/off", I "good", "ext4", T "free", NULL, "system_u:object_r:container_file_t:s0:c1,c2",
-          "NotSupported", "SELinux is off" },
-        { "context/in-options", I "good", "ext4", T "free", "context=system_u:object_r:container_file_t:s0", NULL,
-          "InvalidOption", "context" },
-        { "context/malformed", I "good", "ext4", T "free", NULL, "a:b" },
-        { "context/injected", I "good", "ext4", T "free", NULL,
-          "system_u:object_r:container_file_t:s0\",rootcontext=\"a:b:c" },
+        ASKED("option/unlisted", "dioread_lock", NULL, "InvalidOption", "is not allowed for ext4"),
+        ASKED("option/suid", "suid", NULL, "InvalidOption", "nosuid"),
+        ASKED("option/loop", "loop=/dev/loop5", NULL, "InvalidOption", "is not allowed for ext4"),
+        ASKED("option/label", "rootcontext=a:b:c", NULL, "InvalidOption", "label"),
+        ASKED("context/off", NULL, "system_u:object_r:container_file_t:s0:c1,c2", "NotSupported", "SELinux is off"),
+        ASKED("context/in-options", "context=system_u:object_r:container_file_t:s0", NULL, "InvalidOption",
+              "context"),
+        ASKED("context/malformed", NULL, "a:b"),
+        ASKED("context/injected", NULL, "system_u:object_r:container_file_t:s0\",rootcontext=\"a:b:c"),
 };
 
 static void prepare(void) {
@@ -105,11 +99,8 @@ static void test_row(gconstpointer data) {
         const Row *row = data;
         size_t before = count_mounts();
 
-        g_auto(Answer) mounted = call_mount(worker, &(Arguments){ .source = row->source,
-                                                                  .fs_type = row->fs_type,
-                                                                  .target = row->target,
-                                                                  .options = row->options,
-                                                                  .context = row->context });
+        g_auto(Answer) mounted = mount_with(worker, row->source, row->fs_type, row->target, .options = row->options,
+                                            .context = row->context);
         g_assert_cmpstr(mounted.kind, !=, "ok");
         if (row->kind) {
                 assert_answer(mounted, row->kind);
@@ -125,31 +116,18 @@ static void test_contents(void) {
         g_autofree char *empty = make_image("empty", NULL), *ext2 = make_image("ext2", "ext2"),
                         *xfs = make_image("x", "xfs");
 
-        g_auto(Answer) nothing = call_observe(worker, empty, "", T "free");
-        assert_answer(nothing, "InvalidVolume");
-        assert_message(nothing, "mkfs.ext4");
+        assert_fails(call_observe(worker, empty, "", T "free"), "InvalidVolume", "mkfs.ext4");
         /* A type that is given is checked by its superblock; of one without a magic number mounting tells. */
-        g_auto(Answer) checked = call_observe(worker, empty, "ext4", T "free");
-        assert_answer(checked, "InvalidVolume");
-        assert_message(checked, "mkfs.ext4");
-        g_auto(Answer) believed = call_observe(worker, empty, "vfat", T "free");
-        assert_answer(believed, "ok");
-        g_auto(Answer) still_nothing =
-                call_mount(worker, &(Arguments){ .source = empty, .fs_type = "vfat", .target = T "free" });
-        assert_answer(still_nothing, "InvalidVolume");
-        assert_message(still_nothing, "mkfs.ext4");
+        assert_fails(call_observe(worker, empty, "ext4", T "free"), "InvalidVolume", "mkfs.ext4");
+        assert_ok(call_observe(worker, empty, "vfat", T "free"));
+        assert_fails(mount_with(worker, empty, "vfat", T "free"), "InvalidVolume", "mkfs.ext4");
 
-        g_auto(Answer) unlisted = call_observe(worker, ext2, "", T "free");
-        assert_answer(unlisted, "TypeNotAllowed");
-        assert_message(unlisted, "[FileSystem ext2]");
+        assert_fails(call_observe(worker, ext2, "", T "free"), "TypeNotAllowed", "[FileSystem ext2]");
         /* ext4 mounts it. */
-        g_auto(Answer) relative = call_observe(worker, ext2, "ext4", T "free");
-        assert_answer(relative, "ok");
+        assert_ok(call_observe(worker, ext2, "ext4", T "free"));
 
         if (xfs) {
-                g_auto(Answer) other = call_observe(worker, xfs, "ext4", T "free");
-                assert_answer(other, "Incompatible");
-                assert_message(other, "type xfs, not ext4");
+                assert_fails(call_observe(worker, xfs, "ext4", T "free"), "Incompatible", "type xfs, not ext4");
                 g_assert_cmpint(count_loops(xfs), ==, 0);
         }
 
@@ -157,9 +135,7 @@ static void test_contents(void) {
         g_assert_true(run("sh", "-c",
                           "mkfs.btrfs -fq \"$1\" && dd if=\"$2\" of=\"$1\" bs=1k skip=1 seek=1 count=1 conv=notrunc",
                           "sh", empty, ext2, NULL));
-        g_auto(Answer) both = call_observe(worker, empty, "", T "free");
-        assert_answer(both, "InvalidVolume");
-        assert_message(both, "wipefs");
+        assert_fails(call_observe(worker, empty, "", T "free"), "InvalidVolume", "wipefs");
 }
 
 static void test_host_device(void) {
@@ -212,10 +188,8 @@ static void test_links_in_dev(void) {
         dangling = make_link("dangling", "no-such-device");
         out = make_link("out", "../etc/shadow");
 
-        g_auto(Answer) followed = call_observe(worker, relative, "ext4", T "free");
-        assert_answer(followed, "ok");
-        g_auto(Answer) too = call_observe(worker, absolute, "ext4", T "free");
-        assert_answer(too, "ok");
+        assert_ok(call_observe(worker, relative, "ext4", T "free"));
+        assert_ok(call_observe(worker, absolute, "ext4", T "free"));
         assert_refused(out, "PathNotAllowed", "pass the device node");
         assert_refused(circle, "InvalidVolume", "too many levels of symbolic links");
         assert_refused(dangling, "InvalidVolume", "does not exist");
@@ -249,8 +223,7 @@ static void test_images_of_others(void) {
 
         must(mkdir(I "others", 0755));
         image = make_image("others/image", "ext4");
-        g_auto(Answer) of_root = call_observe(worker, image, "ext4", T "free");
-        assert_answer(of_root, "ok");
+        assert_ok(call_observe(worker, image, "ext4", T "free"));
 
         g_autoptr(Worker) trusting = worker_start("[Worker]\nImagesOfOthers=yes\n", NULL);
         for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
@@ -260,8 +233,7 @@ static void test_images_of_others(void) {
                 must(chmod(changes[i].path, changes[i].mode));
                 assert_refused(image, "PathNotAllowed", named);
                 assert_refused(image, "PathNotAllowed", "ImagesOfOthers=");
-                g_auto(Answer) believed = call_observe(trusting, image, "ext4", T "free");
-                assert_answer(believed, "ok");
+                assert_ok(call_observe(trusting, image, "ext4", T "free"));
                 must(chown(changes[i].path, 0, 0));
                 must(chmod(changes[i].path, streq(changes[i].path, image) ? 0600 : 0755));
         }
@@ -285,16 +257,11 @@ static void test_image_on_volume(void) {
                 if (volumes[i].is_mount)
                         must(mount("tmpfs", volume, "tmpfs", 0, "mode=755,size=64m"));
                 must(chmod(volume, 0755));
-                g_assert_true(run("truncate", "-s", "16M", image, NULL));
-                g_assert_true(run("mkfs.ext4", "-q", "-F", image, NULL));
-                g_auto(Answer) refused = call_observe(w, image, "ext4", T "free");
-                assert_answer(refused, "PathNotAllowed");
-                assert_message(refused, "is beneath TargetRoots=");
-                assert_message(refused, "ImagesOfOthers=");
-                g_auto(Answer) as_missing = call_observe(w, missing, "ext4", T "free");
-                assert_answer(as_missing, "PathNotAllowed");
-                g_auto(Answer) believed = call_observe(trusting, image, "ext4", T "free");
-                assert_answer(believed, "ok");
+                g_assert_true(image_make(image, 16 << 20, "ext4", NULL));
+                assert_fails(call_observe(w, image, "ext4", T "free"), "PathNotAllowed",
+                             "is beneath TargetRoots=", "ImagesOfOthers=");
+                assert_fails(call_observe(w, missing, "ext4", T "free"), "PathNotAllowed");
+                assert_ok(call_observe(trusting, image, "ext4", T "free"));
                 if (volumes[i].is_mount)
                         must(umount2(volume, 0));
         }
@@ -338,8 +305,8 @@ static void test_superblock_asks(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(asks); i++) {
                 g_test_message("%s %s", asks[i].flag, asks[i].options);
                 g_assert_true(run("tune2fs", asks[i].flag, asks[i].options, image, NULL));
-                g_auto(Answer) answer = call_observe(asks[i].no_list ? strict : worker, image, "ext4", T "free");
-                assert_answer(answer, asks[i].kind);
+                g_auto(Answer) answer = expect(
+                        call_observe(asks[i].no_list ? strict : worker, image, "ext4", T "free"), asks[i].kind);
                 if (asks[i].needle)
                         assert_message(answer, asks[i].needle);
         }
@@ -364,18 +331,13 @@ static void test_device_replaced(void) {
                 must(stat(devices[i], &st[i]));
         (void) unlink("/dev/selvol-test-a");
         must(mknod("/dev/selvol-test-a", S_IFBLK | 0600, st[0].st_rdev));
-        o = operation_start(
-                worker, WORKER_MOUNT,
-                &(Arguments){
-                        .source = "/dev/selvol-test-a", .fs_type = "ext4", .target = T "free", .hold_plan = true });
-        operation_wait(o, o->held);
-        g_assert_nonnull(o->held);
+        o = operation_start_held(worker, WORKER_MOUNT,
+                                 &volume_at("/dev/selvol-test-a", "ext4", T "free", .hold_plan = true));
+
         must(mknod("/dev/selvol-test-b", S_IFBLK | 0600, st[1].st_rdev));
         must(rename("/dev/selvol-test-b", "/dev/selvol-test-a"));
         operation_answer(o);
-        g_auto(Answer) refused = operation_finish(o);
-        assert_answer(refused, "MountFailed");
-        assert_message(refused, "another device was mounted");
+        assert_fails(operation_finish(o), "MountFailed", "another device was mounted");
         g_assert_false(is_mounted(T "free"));
         must(unlink("/dev/selvol-test-a"));
         for (size_t i = 0; i < G_N_ELEMENTS(loops); i++) {
@@ -386,9 +348,7 @@ static void test_device_replaced(void) {
 
 /* A file system context has the kernel's own words; mount(2) has a number only. */
 static void test_bad_value(void) {
-        g_auto(Answer) refused = call_mount(
-                worker,
-                &(Arguments){ .source = I "good", .fs_type = "ext4", .target = T "free", .options = "commit=never" });
+        g_auto(Answer) refused = mount_with(worker, I "good", "ext4", T "free", .options = "commit=never");
 
         assert_answer(refused, "MountFailed");
         assert_message(refused, stages_in_namespace() ? "journalctl -k" : "commit");
@@ -402,17 +362,11 @@ static void test_read_only_image(void) {
 
         g_assert_cmpint(mount(image, image, NULL, MS_BIND, NULL), ==, 0);
         g_assert_cmpint(mount(NULL, image, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
-        g_auto(Answer) observed = call_observe(worker, image, "", T "free");
-        assert_answer(observed, "ok");
-        g_assert_cmpint(observed.question.observed.device_read_only, ==, read_only);
+        assert_says(call_observe(worker, image, "", T "free"), question.observed.device_read_only, ==, read_only);
         Arguments a = { .source = image, .fs_type = "ext4", .target = T "free" };
-        g_auto(Answer) refused = call_mount(worker, &a);
-        assert_answer(refused, "MountFailed");
-        assert_message(refused, "read-only");
+        assert_fails(call_mount(worker, &a), "MountFailed", "read-only");
         a.read_only = true;
-        g_auto(Answer) mounted = call_mount(worker, &a);
-        assert_answer(mounted, "ok");
-        g_assert_true(mounted.outcome.superblock_read_only);
+        assert_says(call_mount(worker, &a), outcome.superblock_read_only, ==, true);
         g_assert_cmpint(umount2(T "free", 0), ==, 0);
         g_assert_cmpint(umount2(image, 0), ==, 0);
 }
@@ -420,47 +374,33 @@ static void test_read_only_image(void) {
 static void test_inspect(void) {
         const VerifyCall shadow = verify_labels("/etc/shadow", "a:b:c", VERIFY_ROOT);
 
-        g_auto(Answer) nothing = call_inspect(worker, T "free");
-        assert_answer(nothing, "InvalidTarget");
-        assert_message(nothing, "Nothing is mounted");
-        g_auto(Answer) outside = call_inspect(worker, "/proc");
-        assert_answer(outside, "PathNotAllowed");
-        g_auto(Answer) unmounted = call_adopt(worker, &(Arguments){ .target = T "free" });
-        assert_answer(unmounted, "InvalidTarget");
+        assert_fails(call_inspect(worker, T "free"), "InvalidTarget", "Nothing is mounted");
+        assert_fails(call_inspect(worker, "/proc"), "PathNotAllowed");
+        g_auto(Answer) unmounted = expect(call_adopt(worker, &(Arguments){ .target = T "free" }), "InvalidTarget");
         g_assert_cmpuint(unmounted.heard.n_plans, ==, 0);
-        g_auto(Answer) elsewhere = call_verify(worker, &shadow);
-        assert_answer(elsewhere, "PathNotAllowed");
-        g_auto(Answer) stacked = call_inspect(worker, T "mounted");
-        assert_answer(stacked, "ok");
-        g_assert_cmpstr(stacked.outcome.fact.source, ==, "in-the-way");
+        assert_fails(call_verify(worker, &shadow), "PathNotAllowed");
+        assert_says_text(call_inspect(worker, T "mounted"), outcome.fact.source, "in-the-way");
 }
 
 static void test_root_directory(void) {
         g_autoptr(Worker) missing = worker_start("[Worker]\nTargetRoots=/run/selvol-test/absent\n", NULL);
 
-        g_auto(Answer) observed = call_observe(missing, I "good", "", "/run/selvol-test/absent/a");
-        assert_answer(observed, "InvalidTarget");
-        assert_message(observed, "root /run/selvol-test/absent");
-        g_auto(Answer) unmounted = call_unmount(missing, "/run/selvol-test/absent/a", 0);
-        assert_answer(unmounted, "ok");
-        g_assert_false(unmounted.unmounted);
+        assert_fails(call_observe(missing, I "good", "", "/run/selvol-test/absent/a"), "InvalidTarget",
+                     "root /run/selvol-test/absent");
+        assert_says(call_unmount(missing, "/run/selvol-test/absent/a", 0), unmounted, ==, false);
 
         g_assert_cmpint(symlink(TEST_TARGETS, TEST_DIR "/aliased"), ==, 0);
         g_autoptr(Worker) link = worker_start("[Worker]\nTargetRoots=/run/selvol-test/aliased\n", NULL);
-        g_auto(Answer) aliased = call_observe(link, I "good", "", "/run/selvol-test/aliased/free");
-        assert_answer(aliased, "PathNotAllowed");
-        assert_message(aliased, "symbolic link");
+        assert_fails(call_observe(link, I "good", "", "/run/selvol-test/aliased/free"), "PathNotAllowed",
+                     "symbolic link");
 }
 
 static void test_no_roots(void) {
         g_autoptr(Worker) none = worker_start("[Worker]\nTargetRoots=\n", NULL);
 
-        g_auto(Answer) mounted = call_mount(
-                none, &(Arguments){ .source = I "good", .fs_type = "ext4", .target = TEST_TARGETS "/free" });
-        assert_answer(mounted, "PathNotAllowed");
-        g_auto(Answer) changed = call_change(none, &(Arguments){ .source = I "good", .fs_type = "ext4" });
-        assert_answer(changed, "PathNotAllowed");
-        assert_message(changed, "TargetRoots=");
+        assert_fails(mount_with(none, I "good", "ext4", TEST_TARGETS "/free"), "PathNotAllowed");
+        assert_fails(call_change(none, &(Arguments){ .source = I "good", .fs_type = "ext4" }), "PathNotAllowed",
+                     "TargetRoots=");
 }
 
 /* A service with its own mount namespace gets slaves of the host's mounts. */
@@ -471,19 +411,16 @@ static void test_not_propagating(void) {
 
         const char *const wrapper[] = { "unshare", "-m", "--propagation", "slave", NULL };
         g_autoptr(Worker) w = worker_start(NULL, wrapper);
-        g_auto(Answer) observed = call_observe(w, "tmpfs", "tmpfs", target);
-        assert_answer(observed, "NotPropagating");
-        assert_message(observed, "ProtectSystem=");
-        g_auto(Answer) mounted =
-                call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target });
-        assert_answer(mounted, "NotPropagating");
+        assert_fails(call_observe(w, "tmpfs", "tmpfs", target), "NotPropagating", "ProtectSystem=");
+        assert_fails(mount_with(w, "tmpfs", "tmpfs", target), "NotPropagating");
 
         g_clear_pointer(&w, worker_stop);
         g_assert_cmpint(umount2(TEST_DIR, MNT_DETACH), ==, 0);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         prepare();
+        worker = worker_start(NULL, NULL);
         add_rows("/refuse", rows, test_row);
         g_test_add_func("/refuse/contents", test_contents);
         g_test_add_func("/refuse/host-device", test_host_device);
@@ -498,8 +435,4 @@ static void add_tests(void) {
         g_test_add_func("/root-directory", test_root_directory);
         g_test_add_func("/refuse/no-roots", test_no_roots);
         g_test_add_func("/not-propagating", test_not_propagating);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

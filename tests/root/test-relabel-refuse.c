@@ -76,12 +76,10 @@ static void test_other_volume(void) {
                         .share_id = other->mount_id,
                         .files = wanted_labels(LABEL_1) };
 
-        g_auto(Answer) mounted = call_change(worker, &a);
-        assert_answer(mounted, "Incompatible");
+        assert_fails(call_change(worker, &a), "Incompatible");
         a.target = NULL;
         a.source = v->device;
-        g_auto(Answer) from_source = call_change(worker, &a);
-        assert_answer(from_source, "Incompatible");
+        assert_fails(call_change(worker, &a), "Incompatible");
         assert_untouched(v->target);
         assert_untouched(other->target);
 }
@@ -131,33 +129,24 @@ static void test_elsewhere(void) {
         must(mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
         note_mount(target);
 
-        g_auto(Answer) part = relabel(worker, target);
-        assert_answer(part, "PathNotAllowed");
-        assert_message(part, TEST_DIR "/data");
-        assert_message(part, "TargetRoots=");
-        g_auto(Answer) whole = relabel(worker, v->target);
-        assert_answer(whole, "PathNotAllowed");
-        g_auto(Answer) staged =
-                call_change(worker, &(Arguments){ .source = v->device, .files = wanted_labels(LABEL_1) });
-        assert_answer(staged, "PathNotAllowed");
-        g_auto(Answer) tainted = mark_at(target, MARK_TAINT);
-        assert_answer(tainted, "PathNotAllowed");
-        g_auto(Answer) reset = mark_at(target, MARK_RESET_LABELS);
-        assert_answer(reset, "ok");
+        assert_fails(relabel(worker, target), "PathNotAllowed", TEST_DIR "/data", "TargetRoots=");
+        assert_fails(relabel(worker, v->target), "PathNotAllowed");
+        assert_fails(call_change(worker, &(Arguments){ .source = v->device, .files = wanted_labels(LABEL_1) }),
+                     "PathNotAllowed");
+        assert_fails(mark_at(target, MARK_TAINT), "PathNotAllowed");
+        assert_ok(mark_at(target, MARK_RESET_LABELS));
         assert_untouched(v->target);
         assert_mark(directory, NULL);
 
         /* A volume that somebody has mounted to have a look must not go on to claim what is no longer true. */
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_2));
-        g_auto(Answer) claims_less = mark_at(v->target, MARK_RESET_LABELS);
-        assert_answer(claims_less, "ok");
+        assert_ok(mark_at(v->target, MARK_RESET_LABELS));
         assert_mark(v->target, MARK_NOTHING);
 
         must(umount2(target, 0));
         must(umount2(data, 0));
         must(rmdir(data));
-        g_auto(Answer) alone = relabel(worker, v->target);
-        assert_answer(alone, "ok");
+        assert_ok(relabel(worker, v->target));
 }
 
 /* Another pod's secret, as kubelet mounts it. */
@@ -173,26 +162,18 @@ static void test_secret(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++) {
                 const Arguments change = { .target = secret, .files = wanted[i], .share_id = mount_id_of(secret) };
 
-                g_auto(Answer) changed = call_change(worker, &change);
-                assert_answer(changed, "PathNotAllowed");
-                assert_message(changed, "adopt it first");
-                g_auto(Answer) adopted = call_adopt(worker, &change);
-                assert_answer(adopted, "PathNotAllowed");
-                assert_message(adopted, "secret");
+                assert_fails(call_change(worker, &change), "PathNotAllowed", "adopt it first");
+                assert_fails(call_adopt(worker, &change), "PathNotAllowed", "secret");
         }
         for (unsigned is_adopted = 0; is_adopted < 2; is_adopted++) {
-                g_auto(Answer) shared = call_mount(worker, &(Arguments){ .source = "tmpfs",
-                                                                         .fs_type = "tmpfs",
-                                                                         .target = pod,
-                                                                         .share = secret,
-                                                                         .share_id = mount_id_of(secret) });
-                assert_answer(shared, "PathNotAllowed");
-                g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = secret });
-                assert_answer(adopted, "ok");
-                g_auto(Answer) changed = call_change(
-                        worker,
-                        &(Arguments){ .target = secret, .files = wanted[1], .share_id = mount_id_of(secret) });
-                assert_answer(changed, "PathNotAllowed");
+                assert_fails(
+                        mount_with(worker, "tmpfs", "tmpfs", pod, .share = secret, .share_id = mount_id_of(secret)),
+                        "PathNotAllowed");
+                assert_ok(call_adopt(worker, &(Arguments){ .target = secret }));
+                assert_fails(call_change(worker, &(Arguments){ .target = secret,
+                                                               .files = wanted[1],
+                                                               .share_id = mount_id_of(secret) }),
+                             "PathNotAllowed");
         }
         must(stat(file, &after));
         g_assert_cmpuint(after.st_gid, ==, before.st_gid);
@@ -210,14 +191,10 @@ static void test_type(void) {
         g_assert_true(run("mkfs.ext2", "-q", "-F", v->device, NULL));
         must(mount(v->device, target, "ext2", 0, NULL));
         note_mount(target);
-        g_auto(Answer) relabeled = relabel(worker, target);
-        assert_answer(relabeled, "TypeNotAllowed");
-        assert_message(relabeled, "[FileSystem ext2]");
-        g_auto(Answer) tainted = mark_at(target, MARK_TAINT);
-        assert_answer(tainted, "TypeNotAllowed");
+        assert_fails(relabel(worker, target), "TypeNotAllowed", "[FileSystem ext2]");
+        assert_fails(mark_at(target, MARK_TAINT), "TypeNotAllowed");
         assert_untouched(target);
-        g_auto(Answer) reset = mark_at(target, MARK_RESET_LABELS);
-        assert_answer(reset, "ok");
+        assert_ok(mark_at(target, MARK_RESET_LABELS));
         must(umount2(target, 0));
         g_assert_true(run("mkfs.ext4", "-q", "-F", v->device, NULL));
         must(mount(v->device, v->target, "ext4", 0, NULL));
@@ -230,39 +207,30 @@ static void test_not_supported(void) {
                               bound = volume_mount("read-only-mount", "ext4", 0);
         g_autofree char *image = make_image("read-only-stage", "ext4"), *target = make_target("read-only-stage");
 
-        g_auto(Answer) unlabeled = relabel(with_ramfs, without->target);
-        assert_answer(unlabeled, "NotSupported");
-        assert_message(unlabeled, "keeps no labels");
-        g_auto(Answer) read_only = relabel(worker, frozen->target);
-        assert_answer(read_only, "NotSupported");
-        assert_message(read_only, "read-only");
+        assert_fails(relabel(with_ramfs, without->target), "NotSupported", "keeps no labels");
+        assert_fails(relabel(worker, frozen->target), "NotSupported", "read-only");
 
         must(mount(NULL, bound->target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL));
-        g_auto(Answer) mount_only = relabel(worker, bound->target);
-        assert_answer(mount_only, "NotSupported");
+        assert_fails(relabel(worker, bound->target), "NotSupported");
         assert_untouched(bound->target);
 
         /* On a private mount of the tests' own nothing can be cloned if it is unbindable. */
         must(mount(NULL, without->target, NULL, MS_UNBINDABLE, NULL));
-        g_auto(Answer) unbindable = relabel(with_ramfs, without->target);
-        assert_answer(unbindable, "NotSupported");
-        assert_message(unbindable, "unbindable");
+        assert_fails(relabel(with_ramfs, without->target), "NotSupported", "unbindable");
 
         static const char *const methods[] = { "Mount", "Change" };
         for (size_t i = 0; i < G_N_ELEMENTS(methods); i++) {
-                g_auto(Answer) refused =
-                        operation_finish(operation_start(worker, methods[i],
-                                                         &(Arguments){ .source = image,
-                                                                       .fs_type = "ext4",
-                                                                       .target = i == 0 ? target : NULL,
-                                                                       .read_only = true,
-                                                                       .files = wanted_labels(LABEL_1) }));
-                assert_answer(refused, "NotSupported");
+                assert_fails(operation_finish(
+                                     operation_start(worker, methods[i],
+                                                     &volume_at(image, "ext4", i == 0 ? target : NULL,
+                                                                .read_only = true, .files = wanted_labels(LABEL_1)))),
+                             "NotSupported");
                 g_assert_false(is_mounted(target));
         }
 }
 
-static void add_tests(void) {
+void add_tests(void) {
+        worker = worker_start(NULL, NULL);
         g_test_add_func("/relabel/refused", test_refused);
         g_test_add_func("/relabel/other-volume", test_other_volume);
         g_test_add_data_func("/relabel/host/roots", GINT_TO_POINTER(false), test_host);
@@ -271,8 +239,4 @@ static void add_tests(void) {
         g_test_add_func("/relabel/secret", test_secret);
         g_test_add_func("/relabel/type", test_type);
         g_test_add_func("/relabel/not-supported", test_not_supported);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

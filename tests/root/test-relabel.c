@@ -12,8 +12,7 @@
 static void assert_matches(const char *path, const char *label, unsigned n) {
         const VerifyCall call = verify_labels(path, label, VERIFY_FULL);
 
-        g_auto(Answer) verified = call_verify(worker, &call);
-        assert_answer(verified, "ok");
+        g_auto(Answer) verified = expect_ok(call_verify(worker, &call));
         g_assert_true(verified.matches);
         g_assert_cmpuint(verified.walk.counts.done, ==, n);
 }
@@ -33,8 +32,7 @@ static void test_mount(gconstpointer data) {
         g_clear_pointer(&prepared, volume_unmount);
 
         Arguments a = { .source = image, .fs_type = fs_type, .target = target, .files = wanted_labels(LABEL_1) };
-        g_auto(Answer) mounted = call_mount(worker, &a);
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted = expect_ok(call_mount(worker, &a));
         g_assert_true(mounted.walked);
         g_assert_cmpint(mounted.files.relabel_reason, ==, RELABEL_REASON_UNKNOWN);
         g_assert_cmpint(mounted.walk.counts.failed, ==, 0);
@@ -54,8 +52,7 @@ static void test_mount(gconstpointer data) {
 
         /* Nothing to do, and nothing done. */
         a.witness = witness_of(image, fs_type);
-        g_auto(Answer) again = call_mount(worker, &a);
-        assert_answer(again, "ok");
+        g_auto(Answer) again = expect_ok(call_mount(worker, &a));
         g_assert_false(again.walked);
         g_assert_cmpint(again.files.relabel, ==, RELABEL_SKIP);
         g_assert_cmpuint(again.heard.n_progress + again.heard.n_marked, ==, 0);
@@ -65,8 +62,7 @@ static void test_mount(gconstpointer data) {
         a.files = wanted_labels(LABEL_2);
         a.change = MARK_RESET_LABELS;
         a.witness = witness_of(image, fs_type);
-        g_auto(Answer) blind = call_mount(worker, &a);
-        assert_answer(blind, "ok");
+        g_auto(Answer) blind = expect_ok(call_mount(worker, &a));
         g_assert_true(blind.files.blind);
         g_assert_cmpint(blind.walk.counts.changed, ==, n);
         g_assert_cmpint(count_labeled(target, LABEL_2), ==, n);
@@ -85,19 +81,16 @@ static void test_unmounted(void) {
         must(umount2(v->target, 0));
         close(v->loop);
 
-        g_auto(Answer) done = call_change(worker, &a);
-        assert_answer(done, "ok");
+        g_auto(Answer) done = expect_ok(call_change(worker, &a));
         g_assert_false(done.question.mounted);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
         g_assert_cmpint(count_mounts(), ==, 0);
         g_assert_cmpint(count_loops(v->image), ==, 0);
 
         a.target = "";
-        g_auto(Answer) no_target = call_mount(worker, &a);
-        assert_answer(no_target, "InvalidTarget");
+        assert_fails(call_mount(worker, &a), "InvalidTarget");
         a.target = "/etc";
-        g_auto(Answer) outside = call_mount(worker, &a);
-        assert_answer(outside, "PathNotAllowed");
+        assert_fails(call_mount(worker, &a), "PathNotAllowed");
         g_assert_cmpint(count_loops(v->image), ==, 0);
 
         v->device = (g_free(v->device), attach_loop(v->image, &v->loop));
@@ -118,8 +111,7 @@ static void test_live(gconstpointer data) {
         n = count_labeled(v->target, "");
         a = live(v, wanted_labels(LABEL_1));
 
-        g_auto(Answer) first = call_change(worker, &a);
-        assert_answer(first, "ok");
+        g_auto(Answer) first = expect_ok(call_change(worker, &a));
         g_assert_cmpint(first.walk.counts.done, ==, n);
         g_assert_cmpint(first.walk.counts.changed, ==, n);
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
@@ -128,8 +120,7 @@ static void test_live(gconstpointer data) {
 
         /* All are visited, and there is nothing to change. */
         a.files.force = true;
-        g_auto(Answer) second = call_change(worker, &a);
-        assert_answer(second, "ok");
+        g_auto(Answer) second = expect_ok(call_change(worker, &a));
         g_assert_cmpint(second.walk.counts.done, ==, n);
         g_assert_cmpint(second.walk.counts.changed, ==, 0);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
@@ -137,8 +128,7 @@ static void test_live(gconstpointer data) {
         /* All are written without a look. */
         a.files = wanted_labels(LABEL_2);
         a.witness.alive = true;
-        g_auto(Answer) third = call_change(worker, &a);
-        assert_answer(third, "ok");
+        g_auto(Answer) third = expect_ok(call_change(worker, &a));
         g_assert_true(third.files.blind);
         g_assert_cmpint(third.walk.counts.changed, ==, n);
         g_assert_cmpint(count_labeled(v->target, LABEL_2), ==, n);
@@ -169,8 +159,7 @@ static void test_mark(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
                 set_mark(v->target, rows[i].before);
                 a.change = rows[i].change;
-                g_auto(Answer) done = call_change(worker, &a);
-                assert_answer(done, "ok");
+                g_auto(Answer) done = expect_ok(call_change(worker, &a));
                 g_assert_cmpint(done.files.relabel_reason, ==, rows[i].reason);
                 /* Before the walk, also if it is the same as before, and after it. */
                 g_assert_cmpuint(done.heard.n_marked, ==, 2);
@@ -192,8 +181,7 @@ static void test_limits(void) {
         Arguments a = live(v, wanted_labels(LABEL_1));
 
         a.entries_per_sec = UINT64_MAX;
-        g_auto(Answer) done = call_change(worker, &a);
-        assert_answer(done, "ok");
+        g_auto(Answer) done = expect_ok(call_change(worker, &a));
         g_assert_cmpint(done.heard.n_progress, >=, 1);
         g_assert_cmpint(done.heard.total, >=, done.walk.counts.done);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
@@ -220,8 +208,7 @@ static void test_immutable(void) {
         set_immutable(file, true);
         n = count_labeled(v->target, "");
 
-        g_auto(Answer) failed = call_change(worker, &a);
-        assert_answer(failed, "ok");
+        g_auto(Answer) failed = expect_ok(call_change(worker, &a));
         g_assert_cmpint(failed.walk.counts.done, ==, n);
         g_assert_cmpint(failed.walk.counts.failed, ==, 1);
         g_assert_cmpint(failed.walk.n_issues, ==, 1);
@@ -229,20 +216,16 @@ static void test_immutable(void) {
         g_assert_nonnull(strstr(failed.walk.issues[0].text, "chattr"));
         assert_told(&failed, v->target);
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
-        g_autofree char *root = get_label(v->target);
-        g_assert_cmpstr(root, ==, "");
+        assert_label(v->target, "");
 
         /* Nothing is published then. */
         for (size_t i = 0; i < G_N_ELEMENTS(mounts); i++) {
-                g_auto(Answer) unpublished = call_mount(worker, &mounts[i]);
-                assert_answer(unpublished, "ok");
-                g_assert_cmpint(unpublished.walk.counts.failed, ==, 1);
+                assert_says(call_mount(worker, &mounts[i]), walk.counts.failed, ==, 1);
                 g_assert_false(is_mounted(target));
         }
 
         set_immutable(file, false);
-        g_auto(Answer) rest = call_change(worker, &a);
-        assert_answer(rest, "ok");
+        g_auto(Answer) rest = expect_ok(call_change(worker, &a));
         g_assert_cmpint(rest.walk.counts.failed, ==, 0);
         g_assert_cmpint(rest.walk.counts.changed, ==,
                         n); /* without a look, as on ext4 if the root has another label */
@@ -256,13 +239,10 @@ static void test_stuck(void) {
         Arguments a = live(v, wanted_labels(LABEL_1));
 
         fill_tree(v->target, 1, 3);
-        g_auto(Answer) first = call_change(worker, &a);
-        assert_answer(first, "ok");
+        assert_ok(call_change(worker, &a));
         set_immutable(v->target, true);
         a.files = wanted_labels(LABEL_2);
-        g_auto(Answer) refused = call_change(worker, &a);
-        assert_answer(refused, "EntriesFailed");
-        assert_message(refused, "chattr");
+        assert_fails(call_change(worker, &a), "EntriesFailed", "chattr");
         g_assert_cmpint(count_labeled(v->target, LABEL_2), ==, 0);
         set_immutable(v->target, false);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
@@ -283,8 +263,7 @@ static void test_full(void) {
         g_assert_false(run("dd", "if=/dev/zero", filler, "bs=1k", NULL));
 
         a.share_id = mount_id_of(target);
-        g_auto(Answer) full = call_change(worker, &a);
-        assert_answer(full, "ok");
+        g_auto(Answer) full = expect_ok(call_change(worker, &a));
         g_assert_cmpint(full.walk.counts.failed, >, 0);
         g_assert_cmpint(full.walk.n_issues, >, 0);
         g_assert_nonnull(strstr(full.walk.issues[0].text, "no space"));
@@ -292,9 +271,7 @@ static void test_full(void) {
         assert_mark(target, NULL);
 
         must(truncate(file, 0));
-        g_auto(Answer) roomy = call_change(worker, &a);
-        assert_answer(roomy, "ok");
-        g_assert_cmpint(roomy.walk.counts.failed, ==, 0);
+        assert_says(call_change(worker, &a), walk.counts.failed, ==, 0);
         assert_mark(target, MARK_LABELS("complete", "no", LABEL_1));
         must(umount2(target, 0));
         close(loop);
@@ -316,8 +293,7 @@ static void test_mounts_inside(void) {
         must(mount("further-inside", inner, "tmpfs", 0, NULL));
         must(mount("/etc", bind, NULL, MS_BIND, NULL));
 
-        g_auto(Answer) done = call_change(worker, &a);
-        assert_answer(done, "ok");
+        g_auto(Answer) done = expect_ok(call_change(worker, &a));
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
         g_assert_cmpint(g_strv_length(done.walk.submounts), ==, 3);
@@ -331,8 +307,7 @@ static void test_mounts_inside(void) {
         must(umount2(bind, 0));
         must(umount2(inner, 0));
         must(umount2(point, 0));
-        g_autofree char *label = get_label(covered);
-        g_assert_cmpstr(label, ==, LABEL_1);
+        assert_label(covered, LABEL_1);
 }
 
 /* A directory of a larger file system: its files may have names outside. */
@@ -350,8 +325,7 @@ static void test_part(void) {
         note_mount(target);
 
         a.share_id = mount_id_of(target);
-        g_auto(Answer) done = call_change(worker, &a);
-        assert_answer(done, "ok");
+        g_auto(Answer) done = expect_ok(call_change(worker, &a));
         g_assert_cmpint(done.walk.counts.skipped, ==, 1);
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, 6);
@@ -359,10 +333,8 @@ static void test_part(void) {
         /* One file has another label still. */
         assert_told(&done, target);
         assert_mark(target, MARK_LABELS("partial", "no", LABEL_1));
-        g_autofree char *label = get_label(outside);
-        g_assert_cmpstr(label, ==, "");
-        g_auto(Answer) verified = call_verify(worker, &verify);
-        assert_answer(verified, "ok");
+        assert_label(outside, "");
+        g_auto(Answer) verified = expect_ok(call_verify(worker, &verify));
         g_assert_false(verified.matches);
         g_assert_cmpint(verified.walk.counts.mismatched, ==, 1);
         g_assert_cmpint(verified.walk.counts.skipped, ==, 0);
@@ -373,16 +345,12 @@ static void test_part(void) {
                          .share = target,
                          .share_id = a.share_id,
                          .files = wanted_labels(LABEL_2) };
-        g_auto(Answer) again = call_change(worker, &a);
-        assert_answer(again, "ok");
-        g_assert_cmpint(again.walk.counts.skipped, ==, 1);
+        assert_says(call_change(worker, &a), walk.counts.skipped, ==, 1);
         g_assert_cmpint(count_labeled(v->target, LABEL_2), ==, 6);
         assert_mark(target, MARK_LABELS("partial", "no", LABEL_2));
 
         must(unlink(outside));
-        g_auto(Answer) all = call_change(worker, &a);
-        assert_answer(all, "ok");
-        g_assert_cmpint(all.walk.counts.changed, ==, 1);
+        assert_says(call_change(worker, &a), walk.counts.changed, ==, 1);
         assert_mark(target, MARK_LABELS("complete", "no", LABEL_2));
         must(umount2(target, 0));
 }
@@ -405,14 +373,11 @@ static void test_subvolume(void) {
         note_mount(target);
 
         a.share_id = mount_id_of(target);
-        g_auto(Answer) done = call_change(worker, &a);
-        assert_answer(done, "ok");
-        g_assert_cmpint(done.walk.counts.skipped, ==, 0);
+        assert_says(call_change(worker, &a), walk.counts.skipped, ==, 0);
         g_assert_cmpint(count_labeled(target, LABEL_1), ==, 3);
         assert_mark(target, MARK_LABELS("complete", "no", LABEL_1));
         must(umount2(target, 0));
-        g_autofree char *root = get_label(v->target);
-        g_assert_cmpstr(root, ==, "");
+        assert_label(v->target, "");
 }
 
 /* Files of whatever owner and mode, with the capabilities that the unit has. */
@@ -433,15 +398,12 @@ static void test_capabilities(void) {
         must(chown(locked, 1000, 1000));
         must(chown(v->target, 1000, 1000));
 
-        g_auto(Answer) done = call_change(w, &a);
-        assert_answer(done, "ok");
+        g_auto(Answer) done = expect_ok(call_change(w, &a));
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         const VerifyCall verify = verify_labels(v->target, LABEL_1, VERIFY_FULL);
-        g_auto(Answer) verified = call_verify(w, &verify);
-        assert_answer(verified, "ok");
-        g_assert_true(verified.matches);
+        assert_says(call_verify(w, &verify), matches, ==, true);
 }
 
 /* A deep tree needs more descriptors than a process starts with. */
@@ -461,15 +423,15 @@ static void test_deep(void) {
                 fd = below;
         }
         close(fd);
-        g_auto(Answer) done = call_change(worker, &a);
-        assert_answer(done, "ok");
+        g_auto(Answer) done = expect_ok(call_change(worker, &a));
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, DEPTH + 2); /* and lost+found */
         must(umount2(v->target, 0));
         must(mount(v->device, v->target, "ext4", 0, NULL));
 }
 
-static void add_tests(void) {
+void add_tests(void) {
+        worker = worker_start(NULL, NULL);
         add_words("/relabel/mount", test_mount, "ext4", "xfs", "btrfs", NULL);
         add_words("/relabel/live", test_live, "ext4", "xfs", "btrfs", "tmpfs", NULL);
         g_test_add_func("/relabel/unmounted", test_unmounted);
@@ -483,8 +445,4 @@ static void add_tests(void) {
         g_test_add_func("/relabel/subvolume", test_subvolume);
         g_test_add_func("/relabel/deep", test_deep);
         g_test_add_func("/relabel/capabilities", test_capabilities);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

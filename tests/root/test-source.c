@@ -55,9 +55,7 @@ static void test_partitions(void) {
         must(fd);
         g_assert_cmpint(pwrite(fd, table, sizeof(table), 446), ==, sizeof(table));
         close(fd);
-        g_auto(Answer) answer = call_observe(worker, image, "", target);
-        assert_answer(answer, "InvalidVolume");
-        assert_message(answer, "partitions (dos)");
+        g_auto(Answer) answer = expect(call_observe(worker, image, "", target), "InvalidVolume", "partitions (dos)");
         g_assert_null(strstr(answer.message, "mkfs"));
 }
 
@@ -76,16 +74,15 @@ static void test_loop_reused(void) {
         slow = worker_start_traced_at(device, "inject=openat:delay_enter=3000000:when=4");
         if (!slow)
                 return;
-        o = operation_start(slow, WORKER_MOUNT, &a);
-        operation_wait(o, o->held);
+        o = operation_start_held(slow, WORKER_MOUNT, &a);
+
         operation_answer(o);
         g_usleep(G_USEC_PER_SEC);
         close(loop);
         again = attach_loop(other, &loop);
         g_test_message("%s, then %s", device, again);
 
-        g_auto(Answer) mounted = operation_finish(o);
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted = expect_ok(operation_finish(o));
         /* Another process may have taken it first, and have given it back since. */
         if (g_str_equal(again, device))
                 g_assert_cmpstr(mounted.outcome.fact.source, !=, device);
@@ -127,33 +124,27 @@ static void test_only_looks(void) {
         unsigned before = count_opened_for_writing(log);
 
         for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-                g_auto(Answer) named = call_observe(traced, sources[i], "ext4", target);
-                assert_answer(named, "ok");
-                g_auto(Answer) searched = call_observe(traced, sources[i], "", target);
-                assert_answer(searched, "ok");
+                assert_ok(call_observe(traced, sources[i], "ext4", target));
+                assert_ok(call_observe(traced, sources[i], "", target));
         }
         fill_tree(v->target, 2, 2);
-        g_auto(Answer) inspected = call_inspect(traced, v->target);
-        assert_answer(inspected, "ok");
+        assert_ok(call_inspect(traced, v->target));
         for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
                 const VerifyCall call = verify_labels(v->target, LABEL_1, depth);
 
-                g_auto(Answer) verified = call_verify(traced, &call);
-                assert_answer(verified, "ok");
+                assert_ok(call_verify(traced, &call));
         }
         g_assert_cmpuint(count_opened_for_writing(log), ==, before);
         g_assert_cmpint(count_loops(image), ==, 0);
 
         /* As a mount has. */
-        g_auto(Answer) mounted =
-                call_mount(traced, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
-        assert_answer(mounted, "ok");
+        assert_ok(mount_with(traced, image, "ext4", target));
         g_assert_cmpuint(count_opened_for_writing(log), >, before);
         must(umount2(target, 0));
         close(loop);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         static const Unreadable unreadable[] = {
                 { "all", "inject=read,pread64:error=EIO", "MountFailed", "EIO" },
                 { "first", "inject=read,pread64:error=EIO:when=1", "MountFailed", "EIO" },
@@ -161,12 +152,9 @@ static void add_tests(void) {
                 { "memory", "inject=read,pread64:error=ENOMEM:when=3+", "WorkerFailed", "Cannot allocate memory" },
         };
 
+        worker = worker_start(NULL, NULL);
         add_rows("/source/unreadable", unreadable, test_unreadable);
         g_test_add_func("/source/partitions", test_partitions);
         g_test_add_func("/source/loop-reused", test_loop_reused);
         g_test_add_func("/source/only-looks", test_only_looks);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

@@ -119,13 +119,9 @@ static void test_none(void) {
         g_assert_cmpuint(count_table(), ==, before);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         g_test_add_func("/stage-namespace/few", test_few);
         g_test_add_func("/stage-namespace/not-busy", test_not_busy);
         g_test_add_func("/stage-namespace/copy", test_copy);
         g_test_add_func("/stage-namespace/none", test_none);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

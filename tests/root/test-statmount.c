@@ -101,12 +101,8 @@ static void test_disabled(void) {
         check_all();
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         g_test_add_func("/statmount/same", check_all);
         g_test_add_func("/statmount/used", test_used);
         g_test_add_func("/statmount/disabled", test_disabled);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

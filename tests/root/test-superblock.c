@@ -65,11 +65,7 @@ static void test_other(void) {
         must(umount2(target, 0));
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         g_test_add_func("/superblock/device", test_device);
         g_test_add_func("/superblock/other", test_other);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

@@ -60,48 +60,36 @@ static void assert_labels_inside(int fd, unsigned n, const char *label) {
 }
 
 static void test_exchange(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         Meddler m = { .meddle = exchange };
-        char name[64];
         int fd, inside;
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("outside", 0755));
         write_file("outside/file");
         must(mkdir("outside/dir", 0755));
         must(mkdir("volume", 0755));
         must(mkdir("volume/d", 0755));
         must(mkdir("volume/d/dir", 0755));
-        for (unsigned i = 0; i < 50; i++) {
-                (void) snprintf(name, sizeof(name), "volume/d/dir/%u", i);
-                write_file(name);
-        }
-        inside = open("volume/d/dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(inside);
+        write_files("volume/d/dir/", 50);
+        inside = open_directory("volume/d/dir");
         must(symlink("../../outside", "volume/d/link"));
-        fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
+        fd = open_directory("volume");
         must(fchdir(fd));
         meddler_start(&m);
-        for (unsigned i = 0; i < 300; i++) {
+        for (unsigned i = 0; i < (g_test_slow() ? 300 : 60) || m.rounds <= 1000; i++) {
                 const char *label = i % 2 ? WANTED : OTHER;
-                g_auto(TreeResult) r =
-                        walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd, .context = label, .tree.threads = 2 });
+                g_auto(TreeResult) r = walk(CHANGE(fd, .context = label, .tree.threads = 2));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 if (r.counts.modified == 0)
                         assert_labels_inside(inside, 50, label);
         }
         meddler_stop(&m);
-        g_assert_cmpuint(m.rounds, >, 1000);
         g_usleep(100000);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.modified, ==, 0);
-                assert_labels_inside(inside, 50, WANTED);
-        }
+        g_auto(TreeResult) r = walk(CHANGE(fd));
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        g_assert_cmpuint(r.counts.modified, ==, 0);
+        assert_labels_inside(inside, 50, WANTED);
         assert_label("../outside", "");
         assert_label("../outside/file", "");
         assert_label("../outside/dir", "");
@@ -163,8 +151,7 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         /* Slow enough for everything to happen during the first pass, but on a machine that is busy: then the walk says that
          * directories were modified to the last, and the next one has to find what was missed. */
         for (unsigned i = 0;; i++) {
-                g_auto(TreeResult) r =
-                        walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .tree.entries_per_sec = 1500 });
+                g_auto(TreeResult) r = walk(CHANGE(s.fd, .tree.entries_per_sec = 1500));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 if (r.counts.modified == 0 && m.rounds > MEDDLE_MOVES)
@@ -196,30 +183,19 @@ static void move_wrong(void *userdata, unsigned i) {
 }
 
 static void test_moved_meanwhile(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         Meddler m = { .meddle = move_wrong };
         char name[64];
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         write_dirs(2000);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-        }
+        (void) walk_well(CHANGE(s.fd));
         for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
                 (void) snprintf(name, sizeof(name), "%02u/wrong-%u", i, i);
                 write_file(name);
         }
         g_usleep(100000);
         meddler_start(&m);
-        {
-                g_auto(TreeResult) r =
-                        walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .tree.entries_per_sec = 1500 });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==, MEDDLE_DIRS);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd, .tree.entries_per_sec = 1500)).changed, ==, MEDDLE_DIRS);
         g_assert_cmpuint(m.rounds, >, MEDDLE_DIRS);
         meddler_stop(&m);
         assert_all_right(s.fd, 0);
@@ -272,33 +248,21 @@ static const Moved moved_file = { write_wrong_file, spoil_file, 1 }, moved_dir =
 /* One of the two directories is walked before the move and the other one after it, so in one direction the first pass
  * finds nothing to write. */
 static void test_one_moved_meanwhile(gconstpointer data) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         const Moved *moved = data;
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         write_dirs(1000);
         moved->write("00/wrong");
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-        }
+        (void) walk_well(CHANGE(s.fd));
         for (unsigned back = 0; back < 2; back++) {
                 Meddler m = { .meddle = back ? move_back : move_there };
 
                 moved->spoil(back ? "19/wrong" : "00/wrong");
                 g_usleep(100000);
                 meddler_start(&m);
-                {
-                        g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE,
-                                                                 .tree.fd = s.fd,
-                                                                 .tree.entries_per_sec = 1000,
-                                                                 .tree.threads = 1 });
-
-                        g_assert_cmpuint(r.counts.failed, ==, 0);
-                        g_assert_cmpuint(r.counts.changed, ==, moved->wrong);
-                        g_assert_cmpuint(r.counts.modified, ==, 0);
-                }
+                const TreeCounts counts = walk_well(CHANGE(s.fd, .tree.entries_per_sec = 1000, .tree.threads = 1));
+                g_assert_cmpuint(counts.changed, ==, moved->wrong);
+                g_assert_cmpuint(counts.modified, ==, 0);
                 meddler_stop(&m);
                 assert_all_right(s.fd, 0);
         }
@@ -309,9 +273,8 @@ static void test_one_moved_meanwhile(gconstpointer data) {
 static void test_at_rest(void) {
         const struct timespec future[2] = { { .tv_sec = 4000000000 }, { .tv_sec = 4000000000 } },
                               past[2] = { { .tv_sec = -1000 }, { .tv_sec = -1000 } };
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("future", 0755));
         must(mkdir("past", 0755));
         write_file("future/file");
@@ -321,13 +284,9 @@ static void test_at_rest(void) {
         g_usleep(100000);
         must(setxattr(".", "trusted.selvol", "x", 1, 0));
         n_looks = 0;
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==, 5);
-                g_assert_cmpuint(r.counts.modified, ==, 0);
-        }
+        const TreeCounts counts = walk_well(CHANGE(s.fd));
+        g_assert_cmpuint(counts.changed, ==, 5);
+        g_assert_cmpuint(counts.modified, ==, 0);
         g_assert_cmpuint(n_looks, ==, 4); /* the root is looked at by its descriptor */
         assert_all_right(s.fd, 5);
 }
@@ -341,19 +300,13 @@ static void rename_dir(void) {
 
 /* A directory that is never where it was read to be is not given up as removed: it is known to be missed. */
 static void test_never_there(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("d", 0755));
         must(mkdir("d/here", 0755));
         write_file("d/here/file");
         after_getdents = rename_dir;
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .tree.threads = 1 });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.modified, >, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd, .tree.threads = 1)).modified, >, 0);
         after_getdents = NULL;
         assert_label("d", WANTED);
 }
@@ -365,26 +318,18 @@ static void link_out(void) {
 
 /* A name that becomes a hard link to a file outside after its directory was read is left alone too, and told. */
 static void test_linked_meanwhile(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         int fd;
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         write_file("outside");
         must(mkdir("part", 0755));
         must(mkdir("part/d", 0755));
         write_file("part/d/file");
-        fd = open("part", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
+        fd = open_directory("part");
         must(fchdir(fd));
         g_usleep(100000);
         after_getdents = link_out;
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd, .tree.part = true, .tree.threads = 1 });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.skipped, >, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(fd, .tree.part = true, .tree.threads = 1)).skipped, >, 0);
         after_getdents = NULL;
         assert_label("../outside", "");
         close(fd);
@@ -398,22 +343,18 @@ static void write_late(void) {
 
 /* What is created in the root before its label is written gets the old one from it. */
 static void test_late(gconstpointer fails) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         write_file("file");
         g_usleep(100000);
         before_root_write = write_late;
         late_fails = fails;
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_null(before_root_write);
-                g_assert_cmpuint(r.counts.failed, ==, fails ? 1 : 0);
-                g_assert_cmpuint(r.counts.changed, ==, fails ? 2 : 3);
-                if (fails)
-                        assert_issue(&r, "late", EIO);
-        }
+        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_assert_null(before_root_write);
+        g_assert_cmpuint(r.counts.failed, ==, fails ? 1 : 0);
+        g_assert_cmpuint(r.counts.changed, ==, fails ? 2 : 3);
+        if (fails)
+                assert_issue(&r, "late", EIO);
         late_fails = false;
         assert_label(".", WANTED);
         assert_label("late", fails ? "" : WANTED);
@@ -425,27 +366,16 @@ static void swap_files(void *userdata, unsigned i) {
 
 /* Nothing is left to do, but as files move all the time one might have been missed: the next walk finds it. */
 static void test_restless(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         Meddler m = { .meddle = swap_files };
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("00", 0755));
         write_file("00/a");
         meddler_start(&m);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.modified, >, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd)).modified, >, 0);
         meddler_stop(&m);
         g_usleep(100000);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.modified, ==, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd)).modified, ==, 0);
         assert_all_right(s.fd, 3);
 }
 
@@ -459,39 +389,23 @@ static void create_files(void *userdata, unsigned i) {
 
 /* A tree that nobody leaves alone is looked at twice, and not called done. */
 static void test_never_at_rest(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        enum { FIRST = 50 };
+        g_auto(Scene) s = scene_on_tmpfs();
         Meddler m = { .meddle = create_files };
-        gint64 start;
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("00", 0755));
-        for (unsigned i = 0; i < 50; i++) {
-                g_autofree char *name = g_strdup_printf("00/%u", i);
-
-                write_file(name);
-        }
+        write_files("00/", FIRST);
         meddler_start(&m);
-        start = g_get_monotonic_time();
-        {
-                g_auto(TreeResult) r =
-                        walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .tree.entries_per_sec = 1000 });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.modified, >, 0);
-        }
-        g_assert_cmpint(g_get_monotonic_time() - start, <, 5 * G_USEC_PER_SEC);
+        n_looks = 0;
+        g_assert_cmpuint(walk_well(CHANGE(s.fd, .tree.entries_per_sec = 1000)).modified, >, 0);
         meddler_stop(&m);
+        g_assert_cmpuint(n_looks, <=, 2 * (FIRST + m.rounds));
         g_usleep(100000);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.modified, ==, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd)).modified, ==, 0);
         assert_all_right(s.fd, 0);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         add_words("/tree-moves/changes-meanwhile", test_changes_meanwhile, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/tree-moves/exchange", test_exchange);
         g_test_add_func("/tree-moves/moved-meanwhile", test_moved_meanwhile);
@@ -504,8 +418,4 @@ static void add_tests(void) {
         g_test_add_data_func("/tree-moves/late/fails", "EIO", test_late);
         g_test_add_func("/tree-moves/restless", test_restless);
         g_test_add_func("/tree-moves/never-at-rest", test_never_at_rest);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

@@ -131,10 +131,16 @@ static bool volume_enter(Volume *v, const char *fs_type) {
         make("outside", S_IFREG | 0600, OLD);
         v->outside_ctime = ctime_of("outside");
         make("volume", S_IFDIR | 0755, OLD);
-        v->fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(v->fd);
+        v->fd = open_directory("volume");
         must(fchdir(v->fd));
         return true;
+}
+
+static Volume volume_on_tmpfs(void) {
+        Volume v;
+
+        g_assert_true(volume_enter(&v, "tmpfs"));
+        return v;
 }
 
 static void volume_leave(Volume *v) {
@@ -152,16 +158,15 @@ static void volume_leave(Volume *v) {
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Volume, volume_leave)
 
 static TreeResult change(int fd, const Ownership *o) {
-        return walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd, .ownership = o });
+        return walk(CHANGE(fd, .ownership = o));
+}
+
+static TreeCounts change_well(int fd, const Ownership *o) {
+        return walk_well(CHANGE(fd, .ownership = o));
 }
 
 static void assert_changed(int fd, const Ownership *o, uint64_t changed) {
-        g_auto(TreeResult) r = change(fd, o);
-
-        for (size_t i = 0; i < r.n_issues; i++)
-                g_test_message("%s: %s", r.issues[i].path, g_strerror(r.issues[i].error));
-        g_assert_cmpuint(r.counts.failed, ==, 0);
-        g_assert_cmpuint(r.counts.changed, ==, changed);
+        g_assert_cmpuint(change_well(fd, o).changed, ==, changed);
 }
 
 /* Of each kind, what it is like and what it is to become. */
@@ -255,9 +260,8 @@ static void test_kinds(gconstpointer fs_type) {
 
 /* In a directory of a larger file system each file is pinned. */
 static void test_part(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         for (unsigned i = 0; i < 2; i++) {
                 const Ownership *o = i ? &ro : &rw;
 
@@ -265,14 +269,9 @@ static void test_part(void) {
                 must(link("../outside", "trap"));
                 v.outside_ctime = ctime_of("trap");
                 let_clock_tick();
-                {
-                        g_auto(TreeResult) r = walk((FilesSpec){
-                                .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = o, .tree.part = true });
-
-                        g_assert_cmpuint(r.counts.failed, ==, 0);
-                        g_assert_cmpuint(r.counts.skipped, ==, 1);
-                        g_assert_cmpuint(r.counts.changed, ==, G_N_ELEMENTS(kinds) + 2);
-                }
+                const TreeCounts counts = walk_well(CHANGE(v.fd, .ownership = o, .tree.part = true));
+                g_assert_cmpuint(counts.skipped, ==, 1);
+                g_assert_cmpuint(counts.changed, ==, G_N_ELEMENTS(kinds) + 2);
                 assert_kinds(o);
                 assert_owner("trap", OLD, 0600);
                 must(unlink("trap"));
@@ -293,20 +292,13 @@ static void unlink_trap(const char *name) {
 
 /* What has a single link is outside if that is no longer its name. */
 static void test_unlinked(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         make("file", S_IFREG | 0600, OLD);
         must(link("../outside", "trap"));
         g_usleep(100000);
         after_pin = unlink_trap;
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = &rw, .tree.part = true });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==, 2);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(v.fd, .ownership = &rw, .tree.part = true)).changed, ==, 2);
         g_assert_cmpint(access("trap", F_OK), <, 0);
         assert_owner("file", GID, 0660);
         v.outside_ctime = ctime_unlinked;
@@ -341,9 +333,8 @@ static unsigned count_modes(const Ownership *o, gid_t gid) {
 
 /* The other way is used for no more than has to be. */
 static void test_without_fchmodat2(gconstpointer error) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         for (unsigned i = 0; i < 4; i++) {
                 const Ownership *o = i % 2 ? &ro : &rw;
                 int status;
@@ -355,12 +346,9 @@ static void test_without_fchmodat2(gconstpointer error) {
                 if (pid == 0) {
                         refuse_fchmodat2(GPOINTER_TO_INT(error));
                         n_pins = 0;
-                        {
-                                g_auto(TreeResult) r = change(v.fd, o);
-
-                                g_assert_cmpuint(r.counts.failed, ==, 0);
-                                g_assert_cmpuint(n_pins, ==, count_modes(o, i < 2 ? OLD : GID));
-                        }
+                        g_auto(TreeResult) r = change(v.fd, o);
+                        g_assert_cmpuint(r.counts.failed, ==, 0);
+                        g_assert_cmpuint(n_pins, ==, count_modes(o, i < 2 ? OLD : GID));
                         _exit(0);
                 }
                 must(waitpid(pid, &status, 0));
@@ -373,10 +361,9 @@ static void test_without_fchmodat2(gconstpointer error) {
 
 /* What is right costs one look. */
 static void test_cost(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
         char name[16];
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         make("dir", S_IFDIR | 02770, GID);
         for (unsigned i = 0; i < 500; i++) {
                 (void) snprintf(name, sizeof(name), "%s%u", i % 2 ? "dir/" : "", i);
@@ -419,15 +406,11 @@ static void test_with_labels(gconstpointer fs_type) {
         ctime = ctime_of("right");
         g_usleep(100000);
         n_looks = 0;
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.done, ==, 2 * G_N_ELEMENTS(entries) + 1);
-                /* but "right" and its directory, whose labels ext4 is asked to write nevertheless */
-                g_assert_cmpuint(r.counts.changed, ==, r.counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
-        }
+        g_auto(TreeResult) r = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        g_assert_cmpuint(r.counts.done, ==, 2 * G_N_ELEMENTS(entries) + 1);
+        /* but "right" and its directory, whose labels ext4 is asked to write nevertheless */
+        g_assert_cmpuint(r.counts.changed, ==, r.counts.done - (strcmp(fs_type, "ext4") == 0 ? 0 : 2));
         g_assert_cmpuint(n_looks, ==, G_N_ELEMENTS(entries)); /* in one pass; directories are looked at open */
         for (size_t i = 0; i < G_N_ELEMENTS(entries); i++) {
                 g_autofree char *dir = g_strdup_printf("d-%s", entries[i].name);
@@ -440,12 +423,7 @@ static void test_with_labels(gconstpointer fs_type) {
         assert_owner(".", GID, 02775);
         assert_label(".", WANTED);
         g_assert_cmpuint(ctime_of("right"), ==, ctime);
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.changed, ==, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(v.fd, .context = WANTED, .ownership = &rw)).changed, ==, 0);
 }
 
 /* Each entry that fails counts once and is named; the root keeps all it has. */
@@ -466,28 +444,18 @@ static void test_immutable(gconstpointer context) {
                         set_label(names[i], WANTED);
                 set_immutable(names[i], true);
         }
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = context, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.failed, ==, 3);
-                g_assert_cmpuint(r.n_issues, ==, 3);
-                g_assert_cmpuint(r.counts.changed, ==, 1);
-                for (size_t i = 0; i < 3; i++)
-                        assert_issue(&r, names[i], EPERM);
-        }
+        g_auto(TreeResult) r = walk(CHANGE(v.fd, .context = context, .ownership = &rw));
+        g_assert_cmpuint(r.counts.failed, ==, 3);
+        g_assert_cmpuint(r.n_issues, ==, 3);
+        g_assert_cmpuint(r.counts.changed, ==, 1);
+        for (size_t i = 0; i < 3; i++)
+                assert_issue(&r, names[i], EPERM);
         assert_owner("fine", GID, 0660);
         assert_owner(".", OLD, 0755);
         assert_label(".", OTHER);
         for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
                 set_immutable(names[i], false);
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = context, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==, 4);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(v.fd, .context = context, .ownership = &rw)).changed, ==, 4);
         for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
                 assert_owner(names[i], GID, 0660);
         assert_owner(".", GID, 02775);
@@ -496,38 +464,30 @@ static void test_immutable(gconstpointer context) {
 
 /* What a server or a quota has against it is told; what was written counts all the same. */
 static void test_errors(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
         static const int errors[] = { EPERM, EDQUOT, EINVAL, EOVERFLOW, EROFS };
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         make("file", S_IFREG | 0600, OLD);
         make("link", S_IFLNK, OLD);
         make("setuid", S_IFREG | 04755, OLD);
         make("dir", S_IFDIR | 0700, OLD);
         for (size_t i = 0; i < G_N_ELEMENTS(errors); i++) {
                 group_error = errors[i];
-                {
-                        g_auto(TreeResult) r = change(v.fd, &rw);
-
-                        g_assert_cmpuint(r.counts.failed, ==, 4);
-                        g_assert_cmpuint(r.counts.changed, ==, 0);
-                        assert_issue(&r, "file", errors[i]);
-                        assert_issue(&r, "link", errors[i]);
-                        assert_issue(&r, "setuid", errors[i]);
-                        assert_issue(&r, "dir", errors[i]);
-                }
+                g_auto(TreeResult) r = change(v.fd, &rw);
+                g_assert_cmpuint(r.counts.failed, ==, 4);
+                g_assert_cmpuint(r.counts.changed, ==, 0);
+                assert_issue(&r, "file", errors[i]);
+                assert_issue(&r, "link", errors[i]);
+                assert_issue(&r, "setuid", errors[i]);
+                assert_issue(&r, "dir", errors[i]);
                 assert_owner("file", OLD, 0600);
                 assert_owner("setuid", OLD, 04755);
                 assert_owner("dir", OLD, 0700);
                 assert_owner(".", OLD, 0755);
         }
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.failed, ==, 4);
-                g_assert_cmpuint(r.counts.changed, ==, 4);
-        }
+        g_auto(TreeResult) again = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
+        g_assert_cmpuint(again.counts.failed, ==, 4);
+        g_assert_cmpuint(again.counts.changed, ==, 4);
         assert_label("dir", WANTED);
         assert_label(".", "");
         g_assert_nonnull(strstr(files_error_text(EPERM, true), "FSGroupPolicy"));
@@ -544,20 +504,16 @@ static void check_before_sync(void) {
 
 /* The root tells that all is done, and on disk. */
 static void test_root_last(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         make("file", S_IFREG | 0600, OLD);
         make("dir", S_IFDIR | 0700, OLD);
         before_sync = check_before_sync;
         sync_error = EIO;
-        {
-                g_auto(TreeResult) r = change(v.fd, &rw);
-
-                g_assert_cmpuint(r.counts.failed, ==, 1);
-                g_assert_cmpuint(r.counts.changed, ==, 2);
-                assert_issue(&r, ".", EIO);
-        }
+        g_auto(TreeResult) r = change(v.fd, &rw);
+        g_assert_cmpuint(r.counts.failed, ==, 1);
+        g_assert_cmpuint(r.counts.changed, ==, 2);
+        assert_issue(&r, ".", EIO);
         assert_owner(".", OLD, 0755);
         sync_error = 0;
         assert_changed(v.fd, &rw, 1);
@@ -573,9 +529,8 @@ static void create_late(const char *name) {
 
 /* What is created in the root before it has its group does not get that from it. */
 static void test_late(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         make("file", S_IFREG | 0600, OLD);
         g_usleep(100000);
         before_group = create_late;
@@ -602,9 +557,8 @@ static void remove_victim(const char *name) {
 
 /* An entry is exchanged after it was looked at, or after it was given its group. */
 static void test_replaced(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         for (unsigned i = 0; i < 8; i++) {
                 bool late = i % 2, special = i / 2 % 2, with_link = i / 4;
 
@@ -613,12 +567,7 @@ static void test_replaced(void) {
                 in_place = "other";
                 after_look = late ? NULL : replace;
                 after_group = late ? replace : NULL;
-                {
-                        g_auto(TreeResult) r = walk((FilesSpec){
-                                .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = &rw, .tree.threads = 1 });
-
-                        g_assert_cmpuint(r.counts.failed, ==, 0);
-                }
+                (void) walk_well(CHANGE(v.fd, .ownership = &rw, .tree.threads = 1));
                 after_look = after_group = NULL;
                 /* what is special is pinned by then: its group is not given by name */
                 if (in_place)
@@ -633,40 +582,23 @@ static void test_replaced(void) {
         }
         make("victim", S_IFREG | 0600, OLD);
         after_look = remove_victim;
-        {
-                g_auto(TreeResult) r = change(v.fd, &rw);
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-        }
+        (void) change_well(v.fd, &rw);
         after_look = NULL;
         make("victim", S_IFREG | 0600, OLD);
         after_group = remove_victim;
-        {
-                g_auto(TreeResult) r = change(v.fd, &rw);
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-        }
+        (void) change_well(v.fd, &rw);
 }
 
 /* Where others can bring that about, what was exchanged in gets no mode but one made of its own. */
 static void test_contended(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         for (unsigned contended = 0; contended < 2; contended++) {
                 make("victim", S_IFREG | 0644, OLD);
                 make("other", S_IFREG | 0600, GID);
                 in_place = "other";
                 after_look = replace;
-                {
-                        g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE,
-                                                                 .tree.fd = v.fd,
-                                                                 .ownership = &rw,
-                                                                 .contended = contended,
-                                                                 .tree.threads = 1 });
-
-                        g_assert_cmpuint(r.counts.failed, ==, 0);
-                }
+                (void) walk_well(CHANGE(v.fd, .ownership = &rw, .contended = contended, .tree.threads = 1));
                 after_look = NULL;
                 assert_owner("victim", GID, contended ? 0660 : 0664);
                 must(unlink("victim"));
@@ -681,11 +613,10 @@ static void exchange_all(void *userdata, unsigned i) {
 
 /* Whatever is exchanged when, nothing outside changes (volume_leave() looks), and nobody else's file gets setuid. */
 static void test_storm(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
         Meddler storm = { .meddle = exchange_all };
         int plain;
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         make("d", S_IFDIR | 0700, OLD);
         make("d/file", S_IFREG | 0777, OLD);
         must(symlink("../../outside", "d/link"));
@@ -696,8 +627,7 @@ static void test_storm(void) {
         meddler_start(&storm);
         for (unsigned i = 0; i < 150; i++) {
                 const Ownership o = { .gid = i % 2 ? OLD : GID, .readers = i % 3 == 0 };
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_CHANGE, .tree.fd = v.fd, .ownership = &o, .tree.threads = 2 });
+                g_auto(TreeResult) r = walk(CHANGE(v.fd, .ownership = &o, .tree.threads = 2));
                 struct stat st;
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
@@ -708,12 +638,7 @@ static void test_storm(void) {
         close(plain);
         g_assert_cmpuint(storm.rounds, >, 1000);
         g_usleep(100000);
-        {
-                g_auto(TreeResult) r = change(v.fd, &rw);
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.modified, ==, 0);
-        }
+        g_assert_cmpuint(change_well(v.fd, &rw).modified, ==, 0);
         g_assert_cmpuint(stat_of("d/file").st_gid, ==, GID);
         g_assert_cmpuint(stat_of("d/link").st_gid, ==, GID);
 }
@@ -755,53 +680,41 @@ static void make_differences(void) {
 }
 
 static void test_verify(void) {
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
         uint64_t ctime;
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         make_differences();
         ctime = ctime_of("group");
         let_clock_tick();
-        {
-                g_auto(TreeResult) r = walk(
-                        (FilesSpec){ .mode = FILES_VERIFY, .tree.fd = v.fd, .context = WANTED, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 3);
-                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 5);
-                g_assert_cmpuint(r.counts.failed + r.counts.changed, ==, 0);
-                g_assert_cmpuint(r.n_issues, ==, 6);
-                assert_difference(&r, "group", NULL, OLD, 0660);
-                assert_difference(&r, "mode", NULL, GID, 04644);
-                assert_difference(&r, "both", OTHER, OLD, 0700);
-                assert_difference(&r, "label", "", 0, 0);
-                assert_difference(&r, "link", NULL, OLD, 0777);
-                assert_difference(&r, ".", OTHER, OLD, 0755);
-        }
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &ro });
-
-                g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 0);
-                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 4); /* "mode" is enough for reading */
-                g_assert_cmpuint(r.n_issues, ==, 4);
-                assert_difference(&r, ".", NULL, OLD, 0755);
-        }
+        g_auto(TreeResult) r = walk(VERIFY(v.fd, .context = WANTED, .ownership = &rw));
+        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 3);
+        g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 5);
+        g_assert_cmpuint(r.counts.failed + r.counts.changed, ==, 0);
+        g_assert_cmpuint(r.n_issues, ==, 6);
+        assert_difference(&r, "group", NULL, OLD, 0660);
+        assert_difference(&r, "mode", NULL, GID, 04644);
+        assert_difference(&r, "both", OTHER, OLD, 0700);
+        assert_difference(&r, "label", "", 0, 0);
+        assert_difference(&r, "link", NULL, OLD, 0777);
+        assert_difference(&r, ".", OTHER, OLD, 0755);
+        g_auto(TreeResult) again = walk(VERIFY(v.fd, .ownership = &ro));
+        g_assert_cmpuint(again.counts.differ[DIFFERS_LABEL], ==, 0);
+        g_assert_cmpuint(again.counts.differ[DIFFERS_OWNER], ==, 4); /* "mode" is enough for reading */
+        g_assert_cmpuint(again.n_issues, ==, 4);
+        assert_difference(&again, ".", NULL, OLD, 0755);
         g_assert_cmpuint(ctime_of("group"), ==, ctime);
         assert_owner(".", OLD, 0755);
         assert_changed(v.fd, &rw, 5);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 0);
-                g_assert_cmpuint(r.n_issues, ==, 0);
-        }
+        g_auto(TreeResult) third = walk(VERIFY(v.fd, .ownership = &rw));
+        g_assert_cmpuint(third.counts.differ[DIFFERS_OWNER], ==, 0);
+        g_assert_cmpuint(third.n_issues, ==, 0);
 }
 
 /* A bounded walk ends early, compares the root nevertheless, and names what it has met. */
 static void test_bounded(void) {
         enum { FILES = 3000, BOUND = 100 };
-        g_auto(Volume) v;
+        g_auto(Volume) v = volume_on_tmpfs();
 
-        g_assert_true(volume_enter(&v, "tmpfs"));
         must(chown(".", UID, GID));
         must(chmod(".", 02770));
         for (int i = 0; i < FILES; i++) {
@@ -810,8 +723,7 @@ static void test_bounded(void) {
                 make(name, S_IFREG | 0660, GID);
         }
         for (int i = 0; i < 2; i++) {
-                g_auto(TreeResult) r = walk((FilesSpec){
-                        .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &rw, .tree.max_entries = BOUND });
+                g_auto(TreeResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
 
                 g_assert_cmpuint(r.counts.done, ==, BOUND + 1);
                 g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, i);
@@ -826,13 +738,9 @@ static void test_bounded(void) {
 
                 must(chown(name, UID, OLD));
         }
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){
-                        .mode = FILES_VERIFY, .tree.fd = v.fd, .ownership = &rw, .tree.max_entries = BOUND });
-
-                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, BOUND + 1);
-                g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
-        }
+        g_auto(TreeResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
+        g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, BOUND + 1);
+        g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
 }
 
 /* Where labels don't matter the file system need not keep any; but it has to be writable. */
@@ -843,23 +751,17 @@ static void test_without_labels(void) {
 
         must(mkdir("/run/no-labels", 0755));
         must(mount("ramfs", "/run/no-labels", "ramfs", 0, NULL));
-        fd = open("/run/no-labels", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
+        fd = open_directory("/run/no-labels");
         must(fchdir(fd));
         make("file", S_IFREG | 0600, OLD);
         assert_changed(fd, &rw, 2);
         assert_owner("file", GID, 0660);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = fd, .ownership = &rw });
-
-                g_assert_cmpuint(r.counts.done, ==, 2);
-                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 0);
-        }
+        const TreeCounts counts = walk_well(VERIFY(fd, .ownership = &rw));
+        g_assert_cmpuint(counts.done, ==, 2);
+        g_assert_cmpuint(counts.differ[DIFFERS_OWNER], ==, 0);
         must(chown("file", UID, OLD));
         must(mount(NULL, "/run/no-labels", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL));
-        g_assert_cmpint(
-                files_walk(&(FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd, .ownership = &rw }, &result, &f), ==,
-                FAILURE_NOT_SUPPORTED);
+        g_assert_cmpint(files_walk(&CHANGE(fd, .ownership = &rw), &result, &f), ==, FAILURE_NOT_SUPPORTED);
         g_assert_nonnull(strstr(f.message, "read-only"));
         g_assert_nonnull(strstr(f.message, "group"));
         assert_owner("file", OLD, 0660);
@@ -868,7 +770,7 @@ static void test_without_labels(void) {
         must(umount2("/run/no-labels", 0));
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         add_words("/tree-owner/kinds", test_kinds, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         add_words("/tree-owner/with-labels", test_with_labels, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         g_test_add_func("/tree-owner/part", test_part);
@@ -887,8 +789,4 @@ static void add_tests(void) {
         g_test_add_func("/tree-owner/verify", test_verify);
         g_test_add_func("/tree-owner/bounded", test_bounded);
         g_test_add_func("/tree-owner/without-labels", test_without_labels);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

@@ -65,14 +65,11 @@ static void test_kinds(gconstpointer fs_type) {
         for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
                 ctimes[i] = ctime_of(paths[i]);
         let_clock_tick();
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.done, ==, G_N_ELEMENTS(paths) + 1);
-                /* the root, but not dir/file, which ext4 is asked to write nevertheless */
-                g_assert_cmpuint(r.counts.changed, ==, G_N_ELEMENTS(paths) + (strcmp(fs_type, "ext4") == 0));
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-        }
+        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_assert_cmpuint(r.counts.done, ==, G_N_ELEMENTS(paths) + 1);
+        /* the root, but not dir/file, which ext4 is asked to write nevertheless */
+        g_assert_cmpuint(r.counts.changed, ==, G_N_ELEMENTS(paths) + (strcmp(fs_type, "ext4") == 0));
+        g_assert_cmpuint(r.counts.failed, ==, 0);
         for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
                 assert_label(paths[i], WANTED);
                 if (strcmp(paths[i], "dir/file") == 0)
@@ -85,11 +82,7 @@ static void test_kinds(gconstpointer fs_type) {
         assert_all_right(s.fd, G_N_ELEMENTS(paths) + 1);
 
         let_clock_tick();
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.changed, ==, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd)).changed, ==, 0);
         for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
                 g_assert_cmpuint(ctime_of(paths[i]), ==, ctimes[i]);
 }
@@ -111,13 +104,10 @@ static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
                 ctimes[i] = ctime_of(name);
         }
         let_clock_tick();
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==,
-                                 strcmp(fs_type, "ext4") == 0 ? r.counts.done : G_N_ELEMENTS(ctimes) - right + 1);
-        }
+        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        g_assert_cmpuint(r.counts.changed, ==,
+                         strcmp(fs_type, "ext4") == 0 ? r.counts.done : G_N_ELEMENTS(ctimes) - right + 1);
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
                 (void) snprintf(name, sizeof(name), "%u", i);
                 if (i % 100 == 50)
@@ -129,25 +119,19 @@ static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
 }
 
 static void test_blind(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         write_file("a");
         write_file("b");
         set_label("a", WANTED);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .blind = true });
-
-                g_assert_cmpuint(r.counts.changed, ==, 3);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd, .blind = true)).changed, ==, 3);
         assert_all_right(s.fd, 3);
 }
 
 static void test_count(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         g_auto(TreeResult) r = { 0 };
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("d", 0755));
         write_file("d/a");
         must(symlink("x", "d/l"));
@@ -158,10 +142,9 @@ static void test_count(void) {
 }
 
 static void test_verify(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         uint64_t before;
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("d", 0755));
         write_file("d/none");
         write_file("d/other");
@@ -174,28 +157,22 @@ static void test_verify(void) {
         set_label(".", WANTED);
         before = ctime_of("d/none");
         let_clock_tick();
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = s.fd, .tree.threads = 1 });
-
-                g_assert_cmpuint(r.counts.done, ==, 6);
-                g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 2);
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.n_issues, ==, 2);
-                assert_issue(&r, "d/none", 0);
-                assert_issue(&r, "d/other", 0);
-                for (size_t i = 0; i < r.n_issues; i++)
-                        g_assert_cmpstr(r.issues[i].text, ==,
-                                        g_str_has_suffix(r.issues[i].path, "none") ? "has no label"
-                                                                                   : "has the label '" OTHER "'");
-        }
+        g_auto(TreeResult) r = walk(VERIFY(s.fd, .tree.threads = 1));
+        g_assert_cmpuint(r.counts.done, ==, 6);
+        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 2);
+        g_assert_cmpuint(r.counts.failed, ==, 0);
+        g_assert_cmpuint(r.n_issues, ==, 2);
+        assert_issue(&r, "d/none", 0);
+        assert_issue(&r, "d/other", 0);
+        for (size_t i = 0; i < r.n_issues; i++)
+                g_assert_cmpstr(r.issues[i].text, ==,
+                                g_str_has_suffix(r.issues[i].path, "none") ? "has no label"
+                                                                           : "has the label '" OTHER "'");
         g_assert_cmpuint(ctime_of("d/none"), ==, before);
         set_label(".", OTHER);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 3);
-                assert_issue(&r, ".", 0);
-        }
+        g_auto(TreeResult) again = walk(VERIFY(s.fd));
+        g_assert_cmpuint(again.counts.differ[DIFFERS_LABEL], ==, 3);
+        assert_issue(&again, ".", 0);
 }
 
 static void set_flags(const char *path, int flags) {
@@ -223,17 +200,14 @@ static void test_errors(void) {
         }
         must(mkdir("e", 0755));
         write_file("e/fine");
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 40);
-                g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
-                for (size_t i = 0; i < r.n_issues; i++) {
-                        g_assert_true(g_str_has_prefix(r.issues[i].path, "d/"));
-                        g_assert_cmpint(r.issues[i].error, ==, EPERM);
-                }
-                g_assert_nonnull(strstr(files_error_text(EPERM, false), "chattr"));
+        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_assert_cmpuint(r.counts.failed, ==, 40);
+        g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
+        for (size_t i = 0; i < r.n_issues; i++) {
+                g_assert_true(g_str_has_prefix(r.issues[i].path, "d/"));
+                g_assert_cmpint(r.issues[i].error, ==, EPERM);
         }
+        g_assert_nonnull(strstr(files_error_text(EPERM, false), "chattr"));
         assert_label("e/fine", WANTED);
         assert_label("e", WANTED);
         assert_label("d", WANTED);
@@ -245,12 +219,8 @@ static void test_errors(void) {
                 (void) snprintf(name, sizeof(name), "d/%02u", i);
                 set_flags(name, 0);
         }
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==, r.counts.done);
-        }
+        const TreeCounts counts = walk_well(CHANGE(s.fd));
+        g_assert_cmpuint(counts.changed, ==, counts.done);
         g_assert_cmpuint(ctime_of("e/fine"), ==, fine); /* as all that was right already */
         assert_all_right(s.fd, 0);
 }
@@ -261,16 +231,14 @@ static void test_no_space(void) {
         g_autofree char *value = g_strnfill(940, 'x');
         char name[32];
 
-        g_assert_true(run("truncate", "-s", "4M", TEST_IMAGES "/small", NULL));
-        if (!run("mkfs.ext4", "-q", "-b", "1024", "-I", "128", TEST_IMAGES "/small", NULL)) {
+        if (!image_make(TEST_IMAGES "/small", 4 << 20, "ext4", "-b", "1024", "-I", "128", NULL)) {
                 g_test_skip("mkfs.ext4 is missing");
                 return;
         }
         s.path = g_strdup(TEST_TARGETS "/small");
         must(mkdir(s.path, 0755));
         g_assert_true(run("mount", "-o", "loop", TEST_IMAGES "/small", s.path, NULL));
-        s.fd = open(s.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(s.fd);
+        s.fd = open_directory(s.path);
         must(fchdir(s.fd));
         set_label(".", OTHER);
         for (unsigned i = 0; i < 100; i++) {
@@ -279,24 +247,17 @@ static void test_no_space(void) {
                 if (i % 4 == 0)
                         must(lsetxattr(name, "user.n", value, strlen(value), 0));
         }
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 25);
-                g_assert_cmpint(r.issues[0].error, ==, ENOSPC);
-                g_assert_nonnull(strstr(files_error_text(ENOSPC, false), "context"));
-        }
+        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_assert_cmpuint(r.counts.failed, ==, 25);
+        g_assert_cmpint(r.issues[0].error, ==, ENOSPC);
+        g_assert_nonnull(strstr(files_error_text(ENOSPC, false), "context"));
         assert_label(".", OTHER);
         assert_label("1", WANTED);
         for (unsigned i = 0; i < 100; i += 4) {
                 (void) snprintf(name, sizeof(name), "%u", i);
                 must(lremovexattr(name, "user.n"));
         }
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-        }
+        (void) walk_well(CHANGE(s.fd));
         assert_all_right(s.fd, 0);
 }
 
@@ -309,20 +270,18 @@ static void assert_not_supported(const FilesSpec *spec, const char *needle) {
 }
 
 static void test_not_supported(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         int fd;
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         write_file("a");
         must(mount(NULL, s.path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL));
-        assert_not_supported(&(FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .context = WANTED }, "read-only");
+        assert_not_supported(&CHANGE(s.fd, .context = WANTED), "read-only");
         assert_label("a", "");
 
         must(mkdir("/run/no-labels", 0755));
         must(mount("ramfs", "/run/no-labels", "ramfs", 0, NULL));
         write_file("/run/no-labels/a");
-        fd = open("/run/no-labels", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
+        fd = open_directory("/run/no-labels");
         for (FilesMode mode = FILES_VERIFY; mode <= FILES_CHANGE; mode++)
                 assert_not_supported(&(FilesSpec){ .mode = mode, .tree.fd = fd, .context = WANTED }, "no labels");
         close(fd);
@@ -347,12 +306,7 @@ static void test_names(void) {
                                 write_file(name);
                         n++;
                 }
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==, n + 1);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd)).changed, ==, n + 1);
         assert_all_right(s.fd, n + 1);
 }
 
@@ -381,23 +335,15 @@ static void test_depth(gconstpointer fs_type) {
                 fd = next;
         }
         must(mknodat(fd, "deepest", S_IFREG | 0644, 0));
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.changed, ==, 5002);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd)).changed, ==, 5002);
         assert_all_right(s.fd, 5002);
 
         must(fsetxattr(fd, LABEL, OTHER, sizeof(OTHER), 0));
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_VERIFY, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 1);
-                g_assert_true(g_str_has_prefix(r.issues[0].path, "…"));
-                g_assert_true(g_str_has_suffix(r.issues[0].path, "/directory/directory"));
-                g_assert_cmpuint(strlen(r.issues[0].path), <, 2000);
-        }
+        g_auto(TreeResult) r = walk(VERIFY(s.fd));
+        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 1);
+        g_assert_true(g_str_has_prefix(r.issues[0].path, "…"));
+        g_assert_true(g_str_has_suffix(r.issues[0].path, "/directory/directory"));
+        g_assert_cmpuint(strlen(r.issues[0].path), <, 2000);
         close(fd);
 }
 
@@ -419,10 +365,8 @@ static void test_width(gconstpointer fs_type) {
                 must(mkdir(name, 0755));
         }
         for (unsigned threads = 1; threads <= 8; threads *= 8) {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE,
-                                                         .tree.fd = s.fd,
-                                                         .tree.threads = threads,
-                                                         .context = threads == 1 ? OTHER : WANTED });
+                g_auto(TreeResult) r =
+                        walk(CHANGE(s.fd, .tree.threads = threads, .context = threads == 1 ? OTHER : WANTED));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 g_assert_cmpuint(r.counts.done, ==, FILES + DIRS + 1);
@@ -432,19 +376,15 @@ static void test_width(gconstpointer fs_type) {
 }
 
 static void test_mount_inside(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("d", 0755));
         must(mkdir("d/inside", 0755));
         must(mount("tmpfs", "d/inside", "tmpfs", 0, NULL));
         write_file("d/inside/file");
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 1);
-                assert_issue(&r, "d/inside", EXDEV);
-        }
+        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_assert_cmpuint(r.counts.failed, ==, 1);
+        assert_issue(&r, "d/inside", EXDEV);
         assert_label("d/inside/file", "");
         assert_label("d/inside", "");
         must(umount2("d/inside", 0));
@@ -452,25 +392,19 @@ static void test_mount_inside(void) {
 
 /* In a part of a file system a name can be a hard link to a file that is none of the volume's. */
 static void test_hard_links(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         int fd;
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         must(mkdir("volume", 0755));
         write_file("outside");
         write_file("volume/own");
         must(mkdir("volume/d", 0755));
         must(symlink("../outside", "volume/link"));
         must(link("outside", "volume/d/trap"));
-        fd = open("volume", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = fd, .tree.part = true });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-                g_assert_cmpuint(r.counts.skipped, ==, 1);
-                g_assert_cmpuint(r.counts.changed, ==, 4);
-        }
+        fd = open_directory("volume");
+        const TreeCounts counts = walk_well(CHANGE(fd, .tree.part = true));
+        g_assert_cmpuint(counts.skipped, ==, 1);
+        g_assert_cmpuint(counts.changed, ==, 4);
         assert_label("outside", "");
         assert_label("volume/own", WANTED);
         assert_label("volume/link", WANTED);
@@ -478,44 +412,29 @@ static void test_hard_links(void) {
         close(fd);
 
         /* a whole file system has no outside */
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.skipped, ==, 0);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd)).skipped, ==, 0);
         assert_label("outside", WANTED);
 }
 
 /* What is not on disk is not done. The root tells that all is, so it is written only after a sync. */
 static void test_sync_fails(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
 
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
         write_file("file");
         syncfs_error = EIO;
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 1);
-                assert_issue(&r, ".", EIO);
-        }
+        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_assert_cmpuint(r.counts.failed, ==, 1);
+        assert_issue(&r, ".", EIO);
         assert_label("file", WANTED);
         assert_label(".", "");
         syncfs_error = 0;
         fsync_error = EIO;
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 1);
-                assert_issue(&r, ".", EIO);
-        }
+        g_auto(TreeResult) again = walk(CHANGE(s.fd));
+        g_assert_cmpuint(again.counts.failed, ==, 1);
+        assert_issue(&again, ".", EIO);
         fsync_error = 0;
         assert_label(".", WANTED);
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd });
-
-                g_assert_cmpuint(r.counts.failed, ==, 0);
-        }
+        (void) walk_well(CHANGE(s.fd));
         assert_all_right(s.fd, 2);
 }
 
@@ -535,7 +454,7 @@ static void test_right_but_immutable(void) {
                 }
         }
         for (unsigned blind = 0; blind < 2; blind++) {
-                g_auto(TreeResult) r = walk((FilesSpec){ .mode = FILES_CHANGE, .tree.fd = s.fd, .blind = blind });
+                g_auto(TreeResult) r = walk(CHANGE(s.fd, .blind = blind));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
         }
@@ -554,23 +473,13 @@ static int give_up(const TreeCounts *counts, void *userdata) {
 }
 
 static void test_progress_and_end(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         unsigned calls = 0;
         TreeResult result;
         Failure f = { 0 };
-        char name[32];
-
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
-        for (unsigned i = 0; i < 5000; i++) {
-                (void) snprintf(name, sizeof(name), "%u", i);
-                write_file(name);
-        }
-        g_assert_cmpint(files_walk(&(FilesSpec){ .mode = FILES_CHANGE,
-                                                 .tree.fd = s.fd,
-                                                 .context = WANTED,
-                                                 .tree.entries_per_sec = 500,
-                                                 .tree.progress = give_up,
-                                                 .tree.userdata = &calls },
+        write_files("", 5000);
+        g_assert_cmpint(files_walk(&CHANGE(s.fd, .context = WANTED, .tree.entries_per_sec = 500,
+                                           .tree.progress = give_up, .tree.userdata = &calls),
                                    &result, &f),
                         ==, -ECANCELED);
         g_assert_cmpuint(calls, ==, 2);
@@ -579,26 +488,15 @@ static void test_progress_and_end(void) {
 
 /* The rate is kept: 600 entries at 2000 a second take 300 ms, less one slice of 50 ms. */
 static void test_rate(void) {
-        g_auto(Scene) s = { .fd = -1 };
+        g_auto(Scene) s = scene_on_tmpfs();
         gint64 start;
-        char name[32];
-
-        g_assert_true(scene_enter(&s, "tmpfs", NULL));
-        for (unsigned i = 0; i < 600; i++) {
-                (void) snprintf(name, sizeof(name), "%u", i);
-                write_file(name);
-        }
+        write_files("", 600);
         start = g_get_monotonic_time();
-        {
-                g_auto(TreeResult) r = walk((FilesSpec){
-                        .mode = FILES_CHANGE, .tree.fd = s.fd, .tree.entries_per_sec = 2000, .tree.threads = 4 });
-
-                g_assert_cmpuint(r.counts.done, ==, 601);
-        }
+        g_assert_cmpuint(walk_well(CHANGE(s.fd, .tree.entries_per_sec = 2000, .tree.threads = 4)).done, ==, 601);
         g_assert_cmpint(g_get_monotonic_time() - start, >=, 240000);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         add_words("/tree/kinds", test_kinds, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         add_words("/tree/ctime", test_ctime_in_a_large_directory, "tmpfs", "ext4", "xfs", "btrfs", NULL);
         add_words("/tree/depth", test_depth, "tmpfs", "ext4", "xfs", "btrfs", NULL);
@@ -616,8 +514,4 @@ static void add_tests(void) {
         g_test_add_func("/tree/right-but-immutable", test_right_but_immutable);
         g_test_add_func("/tree/progress-and-end", test_progress_and_end);
         g_test_add_func("/tree/rate", test_rate);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

@@ -18,9 +18,7 @@ static Answer verify(const char *path, const char *context, VerifyDepth depth) {
 static void change(const TestVolume *v, FilesWanted files) {
         const Arguments a = live(v, files);
 
-        g_auto(Answer) done = call_change(worker, &a);
-        assert_answer(done, "ok");
-        g_assert_cmpint(done.walk.counts.failed, ==, 0);
+        assert_says(call_change(worker, &a), walk.counts.failed, ==, 0);
 }
 
 static void assert_issue(const Answer *a, const char *path, const char *text) {
@@ -48,16 +46,14 @@ static void test_depths(gconstpointer data) {
         sub = path_printf("%s/dir-3", v->target);
 
         for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
-                g_auto(Answer) right = verify(v->target, LABEL_1, depth);
-                assert_answer(right, "ok");
+                g_auto(Answer) right = expect_ok(verify(v->target, LABEL_1, depth));
                 g_assert_true(right.matches);
                 g_assert_cmpstr(right.actual, ==, LABEL_1);
                 g_assert_cmpint(right.walk.counts.mismatched, ==, 0);
                 g_assert_cmpint(right.walk.n_issues, ==, 0);
                 g_assert_cmpint(right.walk.counts.done, ==, depth == VERIFY_FULL ? n : 1);
 
-                g_auto(Answer) wrong = verify(v->target, LABEL_2, depth);
-                assert_answer(wrong, "ok");
+                g_auto(Answer) wrong = expect_ok(verify(v->target, LABEL_2, depth));
                 g_assert_false(wrong.matches);
                 g_assert_cmpint(wrong.walk.counts.mismatched, ==, depth == VERIFY_FULL ? n : 1);
                 g_assert_cmpint(wrong.walk.n_issues, >=, 1);
@@ -67,8 +63,7 @@ static void test_depths(gconstpointer data) {
         g_assert_true(g_file_set_contents(none, "", -1, NULL));
         g_auto(Answer) root = verify(v->target, LABEL_1, VERIFY_ROOT);
         g_assert_true(root.matches);
-        g_auto(Answer) full = verify(v->target, LABEL_1, VERIFY_FULL);
-        assert_answer(full, "ok");
+        g_auto(Answer) full = expect_ok(verify(v->target, LABEL_1, VERIFY_FULL));
         g_assert_false(full.matches);
         g_assert_cmpstr(full.actual, ==, LABEL_1);
         g_assert_cmpint(full.walk.counts.mismatched, ==, 2);
@@ -77,17 +72,14 @@ static void test_depths(gconstpointer data) {
         assert_issue(&full, "dir-4/new\\x0afile", "has no label");
 
         /* A directory that is no mount, and a file. */
-        g_auto(Answer) beneath = verify(sub, LABEL_1, VERIFY_FULL);
-        assert_answer(beneath, "ok");
+        g_auto(Answer) beneath = expect_ok(verify(sub, LABEL_1, VERIFY_FULL));
         g_assert_false(beneath.matches);
         g_assert_cmpint(beneath.walk.counts.done, ==, 11);
         g_assert_cmpint(beneath.walk.counts.mismatched, ==, 1);
-        g_auto(Answer) file = verify(odd, LABEL_2, VERIFY_FULL);
-        assert_answer(file, "ok");
+        g_auto(Answer) file = expect_ok(verify(odd, LABEL_2, VERIFY_FULL));
         g_assert_true(file.matches);
         g_assert_cmpint(file.walk.counts.done, ==, 1);
-        g_auto(Answer) wrong_file = verify(odd, LABEL_1, VERIFY_FULL);
-        assert_answer(wrong_file, "ok");
+        g_auto(Answer) wrong_file = expect_ok(verify(odd, LABEL_1, VERIFY_FULL));
         g_assert_false(wrong_file.matches);
         assert_issue(&wrong_file, ".", "has the label '" LABEL_2 "'");
 }
@@ -108,8 +100,7 @@ static void test_confined(void) {
         g_assert_true(g_file_set_contents(inside, "", -1, NULL));
         must(lstat(v->target, &before));
 
-        g_auto(Answer) a = verify(v->target, LABEL_1, VERIFY_FULL);
-        assert_answer(a, "ok");
+        g_auto(Answer) a = expect_ok(verify(v->target, LABEL_1, VERIFY_FULL));
         g_assert_true(a.matches);
         g_assert_cmpint(a.walk.counts.done, ==, n);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
@@ -133,24 +124,21 @@ static void test_group(void) {
         both.context = (char *) LABEL_1;
         change(v, both);
         call.gid = 1000;
-        g_auto(Answer) right = call_verify(worker, &call);
-        assert_answer(right, "ok");
+        g_auto(Answer) right = expect_ok(call_verify(worker, &call));
         g_assert_true(right.matches);
         g_assert_cmpuint(right.walk.counts.misowned, ==, 0);
 
         must(chmod(file, 0600));
         must(chown(other, 0, 2000));
         set_label(other, LABEL_2);
-        g_auto(Answer) wrong = call_verify(worker, &call);
-        assert_answer(wrong, "ok");
+        g_auto(Answer) wrong = expect_ok(call_verify(worker, &call));
         g_assert_false(wrong.matches);
         g_assert_cmpuint(wrong.walk.counts.misowned, ==, 2);
         g_assert_cmpuint(wrong.walk.counts.mismatched, ==, 1);
         assert_issue(&wrong, "dir/file", "has group 1000 and mode 0600");
         assert_issue(&wrong, "dir/other", "has the label '" LABEL_2 "' and has group 2000 and mode 0664");
         call.expected = (char *) "";
-        g_auto(Answer) group_alone = call_verify(worker, &call);
-        assert_answer(group_alone, "ok");
+        g_auto(Answer) group_alone = expect_ok(call_verify(worker, &call));
         g_assert_false(group_alone.matches);
         g_assert_cmpuint(group_alone.walk.counts.misowned, ==, 2);
         g_assert_cmpuint(group_alone.walk.counts.mismatched, ==, 0);
@@ -159,8 +147,7 @@ static void test_group(void) {
         g_assert_cmpuint(labels_alone.walk.counts.mismatched, ==, 1);
 
         call.depth = VERIFY_ROOT;
-        g_auto(Answer) of_root = call_verify(worker, &call);
-        assert_answer(of_root, "InvalidOption");
+        assert_fails(call_verify(worker, &call), "InvalidOption");
 }
 
 /* What is found to be wrong must not be skipped because of a mark: here, or wherever the volume goes. */
@@ -213,8 +200,7 @@ static void test_reset(void) {
 
                 /* Without a mount there is no mark to be reset. */
                 call.gid = rows[i].expected_gid;
-                g_auto(Answer) no_mount = call_verify(worker, &call);
-                assert_answer(no_mount, "ok");
+                g_auto(Answer) no_mount = expect_ok(call_verify(worker, &call));
                 g_assert_cmpint(no_mount.reset, ==, MARK_KEEP);
                 assert_mark(v->target, rows[i].mark);
 
@@ -245,8 +231,7 @@ static void test_submount(void) {
 
                 call.mount_target = v->target;
                 call.mount_id = v->mount_id;
-                g_auto(Answer) verified = call_verify(worker, &call);
-                assert_answer(verified, "ok");
+                g_auto(Answer) verified = expect_ok(call_verify(worker, &call));
                 g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
                 g_assert_cmpint(verified.reset, ==, MARK_KEEP);
                 g_assert_cmpstr(verified.not_reset, ==, "");
@@ -270,8 +255,7 @@ static void test_mark_completed(void) {
         operation_wait(o, o->heard.n_progress > 0 || o->reply);
         g_assert_null(o->reply);
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
-        g_auto(Answer) verified = operation_finish(o);
-        assert_answer(verified, "ok");
+        g_auto(Answer) verified = expect_ok(operation_finish(o));
         g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
         g_assert_cmpint(verified.reset, ==, MARK_KEEP);
         g_assert_cmpstr(verified.not_reset, ==, "");
@@ -287,15 +271,13 @@ static void test_not_reset(void) {
         call.mount_id = v->mount_id + 100000;
         set_label(v->target, LABEL_1);
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
-        g_auto(Answer) other_mount = call_verify(worker, &call);
-        assert_answer(other_mount, "ok");
+        g_auto(Answer) other_mount = expect_ok(call_verify(worker, &call));
         g_assert_false(other_mount.matches);
         g_assert_cmpstr(other_mount.not_reset, !=, "");
 
         call.mount_id = v->mount_id;
         must(mount(NULL, v->target, NULL, MS_REMOUNT | MS_RDONLY, NULL));
-        g_auto(Answer) frozen = call_verify(worker, &call);
-        assert_answer(frozen, "ok");
+        g_auto(Answer) frozen = expect_ok(call_verify(worker, &call));
         g_assert_false(frozen.matches);
         g_assert_cmpint(frozen.reset, ==, MARK_RESET_LABELS);
         g_assert_nonnull(strstr(frozen.not_reset, "read-only"));
@@ -316,8 +298,7 @@ static void test_hang_up(void) {
         g_assert_null(o->reply);
         g_assert_cmpuint(o->heard.progress.done, >, 0);
         child = worker_find_child(worker);
-        g_auto(Answer) gone = operation_hang_up(o);
-        assert_answer(gone, "gone");
+        assert_fails(operation_hang_up(o), "gone");
         g_assert_cmpint(kill(child, 0), <, 0);
         g_assert_cmpint(errno, ==, ESRCH);
 }
@@ -329,27 +310,22 @@ static void test_refused(void) {
 
         g_auto(Answer) depth = verify(frozen->target, LABEL_1, VERIFY_DEPTHS);
         g_assert_cmpstr(depth.kind, !=, "ok");
-        g_auto(Answer) outside = verify("/etc", LABEL_1, VERIFY_FULL);
-        assert_answer(outside, "PathNotAllowed");
-        g_auto(Answer) malformed = verify(frozen->target, "a", VERIFY_FULL);
-        assert_answer(malformed, "InvalidContext");
-        g_auto(Answer) unlabeled = verify(without->target, LABEL_1, VERIFY_FULL);
-        assert_answer(unlabeled, "NotSupported");
-        g_auto(Answer) not_expected = call_verify(worker, &nothing);
-        assert_answer(not_expected, "InvalidOption");
+        assert_fails(verify("/etc", LABEL_1, VERIFY_FULL), "PathNotAllowed");
+        assert_fails(verify(frozen->target, "a", VERIFY_FULL), "InvalidContext");
+        assert_fails(verify(without->target, LABEL_1, VERIFY_FULL), "NotSupported");
+        assert_fails(call_verify(worker, &nothing), "InvalidOption");
         nothing.expected = (char *) LABEL_1;
         nothing.entries_per_sec = UINT64_MAX;
-        g_auto(Answer) too_fast = call_verify(worker, &nothing);
-        assert_answer(too_fast, "InvalidOption");
+        assert_fails(call_verify(worker, &nothing), "InvalidOption");
 
         /* To look at, read-only is good enough. */
-        g_auto(Answer) read_only = verify(frozen->target, LABEL_1, VERIFY_FULL);
-        assert_answer(read_only, "ok");
+        g_auto(Answer) read_only = expect_ok(verify(frozen->target, LABEL_1, VERIFY_FULL));
         g_assert_false(read_only.matches);
         g_assert_cmpint(read_only.walk.counts.mismatched, ==, 2); /* with lost+found */
 }
 
-static void add_tests(void) {
+void add_tests(void) {
+        worker = worker_start(NULL, NULL);
         add_words("/verify/depths", test_depths, "ext4", "xfs", "btrfs", "tmpfs", NULL);
         g_test_add_func("/verify/confined", test_confined);
         g_test_add_func("/verify/group", test_group);
@@ -359,8 +335,4 @@ static void add_tests(void) {
         g_test_add_func("/verify/not-reset", test_not_reset);
         g_test_add_func("/verify/hang-up", test_hang_up);
         g_test_add_func("/verify/refused", test_refused);
-}
-
-int main(int argc, char **argv) {
-        return run_with_worker(argc, argv, add_tests);
 }

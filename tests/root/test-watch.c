@@ -28,6 +28,16 @@ static MountFact *start_watch(sd_bus *bus, size_t *ret_n) {
         return facts;
 }
 
+/* Where it begins with so many mounts, which don't matter else. */
+static void begin_watch(sd_bus *bus, size_t expected) {
+        MountFact *facts;
+        size_t n;
+
+        facts = start_watch(bus, &n);
+        mount_facts_free(facts, n);
+        g_assert_cmpuint(n, ==, expected);
+}
+
 static void expect_mount(sd_bus *bus, const MountFact *fact) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
 
@@ -83,7 +93,7 @@ static Change next_change(sd_bus *bus, uint64_t timeout_usec) {
         }
 }
 
-enum { LONG = 5 * G_USEC_PER_SEC, SHORT = 1000 * 1000 };
+enum { LONG = WAIT_SEC * G_USEC_PER_SEC, SHORT = 1000 * 1000 };
 
 static void test_watch(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
@@ -113,7 +123,7 @@ static void test_watch(void) {
 
         /* A remount changes the fact, not the mount. */
         g_assert_cmpint(mount(NULL, late, NULL, MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
-        g_auto(Change) changed = next_change(bus, SHORT);
+        g_auto(Change) changed = next_change(bus, LONG);
         g_assert_cmpint(changed.n_came, ==, 1);
         g_assert_true(changed.came[0].read_only);
         g_assert_cmpint(changed.n_went, ==, 0);
@@ -130,8 +140,7 @@ static void test_watch(void) {
         g_assert_cmpint(umount2(outside, 0), ==, 0);
 
         /* Told what it did itself, too. */
-        g_auto(Answer) mounted = call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = late });
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted = expect_ok(mount_with(w, "tmpfs", "tmpfs", late));
         g_auto(Change) own = next_change(bus, LONG);
         g_assert_cmpint(own.n_came, ==, 1);
         g_assert_cmpint(own.came[0].mount_id, ==, mounted.outcome.fact.mount_id);
@@ -147,13 +156,9 @@ static void test_covered(void) {
         g_autofree char *parent = make_target("parent"), *target = make_target("parent/covered");
         const char *const over[] = { target, parent };
         g_autoptr(sd_bus) bus = worker_dial(w);
-        MountFact *facts;
-        size_t n;
 
         must(mount("volume", target, "tmpfs", 0, NULL));
-        facts = start_watch(bus, &n);
-        g_assert_cmpint(n, ==, 1);
-        mount_facts_free(facts, n);
+        begin_watch(bus, 1);
         for (size_t i = 0; i < G_N_ELEMENTS(over); i++) {
                 g_autofree char *expected = path_printf("on-top, type tmpfs, at '%s'", over[i]);
 
@@ -204,15 +209,11 @@ static void test_expect(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("expected");
         g_autoptr(sd_bus) bus = worker_dial(w);
-        MountFact *facts;
-        size_t n;
 
         must(mount("expected", target, "tmpfs", 0, NULL));
         note_mount(target);
-        facts = start_watch(bus, &n);
-        mount_facts_free(facts, n);
-        g_auto(Answer) there = call_inspect(w, target);
-        assert_answer(there, "ok");
+        begin_watch(bus, 1);
+        g_auto(Answer) there = expect_ok(call_inspect(w, target));
         expect_mount(bus, &there.outcome.fact);
         g_auto(Change) none = next_change(bus, SHORT);
         g_assert_null(none.message);
@@ -250,13 +251,10 @@ static void expect_many(sd_bus *bus, const MountFact *fact, unsigned n, bool dis
 }
 
 static Worker *start_elsewhere(void) {
-        Worker *w;
-
         /* What it has freed is not to count. */
-        g_setenv("ASAN_OPTIONS", "quarantine_size_mb=1", TRUE);
-        w = worker_start("[Worker]\nTargetRoots=" TEST_DIR "/other\n", NULL);
-        g_unsetenv("ASAN_OPTIONS");
-        return w;
+        static const char *const environment[] = { "ASAN_OPTIONS=quarantine_size_mb=1", NULL };
+
+        return worker_launch("[Worker]\nTargetRoots=" TEST_DIR "/other\n", &(Launch){ .environment = environment });
 }
 
 /* What is expected outside of the roots, as of a child that had others, is looked for there if it is noted; nothing is kept of what
@@ -267,18 +265,14 @@ static void test_expect_elsewhere(void) {
         g_autoptr(sd_bus) bus = worker_dial(w);
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         _cleanup_(mount_table_freep) MountTable *table = NULL;
-        MountFact *facts;
         long before;
         uint64_t id;
         pid_t child;
-        size_t n;
 
         while (target->len < LONG_TARGET)
                 g_string_append(target, "/directory");
         must(g_mkdir_with_parents(target->str, 0755));
-        facts = start_watch(bus, &n);
-        mount_facts_free(facts, n);
-        g_assert_cmpuint(n, ==, 0);
+        begin_watch(bus, 0);
         must(mount("elsewhere", target->str, "tmpfs", 0, NULL));
         note_mount(target->str);
         id = mount_id_of(target->str);
@@ -310,10 +304,8 @@ static void test_storm(void) {
         g_autofree char *target = make_target("storm");
         g_autoptr(sd_bus) bus = worker_dial(w);
         unsigned messages = 0;
-        size_t n;
 
-        mount_facts_free(start_watch(bus, &n), 0);
-        g_assert_cmpint(n, ==, 0);
+        begin_watch(bus, 0);
 
         gint64 start = g_get_monotonic_time();
         for (unsigned i = 0; i < 2001; i++)
@@ -375,34 +367,25 @@ static void test_notes(void) {
         g_autofree char *target = make_target("noted"), *volume = NULL, *again = NULL, *stranger = NULL;
         _cleanup_(mount_identity_done) MountIdentity mounted = { 0 }, adopted = { 0 }, strange = { 0 };
 
-        g_auto(Answer) answer =
-                call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target });
-        assert_answer(answer, "ok");
+        assert_ok(mount_with(w, "tmpfs", "tmpfs", target));
         volume = only_volume(other, &mounted);
         g_assert_cmpstr(volume, ==, "volume");
         g_assert_cmpint(mounted.id, ==, mount_id_of(target));
-        g_auto(Answer) taken = call_unmount_identity(other, target, &mounted);
-        assert_answer(taken, "ok");
-        g_assert_true(taken.unmounted);
+        assert_says(call_unmount_identity(other, target, &mounted), unmounted, ==, true);
         g_assert_false(is_mounted(target));
 
         g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(count_watched(other), ==, 0);
         g_assert_null(stranger = only_volume(w, &strange));
-        g_auto(Answer) refused = call_unmount_identity(other, target, &strange);
-        assert_answer(refused, "PathNotAllowed");
-        g_auto(Answer) asked = call_unmount(other, target, 0);
-        assert_answer(asked, "PathNotAllowed");
-        g_auto(Answer) taken_over = call_adopt(w, &(Arguments){ .target = target });
-        assert_answer(taken_over, "ok");
+        assert_fails(call_unmount_identity(other, target, &strange), "PathNotAllowed");
+        assert_fails(call_unmount(other, target, 0), "PathNotAllowed");
+        assert_ok(call_adopt(w, &(Arguments){ .target = target }));
         again = only_volume(other, &adopted);
         g_assert_cmpstr(again, ==, "volume");
 
         /* By somebody else: the note is of a mount that is not there any more, whatever is mounted there next. */
         g_assert_cmpint(umount2(target, 0), ==, 0);
-        g_auto(Answer) absent = call_unmount_identity(other, target, &adopted);
-        assert_answer(absent, "ok");
-        g_assert_false(absent.unmounted);
+        assert_says(call_unmount_identity(other, target, &adopted), unmounted, ==, false);
         g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
         g_assert_cmpint(count_watched(other), ==, 0);
         g_assert_cmpint(umount2(target, 0), ==, 0);
@@ -426,8 +409,7 @@ static void test_adopted_anew(void) {
         g_assert_cmpuint(n, ==, 1);
         g_assert_cmpstr(facts[0].volume, ==, "one");
         mount_facts_free(facts, n);
-        g_auto(Answer) adopted = call_adopt(w, &(Arguments){ .target = target });
-        assert_answer(adopted, "ok");
+        assert_ok(call_adopt(w, &(Arguments){ .target = target }));
         remount(target, MS_RDONLY);
         g_auto(Change) c = next_change(bus, LONG);
         g_assert_cmpuint(c.n_came, ==, 1);
@@ -441,15 +423,11 @@ static void test_noted_first(void) {
         g_autofree char *target = make_target("first"), *other = make_target("other"), *volume = NULL;
         _cleanup_(mount_identity_done) MountIdentity identity = { 0 };
         g_autoptr(sd_bus) bus = worker_dial(w);
-        Operation *o = operation_start(
+        Operation *o = operation_start_held(
                 w, WORKER_MOUNT,
                 &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target, .hold_ready = true });
-        size_t n;
 
-        operation_wait(o, o->held);
-        g_assert_nonnull(o->held);
-        mount_facts_free(start_watch(bus, &n), 0);
-        g_assert_cmpuint(n, ==, 0);
+        begin_watch(bus, 0);
         must(mount("other", other, "tmpfs", 0, NULL));
         g_auto(Change) came = next_change(bus, LONG);
         g_assert_cmpuint(came.n_came, ==, 1);
@@ -458,13 +436,10 @@ static void test_noted_first(void) {
         g_assert_cmpuint(went.n_went, ==, 1);
 
         operation_answer(o);
-        g_auto(Answer) mounted = operation_finish(o);
-        assert_answer(mounted, "ok");
+        assert_ok(operation_finish(o));
         volume = only_volume(w, &identity);
         g_assert_cmpstr(volume, ==, "volume");
-        g_auto(Answer) unmounted = call_unmount_identity(w, target, &identity);
-        assert_answer(unmounted, "ok");
-        g_assert_true(unmounted.unmounted);
+        assert_says(call_unmount_identity(w, target, &identity), unmounted, ==, true);
 }
 
 /* Nothing is mounted that can't be noted. */
@@ -477,15 +452,11 @@ static void test_not_noted(void) {
         while (longest->len < PATH_MAX - 20)
                 g_string_append(longest, "/directory");
         must(g_mkdir_with_parents(longest->str, 0755));
-        g_auto(Answer) too_long =
-                call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = longest->str });
-        assert_answer(too_long, "InvalidTarget");
-        assert_message(too_long, "too long");
+        assert_fails(mount_with(w, "tmpfs", "tmpfs", longest->str), "InvalidTarget", "too long");
 
         must(rename(notes, aside));
-        g_auto(Answer) lost = call_mount(w, &(Arguments){ .source = "tmpfs", .fs_type = "tmpfs", .target = target });
-        assert_answer(lost, "WorkerFailed");
-        assert_message(lost, "can't be noted in " MOUNT_NOTES ": No such file or directory.");
+        assert_fails(mount_with(w, "tmpfs", "tmpfs", target), "WorkerFailed",
+                     "can't be noted in " MOUNT_NOTES ": No such file or directory.");
         must(rename(aside, notes));
         g_assert_cmpuint(count_mounts(), ==, 0);
 }
@@ -528,13 +499,10 @@ static void test_reused_id(void) {
         _cleanup_(mount_identity_done) MountIdentity identity = { 0 };
         g_autoptr(sd_bus) bus = worker_dial(w);
         uint64_t id, unique_id;
-        MountFact *facts;
-        size_t n;
         int loop;
 
         device = attach_loop(image, &loop);
-        g_auto(Answer) mounted = call_mount(w, &(Arguments){ .source = image, .fs_type = "ext4", .target = target });
-        assert_answer(mounted, "ok");
+        g_auto(Answer) mounted = expect_ok(mount_with(w, image, "ext4", target));
         id = mounted.outcome.fact.mount_id;
         g_assert_cmpint(mount_identify_unique(loop, &unique_id, &unique_id), ==, 0);
         if (unique_id == 0) {
@@ -543,25 +511,20 @@ static void test_reused_id(void) {
                 close(loop);
                 return;
         }
-        facts = start_watch(bus, &n);
-        g_assert_cmpuint(n, ==, 1);
-        mount_facts_free(facts, n);
+        begin_watch(bus, 1);
 
         replace_mount(device, target, id);
         expect_replaced(bus, id);
         volume = only_volume(w, &identity);
         g_assert_null(volume);
         g_assert_cmpuint(identity.id, ==, id);
-        g_auto(Answer) refused = call_unmount_identity(w, target, &identity);
-        assert_answer(refused, "InvalidTarget");
-        g_auto(Answer) repeated = call_mount(
-                w, &(Arguments){ .source = image, .fs_type = "ext4", .target = target, .expected = identity });
-        assert_answer(repeated, "InvalidTarget");
+        assert_fails(call_unmount_identity(w, target, &identity), "InvalidTarget");
+        assert_fails(mount_with(w, image, "ext4", target, .expected = identity), "InvalidTarget");
         must(umount2(target, 0));
         close(loop);
 }
 
-static void add_tests(void) {
+void add_tests(void) {
         g_test_add_func("/watch", test_watch);
         g_test_add_func("/watch/covered", test_covered);
         g_test_add_func("/watch/also-at", test_also_at);
@@ -575,8 +538,4 @@ static void add_tests(void) {
         if (!stages_in_namespace())
                 g_test_add_func("/watch/reused-id", test_reused_id);
         g_test_add_func("/watch/storm", test_storm);
-}
-
-int main(int argc, char **argv) {
-        return run_without_worker(argc, argv, add_tests);
 }

@@ -33,6 +33,12 @@ unsigned count_labeled(const char *path, const char *label);
 /* The label of the file itself, "" if none; to be freed. */
 char *get_label(const char *path);
 void set_label(const char *path, const char *label);
+#define assert_label(path, expected)                        \
+        G_STMT_START {                                      \
+                g_autofree char *_label_ = get_label(path); \
+                g_assert_cmpstr(_label_, ==, expected);     \
+        }                                                   \
+        G_STMT_END
 
 /* The mark, without what it begins with: "label=complete tainted=no ownership=unknown gid=0 context=CONTEXT". */
 #define MARK_LABELS(state, tainted, context) \

@@ -3,8 +3,6 @@
 
 #include "cases.h"
 
-enum { EXIT_SKIPPED = 77 };
-
 static void add_case(const char *prefix, const char *name, const void *data, GTestDataFunc function) {
         g_autofree char *path = g_strdup_printf("%s/%s", prefix, name);
 
@@ -26,20 +24,4 @@ void add_rows_of(const char *prefix, const void *rows, size_t n, size_t size, GT
 
                 add_case(prefix, *(const char *const *) row, row, function);
         }
-}
-
-int test_program_run(const TestProgram *p, int argc, char **argv) {
-        int r;
-
-        g_test_init(&argc, &argv, NULL);
-        if (p->enter && !p->enter())
-                return EXIT_SKIPPED;
-        if (p->add)
-                p->add();
-        if (p->start)
-                p->start();
-        r = g_test_run();
-        if (p->stop)
-                p->stop();
-        return r;
 }

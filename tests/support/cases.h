@@ -12,13 +12,3 @@ void add_words(const char *prefix, GTestDataFunc function, ...) G_GNUC_NULL_TERM
 #define add_rows(prefix, rows, function) \
         add_rows_of((prefix), (rows), G_N_ELEMENTS(rows), sizeof((rows)[0]), (function))
 void add_rows_of(const char *prefix, const void *rows, size_t n, size_t size, GTestDataFunc function);
-
-/* What a program of tests does around them; each may be NULL. */
-typedef struct TestProgram {
-        bool (*enter)(void); /* whether this machine can run them; it has said why if not */
-        void (*add)(void);   /* adds the cases, and makes what all of them need */
-        void (*start)(void), (*stop)(void);
-} TestProgram;
-
-/* main() of it */
-int test_program_run(const TestProgram *p, int argc, char **argv);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support.h"
+
+enum { EXIT_SKIPPED = 77 };
+
+int run_tests(int argc, char **argv) {
+        int r;
+
+        g_test_init(&argc, &argv, NULL);
+        if (!test_enter())
+                return EXIT_SKIPPED;
+        add_tests();
+        r = g_test_run();
+        if (worker)
+                worker_stop(worker);
+        return r;
+}
