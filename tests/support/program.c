@@ -51,8 +51,11 @@ bool has_program(const char *name) {
         return path;
 }
 
-static void die_with_parent(gpointer userdata) {
+static void set_up_child(gpointer wrapper) {
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* strace -D gives a machine that is busy two seconds to attach, and ends then. */
+        if (wrapper)
+                (void) signal(SIGALRM, SIG_IGN);
 }
 
 static GStrv make_environment(const char *const *changes) {
@@ -83,9 +86,9 @@ GPid launch(const Launch *how, const char *program, ...) {
         if (h.log)
                 must(log);
         g_spawn_async_with_pipes_and_fds(NULL, (const char *const *) argv->pdata, (const char *const *) environment,
-                                         G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH, die_with_parent, NULL, -1,
-                                         log, log, &h.inherited, &as, h.inherited > 0, &pid, NULL, NULL, NULL,
-                                         &error);
+                                         G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH, set_up_child,
+                                         (gpointer) h.wrapper, -1, log, log, &h.inherited, &as, h.inherited > 0, &pid,
+                                         NULL, NULL, NULL, &error);
         g_assert_no_error(error);
         if (h.log)
                 close(log);
@@ -127,6 +130,7 @@ void program_give_up(GPid pid, const char *log, const char *why) {
         static const char *const files[] = { "cmdline", "wchan", "syscall", "status" };
 
         print_log(log);
+        g_print("# it has ended: %i (-1: not)\n", program_get_end(pid));
         for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
                 g_autofree char *path = g_strdup_printf("/proc/%i/%s", (int) pid, files[i]), *text = NULL;
 
