@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { SETTLE_SEC = 15, DEVICE_LENGTH = 16 };
+enum { SETTLE_SEC = WAIT_SEC, DEVICE_LENGTH = 16 };
 
 typedef struct Kernel {
         int at[TARGETS];                     /* the volume that is mounted there */

@@ -15,7 +15,7 @@
 
 #include "environment.h"
 
-enum { FILES = 500, IMAGE_SIZE = 8 * 1024 * 1024, STATE_SIZE = 32 * 1024 * 1024, START_SEC = 30 };
+enum { FILES = 500, IMAGE_SIZE = 8 * 1024 * 1024, STATE_SIZE = 32 * 1024 * 1024, ORPHANS_SEC = 15 };
 
 #define STATE_DIRECTORY "/run/state"
 #define BUS_ADDRESS     "DBUS_SYSTEM_BUS_ADDRESS"
@@ -235,10 +235,10 @@ static void wait_for_children(const Environment *e) {
         struct pollfd p = { .fd = e->worker_end };
         int r;
 
-        r = poll(&p, 1, START_SEC / 2 * 1000);
+        r = poll(&p, 1, ORPHANS_SEC * 1000);
         if (r == 0) {
                 kill_tracers_of_orphans();
-                r = poll(&p, 1, START_SEC * 1000);
+                r = poll(&p, 1, WAIT_SEC * 1000);
         }
         if (r != 1)
                 g_error("The children of a worker that was killed don't end.");

@@ -2,12 +2,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "client.h"
+#include "run.h"
 
 /* selvold, selvol-worker and its children are killed at any moment of a stream of operations. What was acknowledged must
  * hold, record and kernel must agree, and nothing may be left over.
@@ -17,8 +15,9 @@
 
 enum {
         CLIENTS = 4,
-        KILLS = 60,
+        KILLS = 40,
         FULL_KILLS = 10000,
+        MORE = 10, /* times as many at most, until enough of them hit something */
         DELAY_USEC = 150000,
         FREEZE_USEC = 120000,
         DOWN_USEC = 30000,
@@ -26,17 +25,15 @@ enum {
 };
 
 typedef struct Fault {
-        Environment environment;
+        Run run;
         Client *clients[CLIENTS];
-        GRand *rand;
-        int seed, kills;
         int mountinfo; /* can be polled */
         int n_killed[VICTIMS], n_kills, n_frozen;
 } Fault;
 
 /* Short times are drawn more often than long ones. */
 static void pause_up_to(Fault *f, int usec) {
-        pause_usec((int64_t) (usec * g_rand_double(f->rand) * g_rand_double(f->rand)));
+        pause_usec((int64_t) (usec * g_rand_double(f->run.rand) * g_rand_double(f->run.rand)));
 }
 
 static bool mounts_have_changed(const Fault *f) {
@@ -48,7 +45,7 @@ static bool mounts_have_changed(const Fault *f) {
 /* At any time, or at once when something was mounted or unmounted, or answered: most of what must not be interrupted is
  * near. */
 static void wait_for_moment(Fault *f) {
-        enum { MOMENT_TIME, MOMENT_MOUNT, MOMENT_ANSWER, MOMENTS } moment = g_rand_int_range(f->rand, 0, MOMENTS);
+        enum { MOMENT_TIME, MOMENT_MOUNT, MOMENT_ANSWER, MOMENTS } moment = g_rand_int_range(f->run.rand, 0, MOMENTS);
         unsigned n = model_count_answers();
         int64_t end;
 
@@ -65,22 +62,22 @@ static void wait_for_moment(Fault *f) {
 /* Kills and starts again. In a third of the cases a child, which may be the victim, stands still for a while before. */
 static void strike(Fault *f) {
         static const Victim victims[] = { VICTIM_DAEMON, VICTIM_WORKER, VICTIM_CHILD, VICTIM_CHILD };
-        Victim v = victims[g_rand_int_range(f->rand, 0, G_N_ELEMENTS(victims))];
-        bool freeze = g_rand_int_range(f->rand, 0, 3) == 0;
+        Victim v = victims[g_rand_int_range(f->run.rand, 0, G_N_ELEMENTS(victims))];
+        bool freeze = g_rand_int_range(f->run.rand, 0, 3) == 0;
         int child = -1;
 
         wait_for_moment(f);
         if (freeze || v == VICTIM_CHILD)
-                (void) HOLDS_WITHIN(1, (child = environment_pick_child(&f->environment, f->rand)) >= 0);
+                (void) HOLDS_WITHIN(1, (child = environment_pick_child(&f->run.environment, f->run.rand)) >= 0);
         if (freeze && child >= 0) {
                 f->n_frozen += pidfd_send_signal(child, SIGSTOP, NULL, 0) >= 0;
                 pause_up_to(f, FREEZE_USEC);
         }
         model_note(victim_names[v]);
         f->n_kills++;
-        f->n_killed[v] += environment_kill(&f->environment, v, child);
+        f->n_killed[v] += environment_kill(&f->run.environment, v, child);
         pause_up_to(f, DOWN_USEC);
-        environment_restart(&f->environment, v, g_rand_int_range(f->rand, 0, 2) == 0);
+        environment_restart(&f->run.environment, v, g_rand_int_range(f->run.rand, 0, 2) == 0);
         if (child >= 0) {
                 (void) pidfd_send_signal(child, SIGCONT, NULL, 0);
                 close(child);
@@ -109,105 +106,81 @@ static bool run_round(Fault *f, Wrong *w) {
         const char *complaint;
 
         for (int i = 0; i < CLIENTS; i++)
-                client_start(f->clients[i], g_rand_int(f->rand));
+                client_start(f->clients[i], g_rand_int(f->run.rand));
         do
                 strike(f);
-        while (g_rand_int_range(f->rand, 0, 4) == 0);
+        while (g_rand_int_range(f->run.rand, 0, 4) == 0);
         if (!HOLDS_WITHIN(ROUND_SEC, clients_are_idle(f)))
                 return blame(w, NO_VOLUME, NO_TARGET, "the clients don't come to an end");
-        if (!environment_is_sound(&f->environment, &complaint))
+        if (!environment_is_sound(&f->run.environment, &complaint))
                 return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
-        return check_answers(f, w) && check_all(&f->environment, w);
+        return check_answers(f, w) && check_all(&f->run.environment, w);
+}
+
+/* Where nothing was done, nothing wrong is found. */
+static bool is_mixed(const Fault *f) {
+        for (Victim v = 0; v < VICTIMS; v++)
+                if (f->n_killed[v] < f->run.amount / 20)
+                        return false;
+        for (Kind k = 0; k < KINDS; k++)
+                if ((int) model_count(k, OUTCOME_ACKNOWLEDGED) < f->run.amount / 5)
+                        return false;
+        return true;
+}
+
+/* On a machine that is busy few operations come to their end between two kills. */
+static bool goes_on(const Fault *f) {
+        return f->n_kills < f->run.amount ||
+               (f->run.amount >= KILLS && !is_mixed(f) && f->n_kills < MORE * f->run.amount);
 }
 
 static bool run_rounds(Fault *f, Wrong *w) {
-        static const uint32_t gids[VOLUMES];
-        int at[TARGETS];
-
-        for (int i = 0; i < TARGETS; i++)
-                at[i] = NO_VOLUME;
-        model_start_over(at, gids);
-        if (!check_all(&f->environment, w))
+        model_start_empty();
+        if (!check_all(&f->run.environment, w))
                 return false;
-        while (f->n_kills < f->kills)
+        while (goes_on(f))
                 if (!run_round(f, w))
                         return false;
         return true;
 }
 
-static void print_wrong(const Fault *f, const Wrong *w) {
-        g_print("# seed %i, after %i kills: volume %i, target %i: %s\n", f->seed, f->n_kills, w->volume, w->target,
-                w->text);
-        model_print_history(w->volume, w->target);
-        print_log(f->environment.log);
-}
-
-/* Where nothing was done, nothing wrong is found. */
-static bool check_mixture(const Fault *f) {
-        bool ok = true;
-
-        for (Victim v = 0; v < VICTIMS; v++) {
+static void print_counts(const Fault *f) {
+        for (Victim v = 0; v < VICTIMS; v++)
                 g_print("# killed: %s %i times\n", victim_names[v], f->n_killed[v]);
-                ok = ok && f->n_killed[v] >= f->kills / 20;
-        }
         g_print("# a child stood still before: %i times\n", f->n_frozen);
         model_print_counts();
-        for (Kind k = 0; k < KINDS; k++)
-                ok = ok && (int) model_count(k, OUTCOME_ACKNOWLEDGED) >= f->kills / 5;
-        return ok;
-}
-
-static bool parse_arguments(Fault *f, int argc, char **argv) {
-        gboolean full = FALSE;
-        const GOptionEntry entries[] = {
-                { "seed", 0, 0, G_OPTION_ARG_INT, &f->seed, "What decides on calls and kills (random)", "N" },
-                { "kills", 0, 0, G_OPTION_ARG_INT, &f->kills, "How many there are (60)", "N" },
-                { "full", 0, 0, G_OPTION_ARG_NONE, &full, "10000 kills", NULL },
-                { 0 },
-        };
-        g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-        g_autoptr(GError) error = NULL;
-
-        g_option_context_add_main_entries(context, entries, NULL);
-        if (!g_option_context_parse(context, &argc, &argv, &error) || argc != 1 || f->seed < 0 || f->kills <= 0) {
-                g_printerr("test-fault: %s\n", error ? error->message : "it takes --seed N, --kills N and --full");
-                return false;
-        }
-        if (full)
-                f->kills = FULL_KILLS;
-        return true;
 }
 
 int main(int argc, char **argv) {
-        static Fault f = { .kills = KILLS };
+        static const RunSpec spec = { .command = "tools/test fault",
+                                      .option = "kills",
+                                      .about = "How many there are (40)",
+                                      .few = KILLS,
+                                      .all = FULL_KILLS,
+                                      .n_checks = 2 };
+        static Fault f;
         Wrong wrong = { 0 };
         bool ok, mixed;
 
-        (void) setvbuf(stdout, NULL, _IOLBF, 0);
-        f.seed = (int) (g_random_int() >> 1);
-        if (!parse_arguments(&f, argc, argv))
-                return 2;
-        if (!namespace_enter())
-                return 77;
-        g_print("1..2\n# to repeat: tools/test fault --seed %i --kills %i\n", f.seed, f.kills);
-        f.rand = g_rand_new_with_seed((uint32_t) f.seed);
-        environment_start(&f.environment);
+        run_begin(&f.run, &spec, argc, argv);
         must(f.mountinfo = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-        for (int i = 0; i < CLIENTS; i++)
-                f.clients[i] = client_new(&f.environment, i);
+        f.clients[0] = f.run.client;
+        for (int i = 1; i < CLIENTS; i++)
+                f.clients[i] = client_new(&f.run.environment, i);
 
         ok = run_rounds(&f, &wrong);
-        if (!ok)
-                print_wrong(&f, &wrong);
-        mixed = check_mixture(&f) || !ok || f.kills < KILLS;
-        g_print("%sok 1 - what was acknowledged holds, record and kernel agree, and nothing is left over\n",
-                ok ? "" : "not ");
-        g_print("%sok 2 - enough was killed and acknowledged%s\n", mixed ? "" : "not ",
-                ok && f.kills >= KILLS ? "" : " # SKIP the run was too short");
-
-        for (int i = 0; i < CLIENTS; i++)
+        if (!ok) {
+                g_print("# after %i kills:\n", f.n_kills);
+                run_print_wrong(&f.run, &wrong);
+        }
+        print_counts(&f);
+        run_report(ok, 1, "what was acknowledged holds, record and kernel agree, and nothing is left over");
+        mixed = !ok || f.run.amount < KILLS || is_mixed(&f);
+        run_report(mixed, 2,
+                   ok && f.run.amount >= KILLS ? "enough was killed and acknowledged"
+                                               : "enough was killed and acknowledged # SKIP the run was too short");
+        for (int i = 1; i < CLIENTS; i++)
                 client_free(f.clients[i]);
-        environment_stop(&f.environment);
         g_free(wrong.text);
-        return ok && mixed ? 0 : 1;
+        return run_end(&f.run, ok && mixed);
 }

@@ -61,6 +61,15 @@ void model_start_over(const int *at, const uint32_t *gids) {
         }
 }
 
+void model_start_empty(void) {
+        static const uint32_t gids[VOLUMES];
+        int at[TARGETS];
+
+        for (int i = 0; i < TARGETS; i++)
+                at[i] = NO_VOLUME;
+        model_start_over(at, gids);
+}
+
 /* NULL for a note, and for an operation that was refused. */
 static const Operation *get(unsigned i) {
         const Entry *e = g_ptr_array_index(history, i);

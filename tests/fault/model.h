@@ -39,6 +39,8 @@ typedef struct Operation {
 /* What a check saw is where the next operations start from: the volume at each target (or NO_VOLUME), and the group of
  * all files of each volume (NO_GID if they have several). */
 void model_start_over(const int *at, const uint32_t *gids);
+/* The same where nothing is mounted yet, and all files are root's. */
+void model_start_empty(void);
 
 /* Operations stay, for model_print_history(). */
 Operation *model_begin(Kind kind, int client, int volume, int target);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "scenes.h"
 
-enum { REPEAT_SEC = 30 };
+enum { REPEAT_SEC = WAIT_SEC };
 
 const Scene scenes[SCENES] = {
         { "mount", KIND_MOUNT, 0, 0, NO_GID, NO_GID },
@@ -12,15 +12,6 @@ const Scene scenes[SCENES] = {
         { "unmount one of two", KIND_UNMOUNT, 0, 1, NO_GID, NO_GID },
         { "unmount", KIND_UNMOUNT, 0, 0, NO_GID, NO_GID },
 };
-
-void scenes_begin(void) {
-        static const uint32_t gids[VOLUMES];
-        int at[TARGETS];
-
-        for (int i = 0; i < TARGETS; i++)
-                at[i] = NO_VOLUME;
-        model_start_over(at, gids);
-}
 
 const Operation *scene_start(Client *c, const Scene *scene) {
         if (scene->kind == KIND_MOUNT)
@@ -57,4 +48,17 @@ bool scenes_check(const Environment *e, Wrong *w) {
         if (!environment_is_sound(e, &complaint))
                 return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
         return check_all(e, w);
+}
+
+bool scenes_run(const Run *r, Interrupt interrupt, void *userdata, Wrong *w) {
+        model_start_empty();
+        for (int i = 0; i < SCENES; i++) {
+                bool interrupted = r->only < 0 || i == r->only;
+
+                if ((interrupted && !interrupt(userdata, &scenes[i], w)) ||
+                    !scene_do(r->client, &scenes[i], "the request", w) ||
+                    (interrupted && !scenes_check(&r->environment, w)))
+                        return false;
+        }
+        return true;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "check.h"
-#include "client.h"
+#include "run.h"
 
 /* Requests that are interrupted in every way. Each begins where the one before has ended, and can be undone, to be made again. */
 
@@ -16,8 +15,9 @@ typedef struct Scene {
 enum { SCENES = 7, SCENE_ANSWER_SEC = 60 };
 extern const Scene scenes[SCENES];
 
-/* Nothing is mounted yet. */
-void scenes_begin(void);
+/* Has each scene interrupted, or the only one that was asked for, and then the request made. */
+typedef bool (*Interrupt)(void *userdata, const Scene *scene, Wrong *w);
+bool scenes_run(const Run *r, Interrupt interrupt, void *userdata, Wrong *w);
 
 /* Sends the request. */
 const Operation *scene_start(Client *c, const Scene *scene);

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <sys/mount.h>
 
-#include "check.h"
-#include "client.h"
+#include "run.h"
 
 /* Sequences of calls, of what strangers do to the targets, and of kills, one after the other. After each action there must be
  * mounted what a model of a few lines says, and recorded what is mounted. A sequence that fails is made shorter until nothing
@@ -14,11 +13,11 @@
 
 enum {
         LENGTH = 40,
-        ACTIONS = 2000,
+        ACTIONS = 1000,
         FULL_ACTIONS = 100000,
         COVERS_MAX = 2,
-        SETTLE_SEC = 10,
-        ANSWER_SEC = 60,
+        SETTLE_SEC = 30,
+        ANSWER_SEC = 90,
         SHRINKS = 100
 };
 
@@ -78,10 +77,7 @@ typedef struct Place {
 } Place;
 
 typedef struct Sequence {
-        Environment environment;
-        Client *client;
-        GRand *rand;
-        int seed, actions;
+        Run run;
         Place places[TARGETS];
         bool vanished[VOLUMES];
         unsigned n_done[ACTS], n_refused[ACTS];
@@ -112,7 +108,7 @@ static bool kernel_agrees(const Sequence *s, Wrong *w) {
         for (int i = 0; i < TARGETS; i++) {
                 const Place *p = &s->places[i];
                 int ours = 0;
-                unsigned n = count_mounts_at(s->environment.targets[i], &ours);
+                unsigned n = count_mounts_at(s->run.environment.targets[i], &ours);
 
                 if (n != p->covers + (p->volume != NO_VOLUME) ||
                     (n > 0 && ours != (p->volume != NO_VOLUME && !p->adopted)))
@@ -127,7 +123,7 @@ static bool kernel_agrees(const Sequence *s, Wrong *w) {
 static bool records_agree(const Sequence *s, Wrong *w) {
         Records records = { 0 };
 
-        if (!read_records(&s->environment, &records, w))
+        if (!read_records(&s->run.environment, &records, w))
                 return false;
         for (int i = 0; i < TARGETS; i++) {
                 int expected = s->places[i].lost ? NO_VOLUME : s->places[i].volume;
@@ -141,7 +137,7 @@ static bool records_agree(const Sequence *s, Wrong *w) {
 
 /* Makes a call and waits for its end. Returns NULL if it was refused. */
 static GVariant *call(const Sequence *s, const char *interface, const char *method, GVariant *arguments) {
-        return g_dbus_connection_call_sync(s->environment.bus, "org.selvol1", "/org/selvol1", interface, method,
+        return g_dbus_connection_call_sync(s->run.environment.bus, "org.selvol1", "/org/selvol1", interface, method,
                                            arguments, NULL, G_DBUS_CALL_FLAGS_NONE, ANSWER_SEC * 1000, NULL, NULL);
 }
 
@@ -165,10 +161,10 @@ static bool lost_agree(const Sequence *s, Wrong *w) {
         g_variant_get(reply, "(v)", &list);
         g_variant_iter_init(&i, list);
         while (g_variant_iter_next(&i, "(&s&s)", &id, &target)) {
-                int at = environment_find_target(&s->environment, target);
+                int at = environment_find_target(&s->run.environment, target);
                 const Place *p = at == NO_TARGET ? NULL : &s->places[at];
 
-                if (!p || !p->lost || !g_str_equal(id, s->environment.volumes[p->volume].id))
+                if (!p || !p->lost || !g_str_equal(id, s->run.environment.volumes[p->volume].id))
                         return blame(w, NO_VOLUME, at, "%s is said to be mounted without a record", id);
                 n++;
         }
@@ -180,7 +176,7 @@ static bool lost_agree(const Sequence *s, Wrong *w) {
 static bool check_places(const Sequence *s, Wrong *w) {
         const char *complaint;
 
-        if (!environment_is_sound(&s->environment, &complaint))
+        if (!environment_is_sound(&s->run.environment, &complaint))
                 return blame(w, NO_VOLUME, NO_TARGET, "%s", complaint);
         return kernel_agrees(s, w) && HOLDS_WITHIN(SETTLE_SEC, records_agree(s, w) && lost_agree(s, w));
 }
@@ -188,12 +184,12 @@ static bool check_places(const Sequence *s, Wrong *w) {
 /* ---- calls ---- */
 
 static bool is_image(const Sequence *s, int volume) {
-        return s->environment.volumes[volume].image;
+        return s->run.environment.volumes[volume].image;
 }
 
 /* Returns whether it was done. */
 static bool finish(Sequence *s, const Operation *o, bool *ret_done, Wrong *w) {
-        if (!HOLDS_WITHIN(ANSWER_SEC, client_is_idle(s->client)))
+        if (!HOLDS_WITHIN(ANSWER_SEC, client_is_idle(s->run.client)))
                 return blame(w, o->volume, o->target, "no answer");
         *ret_done = o->outcome == OUTCOME_ACKNOWLEDGED;
         return true;
@@ -211,7 +207,7 @@ static bool do_mount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         Place *p = &s->places[a->target];
         bool free = p->volume == NO_VOLUME && p->covers == 0;
 
-        if (!finish(s, client_mount(s->client, a->volume, a->target, NO_GID), ret_done, w))
+        if (!finish(s, client_mount(s->run.client, a->volume, a->target, NO_GID), ret_done, w))
                 return false;
         if (*ret_done && !free && (p->volume != a->volume || p->lost))
                 return blame(w, a->volume, a->target, "mounted, though the target is taken");
@@ -229,7 +225,7 @@ static bool do_mount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
 static bool do_unmount(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         Place *p = &s->places[a->target];
         bool any = a->act == ACT_UNMOUNT_ANY, there = p->volume != NO_VOLUME && (any || p->volume == a->volume);
-        const Operation *o = client_unmount(s->client, any ? ANY_VOLUME : a->volume, a->target);
+        const Operation *o = client_unmount(s->run.client, any ? ANY_VOLUME : a->volume, a->target);
 
         if (!finish(s, o, ret_done, w))
                 return false;
@@ -262,8 +258,8 @@ static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         if (p->covers != (p->volume == NO_VOLUME))
                 return true;
         *ret_done = call_manager(s, "AdoptVolume",
-                                 g_variant_new("(ssa{sv})", s->environment.volumes[volume].id,
-                                               s->environment.targets[a->target], NULL));
+                                 g_variant_new("(ssa{sv})", s->run.environment.volumes[volume].id,
+                                               s->run.environment.targets[a->target], NULL));
         if (!*ret_done)
                 return may_fail || blame(w, volume, a->target, "not adopted");
         if (p->volume == NO_VOLUME)
@@ -274,7 +270,7 @@ static bool do_adopt(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
 
 static bool do_forget(Sequence *s, const Action *a, bool *ret_done, Wrong *w) {
         *ret_done = call_manager(s, "ForgetVolume",
-                                 g_variant_new("(sa{sv})", s->environment.volumes[a->volume].id, NULL));
+                                 g_variant_new("(sa{sv})", s->run.environment.volumes[a->volume].id, NULL));
         return !*ret_done || !is_held(s, a->volume) || blame(w, a->volume, NO_TARGET, "forgotten, though it is held");
 }
 
@@ -285,7 +281,7 @@ static bool do_cover(Sequence *s, const Action *a) {
 
         if (p->covers == COVERS_MAX)
                 return false;
-        must(mount("stranger", s->environment.targets[a->target], "tmpfs", 0, NULL));
+        must(mount("stranger", s->run.environment.targets[a->target], "tmpfs", 0, NULL));
         p->covers++;
         return true;
 }
@@ -295,7 +291,7 @@ static bool do_take_away(Sequence *s, const Action *a) {
 
         if (p->covers == 0 && p->volume == NO_VOLUME)
                 return false;
-        must(umount2(s->environment.targets[a->target], a->act == ACT_DETACH ? MNT_DETACH : 0));
+        must(umount2(s->run.environment.targets[a->target], a->act == ACT_DETACH ? MNT_DETACH : 0));
         if (p->covers > 0)
                 p->covers--;
         else
@@ -309,13 +305,13 @@ static bool do_remount(Sequence *s, const Action *a) {
 
         if (p->covers == 0 && p->volume == NO_VOLUME)
                 return false;
-        must(mount(NULL, s->environment.targets[a->target], NULL, flags | (a->act == ACT_READ_ONLY ? MS_RDONLY : 0),
-                   NULL));
+        must(mount(NULL, s->run.environment.targets[a->target], NULL,
+                   flags | (a->act == ACT_READ_ONLY ? MS_RDONLY : 0), NULL));
         return true;
 }
 
 static bool do_vanish(Sequence *s, const Action *a) {
-        const char *image = s->environment.volumes[a->volume].source;
+        const char *image = s->run.environment.volumes[a->volume].source;
         g_autofree char *away = g_strconcat(image, ".away", NULL);
 
         if (!is_image(s, a->volume))
@@ -328,14 +324,14 @@ static bool do_vanish(Sequence *s, const Action *a) {
 /* ---- kills ---- */
 
 static void do_kill(Sequence *s, Victim victim) {
-        (void) environment_kill(&s->environment, victim, -1);
-        environment_restart(&s->environment, victim, false);
+        (void) environment_kill(&s->run.environment, victim, -1);
+        environment_restart(&s->run.environment, victim, false);
 }
 
 static void do_lose_record(Sequence *s) {
-        (void) environment_kill(&s->environment, VICTIM_DAEMON, -1);
+        (void) environment_kill(&s->run.environment, VICTIM_DAEMON, -1);
         environment_lose_state();
-        environment_restart(&s->environment, VICTIM_DAEMON, false);
+        environment_restart(&s->run.environment, VICTIM_DAEMON, false);
         for (int i = 0; i < TARGETS; i++)
                 s->places[i].lost = s->places[i].volume != NO_VOLUME;
 }
@@ -354,14 +350,14 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
                 ok = do_unmount(s, a, &done, w);
                 break;
         case ACT_OWNERSHIP:
-                ok = finish(s, client_ownership(s->client, a->volume, 2000), &done, w);
+                ok = finish(s, client_ownership(s->run.client, a->volume, 2000), &done, w);
                 break;
         case ACT_ADOPT:
                 ok = do_adopt(s, a, &done, w);
                 break;
         case ACT_VERIFY:
                 done = call_manager(s, "VerifyLabel",
-                                    g_variant_new("(ssa{sv})", s->environment.volumes[a->volume].id, "", NULL));
+                                    g_variant_new("(ssa{sv})", s->run.environment.volumes[a->volume].id, "", NULL));
                 break;
         case ACT_FORGET:
                 ok = do_forget(s, a, &done, w);
@@ -399,20 +395,17 @@ static bool perform(Sequence *s, const Action *a, Wrong *w) {
 
 /* Nothing is mounted or recorded any more, and all images are there. */
 static void start_over(Sequence *s) {
-        static const uint32_t gids[VOLUMES];
-        int at[TARGETS];
         Wrong w = { 0 };
 
         for (int i = 0; i < TARGETS; i++) {
-                at[i] = NO_VOLUME;
-                while (umount2(s->environment.targets[i], MNT_DETACH) >= 0)
+                while (umount2(s->run.environment.targets[i], MNT_DETACH) >= 0)
                         ;
                 s->places[i] = (Place){ .volume = NO_VOLUME };
         }
         for (int i = 0; i < VOLUMES; i++)
                 if (s->vanished[i])
                         (void) do_vanish(s, &(Action){ .volume = i });
-        model_start_over(at, gids);
+        model_start_empty();
         if (!HOLDS_WITHIN(SETTLE_SEC, records_agree(s, &w)))
                 g_error("Holders of what was unmounted are left: %s", w.text);
         g_free(w.text);
@@ -432,7 +425,7 @@ static Act draw_act(Sequence *s) {
 
         for (Act i = 0; i < ACTS; i++)
                 sum += acts[i].weight;
-        n = g_rand_int_range(s->rand, 0, sum);
+        n = g_rand_int_range(s->run.rand, 0, sum);
         while (n >= acts[act].weight)
                 n -= acts[act++].weight;
         return act;
@@ -443,11 +436,11 @@ static GArray *draw_actions(Sequence *s, int n) {
         GArray *actions = g_array_new(FALSE, FALSE, sizeof(Action));
 
         for (int i = 0; i < n; i++) {
-                int target = g_rand_int_range(s->rand, 0, TARGETS);
+                int target = g_rand_int_range(s->run.rand, 0, TARGETS);
                 Action a = { draw_act(s), target % VOLUMES, target };
 
-                if (g_rand_int_range(s->rand, 0, 3) == 0)
-                        a.volume = g_rand_int_range(s->rand, 0, VOLUMES);
+                if (g_rand_int_range(s->run.rand, 0, 3) == 0)
+                        a.volume = g_rand_int_range(s->run.rand, 0, VOLUMES);
                 g_array_append_val(actions, a);
         }
         return actions;
@@ -476,13 +469,13 @@ static void shrink(Sequence *s, GArray *actions, Wrong *w) {
 }
 
 static bool run_sequences(Sequence *s) {
-        for (int done = 0; done < s->actions; done += LENGTH) {
+        for (int done = 0; done < s->run.amount; done += LENGTH) {
                 g_autoptr(GArray) actions = draw_actions(s, LENGTH);
                 Wrong w = { 0 };
 
                 if (!play(s, actions, &w)) {
                         g_print("# volume %i, target %i: %s\n", w.volume, w.target, w.text);
-                        print_log(s->environment.log);
+                        print_log(s->run.environment.log);
                         shrink(s, actions, &w);
                         g_print("# volume %i, target %i: %s; the shortest sequence:\n", w.volume, w.target, w.text);
                         print_actions(actions);
@@ -493,48 +486,20 @@ static bool run_sequences(Sequence *s) {
         return true;
 }
 
-static bool parse_arguments(Sequence *s, int argc, char **argv) {
-        gboolean full = FALSE;
-        const GOptionEntry entries[] = {
-                { "seed", 0, 0, G_OPTION_ARG_INT, &s->seed, "What decides on the actions (random)", "N" },
-                { "actions", 0, 0, G_OPTION_ARG_INT, &s->actions, "How many there are (2000)", "N" },
-                { "full", 0, 0, G_OPTION_ARG_NONE, &full, "100000 actions", NULL },
-                { 0 },
-        };
-        g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-        g_autoptr(GError) error = NULL;
-
-        g_option_context_add_main_entries(context, entries, NULL);
-        if (!g_option_context_parse(context, &argc, &argv, &error) || argc != 1 || s->seed < 0 || s->actions <= 0) {
-                g_printerr("test-sequence: %s\n",
-                           error ? error->message : "it takes --seed N, --actions N and --full");
-                return false;
-        }
-        if (full)
-                s->actions = FULL_ACTIONS;
-        return true;
-}
-
 int main(int argc, char **argv) {
-        static Sequence s = { .actions = ACTIONS };
+        static const RunSpec spec = { .command = "test-sequence",
+                                      .option = "actions",
+                                      .about = "How many there are (1000)",
+                                      .few = ACTIONS,
+                                      .all = FULL_ACTIONS,
+                                      .n_checks = 1 };
+        static Sequence s;
         bool ok;
 
-        (void) setvbuf(stdout, NULL, _IOLBF, 0);
-        s.seed = (int) (g_random_int() >> 1);
-        if (!parse_arguments(&s, argc, argv))
-                return 2;
-        if (!namespace_enter())
-                return 77;
-        g_print("1..1\n# to repeat: test-sequence --seed %i --actions %i\n", s.seed, s.actions);
-        s.rand = g_rand_new_with_seed((uint32_t) s.seed);
-        environment_start(&s.environment);
-        s.client = client_new(&s.environment, 0);
-
+        run_begin(&s.run, &spec, argc, argv);
         ok = run_sequences(&s);
         for (Act i = 0; i < ACTS; i++)
                 g_print("# %s: %u done, %u not\n", acts[i].name, s.n_done[i], s.n_refused[i]);
-        g_print("%sok 1 - after each action there is what the model says\n", ok ? "" : "not ");
-        client_free(s.client);
-        environment_stop(&s.environment);
-        return ok ? 0 : 1;
+        run_report(ok, 1, "after each action there is what the model says");
+        return run_end(&s.run, ok);
 }

@@ -67,11 +67,7 @@ static const Fallible fallible[] = {
 };
 
 typedef struct Steps {
-        Environment environment;
-        Client *client;
-        GRand *rand;
-        int seed, sample, only; /* only: a scene; negative: all */
-        gboolean full;
+        Run run;
         unsigned n_killed[SUBJECTS], n_failed[SUBJECTS];
 } Steps;
 
@@ -156,7 +152,7 @@ static void strike(Steps *s, Tracer *t, Blow *b, const Call *call, unsigned i) {
         b->call = call->number;
         if (b->kill) {
                 s->n_killed[b->subject]++;
-                must(kill(b->subject == SUBJECT_STORE ? s->environment.daemon : t->pid, SIGKILL));
+                must(kill(b->subject == SUBJECT_STORE ? s->run.environment.daemon : t->pid, SIGKILL));
                 return;
         }
         s->n_failed[b->subject]++;
@@ -181,11 +177,11 @@ static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
         Tracer t;
         pid_t pid = 0;
 
-        (void) HOLDS_WITHIN(5, (pid = find_subject(&s->environment, b->subject)) > 0);
+        (void) HOLDS_WITHIN(WAIT_SEC, (pid = find_subject(&s->run.environment, b->subject)) > 0);
         if (!tracer_attach(&t, pid, b->subject == SUBJECT_DAEMON || b->subject == SUBJECT_WORKER))
                 return blame(w, scene->volume, scene->target, "%s can't be traced", subject_names[b->subject]);
-        (void) scene_start(s->client, scene);
-        while (!client_is_idle(s->client) && g_get_monotonic_time() < end) {
+        (void) scene_start(s->run.client, scene);
+        while (!client_is_idle(s->run.client) && g_get_monotonic_time() < end) {
                 Call call = { 0 };
                 Stop stop = tracer_poll(&t, &call);
 
@@ -199,7 +195,7 @@ static bool play(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
         }
         tracer_detach(&t);
         *ret_count = count;
-        return client_is_idle(s->client) || blame(w, scene->volume, scene->target, "a call got no answer");
+        return client_is_idle(s->run.client) || blame(w, scene->volume, scene->target, "a call got no answer");
 }
 
 /* ---- steps ---- */
@@ -209,16 +205,16 @@ static void restart_killed(Steps *s, const Blow *b) {
 
         if (!b->struck || !b->kill || b->subject == SUBJECT_CHILD)
                 return;
-        (void) environment_kill(&s->environment, v, -1);
-        environment_restart(&s->environment, v, false);
+        (void) environment_kill(&s->run.environment, v, -1);
+        environment_restart(&s->run.environment, v, false);
 }
 
 static bool step(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wrong *w) {
         if (!play(s, scene, b, ret_count, w))
                 return false;
         restart_killed(s, b);
-        return scenes_check(&s->environment, w) && scene_do(s->client, scene, "the same request", w) &&
-               scene_undo(s->client, scene, w);
+        return scenes_check(&s->run.environment, w) && scene_do(s->run.client, scene, "the same request", w) &&
+               scene_undo(s->run.client, scene, w);
 }
 
 static bool count_moments(Steps *s, const Scene *scene, Subject subject, bool kill, unsigned *ret, Wrong *w) {
@@ -259,85 +255,46 @@ static bool run_some(Steps *s, const Scene *scene, Subject subject, bool kill, W
 
         if (!count_moments(s, scene, subject, kill, &count, w))
                 return false;
-        for (int i = 0; count > 0 && i < s->sample; i++)
+        for (int i = 0; count > 0 && i < s->run.amount; i++)
                 if (!run_moment(s, scene,
                                 (Blow){ .subject = subject,
                                         .kill = kill,
-                                        .n = (unsigned) g_rand_int_range(s->rand, 0, (int) count) },
+                                        .n = (unsigned) g_rand_int_range(s->run.rand, 0, (int) count) },
                                 w))
                         return false;
         return true;
 }
 
-static bool run_scene(Steps *s, const Scene *scene, Wrong *w) {
-        for (Subject subject = 0; subject < SUBJECTS; subject++)
-                for (int kill = 0; kill <= 1; kill++) {
-                        if (!kill && !tracer_can_fail())
-                                continue;
-                        if (!(s->full ? run_all : run_some)(s, scene, subject, kill, w))
-                                return false;
-                }
-        return scene_do(s->client, scene, "the request", w) && scenes_check(&s->environment, w);
-}
+static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
+        Steps *s = userdata;
 
-static bool run_scenes(Steps *s, Wrong *w) {
-        scenes_begin();
-        for (int i = 0; i < SCENES; i++)
-                if (s->only >= 0 && i != s->only ? !scene_do(s->client, &scenes[i], "the request", w)
-                                                 : !run_scene(s, &scenes[i], w))
-                        return false;
+        for (Subject subject = 0; subject < SUBJECTS; subject++)
+                for (int kill = 0; kill <= 1; kill++)
+                        if ((kill || tracer_can_fail()) &&
+                            !(s->run.full ? run_all : run_some)(s, scene, subject, kill, w))
+                                return false;
         return true;
 }
 
-static bool parse_arguments(Steps *s, int argc, char **argv) {
-        const GOptionEntry entries[] = {
-                { "seed", 0, 0, G_OPTION_ARG_INT, &s->seed, "What decides on the moments (random)", "N" },
-                { "sample", 0, 0, G_OPTION_ARG_INT, &s->sample, "How many moments of each kind (1)", "N" },
-                { "full", 0, 0, G_OPTION_ARG_NONE, &s->full, "All moments", NULL },
-                { "scene", 0, 0, G_OPTION_ARG_INT, &s->only, "Interrupt one scene only, from 0 on", "N" },
-                { 0 },
-        };
-        g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-        g_autoptr(GError) error = NULL;
-
-        g_option_context_add_main_entries(context, entries, NULL);
-        if (g_option_context_parse(context, &argc, &argv, &error) && argc == 1 && s->seed >= 0 && s->sample > 0)
-                return true;
-        g_printerr("test-steps: %s\n",
-                   error ? error->message : "it takes --seed N, --sample N, --scene N and --full");
-        return false;
-}
-
 int main(int argc, char **argv) {
-        static Steps s = { .sample = 1, .only = -1 };
+        static const RunSpec spec = { .command = "test-steps",
+                                      .option = "sample",
+                                      .about = "How many moments of each kind (1)",
+                                      .few = 1,
+                                      .n_checks = 1,
+                                      .has_scenes = true };
+        static Steps s;
         Wrong wrong = { 0 };
         bool ok;
 
-        (void) setvbuf(stdout, NULL, _IOLBF, 0);
-        s.seed = (int) (g_random_int() >> 1);
-        if (!parse_arguments(&s, argc, argv))
-                return 2;
-        if (!namespace_enter())
-                return 77;
-        g_print("1..1\n# to repeat: test-steps --seed %i --sample %i\n", s.seed, s.sample);
-        s.rand = g_rand_new_with_seed((uint32_t) s.seed);
-        environment_start(&s.environment);
-        s.client = client_new(&s.environment, 0);
-
-        ok = run_scenes(&s, &wrong);
-        if (!ok) {
-                g_print("# volume %i, target %i: %s\n", wrong.volume, wrong.target, wrong.text);
-                model_print_history(wrong.volume, wrong.target);
-                print_log(s.environment.log);
-        }
+        run_begin(&s.run, &spec, argc, argv);
+        ok = scenes_run(&s.run, run_scene, &s, &wrong);
+        if (!ok)
+                run_print_wrong(&s.run, &wrong);
         for (Subject i = 0; i < SUBJECTS; i++)
                 g_print("# %s: killed %u times, %u system calls failed\n", subject_names[i], s.n_killed[i],
                         s.n_failed[i]);
-        g_print("%sok 1 - after an interruption at a system call all agree, and the request works\n",
-                ok ? "" : "not ");
-
-        client_free(s.client);
-        environment_stop(&s.environment);
+        run_report(ok, 1, "after an interruption at a system call all agree, and the request works");
         g_free(wrong.text);
-        return ok ? 0 : 1;
+        return run_end(&s.run, ok);
 }
