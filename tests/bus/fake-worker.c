@@ -4,9 +4,11 @@
  * (src/plan/files.h), over a pretended mount table in DIRECTORY/mounts, on a node that has SELinux on unless
  * DIRECTORY/node says otherwise. What goes wrong is asked for by the last part of the source's name:
  *
- *   hang-STEP, die-STEP, slow-STEP         stops for ever, ends, or takes half a second at a step: observe (before the
- *                                          question Plan), mount (after its answer), map, publishing (after the answer to
- *                                          Ready), published (after mounting), unmount
+ *   hang-STEP, held-STEP, die-STEP, slow-STEP
+ *                                          stops for ever, or until there is DIRECTORY/go, which step DIRECTORY/at tells; ends, or
+ *                                          takes half a second at a step: observe (before the question Plan), mount (after its
+ *                                          answer), map, publishing (after the answer to Ready), published (after mounting),
+ *                                          unmount
  *   stuck-publishing                       can't be ended there, and goes on when there is DIRECTORY/go; DIRECTORY/orphan tells
  *                                          others of it until then
  *   drop-context, publish-fails, foreign, exchanged
@@ -74,8 +76,15 @@ static _Noreturn void hang(void) {
 
 static void step(const char *source, const char *where) {
         check(sd_bus_flush(peer));
-        if (behaves(source, FORMAT("hang-%s", where)))
+        if (behaves(source, FORMAT("hang-%s", where))) {
+                write_text(FORMAT("%s/at", directory), where);
                 hang();
+        }
+        if (behaves(source, FORMAT("held-%s", where))) {
+                write_text(FORMAT("%s/at", directory), where);
+                while (access(FORMAT("%s/go", directory), F_OK) < 0)
+                        (void) usleep(5000);
+        }
         if (behaves(source, FORMAT("die-%s", where)))
                 _exit(1);
         if (behaves(source, FORMAT("slow-%s", where)))

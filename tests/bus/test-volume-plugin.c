@@ -157,10 +157,22 @@ static void assert_answer(const Context *c, const char *method, const char *body
         g_assert_cmpstr(answer, ==, expected);
 }
 
-static void assert_refused(const Context *c, const char *method, const char *body, const char *text) {
-        g_autofree char *answer = end_post(begin_post(c, method, body), "500");
+static char *call_refused(const Context *c, const char *method, const char *body) {
+        char *answer = end_post(begin_post(c, method, body), "500");
 
         g_assert_true(g_str_has_prefix(answer, "{\"Err\":\""));
+        return answer;
+}
+
+static gboolean is_walking(const Context *c) {
+        g_autofree char *answer = call_refused(c, "VolumeDriver.Mount", DB);
+
+        return strstr(answer, " % of its files") != NULL;
+}
+
+static void assert_refused(const Context *c, const char *method, const char *body, const char *text) {
+        g_autofree char *answer = call_refused(c, method, body);
+
         if (!strstr(answer, text))
                 g_error("'%s' is not in %s", text, answer);
 }
@@ -309,6 +321,7 @@ static void test_relabel(Context *c, gconstpointer data) {
                 c, "VolumeDriver.Create",
                 "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\"}}",
                 DONE);
+        WAIT_FOR(&c->f, is_walking(c));
         for (guint i = 0; i < 2; i++) {
                 assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet: ");
                 assert_refused(c, "VolumeDriver.Mount", DB, " % of its files are done.");
