@@ -527,12 +527,13 @@ static void test_planned(Fixture *f, gconstpointer data) {
 
                 assert_unmounted(f, "", target, FALSE);
                 assert_fails(&crowd[i % CROWD], mounts[i], "Canceled", "canceled by an unmount");
+                if (i > 0)
+                        continue;
+                reply = call_end(f, plan, &error);
+                g_assert_no_error(error);
+                assert_result(f, JOBS_MAX + 1, "done", "");
         }
-        reply = call_end(f, plan, &error);
-        g_assert_no_error(error);
         WAIT_FOR(f, worker_count_children(f) == 1);
-        run_for(100);
-        assert_result(f, JOBS_MAX + 1, "done", "");
         crowd_close(crowd);
 }
 
