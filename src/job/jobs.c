@@ -420,6 +420,7 @@ static int join(Job *job, const Caller *caller, JobReply reply, void *userdata, 
         r = add_waiter(&job->waiters, &job->n_waiters, caller, reply, userdata);
         if (r < 0)
                 return r;
+        log_debug("%s: job %llu: another caller waits for it.", job->request.volume, (unsigned long long) job->id);
         line_advance(job->jobs);
         return 0;
 }

@@ -78,6 +78,7 @@ static void plugin_stop(Context *c) {
 static void set_up(Context *c, gconstpointer data) {
         g_autofree char *roots = NULL;
 
+        c->f.logged = TRUE;
         fixture_start(&c->f, CALLER_ROOT, FALSE);
         c->socket = g_build_filename(c->f.directory, "plugin.sock", NULL);
         c->records = g_build_filename(c->f.directory, "records", NULL);
@@ -379,6 +380,12 @@ static void test_narrowed(Context *c, gconstpointer data) {
         g_assert_false(has_file(c->targets, "db") || has_file(c->records, "db"));
 }
 
+static gboolean log_has(Context *c, const char *text) {
+        g_autofree char *log = read_file(&c->f, "log");
+
+        return strstr(log, text) != NULL;
+}
+
 /* Each process dies while a mount is under way; the same call completes it. */
 static void test_killed(Context *c, gconstpointer data) {
         g_autofree char *answer = NULL;
@@ -395,7 +402,7 @@ static void test_killed(Context *c, gconstpointer data) {
         plugin_start(c, "10s");
 
         fd = begin_post(c, "VolumeDriver.Mount", DB);
-        run_for(300); /* it has joined the same job */
+        WAIT_FOR(&c->f, log_has(c, "db: job 2: another caller waits for it."));
         daemon_stop(&c->f, SIGKILL);
         answer = end_post(fd, "500");
         g_assert_nonnull(strstr(answer, "selvold ended before it answered."));
@@ -559,6 +566,7 @@ static void test_other_user(Context *c, gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
+        g_setenv("SELVOL_LOG_LEVEL", "debug", TRUE);
 #define ADD(name, data, function) g_test_add("/volume-plugin/" name, Context, data, set_up, function, tear_down)
         ADD("life", NULL, test_life);
         ADD("options", NULL, test_options);
