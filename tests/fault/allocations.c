@@ -94,7 +94,8 @@ static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
 }
 
 int main(int argc, char **argv) {
-        static const RunSpec spec = { .command = "test-allocations",
+        static const RunSpec spec = { .name = "allocations",
+                                      .directory = "build",
                                       .option = "sample",
                                       .about = "How many of each process and scene (3)",
                                       .few = 3,

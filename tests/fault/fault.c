@@ -152,7 +152,7 @@ static void print_counts(const Fault *f) {
 }
 
 int main(int argc, char **argv) {
-        static const RunSpec spec = { .command = "tools/test fault",
+        static const RunSpec spec = { .name = "fault",
                                       .option = "kills",
                                       .about = "How many there are (40)",
                                       .few = KILLS,

@@ -20,7 +20,7 @@ static void parse_arguments(Run *r, const RunSpec *spec, int argc, char **argv) 
 
         g_option_context_add_main_entries(context, entries, NULL);
         if (!g_option_context_parse(context, &argc, &argv, &error) || argc != 1 || r->seed < 0 || r->amount <= 0) {
-                g_printerr("%s: %s\n", spec->command, error ? error->message : "see --help");
+                g_printerr("%s: %s\n", spec->name, error ? error->message : "see --help");
                 exit(EXIT_USAGE);
         }
         if (r->full && spec->all > 0)
@@ -35,8 +35,8 @@ void run_begin(Run *r, const RunSpec *spec, int argc, char **argv) {
         parse_arguments(r, spec, argc, argv);
         if (!namespace_enter())
                 exit(EXIT_SKIPPED);
-        g_print("1..%i\n# to repeat: %s --seed %i --%s %i\n", spec->n_checks, spec->command, r->seed, spec->option,
-                r->amount);
+        g_print("1..%i\n# to repeat: meson test -C %s %s --test-args='--seed %i --%s %i'\n", spec->n_checks,
+                spec->directory ?: "build-asan", spec->name, r->seed, spec->option, r->amount);
         r->rand = g_rand_new_with_seed((uint32_t) r->seed);
         environment_start(&r->environment);
         r->client = client_new(&r->environment, 0);

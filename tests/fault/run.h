@@ -7,7 +7,8 @@
 /* One run of a program of this ring: what a seed decides on, and how much of it there is. */
 
 typedef struct RunSpec {
-        const char *command;        /* that repeats it, with the options */
+        const char *name;           /* of meson's test */
+        const char *directory;      /* in which it is built; NULL: build-asan */
         const char *option, *about; /* how much there is, for example "kills" */
         int few, all;               /* without it, and with --full; all 0: --full is the program's business */
         int n_checks;

@@ -487,7 +487,7 @@ static bool run_sequences(Sequence *s) {
 }
 
 int main(int argc, char **argv) {
-        static const RunSpec spec = { .command = "test-sequence",
+        static const RunSpec spec = { .name = "sequence",
                                       .option = "actions",
                                       .about = "How many there are (1000)",
                                       .few = ACTIONS,

@@ -277,7 +277,7 @@ static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
 }
 
 int main(int argc, char **argv) {
-        static const RunSpec spec = { .command = "test-steps",
+        static const RunSpec spec = { .name = "steps",
                                       .option = "sample",
                                       .about = "How many moments of each kind (1)",
                                       .few = 1,
