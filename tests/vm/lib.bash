@@ -15,7 +15,7 @@ conf_dir=/etc/selvol/selvol.conf.d
 network_dir=/etc/systemd/system/selvol-worker.service.d
 read -r count failed skipped <<<"${SELVOL_GUEST_CARRY:-0 0 0}"
 reply='' error='' message=''
-patience=120 # seconds, for what succeeds as a rule at once
+patience=120 # seconds to wait for what as a rule succeeds at once
 
 # shellcheck source-path=SCRIPTDIR source=containers.bash
 . ./containers.bash

@@ -1,30 +1,73 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2086,SC2016,SC2001,SC2046 # of lib.bash; words; for eval
-# Bad input that needs SELinux or the machine's own disks to be seen as such. Nothing may change.
+# Bad input that needs a kernel to be seen as such. Nothing may change.
 
-T=$pods/bad/v
-mkdir -p "$T"
+T=$pods/bad/v I=/var/lib/selvol-images/bad
+mkdir -p "$T" "$pods/bad/real" "$I/directory" /srv/outside
 mkfs.ext4 -q -F /dev/scratch0
 wipefs -qa /dev/scratch1
+ln -sfn real "$pods/bad/link"
+ln -sfn /srv/outside "$pods/bad/out"
+: >"$pods/bad/file"
+to() { mount_with s0:c1,c2 bad /dev/scratch0 "$1"; }
 from() { mount_with s0:c1,c2 bad "$1" "$T" "${@:2}"; }
 
-# targets outside the roots, with .., that are a root, missing, a file, a mount, or behind a symbolic link: root /refuse/target
-# kubelet's own directory as a target: unit /request/target/registry
-# sources that are missing, no block device, a directory, a link, or outside the roots: root /refuse/source
-# somebody's image, one in an emptyDir: root /refuse/images-of-others, /refuse/image-on-volume
-# what a superblock asks for: root /refuse/superblock-asks
-# another file system, none, or one that is not allowed: root /refuse/contents, /refuse/type; bus /daemon/bad/fs-type-other
-# options: root /refuse/option, /refuse/bad-value; unit /mount-options/allow-list
-# a context that is none, a category beyond all: unit /context/full/two-parts; bus /daemon/bad/category-range
+refused 'target outside the roots' PathNotAllowed TargetRoots= to /srv/outside
+refused 'target with ..' InvalidTarget '' to "$pods/bad/../../../../../srv/outside"
+refused 'target is a root' PathNotAllowed '' to /var/lib/kubelet/pods
+refused "target is kubelet's own" PathNotAllowed TargetRoots= to /var/lib/kubelet/plugins_registry
+refused 'target is a symbolic link' InvalidTarget 'symbolic link' to "$pods/bad/link"
+refused 'target behind a symbolic link' InvalidTarget 'symbolic link' to "$pods/bad/out/v"
+refused 'target does not exist' InvalidTarget 'does not exist' to "$pods/bad/none"
+refused 'target is a file' InvalidTarget 'not a directory' to "$pods/bad/file"
+mount -t tmpfs -o size=1m taken "$pods/bad/real"
+refused 'target is a mount already' InvalidTarget 'is a mount already' to "$pods/bad/real"
+umount "$pods/bad/real"
+
+refused 'source does not exist' InvalidVolume 'does not exist' from /dev/nothing
+refused 'source is a character device' InvalidVolume 'not a block device' from /dev/null
+refused 'source is a directory' InvalidVolume 'neither a block device' from "$I/directory"
+refused 'source outside the roots' PathNotAllowed SourceRoots= from /srv/outside
+ln -sfn /dev/scratch0 "$I/link"
+refused 'source is a link' PathNotAllowed 'followed beneath /dev only' from "$I/link"
 truncate -s 1M /dev/shm/image
 refused 'source is shared memory' PathNotAllowed 'another file system than /dev' from /dev/shm/image
 rm /dev/shm/image
+truncate -s 1M "$I/others"
+chown 1000 "$I/others"
+refused "source is somebody's image" PathNotAllowed ImagesOfOthers= from "$I/others"
+# as root in its container has made it, of root's alone
+emptydir=$pods/bad/volumes/kubernetes.io~empty-dir/v
+mkdir -p "$emptydir"
+truncate -s 16M "$emptydir/image"
+mkfs.ext4 -q -F "$emptydir/image"
+refused 'source is in an emptyDir' PathNotAllowed SourceRoots= from "$emptydir/image"
+configure '[Worker]\nSourceRoots=/dev /var/lib/kubelet/pods'
+refused 'source is in an emptyDir, and that is a source root' PathNotAllowed ImagesOfOthers= from "$emptydir/image"
+configure
+tune2fs -E mount_opts=debug /dev/scratch0
+refused 'superblock asks for an option' InvalidOption "'debug' is not allowed" from /dev/scratch0
+tune2fs -E mount_opts= -o bsdgroups /dev/scratch0
+refused 'superblock sets the bit of an option' InvalidOption "'grpid' is not allowed" from /dev/scratch0
+tune2fs -o ^bsdgroups /dev/scratch0
 refused 'source has no file system' InvalidVolume 'has no file system' from /dev/scratch1
+refused 'source has another file system' Incompatible ext4 from /dev/scratch0 'FSType s xfs'
 refused 'source holds the host'\''s own system' PathNotAllowed "host's own system" from /dev/vda
+refused 'file system that is not allowed' TypeNotAllowed proc from none 'FSType s proc'
+truncate -s 1M "$I/empty"
+refused 'an image without file system' InvalidVolume 'has no file system' from "$I/empty"
+refused 'an option that is not allowed' InvalidOption suid from /dev/scratch0 'MountOptions as 1 suid'
+refused 'an option of another file system' InvalidOption nouuid from /dev/scratch0 'MountOptions as 1 nouuid'
+refused 'an option that smuggles a context' InvalidOption '' from /dev/scratch0 'MountOptions as 1 rootcontext=a:b:c:s0'
+refused 'an option with a comma' InvalidOption '' from /dev/scratch0 'MountOptions as 1 noatime,suid'
+# commit= is allowed, this value is not: only the kernel knows
+refused 'a value that the kernel refuses' MountFailed '' from /dev/scratch0 'MountOptions as 1 commit=nonsense'
 
 context() { mount_volume bad /dev/scratch0 "$T" "SELinuxContext s $1" "$policy" "$supported"; }
 refused 'a type that is not allowed' TypeNotAllowed LabelTypes= context system_u:object_r:shadow_t:s0
+refused 'a context that is none' InvalidContext '' context system_u:object_r
+refused 'a category that the policy does not have' InvalidContext '' context "$file_type:s0:c1024"
 configure '[Worker]\nLabelTypes=container_file_t absent_file_t'
 refused 'a type that the policy does not have' InvalidContext 'does not know' context system_u:object_r:absent_file_t:s0:c1
 configure
@@ -34,5 +77,5 @@ mkfs.xfs -q -f /dev/scratch1
 dd if=/dev/zero of=/dev/scratch1 bs=4k seek=1 count=64 conv=fsync status=none
 refused 'a damaged file system' MountFailed '' from /dev/scratch1
 wipefs -qa /dev/scratch1
-rm -rf "$pods/bad"
+rm -rf /srv/outside "$pods/bad" "$I"
 clean refuse

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of lib.bash
-# Each file system again, for a worker that mounts without file system contexts. The suite "namespace" has all files of this one so.
+# Each file system again, for a worker that mounts without file system contexts. The suite "namespace" runs all files of
+# this suite in that way.
 
 [[ $(systemctl show-environment) != *SELVOL_STAGE=namespace* ]] || return 0
 

@@ -8,7 +8,8 @@ known() { [[ -n $(compute_av "system_u:system_r:$1:s0" system_u:system_r:selvold
 own=/root/callers # where semodule may read
 mkdir -p "$own"
 
-# as CONTEXT COMMAND...: this shell may become it, whatever starts it as a rule, and hears it. A call that waits for its answer waits longer.
+# as CONTEXT COMMAND...: this shell may become it, whatever starts it as a rule, and hears it. A call that
+# waited for its answer would take longer than this limit.
 as() { timeout 300 runcon "$1" "${@:2}" </dev/null 2>&1; }
 let_us_be() {
     local domain=$1

@@ -48,7 +48,7 @@ is 'no entry is touched' "$(touched "$before" "$T")" ''
 unmount_volume first "$T"
 
 # the policies, as Kubernetes' own tests have them: unit /files/kubernetes; bus /ownership/always, /ownership/root-differs;
-# root /ownership/map-differs, /tree-owner/kinds
+# root /ownership/map-differs, /ownership/readers, /tree-owner/kinds; unit /files/root, /plan-ownership/plan/rwop
 # the gate, and the default: bus /ownership/gate, /ownership/default-policy; a driver that does it itself: unit /plan-ownership/plan/K6.10
 
 # who is not to be given to a group

@@ -78,6 +78,7 @@ unmount_volume mapped-xfs "$T"
 mount_group 2000 mapped-xfs /dev/scratch1 "$T"
 gives 'umask 022' walked files-differ
 is 'umask 022: on disk, too' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
+journal_has 'umask 022: in the journal' SYSLOG_IDENTIFIER=selvol-worker MESSAGE_ID=ca4bc256f440452789c93131cb1d70b6
 like 'umask 022: one is named' "$(field OwnershipDetail)" 'group 1000 and mode 0644'
 yes 'umask 022: another group writes' as_pod 2000 "$T" 'echo more >>mine0 && echo more >>mine9'
 all_owned 'umask 022: all show the new group' "$T" 2000

@@ -19,8 +19,12 @@ applied 'nobody holds it' unknown
 is 'nobody holds it: all were looked at' "$(field EntriesDone) $(field EntriesChanged) $(field EntriesFailed)" "$total $((total - 1)) "
 is 'nobody holds it: what is known' "$(property live OwnershipState) $(property live DiskGroup)" '"complete" 1000'
 is 'nobody holds it: on the disk' "$(on_disk $source groups_of /mnt)" "$total 1000"
-# again, forced, another group, who relies on one, a volume that nobody knows, a stranger:
-# bus /ownership/apply, /ownership/apply-conflict, /authorize/matrix; of selvolctl: bus /ctl/mount/fs-group-options, /ctl/show/groups-json
+apply live 2000
+applied 'another group: not mapped, but on the disk' requested
+is 'another group: the job says so' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
+is 'another group: on the disk' "$(on_disk $source groups_of /mnt)" "$total 2000"
+# again, forced, who relies on a group, a volume that nobody knows: bus /ownership/apply, /ownership/apply-conflict;
+# a stranger: faults/08-matrix.bash; of selvolctl: bus /ctl/mount/fs-group-options, /ctl/show/groups-json
 
 # while it is used
 mount_service s0:c1 live $source "$T" 'Holder s pod-A'
@@ -51,7 +55,11 @@ wait_for job_has EntriesChanged 10
 kill -KILL $(walker)
 job_ends 'the child that walks: killed: the job fails' WorkerFailed
 interrupted 'the child that walks'
-# canceled: bus /job/cancel/crawl; root /interrupted/hang-up/ext4
+apply live 4000 'MaxEntriesPerSecond t 10'
+wait_for job_has EntriesChanged 10
+job_call Cancel ''
+is 'canceled: the job says so' "$error$(job_property State) $(job_property Result)" '"ended" "Canceled"'
+interrupted 'canceled'
 mount_group 6000 live $source "$T"
 gives 'services restart: a mapped mount' mapped other-group
 holders=$(property live Holders)

@@ -18,11 +18,13 @@ dies() {
     wait_for eval "[[ \$(systemctl show -P ActiveState $1) != deactivating ]]"
 }
 
-# plugin_waits TIME: for selvold, and podman for the plugin longer than anything takes on a busy machine
+# plugin_waits TIME: how long the plugin waits for selvold; '': as it is installed. podman waits for the plugin longer than anything
+# takes on a busy machine.
 plugin_waits() {
     local unit=/etc/systemd/system/selvol-volume-plugin.service.d
     mkdir -p $unit
-    printf '[Service]\nEnvironment=TIMEOUT=%s\n' "$1" >$unit/timeout.conf
+    rm -f $unit/timeout.conf
+    [[ -z $1 ]] || printf '[Service]\nEnvironment=TIMEOUT=%s\n' "$1" >$unit/timeout.conf
     systemctl daemon-reload
     systemctl stop selvol-volume-plugin.service
 }

@@ -14,11 +14,23 @@ mount_service s0:c1 jobs /dev/scratch2 "$T"
 unmount_volume jobs "$T"
 configure '[Worker]\nIOSchedulingClass=idle'
 
-# its signals and properties, calls that join it, and how often it tells of its progress: bus /job/slow
-# calls that want another context meanwhile, or a mount: bus /job/join-forced, /job/one-device
-relabel jobs "$file_type:s0:c3,c2" 'MaxEntriesPerSecond t 10'
+# calls that join it, and how often it tells of its progress: bus /job/slow
+busctl monitor --json=short --match "type='signal',sender='org.selvol1'" </dev/null >"$scratch/signals" 2>"$scratch/monitor" &
+monitor=$!
+wait_for grep -q Monitoring "$scratch/monitor"
+slow='MaxEntriesPerSecond t 10'
+relabel jobs "$file_type:s0:c3,c2" "$slow"
 like 'Relabel: a job' "$error$job" /org/selvol1/job/
 soon 'it has begun' job_has EntriesChanged 1
+is 'its properties' "$(job_property Operation) $(job_property Volume) $(job_property Context) $(job_property State)" \
+    "\"relabel\" \"jobs\" \"$file_type:s0:c2,c3\" \"running\""
+is 'it has no result' "$(job_property Result)$(job_property ErrorName)$(job_property ErrorMessage)" '""""""'
+first=$job
+relabel jobs "$file_type:s0:c9" 'TimeoutUSec t 500000'
+expect_error 'another context meanwhile: waits in line, and names who is in front' Busy "job ${first##*/}" relabel
+mount_service s0:c3 jobs /dev/scratch2 "$T" 'TimeoutUSec t 500000'
+expect_error 'mounting it meanwhile: likewise' Busy "job ${first##*/}" relabel
+job=$first
 tasks=("/proc/$(walker)/task/"*)
 yes 'several threads, and the one that waits' test ${#tasks[@]} -gt 2
 is 'with idle I/O' "$(for task in "${tasks[@]##*/}"; do ionice -p $task; done | grep -c idle)" ${#tasks[@]}
@@ -31,19 +43,23 @@ is 'Cancel: nobody walks any more' "$(walker)" ''
 right=$(on_disk /dev/scratch2 find /mnt -context '*:s0:c2,c3' -printf '%i %C@\n' | sort)
 missing=$(on_disk /dev/scratch2 lacking s0:c2,c3 /mnt)
 yes 'Cancel: some have the label' test -n "$right" -a $missing -gt 0
+soon 'Cancel: JobRemoved' grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"Canceled\"" "$scratch/signals"
 
 # not faster than asked for: root /tree/rate
 relabel jobs "$file_type:s0:c2,c3"
 job_ends 'the next one finishes it' 'done'
 is 'all are looked at, and what is missing is written' \
     "$(field RelabelReason) $(field EntriesDone) $(field EntriesChanged) $(field EntriesFailed)" "partial $total $missing "
+is 'it has ended' "$(job_property State) $(job_property Result) $(job_property ExpectedEndUSec)" '"ended" "done" 0'
+soon 'JobRemoved' grep -q "\"member\":\"JobRemoved\".*\"$job\",\"jobs\",\"relabel\",\"done\"" "$scratch/signals"
+kill $monitor
 is 'what is known: complete' "$(property jobs LabelState)" '"complete"'
 is 'what was right is not touched' "$(comm -23 <(echo "$right") <(on_disk /dev/scratch2 times /mnt))" ''
 is 'on the disk' "$(on_disk /dev/scratch2 labels /mnt)" "$total $file_type:s0:c2,c3"
 
-# nothing to do; a volume that is mounted: bus /job/held
+# nothing to do: bus /job/held; a volume that is mounted: relabel/life.bash
 # a MountVolume is a job too, and can be canceled: bus /relabel/canceled; root /interrupted/hang-up/btrfs
-# refusals: bus /job/refused/stealing, /job/refused/context-mounted, /job/refused/type, /job/bad-input, /authorize/matrix
+# refusals: bus /job/refused/stealing, /job/refused/context-mounted, /job/refused/type, /job/bad-input; a stranger: faults/08-matrix.bash
 # selvolctl: bus /ctl-job/relabel, /ctl-job/jobs, /ctl-job/cancel
 
 mount_service s0:c2,c3 jobs /dev/scratch2 "$T"
