@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
 
 #include "support.h"
+#include "support/files.h"
+#include "support/program.h"
+#include "support/service.h"
 
 /* Longer than what jobs may take. */
 enum { CALL_TIMEOUT_MS = 600000 };
@@ -22,116 +21,69 @@ static const char polkit_xml[] =
         "<arg type='s' name='cancellation_id' direction='in'/><arg type='(bba{ss})' name='result' direction='out'/>"
         "</method></interface></node>";
 
-/* Also when a test is aborted nothing is left running. And a limit on files is to be an error, see daemon_limit(). */
-static void die_with_parent(gpointer log) {
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void) signal(SIGXFSZ, SIG_IGN);
-        if (log)
-                (void) dup2(open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), STDERR_FILENO);
+/* NAME=VALUE, or the name alone, which launch() takes away. */
+static char *assign(const char *name, const char *value) {
+        return value ? g_strdup_printf("%s=%s", name, value) : g_strdup(name);
 }
 
-/* log: a file, or NULL. */
-static GPid spawn(char **argv, char **environment, char *log) {
-        g_autoptr(GError) error = NULL;
-        GPid pid;
-
-        g_spawn_async(NULL, argv, environment, G_SPAWN_DO_NOT_REAP_CHILD, die_with_parent, log, &pid, &error);
-        g_assert_no_error(error);
-        return pid;
-}
-
-static char **set_variable(char **environment, const char *name, const char *value) {
-        return value ? g_environ_setenv(environment, name, value, TRUE) : g_environ_unsetenv(environment, name);
-}
-
-/* frozen_by: see freeze-store.c; may be NULL. */
-static char **make_environment(const Fixture *f, const char *bus_address, const char *frozen_by,
-                               const char *notify_socket) {
-        g_autofree char *deaf = g_strdup_printf("%s-deaf", frozen_by);
-        char **environment = g_get_environ();
-
-        environment = set_variable(environment, "DBUS_SYSTEM_BUS_ADDRESS", bus_address);
-        environment = set_variable(environment, "NOTIFY_SOCKET", notify_socket);
-        environment = set_variable(environment, "SYSTEMD_BUS_TIMEOUT", f->bus_sec);
-        if (frozen_by) {
-                environment = g_environ_setenv(environment, "LD_PRELOAD", FREEZE_STORE, TRUE);
-                environment = g_environ_setenv(environment, "SELVOL_TEST_FREEZE", frozen_by, TRUE);
-                environment = g_environ_setenv(environment, "SELVOL_TEST_DEAF", deaf, TRUE);
-                environment = g_environ_setenv(environment, "ASAN_OPTIONS", "verify_asan_link_order=0", TRUE);
-        }
-        return environment;
-}
-
-/* Waits for a child of ours. */
-static int reap(GPid pid) {
-        int status;
-
-        while (waitpid(pid, &status, 0) < 0)
-                g_assert_cmpint(errno, ==, EINTR);
-        g_spawn_close_pid(pid);
-        return status;
+char *file_path(const Fixture *f, const char *name) {
+        return g_build_filename(f->directory, name, NULL);
 }
 
 void worker_start(Fixture *f) {
-        char *argv[] = { (char *) FAKE_WORKER, f->worker_socket, f->directory, NULL };
-        g_auto(GStrv) environment = make_environment(f, "", NULL, NULL);
-
+        g_autofree char *program = program_path("tests/bus/fake-worker"),
+                        *timeout = assign("SYSTEMD_BUS_TIMEOUT", f->bus_sec);
         /* A search for leaks as each child ends takes longer than all that it does. */
-        environment = g_environ_setenv(environment, "ASAN_OPTIONS", "detect_leaks=0", TRUE);
+        const Launch how = {
+                .environment = (const char *const[]){ "DBUS_SYSTEM_BUS_ADDRESS=", "NOTIFY_SOCKET", timeout,
+                                                      "ASAN_OPTIONS=detect_leaks=0", NULL },
+        };
+
         (void) g_unlink(f->worker_socket);
-        f->worker = spawn(argv, environment, NULL);
-        WAIT_FOR(f, g_file_test(f->worker_socket, G_FILE_TEST_EXISTS));
+        f->worker = launch(&how, program, f->worker_socket, f->directory, NULL);
+        socket_wait(f->worker, &how, f->worker_socket);
 }
 
 void worker_stop(Fixture *f) {
-        if (f->worker == 0)
-                return;
-        (void) kill(f->worker, SIGKILL);
-        (void) reap(f->worker);
+        if (f->worker != 0)
+                (void) program_end(f->worker, SIGKILL);
         f->worker = 0;
 }
 
-static gboolean name_is_owned(Fixture *f) {
-        g_autoptr(GVariant) reply = NULL;
-        gboolean owned;
-
-        reply = g_dbus_connection_call_sync(
-                f->client, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
-                g_variant_new("(s)", "org.selvol1"), G_VARIANT_TYPE("(b)"), G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
-        g_assert_nonnull(reply);
-        g_variant_get(reply, "(b)", &owned);
-        return owned;
-}
-
 void daemon_start(Fixture *f, Caller caller) {
-        g_autofree char *state = g_strdup_printf("--state-directory=%s/state", f->directory);
-        g_autofree char *worker = g_strdup_printf("--worker=%s", f->worker_socket);
-        g_autofree char *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
-        g_autofree char *uid = g_strdup_printf("--trusted-uid=%u", caller == CALLER_ROOT ? getuid() : 65533);
-        g_autofree char *polkit = f->polkit_sec ? g_strdup_printf("--polkit-timeout=%s", f->polkit_sec) : NULL;
-        g_autofree char *freeze = g_build_filename(f->directory, "freeze", NULL),
-                        *log = g_build_filename(f->directory, "log", NULL);
-        char *argv[] = { (char *) SELVOLD, state, worker, (char *) "--config-usr=" SOURCE_ROOT "/src", etc, uid,
-                         polkit,           NULL };
-        g_auto(GStrv) environment = make_environment(f, g_getenv("DBUS_SESSION_BUS_ADDRESS"),
-                                                     f->freezable ? freeze : NULL, f->notify_socket);
+        g_autofree char *state = file_path(f, "state"), *etc = file_path(f, "etc"), *log = file_path(f, "log"),
+                        *freeze = file_path(f, "freeze"), *deaf = file_path(f, "freeze-deaf"),
+                        *library = program_path("tests/bus/freeze-store.so"),
+                        *bus = assign("DBUS_SYSTEM_BUS_ADDRESS", g_getenv("DBUS_SESSION_BUS_ADDRESS")),
+                        *notify = assign("NOTIFY_SOCKET", f->notify_socket),
+                        *timeout = assign("SYSTEMD_BUS_TIMEOUT", f->bus_sec),
+                        *preload = assign("LD_PRELOAD", library), *frozen_by = assign("SELVOL_TEST_FREEZE", freeze),
+                        *deaf_by = assign("SELVOL_TEST_DEAF", deaf);
+        const Launch how = {
+                .environment = (const char *const[]){ bus, notify, timeout, f->freezable ? preload : NULL, frozen_by,
+                                                      deaf_by, "ASAN_OPTIONS=verify_asan_link_order=0", NULL },
+                .log = f->logged ? log : NULL,
+        };
+        const Service service = { f->worker_socket, etc, state, caller == CALLER_ROOT ? getuid() : 65533,
+                                  f->polkit_sec };
 
-        f->daemon = spawn(argv, environment, f->logged ? log : NULL);
-        WAIT_FOR(f, name_is_owned(f));
+        f->daemon = selvold_start(&how, &service, f->client);
 }
 
 void daemon_stop(Fixture *f, int signal_number) {
+        g_autofree char *log = file_path(f, "log");
         int status;
 
         if (f->daemon == 0)
                 return;
-        (void) kill(f->daemon, signal_number);
-        status = reap(f->daemon);
+        status = program_end(f->daemon, signal_number);
         f->daemon = 0;
-        if (signal_number == SIGTERM)
-                g_assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        if (signal_number == SIGTERM && status != 0) {
+                print_log(log);
+                g_error("selvold has ended with status %i", status);
+        }
         /* The bus notices in its own time. */
-        WAIT_FOR(f, !name_is_owned(f));
+        WAIT_FOR(!bus_has_name(f->client, "org.selvol1"));
 }
 
 void daemon_limit(Fixture *f, gboolean limited) {
@@ -151,30 +103,19 @@ void store_break(Fixture *f) {
 }
 
 void store_thaw(Fixture *f) {
-        g_autofree char *path = g_build_filename(f->directory, "freeze", NULL);
+        g_autofree char *path = file_path(f, "freeze");
 
         g_assert_cmpint(g_unlink(path), ==, 0);
 }
 
 gsize worker_count_children(Fixture *f) {
-        g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/children", f->worker, f->worker), *text = NULL;
-        g_autoptr(GError) error = NULL;
-        gsize n = 0;
-
-        g_file_get_contents(path, &text, NULL, &error);
-        g_assert_no_error(error);
-        for (const char *p = text; (p = strchr(p, ' ')); p++)
-                n++;
-        return n;
+        return count_children(f->worker, CHILDREN_ALL);
 }
 
 void worker_wait_idle(Fixture *f, guint ms) {
-        gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC;
+        guint idle = 0;
 
-        for (guint idle = 0; idle < ms; idle = worker_count_children(f) == 1 ? idle + 10 : 0) {
-                g_assert_cmpint(g_get_monotonic_time(), <, end);
-                run_for(10);
-        }
+        WAIT_FOR((idle = worker_count_children(f) == 1 ? idle + 2 : 0) > ms);
 }
 
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
@@ -185,6 +126,8 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         g_assert_no_error(error);
         /* A bus that has GTestDBus' pipe would outlive a test that fails, and keep that from its end. */
         (void) close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+        /* What daemon_limit() does is to be an error to selvold, which inherits this. */
+        (void) signal(SIGXFSZ, SIG_IGN);
         f->queue = gt_dbus_queue_new();
         gt_dbus_queue_connect(f->queue, &error);
         g_assert_no_error(error);
@@ -198,24 +141,12 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
 
         f->directory = g_dir_make_tmp("selvol-bus-XXXXXX", &error);
         g_assert_no_error(error);
-        f->worker_socket = g_build_filename(f->directory, "worker", NULL);
-        state = g_build_filename(f->directory, "state", NULL);
+        f->worker_socket = file_path(f, "worker");
+        state = file_path(f, "state");
         g_assert_cmpint(g_mkdir(state, 0700), ==, 0);
         write_file(f, "etc/selvol.conf.d/10-tests.conf", "[Service]\nMetricsTextfile=\n");
         worker_start(f);
         daemon_start(f, caller);
-}
-
-static void remove_tree(const char *path) {
-        g_autoptr(GDir) d = g_dir_open(path, 0, NULL);
-        const char *name;
-
-        while (d && (name = g_dir_read_name(d))) {
-                g_autofree char *child = g_build_filename(path, name, NULL);
-
-                remove_tree(child);
-        }
-        (void) g_remove(path);
 }
 
 void fixture_stop(Fixture *f) {
@@ -228,20 +159,16 @@ void fixture_stop(Fixture *f) {
         }
         gt_dbus_queue_disconnect(f->queue, TRUE);
         g_clear_pointer(&f->queue, gt_dbus_queue_free);
-        remove_tree(f->directory);
+        tree_remove(f->directory);
         g_clear_pointer(&f->directory, g_free);
         g_clear_pointer(&f->worker_socket, g_free);
 }
 
 Fixture other_caller(const Fixture *f) {
-        g_autoptr(GError) error = NULL;
         Fixture other = *f;
 
-        other.client = g_dbus_connection_new_for_address_sync(g_getenv("DBUS_SESSION_BUS_ADDRESS"),
-                                                              G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
-                                                                      G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
-                                                              NULL, NULL, &error);
-        g_assert_no_error(error);
+        other.client = bus_connect(g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+        g_assert_nonnull(other.client);
         return other;
 }
 
@@ -356,7 +283,7 @@ GDBusMethodInvocation *polkit_pop(Fixture *f) {
         GDBusMethodInvocation *question = NULL;
 
         /* gt_dbus_queue_try_pop_message() of glib-testing 0.1.1 never pops. */
-        WAIT_FOR(f, gt_dbus_queue_get_n_messages(f->queue) > 0);
+        WAIT_FOR(gt_dbus_queue_get_n_messages(f->queue) > 0);
         g_assert_true(gt_dbus_queue_pop_message(f->queue, &question));
         g_assert_cmpstr(g_dbus_method_invocation_get_method_name(question), ==, "CheckAuthorization");
         return question;
@@ -368,10 +295,7 @@ void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolea
 }
 
 char *mount_table(Fixture *f) {
-        g_autofree char *path = g_build_filename(f->directory, "mounts", NULL);
-        char *text = NULL;
-
-        return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
+        return read_file(f, "mounts");
 }
 
 gsize count_mounts(Fixture *f) {
@@ -390,25 +314,15 @@ gboolean is_mounted(Fixture *f, const char *target) {
 }
 
 void write_file(Fixture *f, const char *name, const char *text) {
-        g_autofree char *path = g_build_filename(f->directory, name, NULL);
-        g_autofree char *parent = g_path_get_dirname(path);
-        g_autoptr(GError) error = NULL;
+        g_autofree char *path = file_path(f, name);
 
-        g_assert_cmpint(g_mkdir_with_parents(parent, 0700), ==, 0);
-        g_file_set_contents(path, text, -1, &error);
-        g_assert_no_error(error);
+        file_write(path, text);
 }
 
 char *read_file(Fixture *f, const char *name) {
-        g_autofree char *path = g_build_filename(f->directory, name, NULL);
-        char *text = NULL;
+        g_autofree char *path = file_path(f, name);
 
-        return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
-}
-
-void run_for(guint ms) {
-        for (gint64 end = g_get_monotonic_time() + (gint64) ms * 1000; g_get_monotonic_time() < end; g_usleep(1000))
-                g_main_context_iteration(NULL, FALSE);
+        return file_read(path);
 }
 
 char *get_metrics(Fixture *f) {
@@ -539,7 +453,7 @@ static gboolean job_has_state(Fixture *f, const char *job, const char *state) {
 void wait_for_job(Fixture *f, guint n, const char *state) {
         g_autofree char *job = g_strdup_printf("/org/selvol1/job/%u", n);
 
-        WAIT_FOR(f, job_has_state(f, job, state));
+        WAIT_FOR(job_has_state(f, job, state));
 }
 
 GVariant *job_wait(Fixture *f, const char *job, const char *result) {

@@ -4,7 +4,8 @@
 #include <gio/gio.h>
 #include <libglib-testing/dbus-queue.h>
 
-enum { WAIT_SEC = 120 };
+#include "support/service.h"
+#include "support/wait.h"
 
 /* One test: a private bus, a fake worker, selvold, and polkit in the hands of the test. The client connection of the
  * queue is the caller. */
@@ -102,6 +103,8 @@ void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolea
 char *mount_table(Fixture *f);
 gsize count_mounts(Fixture *f);
 gboolean is_mounted(Fixture *f, const char *target);
+/* A file of the test, as fake-worker.c has them. */
+char *file_path(const Fixture *f, const char *name);
 void write_file(Fixture *f, const char *name, const char *text);
 /* "" if it isn't there. */
 char *read_file(Fixture *f, const char *name);
@@ -113,13 +116,3 @@ void assert_metric(Fixture *f, const char *line);
 double read_metric(Fixture *f, const char *series);
 /* All lines with this beginning, of which there are some, have the value 0. */
 void assert_metrics_zero(Fixture *f, const char *prefix);
-void run_for(guint ms);
-/* Runs the main loop until the condition holds. The limit is for what never comes: a machine may be busy. */
-#define WAIT_FOR(f, condition)                                                     \
-        do {                                                                       \
-                gint64 _end_ = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC; \
-                while (!(condition)) {                                             \
-                        g_assert_cmpint(g_get_monotonic_time(), <, _end_);         \
-                        run_for(5);                                                \
-                }                                                                  \
-        } while (0)

@@ -71,17 +71,7 @@ static void check_question(GDBusMethodInvocation *question, const char *action) 
 
 /* The bus has then told selvold, which hears of it before it hears of what is called next. */
 static void wait_until_gone(Fixture *f, const char *name) {
-        gboolean there = TRUE;
-
-        while (there) {
-                g_autoptr(GError) error = NULL;
-                g_autoptr(GVariant) reply = g_dbus_connection_call_sync(
-                        f->client, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                        "NameHasOwner", g_variant_new("(s)", name), NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, &error);
-
-                g_assert_no_error(error);
-                g_variant_get(reply, "(b)", &there);
-        }
+        WAIT_FOR(!bus_has_name(f->client, name));
 }
 
 /* A call, the action that polkit is asked about, and what becomes of the call when it is allowed. */
@@ -241,7 +231,7 @@ static void remove_polkit(Fixture *f, gboolean replace) {
         /* The name is given up with the connection. */
         (void) g_bus_own_name_on_connection(f->client, "org.freedesktop.PolicyKit1", G_BUS_NAME_OWNER_FLAGS_NONE,
                                             on_acquired, NULL, &acquired, NULL);
-        WAIT_FOR(f, acquired);
+        WAIT_FOR(acquired);
 }
 
 static void answer_as(Polkit polkit, GDBusMethodInvocation *question) {

@@ -28,6 +28,7 @@
 #include <glib/gstdio.h>
 
 #include "support.h"
+#include "support/files.h"
 
 enum { CELLS_MAX = 16 };
 
@@ -242,9 +243,9 @@ static const GDBusMethodInfo *find_method(const char *object, const char *method
                 interfaces = g_hash_table_new(g_str_hash, g_str_equal);
         node = g_hash_table_lookup(interfaces, interface);
         if (!node) {
-                g_autofree char *path = g_strdup_printf(SOURCE_ROOT "/dbus/%s.xml", interface), *xml = NULL;
+                g_autofree char *name = g_strdup_printf("dbus/%s.xml", interface), *path = source_path(name),
+                                *xml = file_read(path);
 
-                g_assert_true(g_file_get_contents(path, &xml, NULL, NULL));
                 node = g_dbus_node_info_new_for_xml(xml, NULL);
                 g_assert_nonnull(node);
                 g_hash_table_insert(interfaces, (char *) interface, node);
@@ -467,7 +468,7 @@ static Complaint command_append(Run *r, char **w) {
 }
 
 static Complaint command_remove(Run *r, char **w) {
-        g_autofree char *path = g_build_filename(r->service.directory, w[0], NULL);
+        g_autofree char *path = file_path(&r->service, w[0]);
 
         return expect(g_unlink(path) == 0, "it can't be removed");
 }
@@ -550,7 +551,7 @@ static Complaint command_waits(Run *r, char **w) {
 }
 
 static Complaint command_pause(Run *r, char **w) {
-        run_for((guint) g_ascii_strtoull(w[0], NULL, 10));
+        pause_usec((gint64) g_ascii_strtoull(w[0], NULL, 10) * 1000);
         return NULL;
 }
 
@@ -593,13 +594,8 @@ static Complaint carry_out(Run *r, char **words);
 static Complaint carry_out_until(Run *r, char **words) {
         Complaint c = NULL;
 
-        for (gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC; (c = carry_out(r, words));) {
-                if (g_get_monotonic_time() > end)
-                        return c;
-                g_free(c);
-                run_for(5);
-        }
-        return NULL;
+        (void) HOLDS_WITHIN(WAIT_SEC, !(g_free(c), c = carry_out(r, words)));
+        return c;
 }
 
 static Complaint carry_out_call(Run *r, const char *label, char **words) {

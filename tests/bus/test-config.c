@@ -26,8 +26,9 @@ static void tear_down(Fixture *f, gconstpointer data) {
 static int run_selvold(Fixture *f, const char *option, char **ret_messages) {
         g_autofree char *state = g_strdup_printf("--state-directory=%s/other", f->directory),
                         *etc = g_strdup_printf("--config-etc=%s/etc", f->directory);
-        char *argv[] = { (char *) SELVOLD, (char *) "--config-usr=" SOURCE_ROOT "/src", etc,
-                         option ? (char *) option : state, NULL };
+        g_autofree char *program = program_path("src/selvold"), *src = source_path("src"),
+                        *usr = g_strdup_printf("--config-usr=%s", src);
+        char *argv[] = { program, usr, etc, option ? (char *) option : state, NULL };
         g_autoptr(GError) error = NULL;
         int status;
 
@@ -105,7 +106,7 @@ static void assert_may_mount(Fixture *f, gboolean expected) {
 /* The one that is in force stays so until there is one without a mistake. */
 static void test_reload(Fixture *f, gconstpointer data) {
         static const char mistake[] = DROPIN ":3: [Service] has no key Nonsense=";
-        g_autofree char *path = g_build_filename(f->directory, "notify", NULL), *status = NULL;
+        g_autofree char *path = file_path(f, "notify"), *status = NULL;
         int fd = listen_at(path);
 
         daemon_stop(f, SIGTERM);
@@ -113,17 +114,17 @@ static void test_reload(Fixture *f, gconstpointer data) {
         daemon_start(f, CALLER_ROOT);
         write_file(f, DROPIN, "[Service]\n\nNonsense=1\n[Worker]\nTargetRoots=/srv\n");
         g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
-        WAIT_FOR(f, status_has(fd, &status, mistake, TRUE));
+        WAIT_FOR(status_has(fd, &status, mistake, TRUE));
         g_assert_nonnull(strstr(status, "An earlier configuration is in force."));
         assert_metric(f, "selvol_config_rejected 1\n");
         assert_may_mount(f, FALSE);
         /* Nor is it forgotten as time goes by. */
-        run_for(600);
+        pause_usec(600000);
         g_assert_true(status_has(fd, &status, mistake, TRUE));
 
         write_file(f, DROPIN, "[Worker]\nTargetRoots=/srv\n");
         g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
-        WAIT_FOR(f, status_has(fd, &status, "configuration", FALSE));
+        WAIT_FOR(status_has(fd, &status, "configuration", FALSE));
         assert_may_mount(f, TRUE);
         assert_metric(f, "selvol_config_rejected 0\n");
         close(fd);
@@ -137,14 +138,14 @@ static void set_textfile(Fixture *f, const char *name) {
 }
 
 static gboolean exists(Fixture *f, const char *name) {
-        g_autofree char *path = g_build_filename(f->directory, name, NULL);
+        g_autofree char *path = file_path(f, name);
 
         return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
 /* Metrics that can't be written are told of until they can, counted, and leave nothing behind. */
 static void test_textfile_fails(Fixture *f, gconstpointer data) {
-        g_autofree char *path = g_build_filename(f->directory, "notify", NULL), *status = NULL;
+        g_autofree char *path = file_path(f, "notify"), *status = NULL;
         int fd = listen_at(path);
 
         daemon_stop(f, SIGTERM);
@@ -152,19 +153,19 @@ static void test_textfile_fails(Fixture *f, gconstpointer data) {
         daemon_start(f, CALLER_ROOT);
         assert_metric(f, "selvol_textfile_last_success_timestamp_seconds 0\n");
         set_textfile(f, "missing/selvol.prom");
-        WAIT_FOR(f, status_has(fd, &status, "missing/selvol.prom: No such file or directory", TRUE));
+        WAIT_FOR(status_has(fd, &status, "missing/selvol.prom: No such file or directory", TRUE));
         assert_metric(f, "selvol_textfile_errors_total 1\n");
 
         daemon_limit(f, TRUE);
         set_textfile(f, "selvol.prom");
-        WAIT_FOR(f, status_has(fd, &status, "/selvol.prom: File too large", TRUE));
+        WAIT_FOR(status_has(fd, &status, "/selvol.prom: File too large", TRUE));
         assert_metric(f, "selvol_textfile_errors_total 2\n");
         assert_metric(f, "selvol_textfile_last_success_timestamp_seconds 0\n");
         g_assert_false(exists(f, "selvol.prom"));
         g_assert_false(exists(f, "selvol.prom.new"));
 
         daemon_limit(f, FALSE);
-        WAIT_FOR(f, status_has(fd, &status, "selvol.prom", FALSE));
+        WAIT_FOR(status_has(fd, &status, "selvol.prom", FALSE));
         g_assert_true(exists(f, "selvol.prom"));
         g_assert_false(exists(f, "selvol.prom.new"));
         g_assert_cmpfloat(read_metric(f, "selvol_textfile_last_success_timestamp_seconds"), >, 1e9);

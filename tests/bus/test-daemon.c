@@ -96,19 +96,12 @@ static void assert_conflict(GVariant *conflict, const char *volume, const char *
 
 /* More callers than selvold remembers the uid of, each of which it asks the bus for. */
 static void test_many_callers(Fixture *f, gconstpointer data) {
-        const char *address = g_getenv("DBUS_SESSION_BUS_ADDRESS");
         enum { MANY = 100 };
         GDBusConnection *callers[MANY];
 
         for (size_t i = 0; i < MANY; i++) {
-                GError *error = NULL;
-
-                callers[i] =
-                        g_dbus_connection_new_for_address_sync(address,
-                                                               G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT |
-                                                                       G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION,
-                                                               NULL, NULL, &error);
-                g_assert_no_error(error);
+                callers[i] = bus_connect(g_getenv("DBUS_SESSION_BUS_ADDRESS"));
+                g_assert_nonnull(callers[i]);
         }
         for (size_t i = 0; i < 2 * MANY; i++) {
                 g_autoptr(GVariant) metrics = NULL;
@@ -153,7 +146,7 @@ static void test_released_behind_our_back(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
         g_assert_null(call_mount(f, "v", "/dev/vdb", T2, POD_B, &error));
         assert_error(g_steal_pointer(&error), "ContextConflict", T1);
-        WAIT_FOR(f, names->len == 1);
+        WAIT_FOR(names->len == 1);
         g_assert_cmpstr(names->pdata[0], ==, "ContextConflict");
         g_variant_get(seen.conflict, "(&s&s&s@aa{sv})", &volume, &wanted, &held, &conflicts);
         g_assert_cmpstr(volume, ==, "v");
@@ -162,7 +155,7 @@ static void test_released_behind_our_back(Fixture *f, gconstpointer data) {
         conflict = g_variant_get_child_value(conflicts, 0);
         assert_conflict(conflict, "v", "pod-a", T1);
         write_file(f, "mounts", "");
-        WAIT_FOR(f, names->len == 2);
+        WAIT_FOR(names->len == 2);
         g_assert_cmpstr(names->pdata[1], ==, "ContextReleased");
         other = call_mount(f, "v", "/dev/vdb", T2, POD_B, &error);
         g_assert_no_error(error);
@@ -211,7 +204,7 @@ static void test_mount_changed(Fixture *f, gconstpointer data) {
                 gboolean read_only;
 
                 write_file(f, "mounts", rows[i].table);
-                WAIT_FOR(f, texts->len == i + 1);
+                WAIT_FOR(texts->len == i + 1);
                 g_assert_nonnull(strstr(texts->pdata[i], rows[i].text));
                 holders = get_holders(f, "v");
                 holder = g_variant_get_child_value(holders, 0);
@@ -223,7 +216,7 @@ static void test_mount_changed(Fixture *f, gconstpointer data) {
         }
         /* Moved, it is not the holder's any more. */
         write_file(f, "mounts", "1000 " T2 " /dev/vdb ext4 " CONTEXT_A " 0\n");
-        WAIT_FOR(f, count_holders(f, "v") == 0);
+        WAIT_FOR(count_holders(f, "v") == 0);
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
 }
 
@@ -236,7 +229,7 @@ static void lose_state(Fixture *f) {
 
 static void test_damaged_state(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) mounted = NULL;
-        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+        g_autofree char *state = file_path(f, "state");
         g_autoptr(GDir) d = NULL;
         gboolean aside = FALSE;
         GError *error = NULL;
@@ -283,7 +276,8 @@ static void test_promtool(Fixture *f, gconstpointer data) {
 /* What the service answers to Introspect is what the installed XML says. */
 static void test_introspection(Fixture *f, gconstpointer data) {
         const char *interface = data;
-        g_autofree char *file = g_strdup_printf(SOURCE_ROOT "/dbus/%s.xml", interface), *xml = NULL, *object = NULL;
+        g_autofree char *file = g_strdup_printf("%s/dbus/%s.xml", g_getenv("G_TEST_SRCDIR"), interface), *xml = NULL,
+                        *object = NULL;
         g_autoptr(GVariant) mounted = NULL, reply = NULL;
         g_autoptr(GDBusNodeInfo) written = NULL, answered = NULL;
         g_autoptr(GString) a = g_string_new(NULL), b = g_string_new(NULL);
@@ -370,11 +364,11 @@ static void test_mount_id_again(Fixture *f, gconstpointer data) {
 
                 first = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
                 g_assert_no_error(error);
-                run_for(120);
+                pause_usec(120000);
                 g_assert_true(call_unmount(f, "v", T1, &error));
                 second = call_mount(f, "w", "/dev/vdc", T2, POD_A, &error);
                 g_assert_no_error(error);
-                run_for(150);
+                pause_usec(150000);
                 g_assert_cmpuint(count_holders(f, "w"), ==, 1);
                 g_assert_true(call_unmount(f, "w", T2, &error));
         }
@@ -406,7 +400,7 @@ static void test_textfile(Fixture *f, gconstpointer data) {
         daemon_start(f, CALLER_ROOT);
         g_assert_null(call_mount(f, "v", "/dev/drop-context", T1, POD_A, &error));
         assert_error(g_steal_pointer(&error), "ContextDropped", "");
-        WAIT_FOR(f, file_has(f, "selvol.prom", "selvol_refusals_total{error=\"ContextDropped\"} 1\n"));
+        WAIT_FOR(file_has(f, "selvol.prom", "selvol_refusals_total{error=\"ContextDropped\"} 1\n"));
 }
 
 static void assert_log_level(Fixture *f, const char *level) {

@@ -6,6 +6,7 @@
 
 #include "model/failure.h"
 #include "support.h"
+#include "support/files.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
@@ -127,7 +128,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_jobs_walking 1\n");
         g_assert_cmpfloat(read_metric(f, "selvol_oldest_job_age_seconds{state=\"walking\"}"), >, 0);
         assert_metrics_zero(f, "selvol_oldest_job_age_seconds{state=\"running\"}");
-        WAIT_FOR(f, seen.most >= 100);
+        WAIT_FOR(seen.most >= 100);
         during = call_end(
                 f, call_start_at(f, job, "org.freedesktop.DBus.Properties", "GetAll", g_variant_new("(s)", JOB)),
                 &error);
@@ -138,7 +139,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
 
         details = job_wait(f, job, "done");
         g_assert_cmpuint(get_number(details, "EntriesDone"), ==, 300);
-        WAIT_FOR(f, seen.removed == 1 && seen.most == 300);
+        WAIT_FOR(seen.removed == 1 && seen.most == 300);
         /* Eleven signals of the worker in a second. */
         g_assert_cmpuint(seen.changed, >=, 3);
         g_assert_cmpuint(seen.changed, <=, (guint64) (g_get_monotonic_time() - start) / 250000 + 2);
@@ -177,7 +178,7 @@ static void test_expiry(Fixture *f, gconstpointer data) {
         g_assert_no_error(error);
         g_assert_cmpuint(seen.forgotten, ==, 0);
         g_free(call_relabel(f, "v", CONTEXT_A, NULL, &error));
-        WAIT_FOR(f, seen.forgotten == 1);
+        WAIT_FOR(seen.forgotten == 1);
         g_assert_null(call_end(f, call_start_at(f, first, JOB, "Wait", NULL), &error));
         assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.UnknownObject", "");
         g_assert_null(call(f, "GetJob", g_variant_new("(t)", (guint64) 3), &error));
@@ -228,7 +229,7 @@ static void test_end_of_service(Fixture *f, gconstpointer data) {
         job = call_relabel(f, "v", "", NULL, &error);
         g_assert_no_error(error);
         waiting = call_start_at(f, job, JOB, "Wait", NULL);
-        run_for(100);
+        pause_usec(100000);
         daemon_stop(f, SIGTERM);
         reply = call_end(f, waiting, &error);
         g_assert_no_error(error);
@@ -248,7 +249,7 @@ static void test_end_of_service(Fixture *f, gconstpointer data) {
 }
 
 static void test_introspection(Fixture *f, gconstpointer data) {
-        g_autofree char *xml = NULL, *job = NULL;
+        g_autofree char *file = source_path("dbus/org.selvol1.Job.xml"), *xml = NULL, *job = NULL;
         g_autoptr(GVariant) reply = NULL, managed = NULL, objects = NULL;
         g_autoptr(GDBusNodeInfo) written = NULL, answered = NULL;
         g_autoptr(GString) a = g_string_new(NULL), b = g_string_new(NULL);
@@ -258,7 +259,7 @@ static void test_introspection(Fixture *f, gconstpointer data) {
         mount_always(f, "v", "/dev/vdb", T1);
         job = call_relabel(f, "v", "", NULL, &error);
         g_assert_no_error(error);
-        g_assert_true(g_file_get_contents(SOURCE_ROOT "/dbus/org.selvol1.Job.xml", &xml, NULL, NULL));
+        xml = file_read(file);
         written = g_dbus_node_info_new_for_xml(xml, &error);
         g_assert_no_error(error);
         reply = call_end(f, call_start_at(f, job, "org.freedesktop.DBus.Introspectable", "Introspect", NULL), &error);

@@ -110,7 +110,7 @@ static void test_story(Fixture *f, gconstpointer data) {
 static void test_taint(Fixture *f, gconstpointer data) {
         static const char tainted[] = "*is mounted for writing with a context*",
                           again[] = "*labels on all its files again.";
-        g_autofree char *mark = g_build_filename(f->directory, "mark-vdb", NULL);
+        g_autofree char *mark = file_path(f, "mark-vdb");
 
         mount(f, "/dev/vdb", T1, POD_A);
         g_assert_cmpuint(count_lines(f, tainted), ==, 1);
@@ -155,7 +155,7 @@ static void test_line(Fixture *f, gconstpointer data) {
 
         wait_for_job(f, 2, "waiting");
         g_assert_cmpuint(count_lines(f, "Waiting to *"), ==, 0);
-        run_for(1200);
+        pause_usec(1200000);
         assert_said_once(f, waiting);
         write_file(f, "go", "");
         a = call_end(f, first, &error);
@@ -303,7 +303,7 @@ static void test_store_healed(Fixture *f, gconstpointer data) {
         fail_to_mount(f, "/dev/vdb", T1, POD_A);
         assert_said_once(f, "The state can't be written to *");
         store_thaw(f);
-        run_for(1100);
+        pause_usec(1100000);
         mount(f, "/dev/vdb", T1, POD_A);
         assert_said_once(f, "The state can be written again: *");
 }

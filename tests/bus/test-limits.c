@@ -96,10 +96,10 @@ static void test_source(Fixture *f, gconstpointer data) {
 
         for (guint i = 0; i < JOBS_MAX + 6; i++)
                 send_hanging(f, i, source);
-        WAIT_FOR(f, n_run(f, JOBS_OF_SOURCE_MAX));
+        WAIT_FOR(n_run(f, JOBS_OF_SOURCE_MAX));
         assert_mounts_at_once(f, "v", "/dev/vdb");
         assert_unmounts_at_once(f, "v");
-        WAIT_FOR(f, n_run(f, JOBS_OF_SOURCE_MAX));
+        WAIT_FOR(n_run(f, JOBS_OF_SOURCE_MAX));
 }
 
 /* Volumes that have nothing in common but their caller. */
@@ -108,10 +108,10 @@ static void test_caller(Fixture *f, gconstpointer data) {
 
         for (guint i = 0; i < JOBS_MAX + 6; i++)
                 send_hanging_device(f, i);
-        WAIT_FOR(f, n_run(f, JOBS_OF_CALLER_MAX));
+        WAIT_FOR(n_run(f, JOBS_OF_CALLER_MAX));
         assert_mounts_at_once(&other, "v", "/dev/vdb");
         assert_unmounts_at_once(f, "v");
-        WAIT_FOR(f, n_run(f, JOBS_OF_CALLER_MAX));
+        WAIT_FOR(n_run(f, JOBS_OF_CALLER_MAX));
         close_caller(&other);
 }
 
@@ -124,9 +124,9 @@ static void test_unmount(Fixture *f, gconstpointer data) {
                 crowd[i] = other_caller(f);
         for (guint i = 0; i < JOBS_MAX + 6; i++)
                 send_hanging_device(&crowd[i % CROWD], i);
-        WAIT_FOR(f, n_run(f, JOBS_MAX));
+        WAIT_FOR(n_run(f, JOBS_MAX));
         assert_unmounts_at_once(f, "v");
-        WAIT_FOR(f, n_run(f, JOBS_MAX));
+        WAIT_FOR(n_run(f, JOBS_MAX));
         for (guint i = 0; i < CROWD; i++)
                 close_caller(&crowd[i]);
 }
@@ -157,7 +157,7 @@ static void test_questions(Fixture *f, gconstpointer data) {
 
         for (guint i = 0; i < MAX; i++)
                 calls[i] = call_start(f, "GetMetrics", NULL);
-        WAIT_FOR(f, gt_dbus_queue_get_n_messages(f->queue) == MAX);
+        WAIT_FOR(gt_dbus_queue_get_n_messages(f->queue) == MAX);
         g_assert_null(call(f, "GetMetrics", NULL, &error));
         assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", "too many calls wait");
         for (guint i = 0; i < MAX; i++)
@@ -331,7 +331,7 @@ static void test_deaf(Fixture *f, gconstpointer data) {
         pending = call_start(f, "GetMetrics", NULL);
         g_assert_null(call_end(f, pending, &error));
         assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.NoReply", "");
-        WAIT_FOR(f, is_recorded(f, "v"));
+        WAIT_FOR(is_recorded(f, "v"));
         write_file(f, "go", "");
         reply = job_wait(f, job, "done");
 }

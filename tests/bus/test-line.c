@@ -253,11 +253,11 @@ static void test_random(Fixture *f, gconstpointer data) {
         for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
                 n_succeeded += check_random_answer(&crowd[i % CROWD], calls[i]);
         crowd_close(crowd);
-        WAIT_FOR(f, jobs_have_ended(f));
+        WAIT_FOR(jobs_have_ended(f));
         g_assert_cmpuint(n_succeeded, >, RANDOM_OPERATIONS / 3);
         g_test_message("%d operations in %.1f s, %u succeeded", RANDOM_OPERATIONS,
                        (double) (g_get_monotonic_time() - start) / G_USEC_PER_SEC, n_succeeded);
-        WAIT_FOR(f, worker_count_children(f) == 1);
+        WAIT_FOR(worker_count_children(f) == 1);
         assert_consistent(f);
         daemon_stop(f, SIGKILL);
         daemon_start(f, CALLER_ROOT);
@@ -288,7 +288,7 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         /* Who came first, and all that want the same; then, when they have gone, the others. */
         assert_unmounted(f, "v", T1, TRUE);
         for (guint first = 0; first < 2; first++) {
-                WAIT_FOR(f, count_ended(calls, first, 2) == MANY / 2);
+                WAIT_FOR(count_ended(calls, first, 2) == MANY / 2);
                 worker_wait_idle(f, 200);
                 g_assert_cmpuint(count_ended(calls, 1 - first, 2), ==, first == 0 ? 0 : MANY / 2);
                 g_assert_cmpuint(count_mounts(f), ==, MANY / 2 + 1);
@@ -330,20 +330,8 @@ static void test_context_is_told(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(before, ==, "");
         g_variant_unref(end_mount(f, front));
         g_variant_unref(end_mount(f, waiting));
-        WAIT_FOR(f, told && g_str_equal(told, CONTEXT_A));
+        WAIT_FOR(told && g_str_equal(told, CONTEXT_A));
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
-}
-
-static gboolean is_on_bus(Fixture *f, const char *name) {
-        g_autoptr(GVariant) reply = NULL;
-        gboolean is = FALSE;
-
-        reply = g_dbus_connection_call_sync(f->client, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                            "org.freedesktop.DBus", "NameHasOwner", g_variant_new("(s)", name),
-                                            G_VARIANT_TYPE("(b)"), G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
-        g_assert_nonnull(reply);
-        g_variant_get(reply, "(b)", &is);
-        return is;
 }
 
 static void let_go(Fixture *f) {
@@ -357,7 +345,7 @@ static void close_and_wait(Fixture *f, Fixture *other) {
         g_autoptr(GError) error = NULL;
 
         close_caller(other);
-        WAIT_FOR(f, !is_on_bus(f, name));
+        WAIT_FOR(!bus_has_name(f->client, name));
         reply = call(f, "GetMetrics", NULL, &error);
         g_assert_no_error(error);
 }
@@ -394,7 +382,7 @@ static void test_give_up(Fixture *f, gconstpointer data) {
         third = end_mount(f, behind);
         g_assert_cmpint(is_mounted(f, T2), ==, again);
         if (!again) {
-                run_for(300);
+                pause_usec(300000);
                 g_assert_false(is_mounted(f, T2));
                 back = start_mount(f, "v", "/dev/walk-held", T2, SERVICE_A);
         }
@@ -416,11 +404,11 @@ static void test_give_up_device(Fixture *f, gconstpointer data) {
         wait_for_job(f, 1, "running");
         left = start_mount(&other, "v", "/dev/v/walk-held", T1, "{" LEVEL_A ", " PATIENT "}");
         wait_for_job(f, 2, "waiting");
-        WAIT_FOR(f, worker_count_children(f) == 2);
+        WAIT_FOR(worker_count_children(f) == 2);
         give_up(f, &other, left);
         behind = start_mount(f, "v", "/dev/v/walk-held", T2, "{" LEVEL_A ", " PATIENT "}");
         wait_for_job(f, 3, "waiting");
-        WAIT_FOR(f, worker_count_children(f) == 2);
+        WAIT_FOR(worker_count_children(f) == 2);
         back = start_mount(f, "v", "/dev/v/walk-held", T1, "{" LEVEL_A ", " PATIENT "}");
         g_assert_false(call_has_ended(front));
         let_go(f);
@@ -464,7 +452,7 @@ static void test_no_reply(Fixture *f, gconstpointer data) {
         close_and_wait(f, &other);
         let_go(f);
         g_variant_unref(end_mount(f, front));
-        WAIT_FOR(f, is_mounted(f, T2));
+        WAIT_FOR(is_mounted(f, T2));
 }
 
 /* First come, first served, over volumes that share a device, too. */
@@ -482,7 +470,7 @@ static void test_order(Fixture *f, gconstpointer data) {
         for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
                 wait_for_job(f, i + 2, "waiting");
         /* They have looked, and wait for the device without a child. */
-        WAIT_FOR(f, worker_count_children(f) == 2);
+        WAIT_FOR(worker_count_children(f) == 2);
         g_assert_false(call_has_ended(front));
         let_go(f);
         g_variant_unref(end_mount(f, front));
@@ -519,7 +507,7 @@ static void test_planned(Fixture *f, gconstpointer data) {
                 mounts[i] = start_mount(&crowd[i % CROWD], volume, source, target, "{" LONG "}");
         }
         /* Calls of several connections come in any order, and the job is asked about by its number. */
-        WAIT_FOR(f, worker_count_children(f) == JOBS_MAX + 1);
+        WAIT_FOR(worker_count_children(f) == JOBS_MAX + 1);
         plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
         g_assert_false(call_has_ended(plan));
         for (guint i = 0; i < JOBS_MAX; i++) {
@@ -533,7 +521,7 @@ static void test_planned(Fixture *f, gconstpointer data) {
                 g_assert_no_error(error);
                 assert_result(f, JOBS_MAX + 1, "done", "");
         }
-        WAIT_FOR(f, worker_count_children(f) == 1);
+        WAIT_FOR(worker_count_children(f) == 1);
         crowd_close(crowd);
 }
 
@@ -587,7 +575,7 @@ static void test_frozen(Fixture *f, gconstpointer data) {
 
         store_freeze(f);
         pending = start_mount(f, "v", "/dev/vdb", T1, "{" LEVEL_A ", " OVM ", " LONG "}");
-        run_for(seconds * 1000);
+        pause_usec((gint64) seconds * G_USEC_PER_SEC);
         g_assert_false(call_has_ended(pending));
         g_assert_cmpuint(count_mounts(f), ==, 0);
         g_assert_cmpuint(worker_count_children(f), ==, 2);
@@ -604,12 +592,12 @@ static void test_frozen_hang_up(Fixture *f, gconstpointer data) {
 
         store_freeze(f);
         pending = start_mount(f, "v", "/dev/vdb", T1, POD_A);
-        WAIT_FOR(f, worker_count_children(f) == 2);
-        run_for(300);
+        WAIT_FOR(worker_count_children(f) == 2);
+        pause_usec(300000);
         daemon_stop(f, SIGKILL);
         g_assert_null(call_end(f, pending, &error));
         g_clear_error(&error);
-        WAIT_FOR(f, worker_count_children(f) == 0);
+        WAIT_FOR(worker_count_children(f) == 0);
         g_assert_cmpuint(count_mounts(f), ==, 0);
         store_thaw(f);
         daemon_start(f, CALLER_ROOT);
@@ -699,7 +687,7 @@ static void test_objects(Fixture *f, gconstpointer data) {
                 done = call_has_ended(waiting) && call_has_ended(quick);
                 (void) check_listed(f, &o);
                 job = get_volume_text_or_null(f, "v", "Job");
-                run_for(10);
+                pause_usec(10000);
                 if (job && !g_str_equal(job, "/"))
                         g_assert_true(g_hash_table_contains(added, job));
         }
@@ -717,7 +705,7 @@ static void test_objects(Fixture *f, gconstpointer data) {
                 g_assert_true(g_hash_table_contains(added, job));
         }
         /* The oldest is forgotten once the child of the newest has gone. */
-        WAIT_FOR(f, check_listed(f, &o) == 64);
+        WAIT_FOR(check_listed(f, &o) == 64);
         g_assert_cmpuint(g_hash_table_size(removed), ==, 8);
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
 }

@@ -52,7 +52,7 @@ static void test_progress(Fixture *f, gconstpointer data) {
                 g_assert_cmpstr(total, ==, "300");
                 i += n > before;
                 before = n;
-                run_for(20);
+                pause_usec(20000);
         }
         reply = call_end(f, pending, &error);
         g_assert_no_error(error);
@@ -93,7 +93,7 @@ static void test_conflict(Fixture *f, gconstpointer data) {
         mount(f, T1);
         g_assert_null(call_mount(f, "v", "/dev/vdb", T2, ALWAYS_2000, &error));
         assert_error(error, "GroupConflict", "pod-1000");
-        WAIT_FOR(f, signal != NULL);
+        WAIT_FOR(signal != NULL);
         assert_conflict_signal(signal);
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
 }
@@ -111,10 +111,10 @@ static void test_released(Fixture *f, gconstpointer data) {
         mount(f, T1);
         mount(f, T2);
         unmount(f, T1);
-        run_for(100);
+        pause_usec(100000);
         g_assert_null(signal);
         unmount(f, T2);
-        WAIT_FOR(f, signal != NULL);
+        WAIT_FOR(signal != NULL);
         g_variant_get(signal, "(&su)", &volume, &gid);
         g_assert_cmpstr(volume, ==, "v");
         g_assert_cmpuint(gid, ==, 1000);

@@ -77,7 +77,7 @@ static void assert_answered(Fixture *f, GAsyncResult *pending) {
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
 
-        WAIT_FOR(f, call_has_ended(pending));
+        WAIT_FOR(call_has_ended(pending));
         reply = call_end(f, pending, &error);
         g_assert_no_error(error);
 }
@@ -90,8 +90,8 @@ static void test_stalled(Fixture *f, gconstpointer data) {
         mount_on(f, "v", "/dev/vdb", T1);
         store_freeze(f);
         mounting = call_start(f, "MountVolume", mount_arguments("w", "/dev/vdc", T2, POD_A));
-        WAIT_FOR(f, worker_count_children(f) == 2);
-        run_for(200);
+        WAIT_FOR(worker_count_children(f) == 2);
+        pause_usec(200000);
 
         assert_answered(f, call_start(f, "GetMetrics", NULL));
         assert_answered(f, call_start(f, "PlanVolume", mount_arguments("u", "/dev/vdd", T3, POD_A)));
@@ -101,9 +101,9 @@ static void test_stalled(Fixture *f, gconstpointer data) {
         assert_answered(
                 f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL));
         unmounting = call_start(f, "UnmountVolume", unmount_arguments("v", T1));
-        WAIT_FOR(f, !is_mounted(f, T1));
+        WAIT_FOR(!is_mounted(f, T1));
         history = start_history(f, "v");
-        run_for(200);
+        pause_usec(200000);
         g_assert_false(call_has_ended(mounting));
         g_assert_false(call_has_ended(unmounting));
         g_assert_false(is_mounted(f, T2));
@@ -127,7 +127,7 @@ static void test_broken(Fixture *f, gconstpointer data) {
         assert_mount_fails(f, "u", "Input/output error", "journalctl -k");
         unmount_from(f, "v", T1);
         store_thaw(f);
-        run_for(1100);
+        pause_usec(1100000);
         mount_on(f, "u", "/dev/vdz", T3);
         daemon_stop(f, SIGKILL);
         daemon_start(f, CALLER_ROOT);
@@ -144,13 +144,13 @@ static void set_up_small(Fixture *f, gconstpointer data) {
         if (!private_mounts)
                 return;
         daemon_stop(f, SIGTERM);
-        state = g_build_filename(f->directory, "state", NULL);
+        state = file_path(f, "state");
         g_assert_cmpint(mount("small", state, "tmpfs", 0, "size=400k,mode=700"), ==, 0);
         daemon_start(f, CALLER_ROOT);
 }
 
 static void tear_down_small(Fixture *f, gconstpointer data) {
-        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+        g_autofree char *state = file_path(f, "state");
 
         if (private_mounts)
                 (void) umount2(state, MNT_DETACH);
@@ -179,7 +179,7 @@ static void set_full(Fixture *f, gboolean full) {
 }
 
 static void set_read_only(Fixture *f, gboolean read_only) {
-        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+        g_autofree char *state = file_path(f, "state");
 
         g_assert_cmpint(mount(NULL, state, NULL, MS_REMOUNT | (read_only ? MS_RDONLY : 0), "size=400k,mode=700"), ==,
                         0);
@@ -216,12 +216,12 @@ static void test_at_start(Fixture *f, gconstpointer data) {
         }
         assert_mount_fails(f, "u", o->reason, o->remedy);
         unmount_from(f, "v", T1);
-        run_for(1100);
+        pause_usec(1100000);
         assert_mount_fails(f, "u", o->reason, o->remedy);
         g_assert_cmpuint(count_holders(f, "w"), ==, 1);
 
         o->set(f, FALSE);
-        run_for(1100);
+        pause_usec(1100000);
         mount_on(f, "u", "/dev/vdz", T3);
         daemon_stop(f, SIGKILL);
         daemon_start(f, CALLER_ROOT);
@@ -242,7 +242,7 @@ static void execute(Fixture *f, const char *sql) {
 }
 
 static guint count_kept(Fixture *f) {
-        g_autofree char *state = g_build_filename(f->directory, "state", NULL);
+        g_autofree char *state = file_path(f, "state");
         g_autoptr(GDir) d = g_dir_open(state, 0, NULL);
         const char *name;
         guint n = 0;
@@ -275,8 +275,7 @@ static void on_skipped(void *userdata, const char *volume, const char *target) {
 
 /* That a walk has begun is on disk before anything is done; a holder only when it is known which mount it will have. */
 static void test_intent(Fixture *f, gconstpointer data) {
-        g_autofree char *directory = g_build_filename(f->directory, "then", NULL),
-                        *path = g_build_filename(directory, "state.db", NULL);
+        g_autofree char *directory = file_path(f, "then"), *path = g_build_filename(directory, "state.db", NULL);
         g_autoptr(GVariant) result = NULL;
         Volumes all = { 0 };
         Store *store = NULL;

@@ -80,9 +80,9 @@ static void set_up(Context *c, gconstpointer data) {
 
         c->f.logged = TRUE;
         fixture_start(&c->f, CALLER_ROOT, FALSE);
-        c->socket = g_build_filename(c->f.directory, "plugin.sock", NULL);
-        c->records = g_build_filename(c->f.directory, "records", NULL);
-        c->targets = g_build_filename(c->f.directory, "targets", NULL);
+        c->socket = file_path(&c->f, "plugin.sock");
+        c->records = file_path(&c->f, "records");
+        c->targets = file_path(&c->f, "targets");
         g_assert_cmpint(g_mkdir(c->records, 0700), ==, 0);
         g_assert_cmpint(g_mkdir(c->targets, 0755), ==, 0);
         g_assert_cmpint(chmod(c->f.directory, 0755), ==, 0);
@@ -322,7 +322,7 @@ static void test_relabel(Context *c, gconstpointer data) {
                 c, "VolumeDriver.Create",
                 "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\"}}",
                 DONE);
-        WAIT_FOR(&c->f, is_walking(c));
+        WAIT_FOR(is_walking(c));
         for (guint i = 0; i < 2; i++) {
                 assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet: ");
                 assert_refused(c, "VolumeDriver.Mount", DB, " % of its files are done.");
@@ -333,7 +333,7 @@ static void test_relabel(Context *c, gconstpointer data) {
         g_assert_cmpuint(count_mounts(&c->f), ==, 0);
         write_file(&c->f, "go", "");
         for (guint i = 0; i < 20 && count_mounts(&c->f) == 0; i++)
-                run_for(100);
+                pause_usec(100000);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
         walks = read_file(&c->f, "walks");
         g_assert_cmpint(g_strrstr(walks, "target=") - walks, ==, 0);
@@ -402,7 +402,7 @@ static void test_killed(Context *c, gconstpointer data) {
         plugin_start(c, "10s");
 
         fd = begin_post(c, "VolumeDriver.Mount", DB);
-        WAIT_FOR(&c->f, log_has(c, "db: job 2: another caller waits for it."));
+        WAIT_FOR(log_has(c, "db: job 2: another caller waits for it."));
         daemon_stop(&c->f, SIGKILL);
         answer = end_post(fd, "500");
         g_assert_nonnull(strstr(answer, "selvold ended before it answered."));

@@ -85,7 +85,8 @@ GPid selvold_start(const Launch *how, const Service *s, GDBusConnection *bus) {
         g_autofree char *program = program_path("src/selvold"), *usr = source_path("src"),
                         *uid = path_printf("%u", s->trusted);
         GPid pid = launch(how, program, "--state-directory", s->state, "--worker", s->socket, "--config-usr", usr,
-                          "--config-etc", s->etc, "--trusted-uid", uid, NULL);
+                          "--config-etc", s->etc, "--trusted-uid", uid, s->polkit_sec ? "--polkit-timeout" : NULL,
+                          s->polkit_sec, NULL);
 
         /* A worker that does not answer delays it. */
         if (!HOLDS_WITHIN(WAIT_SEC, bus_has_name(bus, "org.selvol1")))

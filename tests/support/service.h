@@ -25,8 +25,9 @@ void socket_wait(GPid server, const Launch *how, const char *path);
 typedef struct Service {
         const char *socket; /* of the worker */
         const char *etc;
-        const char *state; /* selvold's directory */
-        uid_t trusted;     /* of whom selvold asks polkit nothing, or who may call the worker besides root */
+        const char *state;      /* selvold's directory */
+        uid_t trusted;          /* of whom selvold asks polkit nothing, or who may call the worker besides root */
+        const char *polkit_sec; /* for which selvold waits for polkit; NULL: as always */
 } Service;
 
 GPid selvold_start(const Launch *how, const Service *s, GDBusConnection *bus);

@@ -20,7 +20,7 @@ void pause_usec(int64_t usec);
                 _ok_;                                                               \
         })
 
-enum { WAIT_SEC = 60 };
+enum { WAIT_SEC = 120 };
 
 /* The same, where it has to hold in the end. */
 #define WAIT_FOR(condition)                                                                                       \
