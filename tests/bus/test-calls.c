@@ -4,8 +4,7 @@
  * comment ('#'), or
  *
  *   NAME := TEXT                      $NAME stands for the text from here on
- *   [CASE]                            begins a case, which has selvold, a worker and a bus of its own
- *   [CASE] together                   the same, but its rows have them in common
+ *   [CASE] FLAG...                    begins a case, which has selvold, a worker and a bus of its own; flags are in case_new()
  *   | id | COLUMN | ... |             before the first step: the case is carried out for each row, as CASE/ID, where $COLUMN
  *                                     stands for the cell; the first line names the columns
  *
@@ -13,17 +12,21 @@
  *
  *   METHOD ARGUMENT... OPTION=VALUE... -> EXPECTATION...   a call of the manager's that succeeds
  *   METHOD ARGUMENT... OPTION=VALUE... !! ERROR TEXT...    one that fails, with a message that holds the texts
- *   OBJECT METHOD ...                                      likewise of an object below /org/selvol1, as /volume/v
+ *   OBJECT METHOD ...                                      likewise of an object below /org/selvol1, as /volume/v, or of /org/...
  *   OBJECT EXPECTATION...                                  the object has these properties
  *   LABEL: CALL                                            begins a call; "end LABEL -> ..." waits for what it is answered with
+ *   LABEL: other CALL                                      likewise, of another caller, until "leave LABEL"
  *   until STEP                                             waits until the step holds
  *
  * or one of the commands in the table below. Words have blanks between them, and those in double quotes, or in the angle brackets
  * of OPTION=<GVariant text>, are of one word. An expectation is about an argument of the reply or a key of its dictionary:
  * KEY=VALUE, KEY~TEXT that it holds, KEY*TEXT that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements,
- * KEY@LABEL, which is what it was where the case had the label before, or -KEY, which is not there. "keys" is the number of keys. */
+ * KEY@LABEL, which is what it was where the case had the label before and may be the NUMBER of others, or -KEY, which is not there. "keys" is the number of keys. Of
+ * dictionaries in an array, the keys are those of the last one. $DIRECTORY is that of the test's files, $NOW the time in
+ * microseconds, and $UID the user. */
 
 #include <signal.h>
+#include <stdio.h>
 
 #include <glib/gstdio.h>
 
@@ -42,7 +45,8 @@ typedef struct Step {
 
 typedef struct Case {
         char *name;
-        gboolean together;
+        gboolean together, freezable, stranger;
+        guint times;
         GPtrArray *columns, *rows; /* of char **; no rows: it is carried out once */
         GPtrArray *steps;
 } Case;
@@ -54,11 +58,18 @@ typedef struct Instance {
 
 /* With what is common to the rows of a case. */
 typedef struct Run {
-        Fixture service;
+        Fixture service, other; /* the latter: a second caller, if its client is not NULL */
         const Case *of;
         GHashTable *pending; /* calls by their labels */
         GHashTable *seen;    /* values by theirs */
+        GQueue signals;      /* that nobody has looked at */
+        guint subscription;
 } Run;
+
+typedef struct Signal {
+        char *object, *name;
+        GHashTable *answer;
+} Signal;
 
 static const char *file;     /* that is read */
 static Run *kept;            /* of the rows before */
@@ -92,13 +103,22 @@ static char *expand(const char *text, Lookup lookup, gconstpointer data) {
         return g_string_free(s, FALSE);
 }
 
+static const char *get_builtin(const char *name) {
+        g_autofree char *now = g_strdup_printf("%" G_GINT64_FORMAT, g_get_real_time()),
+                        *uid = g_strdup_printf("%u", getuid());
+
+        if (g_str_equal(name, "DIRECTORY"))
+                return kept->service.directory;
+        return g_intern_string(g_str_equal(name, "NOW") ? now : g_str_equal(name, "UID") ? uid : NULL);
+}
+
 static const char *get_cell(const char *name, gconstpointer data) {
         const Instance *instance = data;
 
         for (guint i = 0; instance->row && i < instance->of->columns->len; i++)
                 if (g_str_equal(instance->of->columns->pdata[i], name))
                         return instance->row[i];
-        return NULL;
+        return get_builtin(name);
 }
 
 /* Up to the bracket that closes the one at p. */
@@ -162,7 +182,12 @@ static void answer_add(GHashTable *answer, const char *name, GVariant *value) {
         GVariant *of_key;
 
         if (!g_variant_is_of_type(value, G_VARIANT_TYPE_VARDICT)) {
+                gsize n = g_variant_is_of_type(value, G_VARIANT_TYPE("aa{sv}")) ? g_variant_n_children(value) : 0;
+                g_autoptr(GVariant) last = n > 0 ? g_variant_get_child_value(value, n - 1) : NULL;
+
                 g_hash_table_insert(answer, g_strdup(name), g_variant_ref(value));
+                if (last)
+                        answer_add(answer, "", last);
                 return;
         }
         g_hash_table_insert(answer, g_strdup("keys"),
@@ -175,7 +200,7 @@ static void answer_add(GHashTable *answer, const char *name, GVariant *value) {
 /* Also remembers it, for '@'. */
 static gboolean holds(Run *r, const char *actual, const char *operator, const char * wanted) {
         const char *before = g_hash_table_lookup(r->seen, wanted);
-        guint64 number = g_ascii_strtoull(actual, NULL, 10), limit = g_ascii_strtoull(wanted, NULL, 10);
+        guint64 number = g_ascii_strtoull(actual, NULL, 10), limit = g_ascii_strtoull(before ?: wanted, NULL, 10);
         gboolean same = !before || g_str_equal(before, actual);
 
         switch (operator[0]) {
@@ -228,29 +253,60 @@ static Complaint compare_all(Run *r, GHashTable *answer, char **expectations) {
 
 /* --- calls --- */
 
+static const char standard_xml[] =
+        "<node><interface name='org.freedesktop.DBus.ObjectManager'><method name='GetManagedObjects'>"
+        "<arg type='a{oa{sa{sv}}}' name='objects' direction='out'/></method></interface>"
+        "<interface name='org.freedesktop.DBus.Introspectable'><method name='Introspect'>"
+        "<arg type='s' name='xml' direction='out'/></method></interface>"
+        "<interface name='org.freedesktop.DBus.Properties'><method name='Set'><arg type='s' name='interface'/>"
+        "<arg type='s' name='property'/><arg type='v' name='value'/></method></interface></node>";
+
 static const char *interface_of(const char *object) {
-        return g_str_has_prefix(object, "/volume/") ? "org.selvol1.Volume"
-               : g_str_has_prefix(object, "/job/")  ? "org.selvol1.Job"
-                                                    : "org.selvol1.Manager";
+        return g_str_has_prefix(object, "/volume/")                  ? "org.selvol1.Volume"
+               : g_str_has_prefix(object, "/job/")                   ? "org.selvol1.Job"
+               : g_str_equal(object, "/org/freedesktop/LogControl1") ? "org.freedesktop.LogControl1"
+                                                                     : "org.selvol1.Manager";
 }
 
-static const GDBusMethodInfo *find_method(const char *object, const char *method) {
-        static GHashTable *interfaces;
-        const char *interface = interface_of(object);
+static char *path_of(const char *object) {
+        if (g_str_has_prefix(object, "/org/"))
+                return g_strdup(object);
+        return g_strconcat("/org/selvol1", g_str_equal(object, "/") ? "" : object, NULL);
+}
+
+/* NULL if it is none of this project's. */
+static GDBusInterfaceInfo *find_interface(const char *interface) {
+        static GHashTable *nodes;
         GDBusNodeInfo *node;
 
-        if (!interfaces)
-                interfaces = g_hash_table_new(g_str_hash, g_str_equal);
-        node = g_hash_table_lookup(interfaces, interface);
-        if (!node) {
+        if (!nodes)
+                nodes = g_hash_table_new(g_str_hash, g_str_equal);
+        node = g_hash_table_lookup(nodes, interface);
+        if (!node && g_str_has_prefix(interface, "org.selvol1.")) {
                 g_autofree char *name = g_strdup_printf("dbus/%s.xml", interface), *path = source_path(name),
                                 *xml = file_read(path);
 
                 node = g_dbus_node_info_new_for_xml(xml, NULL);
                 g_assert_nonnull(node);
-                g_hash_table_insert(interfaces, (char *) interface, node);
+                g_hash_table_insert(nodes, g_strdup(interface), node);
         }
-        return g_dbus_interface_info_lookup_method(node->interfaces[0], method);
+        return node ? node->interfaces[0] : NULL;
+}
+
+/* Also the method's interface. */
+static const GDBusMethodInfo *find_method(const char *object, const char *method, const char **ret_interface) {
+        static GDBusNodeInfo *standard;
+        GDBusInterfaceInfo *own = find_interface(interface_of(object));
+        const GDBusMethodInfo *found = own ? g_dbus_interface_info_lookup_method(own, method) : NULL;
+
+        *ret_interface = interface_of(object);
+        if (!standard)
+                standard = g_dbus_node_info_new_for_xml(standard_xml, NULL);
+        for (GDBusInterfaceInfo **i = standard->interfaces; !found && *i; i++) {
+                *ret_interface = (*i)->name;
+                found = g_dbus_interface_info_lookup_method(*i, method);
+        }
+        return found;
 }
 
 static GVariant *parse_argument(const char *type, const char *text) {
@@ -280,15 +336,16 @@ static GVariant *parse_options(char **words) {
 }
 
 typedef struct Call {
+        Fixture *caller;
         const GDBusMethodInfo *method;
         GAsyncResult *pending;
 } Call;
 
 /* The words are those of the arguments, up to what is expected of the answer, which *ret_expected gets. */
-static Call *start_call(Fixture *f, const char *object, const GDBusMethodInfo *method, char **words,
-                        char ***ret_expected) {
+static Call *start_call(Fixture *caller, const char *object, const char *interface, const GDBusMethodInfo *method,
+                        char **words, char ***ret_expected) {
         GVariantBuilder arguments = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_TUPLE);
-        g_autofree char *path = g_strconcat("/org/selvol1", g_str_equal(object, "/") ? "" : object, NULL);
+        g_autofree char *path = path_of(object);
         g_autoptr(GPtrArray) own = g_ptr_array_new();
         Call *call = g_new0(Call, 1);
         char **p;
@@ -307,8 +364,8 @@ static Call *start_call(Fixture *f, const char *object, const GDBusMethodInfo *m
                         g_error("%s: %s has no %s", file, method->name, (*a)->name);
                 g_variant_builder_add_value(&arguments, parse_argument((*a)->signature, *p++));
         }
-        call->method = method;
-        call->pending = call_start_at(f, path, interface_of(object), method->name, g_variant_builder_end(&arguments));
+        *call = (Call){ caller, method };
+        call->pending = call_start_at(caller, path, interface, method->name, g_variant_builder_end(&arguments));
         return call;
 }
 
@@ -347,7 +404,7 @@ static Complaint end_call(Run *r, Call *call, char **expected) {
         g_autoptr(GError) error = NULL;
         Complaint complaint;
 
-        reply = call_end(&r->service, call->pending, &error);
+        reply = call_end(call->caller, call->pending, &error);
         if (*expected && g_str_equal(*expected, "!!"))
                 return error ? compare_error(error, expected + 1) : g_strdup("it succeeded");
         if (error)
@@ -364,7 +421,7 @@ static Complaint end_call(Run *r, Call *call, char **expected) {
 }
 
 static Complaint check_properties(Run *r, const char *object, char **expectations) {
-        g_autofree char *path = g_strconcat("/org/selvol1", g_str_equal(object, "/") ? "" : object, NULL);
+        g_autofree char *path = path_of(object);
         g_autoptr(GHashTable) answer = answer_new();
         g_autoptr(GVariant) reply = NULL, all = NULL;
         g_autoptr(GError) error = NULL;
@@ -490,6 +547,28 @@ static Complaint command_file_lines(Run *r, char **w) {
         return expect_number(actual[0] ? g_strv_length(lines) - 1 : 0, w[1]);
 }
 
+static Complaint command_exists(Run *r, char **w) {
+        g_autofree char *folder = g_path_get_dirname(w[0]), *pattern = g_path_get_basename(w[0]),
+                        *path = file_path(&r->service, folder);
+        g_autoptr(GDir) d = g_dir_open(path, 0, NULL);
+        const char *name;
+        guint64 n = 0;
+
+        while ((name = g_dir_read_name(d)))
+                n += g_pattern_match_simple(pattern, name);
+        return expect_number(n, w[1]);
+}
+
+static Complaint command_said(Run *r, char **w) {
+        g_autofree char *log = read_file(&r->service, "log");
+        g_auto(GStrv) lines = g_strsplit(log, "\n", -1);
+        guint64 n = 0;
+
+        for (char **line = lines; *line; line++)
+                n += g_pattern_match_simple(w[1], *line);
+        return expect_number(n, w[0]);
+}
+
 static Complaint command_config(Run *r, char **w) {
         g_autofree char *text = g_strcompress(w[0]);
 
@@ -510,7 +589,14 @@ static Complaint command_kill(Run *r, char **w) {
 }
 
 static Complaint command_start(Run *r, char **w) {
+        const char *value = w[0] ? strchr(w[0], '=') : NULL;
+        g_autofree char *name = value ? g_strndup(w[0], (gsize) (value - w[0])) : NULL;
+
+        if (name)
+                g_setenv(name, value + 1, TRUE);
         daemon_start(&r->service, CALLER_ROOT);
+        if (name)
+                g_unsetenv(name);
         return NULL;
 }
 
@@ -521,13 +607,145 @@ static Complaint command_restart(Run *r, char **w) {
 }
 
 static Complaint command_worker(Run *r, char **w) {
-        (g_str_equal(w[0], "start") ? worker_start : worker_stop)(&r->service);
+        if (g_str_equal(w[0], "start"))
+                worker_start(&r->service);
+        else if (g_str_equal(w[0], "stop"))
+                worker_stop(&r->service);
+        else
+                must(kill(r->service.worker, g_str_equal(w[0], "hang") ? SIGSTOP : SIGCONT));
         return NULL;
 }
 
 static Complaint command_limit(Run *r, char **w) {
         daemon_limit(&r->service, g_str_equal(w[0], "yes"));
         return NULL;
+}
+
+static Complaint command_disk(Run *r, char **w) {
+        (g_str_equal(w[0], "stalls")  ? store_freeze
+         : g_str_equal(w[0], "fails") ? store_break
+                                      : store_thaw)(&r->service);
+        return NULL;
+}
+
+static Complaint command_polkit(Run *r, char **w) {
+        GDBusMethodInvocation *question = polkit_pop(&r->service);
+        g_autoptr(GVariant) kind = NULL, action = NULL, details = NULL, flags = NULL;
+        g_autoptr(GHashTable) answer = answer_new();
+        Complaint complaint;
+
+        g_variant_get(g_dbus_method_invocation_get_parameters(question), "((@s@a{sv})@s@a{ss}@us)", &kind, NULL,
+                      &action, &details, &flags, NULL);
+        for (gsize i = 0; i < g_variant_n_children(details); i++) {
+                g_autoptr(GVariant) detail = g_variant_get_child_value(details, i), value = NULL;
+                const char *key;
+
+                g_variant_get(detail, "{&s@s}", &key, &value);
+                answer_add(answer, key, value);
+        }
+        answer_add(answer, "details", details);
+        answer_add(answer, "action", action);
+        complaint = compare_all(r, answer, w + 1);
+        polkit_answer(question, g_str_equal(w[0], "yes"), g_str_equal(w[0], "challenge"));
+        return complaint;
+}
+
+static void signal_free(gpointer data) {
+        Signal *s = data;
+
+        g_free(s->object);
+        g_free(s->name);
+        g_hash_table_unref(s->answer);
+        g_free(s);
+}
+
+static void on_signal(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
+                      const char *name, GVariant *parameters, gpointer userdata) {
+        GDBusInterfaceInfo *info = find_interface(interface);
+        GDBusSignalInfo *known = info ? g_dbus_interface_info_lookup_signal(info, name) : NULL;
+        Signal *s = g_new0(Signal, 1);
+        Run *r = userdata;
+
+        *s = (Signal){ g_strdup(path + strlen("/org/selvol1")), g_strdup(name), answer_new() };
+        for (gsize i = 0; i < g_variant_n_children(parameters); i++) {
+                g_autoptr(GVariant) value = g_variant_get_child_value(parameters, i);
+
+                answer_add(s->answer, known ? known->args[i]->name : "", value);
+        }
+        g_queue_push_tail(&r->signals, s);
+}
+
+/* The first one that nobody has looked at; it is looked at now. */
+static Signal *take_signal(Run *r, const char *object, const char *name) {
+        for (GList *l = r->signals.head; l; l = l->next) {
+                Signal *s = l->data;
+
+                if (!g_str_equal(s->object, object) || !g_str_equal(s->name, name))
+                        continue;
+                g_queue_delete_link(&r->signals, l);
+                return s;
+        }
+        return NULL;
+}
+
+static Complaint command_signal(Run *r, char **w) {
+        const char *object = w[0][0] == '/' ? *w++ : "";
+        Complaint complaint;
+        Signal *s;
+
+        if (!HOLDS_WITHIN(WAIT_SEC, (s = take_signal(r, object, w[0]))))
+                return g_strdup("it has not come");
+        complaint = compare_all(r, s->answer, w + 1);
+        signal_free(s);
+        return complaint;
+}
+
+static Complaint command_silent(Run *r, char **w) {
+        Signal *s = take_signal(r, "", w[0]);
+
+        if (s)
+                signal_free(s);
+        return expect(!s, "there was one");
+}
+
+static Complaint command_introspection(Run *r, char **w) {
+        g_autofree char *path = path_of(w[0]);
+        g_autoptr(GString) written = g_string_new(NULL), answered = g_string_new(NULL);
+        g_autoptr(GDBusNodeInfo) node = NULL;
+        g_autoptr(GVariant) reply = NULL;
+        g_autoptr(GError) error = NULL;
+        GDBusInterfaceInfo *interface;
+        const char *xml;
+
+        reply = call_end(&r->service,
+                         call_start_at(&r->service, path, "org.freedesktop.DBus.Introspectable", "Introspect", NULL),
+                         &error);
+        g_assert_no_error(error);
+        g_variant_get(reply, "(&s)", &xml);
+        node = g_dbus_node_info_new_for_xml(xml, &error);
+        g_assert_no_error(error);
+        interface = g_dbus_node_info_lookup_interface(node, interface_of(w[0]));
+        g_assert_nonnull(interface);
+        g_dbus_interface_info_generate_xml(find_interface(interface_of(w[0])), 0, written);
+        g_dbus_interface_info_generate_xml(interface, 0, answered);
+        return expect(g_string_equal(written, answered), "%s", answered->str);
+}
+
+static Complaint command_leave(Run *r, char **w) {
+        g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(r->other.client)), *metrics = NULL;
+        g_autoptr(GDBusConnection) client = g_object_ref(r->other.client);
+        const Call *left = g_hash_table_lookup(r->pending, w[0]);
+        g_autoptr(GVariant) reply = NULL;
+        g_autoptr(GError) error = NULL;
+
+        close_caller(&r->other);
+        WAIT_FOR(!bus_has_name(r->service.client, name));
+        /* selvold was told of it before it is asked this. */
+        metrics = get_metrics(&r->service);
+        reply = call_end(&r->other, left->pending, &error);
+        r->other.client = NULL;
+        g_hash_table_remove(r->pending, w[0]);
+        return expect(!reply, "it has succeeded");
 }
 
 static Complaint command_job(Run *r, char **w) {
@@ -574,17 +792,26 @@ static const struct {
         { "remove", command_remove, 1 },             /* NAME */
         { "file", command_file, 1 }, /* EXPECTATION: of the content of a file, of which the name is the key */
         { "file-lines", command_file_lines, 2 }, /* NAME N: it has so many */
+        { "exists", command_exists, 2 },         /* PATTERN N: so many files have such names */
+        { "said", command_said, 2 },             /* N PATTERN: of so many lines of selvold's log, as a whole */
         { "config", command_config, 1 },         /* TEXT: of a drop-in, with which selvold is started again */
         { "stop", command_stop, 0 },             /* selvold, by SIGTERM */
         { "kill", command_kill, 0 },             /* selvold, by SIGKILL */
-        { "start", command_start, 0 },           /* selvold */
+        { "start", command_start, 0 },           /* selvold; NAME=VALUE: a variable of its environment */
         { "restart", command_restart, 0 },       /* selvold, by SIGTERM */
-        { "worker", command_worker, 1 },         /* start or stop */
+        { "worker", command_worker, 1 },         /* start, stop, hang or go-on */
         { "limit", command_limit, 1 },           /* yes: selvold can't write files; no */
-        { "job", command_job, 2 },               /* N STATE: waits until it has that */
-        { "end", command_end, 1 },               /* LABEL -> ... or LABEL !! ... */
-        { "waits", command_waits, 1 },           /* LABEL: the call has not been answered */
-        { "pause", command_pause, 1 },           /* MILLISECONDS */
+        { "disk", command_disk, 1 },             /* stalls, fails, or works again: the one with the state */
+        { "polkit", command_polkit, 1 },         /* yes, no or challenge EXPECTATION...: of what it was asked */
+        { "signal", command_signal,
+          1 }, /* OBJECT, of the manager's without, NAME EXPECTATION...: waits for the next one */
+        { "silent", command_silent, 1 },               /* NAME: the manager has not sent another one */
+        { "introspection", command_introspection, 1 }, /* OBJECT: it says of itself what dbus/ says */
+        { "leave", command_leave, 1 },                 /* LABEL: the other caller does, whose call that was */
+        { "job", command_job, 2 },                     /* N STATE: waits until it has that */
+        { "end", command_end, 1 },                     /* LABEL -> ... or LABEL !! ... */
+        { "waits", command_waits, 1 },                 /* LABEL: the call has not been answered */
+        { "pause", command_pause, 1 },                 /* MILLISECONDS */
 };
 
 /* --- cases --- */
@@ -598,15 +825,22 @@ static Complaint carry_out_until(Run *r, char **words) {
         return c;
 }
 
+static Fixture *get_other(Run *r) {
+        if (!r->other.client)
+                r->other = other_caller(&r->service);
+        return &r->other;
+}
+
 static Complaint carry_out_call(Run *r, const char *label, char **words) {
-        const char *object = words[0][0] == '/' ? *words++ : "/";
-        const GDBusMethodInfo *method = words[0] ? find_method(object, words[0]) : NULL;
-        char **expected;
+        Fixture *caller = words[0] && g_str_equal(words[0], "other") ? get_other(r) : &r->service;
+        char **word = caller == &r->service ? words : words + 1, **expected;
+        const char *object = word[0][0] == '/' ? *word++ : "/", *interface;
+        const GDBusMethodInfo *method = word[0] ? find_method(object, word[0], &interface) : NULL;
         Call *call;
 
         if (!method)
-                return check_properties(r, object, words);
-        call = start_call(&r->service, object, method, words + 1, &expected);
+                return check_properties(r, object, word);
+        call = start_call(caller, object, interface, method, word + 1, &expected);
         if (!label)
                 return end_call(r, call, expected);
         g_hash_table_insert(r->pending, g_strdup(label), call);
@@ -614,6 +848,8 @@ static Complaint carry_out_call(Run *r, const char *label, char **words) {
 }
 
 static Complaint carry_out(Run *r, char **words) {
+        const char *interface;
+
         /* A cell may be empty. */
         if (!words[0])
                 return NULL;
@@ -628,7 +864,7 @@ static Complaint carry_out(Run *r, char **words) {
                 if (g_str_equal(words[0], commands[i].name))
                         return expect(g_strv_length(words) > commands[i].n_words, "it needs more words")
                                        ?: commands[i].carry_out(r, words + 1);
-        if (words[0][0] != '/' && !find_method("/", words[0]))
+        if (words[0][0] != '/' && !find_method("/", words[0], &interface))
                 return g_strdup("there is no such step");
         return carry_out_call(r, NULL, words);
 }
@@ -639,7 +875,11 @@ static Run *run_new(const Case *c) {
         r->of = c;
         r->pending = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
         r->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-        fixture_start(&r->service, CALLER_ROOT, FALSE);
+        r->service.logged = TRUE;
+        r->service.freezable = c->freezable;
+        fixture_start(&r->service, c->stranger ? CALLER_OTHER : CALLER_ROOT, c->stranger);
+        r->subscription = g_dbus_connection_signal_subscribe(r->service.client, "org.selvol1", NULL, NULL, NULL, NULL,
+                                                             G_DBUS_SIGNAL_FLAGS_NONE, on_signal, r, NULL);
         return r;
 }
 
@@ -650,6 +890,8 @@ static void run_free(Run *r) {
         g_assert_cmpuint(g_hash_table_size(r->pending), ==, 0);
         g_hash_table_unref(r->pending);
         g_hash_table_unref(r->seen);
+        g_dbus_connection_signal_unsubscribe(r->service.client, r->subscription);
+        g_queue_clear_full(&r->signals, signal_free);
         fixture_stop(&r->service);
         g_free(r);
 }
@@ -663,14 +905,18 @@ static void test_case(gconstpointer data) {
                 run_free(kept);
                 r = kept = run_new(c);
         }
-        for (guint i = 0; i < c->steps->len; i++) {
-                const Step *step = c->steps->pdata[i];
+        for (guint i = 0; i < c->steps->len * c->times; i++) {
+                const Step *step = c->steps->pdata[i % c->steps->len];
                 g_autofree char *text = expand(step->text, get_cell, instance);
                 g_auto(GStrv) words = split(text);
                 g_autofree Complaint complaint = carry_out(r, words);
 
-                if (complaint)
+                if (complaint) {
+                        g_autofree char *log = file_path(&r->service, "log");
+
+                        print_log(log);
                         g_error("%s:%u: %s: %s", file, step->line, text, complaint);
+                }
         }
         if (!c->together)
                 g_clear_pointer(&kept, run_free);
@@ -683,28 +929,39 @@ typedef struct Reader {
         Case *of;          /* the case that is read; NULL: none yet */
 } Reader;
 
-/* Columns get their values when the case is carried out. */
+/* Columns, and what selvold and the clock say, get their values when the case is carried out. */
 static const char *get_word(const char *name, gconstpointer data) {
         const Reader *reader = data;
         const GPtrArray *columns = reader->of ? reader->of->columns : NULL;
+        g_autofree char *itself = g_strconcat("$", name, NULL);
+        static const char *const builtins[] = { "DIRECTORY", "NOW", "UID", NULL };
 
         for (guint i = 0; columns && i < columns->len; i++)
-                if (g_str_equal(columns->pdata[i], name)) {
-                        g_autofree char *itself = g_strconcat("$", name, NULL);
-
+                if (g_str_equal(columns->pdata[i], name))
                         return g_intern_string(itself);
-                }
+        if (g_strv_contains(builtins, name))
+                return g_intern_string(itself);
         return g_hash_table_lookup(reader->words, name);
 }
 
 static Case *case_new(const char *line) {
         const char *end = strchr(line, ']');
         Case *c = g_new0(Case, 1);
+        g_auto(GStrv) flags = NULL;
 
         g_assert_nonnull(end);
-        c->name = g_strndup(line + 1, (gsize) (end - line - 1));
-        c->together = g_str_equal(end + 1, " together");
-        g_assert_true(c->together || !end[1]);
+        *c = (Case){ .name = g_strndup(line + 1, (gsize) (end - line - 1)), .times = 1 };
+        flags = split(end + 1);
+        for (char **flag = flags; *flag; flag++) {
+                if (g_str_equal(*flag, "together")) /* its rows have a service in common */
+                        c->together = TRUE;
+                else if (g_str_equal(*flag, "freezable")) /* for the command "disk" */
+                        c->freezable = TRUE;
+                else if (g_str_equal(*flag, "stranger")) /* the caller is one about whom polkit is asked */
+                        c->stranger = TRUE;
+                else if (sscanf(*flag, "times=%u", &c->times) != 1) /* its steps are carried out so often */
+                        g_error("%s: there is no %s", file, *flag);
+        }
         c->rows = g_ptr_array_new();
         c->steps = g_ptr_array_new();
         return c;
