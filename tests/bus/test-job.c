@@ -2,11 +2,8 @@
 
 /* Jobs on the bus, by way of Relabel: how they are watched, forgotten and limited; the rest is in calls/job. */
 
-#include <signal.h>
-
 #include "model/failure.h"
 #include "support.h"
-#include "support/files.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
@@ -214,78 +211,11 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(n_refused, ==, 16);
 }
 
-/* The service ends: who waits is told, and so are the journal and the history; what is on disk says partial. */
-static void test_end_of_service(Fixture *f, gconstpointer data) {
-        g_autoptr(GVariant) reply = NULL, history = NULL, entries = NULL, last = NULL;
-        g_autofree char *job = NULL, *log = NULL;
-        GAsyncResult *waiting;
-        GError *error = NULL;
-        const char *result;
-
-        daemon_stop(f, SIGTERM);
-        f->logged = TRUE;
-        daemon_start(f, CALLER_ROOT);
-        mount_always(f, "v", "/dev/walk-crawl", T1);
-        job = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
-        waiting = call_start_at(f, job, JOB, "Wait", NULL);
-        pause_usec(100000);
-        daemon_stop(f, SIGTERM);
-        reply = call_end(f, waiting, &error);
-        g_assert_no_error(error);
-        g_variant_get(reply, "(&s@a{sv})", &result, NULL);
-        g_assert_cmpstr(result, ==, "Canceled");
-        log = read_file(f, "log");
-        g_assert_nonnull(strstr(log, "Canceled the request to relabel volume v with s0:c0,c10: selvold is stopping"));
-        daemon_start(f, CALLER_ROOT);
-        assert_label(f, "partial", CONTEXT_A);
-        history = call_end(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL),
-                           &error);
-        g_assert_no_error(error);
-        entries = g_variant_get_child_value(history, 0);
-        last = g_variant_get_child_value(entries, g_variant_n_children(entries) - 1);
-        g_assert_cmpstr(get_string(last, "Operation"), ==, "relabel");
-        g_assert_cmpstr(get_string(last, "Result"), ==, "Canceled");
-}
-
-static void test_introspection(Fixture *f, gconstpointer data) {
-        g_autofree char *file = source_path("dbus/org.selvol1.Job.xml"), *xml = NULL, *job = NULL;
-        g_autoptr(GVariant) reply = NULL, managed = NULL, objects = NULL;
-        g_autoptr(GDBusNodeInfo) written = NULL, answered = NULL;
-        g_autoptr(GString) a = g_string_new(NULL), b = g_string_new(NULL);
-        GError *error = NULL;
-        const char *text;
-
-        mount_always(f, "v", "/dev/vdb", T1);
-        job = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
-        xml = file_read(file);
-        written = g_dbus_node_info_new_for_xml(xml, &error);
-        g_assert_no_error(error);
-        reply = call_end(f, call_start_at(f, job, "org.freedesktop.DBus.Introspectable", "Introspect", NULL), &error);
-        g_assert_no_error(error);
-        g_variant_get(reply, "(&s)", &text);
-        answered = g_dbus_node_info_new_for_xml(text, &error);
-        g_assert_no_error(error);
-        g_dbus_interface_info_generate_xml(g_dbus_node_info_lookup_interface(written, JOB), 0, a);
-        g_dbus_interface_info_generate_xml(g_dbus_node_info_lookup_interface(answered, JOB), 0, b);
-        g_assert_cmpstr(a->str, ==, b->str);
-
-        managed = call_end(
-                f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL),
-                &error);
-        g_assert_no_error(error);
-        objects = g_variant_get_child_value(managed, 0);
-        g_assert_cmpuint(g_variant_n_children(objects), ==, 2);
-}
-
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, set_up, function, tear_down)
         ADD("slow", NULL, test_slow);
         ADD("expiry", NULL, test_expiry);
         ADD("wait-limit", NULL, test_wait_limit);
-        ADD("end-of-service", NULL, test_end_of_service);
-        ADD("introspection", NULL, test_introspection);
         return g_test_run();
 }

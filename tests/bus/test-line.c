@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Jobs that want the same volume, target or device: in which order they are served, that nobody waits for ever, and what callers
- * who give up leave behind; the rest is in calls/line. */
+/* Many jobs that want the same volume, target or device: that nobody waits for ever, and what is told of them; the rest is in
+ * calls/line. */
 
 #include <signal.h>
-#include <stdio.h>
 
 #include "model/failure.h"
 #include "support.h"
@@ -12,19 +11,14 @@
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
 #define T2        "/var/lib/kubelet/pods/b/volumes/v"
 #define T3        "/var/lib/kubelet/pods/c/volumes/v"
-#define T4        "/var/lib/kubelet/pods/d/volumes/v"
 #define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
-#define CONTEXT_B "system_u:object_r:container_file_t:s0:c20,c30"
 #define OVM       "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
 #define LEVEL_A   "'SELinuxLevel': <'s0:c0,c10'>"
 #define LEVEL_B   "'SELinuxLevel': <'s0:c20,c30'>"
 #define LEVEL_C   "'SELinuxLevel': <'s0:c40,c50'>"
 #define POD_A     "{" LEVEL_A ", " OVM "}"
-#define POD_B     "{" LEVEL_B ", " OVM "}"
 #define SERVICE_A "{" LEVEL_A ", 'RelabelBy': <'service'>}"
 #define LONG      "'TimeoutUSec': <@t 600000000>"
-#define SOON      "'TimeoutUSec': <@t 300000>"
-#define PATIENT   "'WaitUSec': <@t 600000000>, 'TimeoutUSec': <@t 600000000>"
 #define JOB       "org.selvol1.Job"
 
 enum { MANY = 200, CROWD = 4 };
@@ -304,36 +298,6 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         crowd_close(crowd);
 }
 
-static void on_context(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
-                       const char *name, GVariant *parameters, gpointer userdata) {
-        g_autoptr(GVariant) changed = NULL;
-        char **context = userdata;
-
-        g_variant_get(parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
-        g_clear_pointer(context, g_free);
-        (void) g_variant_lookup(changed, "Context", "s", context);
-}
-
-/* The context of a job that waits is decided when it runs: who keeps what was read is told. */
-static void test_context_is_told(Fixture *f, gconstpointer data) {
-        g_autofree char *before = NULL, *told = NULL;
-        GAsyncResult *front, *waiting;
-        guint subscription;
-
-        subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", "org.freedesktop.DBus.Properties",
-                                                          "PropertiesChanged", "/org/selvol1/job/2", NULL,
-                                                          G_DBUS_SIGNAL_FLAGS_NONE, on_context, &told, NULL);
-        front = start_mount(f, "v", "/dev/walk-slow", T1, SERVICE_A);
-        waiting = start_mount(f, "v", "/dev/walk-slow", T2, SERVICE_A);
-        wait_for_job(f, 2, "waiting");
-        before = get_text(f, "/org/selvol1/job/2", JOB, "Context");
-        g_assert_cmpstr(before, ==, "");
-        g_variant_unref(end_mount(f, front));
-        g_variant_unref(end_mount(f, waiting));
-        WAIT_FOR(told && g_str_equal(told, CONTEXT_A));
-        g_dbus_connection_signal_unsubscribe(f->client, subscription);
-}
-
 static void let_go(Fixture *f) {
         write_file(f, "go", "");
 }
@@ -348,89 +312,6 @@ static void close_and_wait(Fixture *f, Fixture *other) {
         WAIT_FOR(!bus_has_name(f->client, name));
         reply = call(f, "GetMetrics", NULL, &error);
         g_assert_no_error(error);
-}
-
-static void give_up(Fixture *f, Fixture *other, GAsyncResult *pending) {
-        g_autoptr(GError) error = NULL;
-
-        g_object_ref(other->client);
-        close_and_wait(f, other);
-        g_assert_null(call_end(other, pending, &error));
-        g_object_unref(other->client);
-}
-
-/* What nobody waits for any more is not begun, and lets others past; who calls again has kept its place. */
-static void test_give_up(Fixture *f, gconstpointer data) {
-        gboolean again = data != NULL;
-        g_autoptr(GVariant) second = NULL, third = NULL;
-        GAsyncResult *front, *left, *behind, *back = NULL;
-        Fixture other = other_caller(f);
-
-        front = start_mount(f, "v", "/dev/walk-held", T1, SERVICE_A);
-        wait_for_job(f, 1, "running");
-        left = start_mount(&other, "v", "/dev/walk-held", T2, SERVICE_A);
-        wait_for_job(f, 2, "waiting");
-        behind = start_mount(f, "v", "/dev/walk-held", T3, SERVICE_A);
-        wait_for_job(f, 3, "waiting");
-        give_up(f, &other, left);
-        if (again)
-                back = start_mount(f, "v", "/dev/walk-held", T2, SERVICE_A);
-        g_assert_false(call_has_ended(front));
-        let_go(f);
-        third = end_mount(f, front);
-        g_clear_pointer(&third, g_variant_unref);
-        third = end_mount(f, behind);
-        g_assert_cmpint(is_mounted(f, T2), ==, again);
-        if (!again) {
-                pause_usec(300000);
-                g_assert_false(is_mounted(f, T2));
-                back = start_mount(f, "v", "/dev/walk-held", T2, SERVICE_A);
-        }
-        second = end_mount(f, back);
-        /* Ids rise in the order of the mounts. */
-        if (again)
-                g_assert_cmpuint(get_number(second, "MountID"), <, get_number(third, "MountID"));
-        else
-                g_assert_cmpuint(get_number(second, "MountID"), >, get_number(third, "MountID"));
-        g_assert_cmpuint(count_holders(f, "v"), ==, 3);
-}
-
-/* A job whose caller has gone keeps no place in a device's line: when the caller is back, it waits for its volume first. */
-static void test_give_up_device(Fixture *f, gconstpointer data) {
-        GAsyncResult *front, *left, *behind, *back;
-        Fixture other = other_caller(f);
-
-        front = start_mount(f, "x", "/dev/x/walk-held", T3, SERVICE_A);
-        wait_for_job(f, 1, "running");
-        left = start_mount(&other, "v", "/dev/v/walk-held", T1, "{" LEVEL_A ", " PATIENT "}");
-        wait_for_job(f, 2, "waiting");
-        WAIT_FOR(worker_count_children(f) == 2);
-        give_up(f, &other, left);
-        behind = start_mount(f, "v", "/dev/v/walk-held", T2, "{" LEVEL_A ", " PATIENT "}");
-        wait_for_job(f, 3, "waiting");
-        WAIT_FOR(worker_count_children(f) == 2);
-        back = start_mount(f, "v", "/dev/v/walk-held", T1, "{" LEVEL_A ", " PATIENT "}");
-        g_assert_false(call_has_ended(front));
-        let_go(f);
-        g_variant_unref(end_mount(f, front));
-        g_variant_unref(end_mount(f, behind));
-        g_variant_unref(end_mount(f, back));
-        g_assert_cmpuint(count_mounts(f), ==, 3);
-}
-
-/* The caller of what runs gives up: it runs on, and the answer is there for who calls again. */
-static void test_give_up_running(Fixture *f, gconstpointer data) {
-        g_autofree char *said = NULL;
-        Fixture other = other_caller(f);
-        GAsyncResult *left;
-
-        left = start_mount(&other, "v", "/dev/walk-slow", T1, SERVICE_A);
-        wait_for_job(f, 1, "running");
-        give_up(f, &other, left);
-        mount(f, "v", "/dev/walk-slow", T1, SERVICE_A);
-        said = read_file(f, "walks");
-        g_assert_cmpstr(strchr(said, '\n'), ==, "\n");
-        g_assert_cmpuint(count_holders(f, "v"), ==, 1);
 }
 
 /* Who wants no answer need not stay for it. */
@@ -453,33 +334,6 @@ static void test_no_reply(Fixture *f, gconstpointer data) {
         let_go(f);
         g_variant_unref(end_mount(f, front));
         WAIT_FOR(is_mounted(f, T2));
-}
-
-/* First come, first served, over volumes that share a device, too. */
-static void test_order(Fixture *f, gconstpointer data) {
-        static const char *const volumes[] = { "v", "w", "x", "y", "z" };
-        GAsyncResult *front = start_mount(f, "u", "/dev/u/walk-held", T1, SERVICE_A), *calls[G_N_ELEMENTS(volumes)];
-        guint64 last = 0;
-
-        wait_for_job(f, 1, "running");
-        for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
-                g_autofree char *target = target_of(i), *source = g_strdup_printf("/dev/%s/walk-held", volumes[i]);
-
-                calls[i] = start_mount(f, volumes[i], source, target, SERVICE_A);
-        }
-        for (guint i = 0; i < G_N_ELEMENTS(calls); i++)
-                wait_for_job(f, i + 2, "waiting");
-        /* They have looked, and wait for the device without a child. */
-        WAIT_FOR(worker_count_children(f) == 2);
-        g_assert_false(call_has_ended(front));
-        let_go(f);
-        g_variant_unref(end_mount(f, front));
-        for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
-                g_autoptr(GVariant) result = end_mount(f, calls[i]);
-
-                g_assert_cmpuint(get_number(result, "MountID"), >, last);
-                last = get_number(result, "MountID");
-        }
 }
 
 static void assert_result(Fixture *f, guint64 job, const char *result, const char *error_name) {
@@ -583,26 +437,6 @@ static void test_frozen(Fixture *f, gconstpointer data) {
         g_variant_unref(end_mount(f, pending));
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
         g_assert_true(is_mounted(f, T1));
-}
-
-/* Whoever hangs up before the answer is durable has nothing published. */
-static void test_frozen_hang_up(Fixture *f, gconstpointer data) {
-        GAsyncResult *pending;
-        GError *error = NULL;
-
-        store_freeze(f);
-        pending = start_mount(f, "v", "/dev/vdb", T1, POD_A);
-        WAIT_FOR(worker_count_children(f) == 2);
-        pause_usec(300000);
-        daemon_stop(f, SIGKILL);
-        g_assert_null(call_end(f, pending, &error));
-        g_clear_error(&error);
-        WAIT_FOR(worker_count_children(f) == 0);
-        g_assert_cmpuint(count_mounts(f), ==, 0);
-        store_thaw(f);
-        daemon_start(f, CALLER_ROOT);
-        g_assert_cmpuint(count_mounts(f), ==, 0);
-        assert_metric(f, "selvol_holders 0\n");
 }
 
 /* Objects of jobs that were told of, and of those the ones that went. */
@@ -713,23 +547,14 @@ static void test_objects(Fixture *f, gconstpointer data) {
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/line/" name, Fixture, data, set_up, function, tear_down)
-#define ADD_FREEZABLE(name, data, function) \
-        g_test_add("/line/" name, Fixture, data, set_up_freezable, function, tear_down)
         ADD("many", NULL, test_many);
         ADD("random", NULL, test_random);
         ADD("wait/context", NULL, test_wait_for_context);
-        ADD("wait/context-is-told", NULL, test_context_is_told);
-        ADD("give-up/in-line", NULL, test_give_up);
-        ADD("give-up/again", GINT_TO_POINTER(TRUE), test_give_up);
-        ADD("give-up/device", NULL, test_give_up_device);
-        ADD("give-up/running", NULL, test_give_up_running);
         ADD("give-up/no-reply", NULL, test_no_reply);
-        ADD("order", NULL, test_order);
         ADD("result/planned", NULL, test_planned);
         ADD("unmount/and-verify", "VerifyLabel", test_unmount_and_change);
         ADD("unmount/and-relabel", "Relabel", test_unmount_and_change);
         ADD("unmount/and-ownership", "ApplyOwnership", test_unmount_and_change);
-        ADD_FREEZABLE("frozen/hang-up", NULL, test_frozen_hang_up);
         g_test_add("/line/frozen/short", Fixture, &frozen_short, set_up_frozen, test_frozen, tear_down);
         if (g_test_slow())
                 g_test_add("/line/frozen/long", Fixture, &frozen_long, set_up_frozen, test_frozen, tear_down);

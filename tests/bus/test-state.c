@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The disk that the state is on: it stalls, is full, read-only, or has rows that can't be read. What needs no record goes on,
- * and above all unmounting. */
+/* The disk that the state is on: it is full, read-only, or has rows that can't be read; that it stalls or fails is in
+ * calls/state. */
 
 #include <sched.h>
 #include <signal.h>
@@ -14,21 +14,15 @@
 #include "store/store.h"
 #include "support.h"
 
-#define T1        "/var/lib/kubelet/pods/a/volumes/v"
-#define T2        "/var/lib/kubelet/pods/b/volumes/v"
-#define T3        "/var/lib/kubelet/pods/c/volumes/v"
-#define CONTEXT_A "system_u:object_r:container_file_t:s0:c0,c10"
+#define T1 "/var/lib/kubelet/pods/a/volumes/v"
+#define T2 "/var/lib/kubelet/pods/b/volumes/v"
+#define T3 "/var/lib/kubelet/pods/c/volumes/v"
 #define POD_A                                                                                              \
         "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, " \
         "'SELinuxMountSupported': <true>}"
 
 static void set_up(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_ROOT, FALSE);
-}
-
-static void set_up_freezable(Fixture *f, gconstpointer data) {
-        f->freezable = TRUE;
-        set_up(f, data);
 }
 
 static void tear_down(Fixture *f, gconstpointer data) {
@@ -64,15 +58,12 @@ static void assert_mount_fails(Fixture *f, const char *volume, const char *reaso
         g_assert_false(is_mounted(f, T3));
 }
 
-/* --- it stalls --- */
-
 static GAsyncResult *start_history(Fixture *f, const char *element) {
         g_autofree char *path = g_strconcat("/org/selvol1/volume/", element, NULL);
 
         return call_start_at(f, path, "org.selvol1.Volume", "GetHistory", NULL);
 }
 
-/* It has an answer within five seconds. */
 static void assert_answered(Fixture *f, GAsyncResult *pending) {
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
@@ -80,59 +71,6 @@ static void assert_answered(Fixture *f, GAsyncResult *pending) {
         WAIT_FOR(call_has_ended(pending));
         reply = call_end(f, pending, &error);
         g_assert_no_error(error);
-}
-
-static void test_stalled(Fixture *f, gconstpointer data) {
-        GAsyncResult *mounting, *unmounting, *history;
-        g_autoptr(GVariant) mounted = NULL, entries = NULL;
-        GError *error = NULL;
-
-        mount_on(f, "v", "/dev/vdb", T1);
-        store_freeze(f);
-        mounting = call_start(f, "MountVolume", mount_arguments("w", "/dev/vdc", T2, POD_A));
-        WAIT_FOR(worker_count_children(f) == 2);
-        pause_usec(200000);
-
-        assert_answered(f, call_start(f, "GetMetrics", NULL));
-        assert_answered(f, call_start(f, "PlanVolume", mount_arguments("u", "/dev/vdd", T3, POD_A)));
-        assert_answered(
-                f, call_start(f, "VerifyLabel", g_variant_parse(NULL, "('v', '', @a{sv} {})", NULL, NULL, NULL)));
-        assert_answered(f, call_start(f, "GetVolume", g_variant_new("(s)", "v")));
-        assert_answered(
-                f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", NULL));
-        unmounting = call_start(f, "UnmountVolume", unmount_arguments("v", T1));
-        WAIT_FOR(!is_mounted(f, T1));
-        history = start_history(f, "v");
-        pause_usec(200000);
-        g_assert_false(call_has_ended(mounting));
-        g_assert_false(call_has_ended(unmounting));
-        g_assert_false(is_mounted(f, T2));
-
-        store_thaw(f);
-        mounted = call_end(f, mounting, &error);
-        g_assert_no_error(error);
-        g_assert_true(end_unmount(f, unmounting, &error));
-        g_assert_no_error(error);
-        entries = call_end(f, history, &error);
-        g_assert_no_error(error);
-        g_assert_cmpuint(count_holders(f, "w"), ==, 1);
-        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
-}
-
-/* --- it can't be written --- */
-
-static void test_broken(Fixture *f, gconstpointer data) {
-        mount_on(f, "v", "/dev/vdb", T1);
-        store_break(f);
-        assert_mount_fails(f, "u", "Input/output error", "journalctl -k");
-        unmount_from(f, "v", T1);
-        store_thaw(f);
-        pause_usec(1100000);
-        mount_on(f, "u", "/dev/vdz", T3);
-        daemon_stop(f, SIGKILL);
-        daemon_start(f, CALLER_ROOT);
-        g_assert_cmpuint(count_holders(f, "v"), ==, 0);
-        g_assert_cmpuint(count_holders(f, "u"), ==, 1);
 }
 
 static gboolean private_mounts; /* what is mounted is seen by this test alone */
@@ -322,8 +260,6 @@ static void test_volumes_limit(Fixture *f, gconstpointer data) {
 int main(int argc, char *argv[]) {
         private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
         g_test_init(&argc, &argv, NULL);
-        g_test_add("/state/stalled", Fixture, NULL, set_up_freezable, test_stalled, tear_down);
-        g_test_add("/state/broken", Fixture, NULL, set_up_freezable, test_broken, tear_down);
         g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/intent", Fixture, NULL, set_up, test_intent, tear_down);
