@@ -149,6 +149,10 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         daemon_start(f, caller);
 }
 
+void fixture_set_up(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_ROOT, FALSE);
+}
+
 void fixture_stop(Fixture *f) {
         daemon_stop(f, SIGTERM);
         worker_stop(f);
@@ -162,6 +166,10 @@ void fixture_stop(Fixture *f) {
         tree_remove(f->directory);
         g_clear_pointer(&f->directory, g_free);
         g_clear_pointer(&f->worker_socket, g_free);
+}
+
+void fixture_tear_down(Fixture *f, gconstpointer data) {
+        fixture_stop(f);
 }
 
 Fixture other_caller(const Fixture *f) {
@@ -178,6 +186,14 @@ void close_caller(Fixture *other) {
         g_assert_true(g_dbus_connection_close_sync(other->client, NULL, &error));
         g_assert_no_error(error);
         g_object_unref(other->client);
+}
+
+void leave(Fixture *other, Fixture *f) {
+        g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(other->client)), *metrics = NULL;
+
+        close_caller(other);
+        WAIT_FOR(!bus_has_name(f->client, name));
+        metrics = get_metrics(f);
 }
 
 static void on_done(GObject *source, GAsyncResult *result, gpointer userdata) {
@@ -214,8 +230,19 @@ GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error) {
         return reply;
 }
 
-GVariant *call(Fixture *f, const char *method, GVariant *arguments, GError **error) {
-        return call_end(f, call_start(f, method, arguments), error);
+GVariant *expect_reply(Fixture *f, GAsyncResult *pending) {
+        g_autoptr(GError) error = NULL;
+        GVariant *reply = call_end(f, pending, &error);
+
+        g_assert_no_error(error);
+        return reply;
+}
+
+void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const char *text) {
+        GError *error = NULL;
+
+        g_assert_null(call_end(f, pending, &error));
+        assert_error(error, kind, text);
 }
 
 static GVariant *options_variant(const char *options) {
@@ -226,37 +253,42 @@ static GVariant *options_variant(const char *options) {
         return v;
 }
 
-GVariant *call_text(Fixture *f, const char *method, const char *arguments, GError **error) {
-        return call(f, method, g_variant_parse(NULL, arguments, NULL, NULL, NULL), error);
-}
-
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options) {
         return g_variant_new("(sss@a{sv})", volume, source, target, options_variant(options));
 }
 
-GVariant *call_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options,
-                     GError **error) {
-        return call(f, "MountVolume", mount_arguments(volume, source, target, options), error);
+GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,
+                          const char *options) {
+        return call_start(f, "MountVolume", mount_arguments(volume, source, target, options));
 }
 
-GVariant *unmount_arguments(const char *volume, const char *target) {
-        return g_variant_new("(ss@a{sv})", volume, target, options_variant(NULL));
+GAsyncResult *start_unmount(Fixture *f, const char *volume, const char *target) {
+        return call_start(f, "UnmountVolume", g_variant_new("(ss@a{sv})", volume, target, options_variant(NULL)));
 }
 
-gboolean end_unmount(Fixture *f, GAsyncResult *pending, GError **error) {
-        g_autoptr(GVariant) reply = NULL, result = NULL;
-        gboolean unmounted = FALSE;
+void end_unmount(Fixture *f, GAsyncResult *pending, gboolean expected) {
+        g_autoptr(GVariant) reply = expect_reply(f, pending), result = g_variant_get_child_value(reply, 0);
+        gboolean unmounted;
 
-        reply = call_end(f, pending, error);
-        if (!reply)
-                return FALSE;
-        result = g_variant_get_child_value(reply, 0);
         g_assert_true(g_variant_lookup(result, "Unmounted", "b", &unmounted));
-        return unmounted;
+        g_assert_cmpint(unmounted, ==, expected);
 }
 
-gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError **error) {
-        return end_unmount(f, call_start(f, "UnmountVolume", unmount_arguments(volume, target)), error);
+void mount_volume(Fixture *f, const char *volume, const char *source, const char *target, const char *options) {
+        g_variant_unref(expect_reply(f, start_mount(f, volume, source, target, options)));
+}
+
+void unmount_volume(Fixture *f, const char *volume, const char *target) {
+        end_unmount(f, start_unmount(f, volume, target), TRUE);
+}
+
+char *start_relabel(Fixture *f, const char *volume, const char *context) {
+        g_autoptr(GVariant) reply = expect_reply(
+                f, call_start(f, "Relabel", g_variant_new("(ss@a{sv})", volume, context, options_variant(NULL))));
+        char *job;
+
+        g_variant_get(reply, "(o)", &job);
+        return job;
 }
 
 void assert_error(GError *error, const char *kind, const char *text) {
@@ -326,12 +358,9 @@ char *read_file(Fixture *f, const char *name) {
 }
 
 char *get_metrics(Fixture *f) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
+        g_autoptr(GVariant) reply = expect_reply(f, call_start(f, "GetMetrics", NULL));
         char *text;
 
-        reply = call(f, "GetMetrics", NULL, &error);
-        g_assert_no_error(error);
         g_variant_get(reply, "(s)", &text);
         g_assert_null(strstr(text, "=\"other\""));
         return text;
@@ -382,7 +411,7 @@ static GVariant *find_property(Fixture *f, const char *path, const char *interfa
         return g_variant_get_variant(boxed);
 }
 
-GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
+static GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property) {
         g_autoptr(GError) error = NULL;
         GVariant *value = find_property(f, path, interface, property, &error);
 
@@ -434,16 +463,6 @@ gboolean is_recorded(Fixture *f, const char *volume) {
         return job != NULL;
 }
 
-char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error) {
-        g_autoptr(GVariant) reply = NULL;
-        char *path = NULL;
-
-        reply = call(f, "Relabel", g_variant_new("(ss@a{sv})", volume, context, options_variant(options)), error);
-        if (reply)
-                g_variant_get(reply, "(o)", &path);
-        return path;
-}
-
 static gboolean job_has_state(Fixture *f, const char *job, const char *state) {
         g_autoptr(GVariant) value = find_property(f, job, "org.selvol1.Job", "State", NULL);
 
@@ -457,13 +476,10 @@ void wait_for_job(Fixture *f, guint n, const char *state) {
 }
 
 GVariant *job_wait(Fixture *f, const char *job, const char *result) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
+        g_autoptr(GVariant) reply = expect_reply(f, call_start_at(f, job, "org.selvol1.Job", "Wait", NULL));
         const char *actual;
         GVariant *details;
 
-        reply = call_end(f, call_start_at(f, job, "org.selvol1.Job", "Wait", NULL), &error);
-        g_assert_no_error(error);
         g_variant_get(reply, "(&s@a{sv})", &actual, &details);
         g_assert_cmpstr(actual, ==, result);
         return details;
@@ -484,12 +500,4 @@ guint64 get_number(GVariant *dictionary, const char *key) {
                 return u;
         g_assert_true(g_variant_lookup(dictionary, key, "t", &n));
         return n;
-}
-
-void assert_absent(GVariant *dictionary, const char *key) {
-        g_autoptr(GVariant) value = g_variant_lookup_value(dictionary, key, NULL);
-
-        if (value)
-                g_test_message("%s is there", key);
-        g_assert_null(value);
 }

@@ -28,6 +28,9 @@ typedef enum Caller { CALLER_ROOT, CALLER_OTHER } Caller;
 
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit);
 void fixture_stop(Fixture *f);
+/* Both as functions of a test: for root, without polkit. */
+void fixture_set_up(Fixture *f, gconstpointer data);
+void fixture_tear_down(Fixture *f, gconstpointer data);
 void daemon_start(Fixture *f, Caller caller);
 /* Ends it: SIGTERM, and the exit status must be 0; or SIGKILL. */
 void daemon_stop(Fixture *f, int signal_number);
@@ -47,6 +50,8 @@ void worker_wait_idle(Fixture *f, guint ms);
 /* A caller with a connection of its own. */
 Fixture other_caller(const Fixture *f);
 void close_caller(Fixture *other);
+/* The same, and selvold has been told of it. */
+void leave(Fixture *other, Fixture *f);
 
 /* Starts a call of the manager; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
@@ -57,23 +62,27 @@ GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface,
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
 /* Whether the answer is there, so that call_end() would not wait. */
 gboolean call_has_ended(GAsyncResult *result);
-GVariant *call(Fixture *f, const char *method, GVariant *arguments, GError **error);
-GVariant *call_text(Fixture *f, const char *method, const char *arguments, GError **error);
+/* The reply: the call has to succeed, or to fail with org.selvol1.Error.KIND, or KIND if that has dots, and a message that holds the
+ * text. */
+GVariant *expect_reply(Fixture *f, GAsyncResult *pending);
+void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const char *text);
+/* The same of an error that is there, which it frees. */
+void assert_error(GError *error, const char *kind, const char *text);
 
 /* As often needed: */
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options);
-GVariant *call_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options,
-                     GError **error);
-GVariant *unmount_arguments(const char *volume, const char *target);
-/* Whether there was something to unmount. */
-gboolean end_unmount(Fixture *f, GAsyncResult *pending, GError **error);
-gboolean call_unmount(Fixture *f, const char *volume, const char *target, GError **error);
-/* Asserts that it is org.selvol1.Error.KIND and that the message holds the text; frees it. */
-void assert_error(GError *error, const char *kind, const char *text);
+GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,
+                          const char *options);
+GAsyncResult *start_unmount(Fixture *f, const char *volume, const char *target);
+/* expected: whether there was something to unmount. */
+void end_unmount(Fixture *f, GAsyncResult *pending, gboolean expected);
+/* Both have to succeed. */
+void mount_volume(Fixture *f, const char *volume, const char *source, const char *target, const char *options);
+void unmount_volume(Fixture *f, const char *volume, const char *target);
+/* Returns the job's path, to be freed. */
+char *start_relabel(Fixture *f, const char *volume, const char *context);
 
-/* A property of any object of the service. */
-GVariant *get_property_at(Fixture *f, const char *path, const char *interface, const char *property);
-/* The same as text, and of the volume with the encoded id. */
+/* A property of any object of the service as text, and of the volume with the encoded id. */
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
 char *get_volume_text(Fixture *f, const char *element, const char *property);
 /* NULL if there is no such volume. */
@@ -83,8 +92,6 @@ gboolean is_recorded(Fixture *f, const char *volume);
 GVariant *get_holders(Fixture *f, const char *element);
 gsize count_holders(Fixture *f, const char *element);
 
-/* Relabel; returns the job's path, to be freed, or NULL with *error. options may be NULL. */
-char *call_relabel(Fixture *f, const char *volume, const char *context, const char *options, GError **error);
 /* Job.Wait: asserts the result. Returns the details. */
 GVariant *job_wait(Fixture *f, const char *job, const char *result);
 /* Until the job, the n-th since the start, is shown with that state: one in line, or one that walks. */
@@ -92,8 +99,6 @@ void wait_for_job(Fixture *f, guint n, const char *state);
 /* A string, or a number, of a dictionary; asserts that it is there. */
 const char *get_string(GVariant *dictionary, const char *key);
 guint64 get_number(GVariant *dictionary, const char *key);
-/* Asserts that a dictionary has no such key. */
-void assert_absent(GVariant *dictionary, const char *key);
 
 /* The call that polkit has been sent; waits until there is one. */
 GDBusMethodInvocation *polkit_pop(Fixture *f);

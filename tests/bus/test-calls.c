@@ -732,17 +732,12 @@ static Complaint command_introspection(Run *r, char **w) {
 }
 
 static Complaint command_leave(Run *r, char **w) {
-        g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(r->other.client)), *metrics = NULL;
         g_autoptr(GDBusConnection) client = g_object_ref(r->other.client);
         const Call *left = g_hash_table_lookup(r->pending, w[0]);
         g_autoptr(GVariant) reply = NULL;
-        g_autoptr(GError) error = NULL;
 
-        close_caller(&r->other);
-        WAIT_FOR(!bus_has_name(r->service.client, name));
-        /* selvold was told of it before it is asked this. */
-        metrics = get_metrics(&r->service);
-        reply = call_end(&r->other, left->pending, &error);
+        leave(&r->other, &r->service);
+        reply = call_end(&r->other, left->pending, NULL);
         r->other.client = NULL;
         g_hash_table_remove(r->pending, w[0]);
         return expect(!reply, "it has succeeded");

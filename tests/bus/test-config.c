@@ -14,14 +14,6 @@
 
 enum { EXIT_CONFIG = 78 };
 
-static void set_up(Fixture *f, gconstpointer data) {
-        fixture_start(f, CALLER_ROOT, FALSE);
-}
-
-static void tear_down(Fixture *f, gconstpointer data) {
-        fixture_stop(f);
-}
-
 /* Runs a second selvold to its end, with one option more; NULL: none. Returns its exit status. */
 static int run_selvold(Fixture *f, const char *option, char **ret_messages) {
         g_autofree char *state = g_strdup_printf("--state-directory=%s/other", f->directory),
@@ -93,14 +85,12 @@ static gboolean status_has(int fd, char **status, const char *text, gboolean exp
 }
 
 static void assert_may_mount(Fixture *f, gboolean expected) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
+        GAsyncResult *pending = start_mount(f, "v", "/dev/vdb", TARGET, "{}");
 
-        reply = call_mount(f, "v", "/dev/vdb", TARGET, "{}", &error);
         if (expected)
-                g_assert_no_error(error);
+                g_variant_unref(expect_reply(f, pending));
         else
-                assert_error(g_steal_pointer(&error), "PathNotAllowed", TARGET);
+                expect_error(f, pending, "PathNotAllowed", TARGET);
 }
 
 /* The one that is in force stays so until there is one without a mistake. */
@@ -174,7 +164,7 @@ static void test_textfile_fails(Fixture *f, gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-#define ADD(name, function) g_test_add("/config/" name, Fixture, NULL, set_up, function, tear_down)
+#define ADD(name, function) g_test_add("/config/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
         ADD("mistake", test_mistake);
         ADD("check", test_check);
         ADD("reload", test_reload);

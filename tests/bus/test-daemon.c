@@ -11,22 +11,12 @@
         "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, " \
         "'SELinuxMountSupported': <true>}"
 
-static void set_up(Fixture *f, gconstpointer data) {
-        fixture_start(f, CALLER_ROOT, FALSE);
-}
-
-static void tear_down(Fixture *f, gconstpointer data) {
-        fixture_stop(f);
-}
-
 /* A holder is one since it was mounted. */
 static void test_since(Fixture *f, gconstpointer data) {
         guint64 before = (guint64) g_get_real_time();
         g_autoptr(GVariant) mounted = NULL, holders = NULL, holder = NULL;
-        GError *error = NULL;
 
-        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
-        g_assert_no_error(error);
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
         holders = get_holders(f, "v");
         holder = g_variant_get_child_value(holders, 0);
         g_assert_cmpuint(get_number(holder, "SinceUSec"), >=, before);
@@ -38,18 +28,12 @@ static void test_long_strings(Fixture *f, gconstpointer data) {
                         *level = g_strdup_printf("{'SELinuxLevel': <'s0:%s'>}", filler),
                         *holder = g_strdup_printf("{'Holder': <'%s'>}", filler),
                         *option = g_strdup_printf("{'MountOptions': <['%s']>}", filler);
-        GError *error = NULL;
 
-        g_assert_null(call_mount(f, filler, "/dev/vdb", T1, "{}", &error));
-        assert_error(g_steal_pointer(&error), "InvalidVolume", "longer than 256");
-        g_assert_null(call_mount(f, "v", "/dev/vdb", target, "{}", &error));
-        assert_error(g_steal_pointer(&error), "InvalidTarget", "");
-        g_assert_null(call_mount(f, "v", "/dev/vdb", T1, level, &error));
-        assert_error(g_steal_pointer(&error), "InvalidContext", "");
-        g_assert_null(call_mount(f, "v", "/dev/vdb", T1, holder, &error));
-        assert_error(g_steal_pointer(&error), "InvalidOption", "Holder");
-        g_assert_null(call_mount(f, "v", "/dev/vdb", T1, option, &error));
-        assert_error(g_steal_pointer(&error), "InvalidOption", "longer");
+        expect_error(f, start_mount(f, filler, "/dev/vdb", T1, "{}"), "InvalidVolume", "longer than 256");
+        expect_error(f, start_mount(f, "v", "/dev/vdb", target, "{}"), "InvalidTarget", "");
+        expect_error(f, start_mount(f, "v", "/dev/vdb", T1, level), "InvalidContext", "");
+        expect_error(f, start_mount(f, "v", "/dev/vdb", T1, holder), "InvalidOption", "Holder");
+        expect_error(f, start_mount(f, "v", "/dev/vdb", T1, option), "InvalidOption", "longer");
 }
 
 /* More callers than selvold remembers the uid of, each of which it asks the bus for. */
@@ -77,7 +61,7 @@ static void test_many_callers(Fixture *f, gconstpointer data) {
 /* Prometheus' own tool has nothing to say against the text. */
 static void test_promtool(Fixture *f, gconstpointer data) {
         g_autofree char *promtool = g_find_program_in_path("promtool");
-        g_autoptr(GVariant) mounted = NULL, metrics = NULL;
+        g_autoptr(GVariant) metrics = NULL;
         g_autoptr(GSubprocess) check = NULL;
         g_autofree char *said = NULL;
         GError *error = NULL;
@@ -87,10 +71,8 @@ static void test_promtool(Fixture *f, gconstpointer data) {
                 g_test_skip("promtool is not installed (Debian: prometheus)");
                 return;
         }
-        mounted = call_mount(f, "v", "/dev/vdb", T1, POD_A, &error);
-        g_assert_no_error(error);
-        metrics = call(f, "GetMetrics", NULL, &error);
-        g_assert_no_error(error);
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
+        metrics = expect_reply(f, call_start(f, "GetMetrics", NULL));
         g_variant_get(metrics, "(&s)", &text);
         check = g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE |
                                          G_SUBPROCESS_FLAGS_STDERR_MERGE,
@@ -124,22 +106,20 @@ static void test_join_limit(Fixture *f, gconstpointer data) {
 
 /* As many holders as there can be. */
 static void test_holders_limit(Fixture *f, gconstpointer data) {
-        GError *error = NULL;
 
         for (size_t i = 0; i < HOLDERS_MAX; i++) {
                 g_autofree char *target = g_strdup_printf("/var/lib/kubelet/pods/%zu/volumes/v", i);
-                g_autoptr(GVariant) reply = call_mount(f, "v", "/dev/vdb", target, POD_A, &error);
-
-                g_assert_no_error(error);
+                g_autoptr(GVariant) reply = expect_reply(f, start_mount(f, "v", "/dev/vdb", target, POD_A));
                 g_assert_nonnull(reply);
         }
-        g_assert_null(call_mount(f, "v", "/dev/vdb", "/var/lib/kubelet/pods/more/volumes/v", POD_A, &error));
-        assert_error(g_steal_pointer(&error), "LimitReached", "can't have more: unmount one");
+        expect_error(f, start_mount(f, "v", "/dev/vdb", "/var/lib/kubelet/pods/more/volumes/v", POD_A),
+                     "LimitReached", "can't have more: unmount one");
 }
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-#define ADD(name, data, function) g_test_add("/daemon/" name, Fixture, data, set_up, function, tear_down)
+#define ADD(name, data, function) \
+        g_test_add("/daemon/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("since", NULL, test_since);
         ADD("long-strings", NULL, test_long_strings);
         ADD("join/limit", NULL, test_join_limit);

@@ -10,31 +10,6 @@
 #define ALWAYS_A  "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>}"
 #define JOB       "org.selvol1.Job"
 
-static void set_up(Fixture *f, gconstpointer data) {
-        fixture_start(f, CALLER_ROOT, FALSE);
-}
-
-static void tear_down(Fixture *f, gconstpointer data) {
-        fixture_stop(f);
-}
-
-static void mount_always(Fixture *f, const char *volume, const char *source, const char *target) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
-
-        reply = call_mount(f, volume, source, target, ALWAYS_A, &error);
-        g_assert_no_error(error);
-}
-
-/* Known, and held by nobody. */
-static void make_free(Fixture *f, const char *volume, const char *source) {
-        GError *error = NULL;
-
-        mount_always(f, volume, source, T1);
-        g_assert_true(call_unmount(f, volume, T1, &error));
-        g_assert_no_error(error);
-}
-
 static void assert_label(Fixture *f, const char *state, const char *context) {
         g_autofree char *actual_state = get_volume_text(f, "v", "LabelState"),
                         *actual_context = get_volume_text(f, "v", "LabelContext");
@@ -103,21 +78,18 @@ static void assert_rate(GVariant *job, gint64 start, gint64 started) {
 static void test_slow(Fixture *f, gconstpointer data) {
         g_autofree char *job = NULL, *joined = NULL, *volume_job = NULL, *ended = NULL, *found = NULL;
         g_autoptr(GVariant) details = NULL, reply = NULL, during = NULL, all = NULL;
-        GError *error = NULL;
         Seen seen = { 0 };
         guint subscription;
         gint64 start, started;
 
         subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", NULL, NULL, NULL, NULL,
                                                           G_DBUS_SIGNAL_FLAGS_NONE, on_signal, &seen, NULL);
-        mount_always(f, "v", "/dev/walk-slow", T1);
+        mount_volume(f, "v", "/dev/walk-slow", T1, ALWAYS_A);
         g_assert_cmpuint(seen.new, ==, 0);
         start = g_get_monotonic_time();
         started = g_get_real_time();
-        job = call_relabel(f, "v", CONTEXT_A, NULL, &error);
-        g_assert_no_error(error);
-        joined = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
+        job = start_relabel(f, "v", CONTEXT_A);
+        joined = start_relabel(f, "v", "");
         g_assert_cmpstr(job, ==, joined);
         assert_label(f, "partial", CONTEXT_A);
         volume_job = get_volume_text(f, "v", "Job");
@@ -126,10 +98,8 @@ static void test_slow(Fixture *f, gconstpointer data) {
         g_assert_cmpfloat(read_metric(f, "selvol_oldest_job_age_seconds{state=\"walking\"}"), >, 0);
         assert_metrics_zero(f, "selvol_oldest_job_age_seconds{state=\"running\"}");
         WAIT_FOR(seen.most >= 100);
-        during = call_end(
-                f, call_start_at(f, job, "org.freedesktop.DBus.Properties", "GetAll", g_variant_new("(s)", JOB)),
-                &error);
-        g_assert_no_error(error);
+        during = expect_reply(
+                f, call_start_at(f, job, "org.freedesktop.DBus.Properties", "GetAll", g_variant_new("(s)", JOB)));
         all = g_variant_get_child_value(during, 0);
         g_assert_cmpstr(get_string(all, "State"), ==, "running");
         assert_rate(all, start, started);
@@ -147,8 +117,7 @@ static void test_slow(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(seen.partial, >=, 1);
         ended = get_text(f, job, JOB, "State");
         g_assert_cmpstr(ended, ==, "ended");
-        reply = call(f, "GetJob", g_variant_new("(t)", (guint64) 2), &error);
-        g_assert_no_error(error);
+        reply = expect_reply(f, call_start(f, "GetJob", g_variant_new("(t)", (guint64) 2)));
         g_variant_get(reply, "(o)", &found);
         g_assert_cmpstr(found, ==, job);
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
@@ -159,27 +128,23 @@ static void test_slow(Fixture *f, gconstpointer data) {
 static void test_expiry(Fixture *f, gconstpointer data) {
         g_autofree char *first = NULL, *second = NULL;
         g_autoptr(GVariant) details = NULL, reply = NULL;
-        GError *error = NULL;
         Seen seen = { 0 };
         guint subscription;
 
-        make_free(f, "v", "/dev/vdb");
+        mount_volume(f, "v", "/dev/vdb", T1, ALWAYS_A);
+        unmount_volume(f, "v", T1);
         subscription = g_dbus_connection_signal_subscribe(f->client, "org.selvol1", NULL, NULL, NULL, NULL,
                                                           G_DBUS_SIGNAL_FLAGS_NONE, on_signal, &seen, NULL);
-        first = call_relabel(f, "v", CONTEXT_A, NULL, &error);
-        g_assert_no_error(error);
+        first = start_relabel(f, "v", CONTEXT_A);
         details = job_wait(f, first, "done");
-        second = call_relabel(f, "v", CONTEXT_A, NULL, &error);
+        second = start_relabel(f, "v", CONTEXT_A);
         for (size_t i = 0; i < 62; i++)
-                g_free(call_relabel(f, "v", CONTEXT_A, NULL, &error));
-        g_assert_no_error(error);
+                g_free(start_relabel(f, "v", CONTEXT_A));
         g_assert_cmpuint(seen.forgotten, ==, 0);
-        g_free(call_relabel(f, "v", CONTEXT_A, NULL, &error));
+        g_free(start_relabel(f, "v", CONTEXT_A));
         WAIT_FOR(seen.forgotten == 1);
-        g_assert_null(call_end(f, call_start_at(f, first, JOB, "Wait", NULL), &error));
-        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.UnknownObject", "");
-        g_assert_null(call(f, "GetJob", g_variant_new("(t)", (guint64) 3), &error));
-        assert_error(g_steal_pointer(&error), "NoSuchJob", "no longer kept");
+        expect_error(f, call_start_at(f, first, JOB, "Wait", NULL), "org.freedesktop.DBus.Error.UnknownObject", "");
+        expect_error(f, call_start(f, "GetJob", g_variant_new("(t)", (guint64) 3)), "NoSuchJob", "no longer kept");
         reply = job_wait(f, second, "done");
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
         g_free(seen.result);
@@ -192,14 +157,12 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
         size_t n_refused = 0;
         GError *error = NULL;
 
-        mount_always(f, "v", "/dev/walk-hang", T1);
-        job = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
+        mount_volume(f, "v", "/dev/walk-hang", T1, ALWAYS_A);
+        job = start_relabel(f, "v", "");
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
                 calls[i] = call_start_at(f, job, JOB, "Wait", NULL);
         /* Who can't wait can still have it ended. */
-        canceled = call_end(f, call_start_at(f, job, JOB, "Cancel", NULL), &error);
-        g_assert_no_error(error);
+        canceled = expect_reply(f, call_start_at(f, job, JOB, "Cancel", NULL));
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
                 g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
 
@@ -213,7 +176,7 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-#define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, set_up, function, tear_down)
+#define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("slow", NULL, test_slow);
         ADD("expiry", NULL, test_expiry);
         ADD("wait-limit", NULL, test_wait_limit);

@@ -14,10 +14,6 @@
 
 enum { CROWD = 4, FLOOD = 120 };
 
-static void set_up(Fixture *f, gconstpointer data) {
-        fixture_start(f, CALLER_ROOT, FALSE);
-}
-
 static void set_up_preloaded(Fixture *f, gconstpointer data) {
         f->freezable = TRUE;
         fixture_start(f, CALLER_ROOT, FALSE);
@@ -30,10 +26,6 @@ static void set_up_other(Fixture *f, gconstpointer data) {
 /* Nobody could allow anything. */
 static void set_up_refused(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_OTHER, FALSE);
-}
-
-static void tear_down(Fixture *f, gconstpointer data) {
-        fixture_stop(f);
 }
 
 /* Without waiting for an answer, as a bus limits for how many one connection may wait. */
@@ -69,19 +61,14 @@ static void assert_none_timed_out(Fixture *f) {
 }
 
 static void assert_mounts_at_once(Fixture *f, const char *volume, const char *source) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
 
-        reply = call_mount(f, volume, source, HEALTHY, "{}", &error);
-        g_assert_no_error(error);
+        mount_volume(f, volume, source, HEALTHY, "{}");
         assert_none_timed_out(f);
 }
 
 static void assert_unmounts_at_once(Fixture *f, const char *volume) {
-        GError *error = NULL;
 
-        g_assert_true(call_unmount(f, volume, HEALTHY, &error));
-        g_assert_no_error(error);
+        unmount_volume(f, volume, HEALTHY);
         assert_none_timed_out(f);
 }
 
@@ -134,7 +121,6 @@ static void test_unmount(Fixture *f, gconstpointer data) {
 /* All wait for one volume, which hangs. */
 static void test_waiting(Fixture *f, gconstpointer data) {
         Fixture other = other_caller(f);
-        GError *error = NULL;
 
         assert_mounts_at_once(f, "v", "/dev/vdb");
         for (guint i = 0; i < JOBS_WAITING_OF_CALLER_MAX; i++) {
@@ -142,8 +128,8 @@ static void test_waiting(Fixture *f, gconstpointer data) {
 
                 send_mount(f, "hung", "/dev/hang-observe", target);
         }
-        g_assert_null(call_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/pods/w", "{}", &error));
-        assert_error(g_steal_pointer(&error), "LimitReached", "of this caller");
+        expect_error(f, start_mount(f, "w", "/dev/vdc", "/var/lib/kubelet/pods/w", "{}"), "LimitReached",
+                     "of this caller");
         assert_unmounts_at_once(f, "v");
         assert_mounts_at_once(&other, "v", "/dev/vdb");
         close_caller(&other);
@@ -153,19 +139,16 @@ static void test_waiting(Fixture *f, gconstpointer data) {
 static void test_questions(Fixture *f, gconstpointer data) {
         enum { MAX = 32 };
         GAsyncResult *calls[MAX];
-        GError *error = NULL;
 
         for (guint i = 0; i < MAX; i++)
                 calls[i] = call_start(f, "GetMetrics", NULL);
         WAIT_FOR(gt_dbus_queue_get_n_messages(f->queue) == MAX);
-        g_assert_null(call(f, "GetMetrics", NULL, &error));
-        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.AccessDenied", "too many calls wait");
+        expect_error(f, call_start(f, "GetMetrics", NULL), "org.freedesktop.DBus.Error.AccessDenied",
+                     "too many calls wait");
         for (guint i = 0; i < MAX; i++)
                 polkit_answer(polkit_pop(f), TRUE, FALSE);
         for (guint i = 0; i < MAX; i++) {
-                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
-
-                g_assert_no_error(error);
+                g_autoptr(GVariant) reply = expect_reply(f, calls[i]);
                 g_assert_nonnull(reply);
         }
 }
@@ -180,10 +163,7 @@ static GAsyncResult *start_allowed(Fixture *f, const char *path, const char *int
 
 static GVariant *call_allowed(Fixture *f, const char *path, const char *interface, const char *method,
                               GVariant *arguments) {
-        GError *error = NULL;
-        GVariant *reply = call_end(f, start_allowed(f, path, interface, method, arguments), &error);
-
-        g_assert_no_error(error);
+        GVariant *reply = expect_reply(f, start_allowed(f, path, interface, method, arguments));
         return reply;
 }
 
@@ -263,10 +243,8 @@ static GAsyncResult *start_large(Fixture *f, gsize bytes) {
 }
 
 static void end_large(Fixture *f, GAsyncResult *pending) {
-        GError *error = NULL;
 
-        g_assert_null(call_end(f, pending, &error));
-        assert_error(error, "LimitReached", "than any method takes");
+        expect_error(f, pending, "LimitReached", "than any method takes");
 }
 
 /* Before anybody is asked, and whoever calls. */
@@ -278,7 +256,7 @@ static void test_large(Fixture *f, gconstpointer data) {
 /* Without AddressSanitizer keeping what has been freed. */
 static void set_up_measured(Fixture *f, gconstpointer data) {
         g_setenv("ASAN_OPTIONS", "quarantine_size_mb=1", TRUE);
-        set_up(f, data);
+        fixture_set_up(f, data);
         g_unsetenv("ASAN_OPTIONS");
 }
 
@@ -320,17 +298,13 @@ static void test_large_at_once(Fixture *f, gconstpointer data) {
 static void test_deaf(Fixture *f, gconstpointer data) {
         g_autofree char *job = NULL;
         GAsyncResult *pending;
-        g_autoptr(GVariant) mounted = NULL, reply = NULL;
-        GError *error = NULL;
+        g_autoptr(GVariant) reply = NULL;
 
-        mounted = call_mount(f, "v", "/dev/walk-held", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}", &error);
-        g_assert_no_error(error);
-        job = call_relabel(f, "v", "", NULL, &error);
-        g_assert_no_error(error);
+        mount_volume(f, "v", "/dev/walk-held", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}");
+        job = start_relabel(f, "v", "");
         write_file(f, "freeze-deaf", "");
         pending = call_start(f, "GetMetrics", NULL);
-        g_assert_null(call_end(f, pending, &error));
-        assert_error(g_steal_pointer(&error), "org.freedesktop.DBus.Error.NoReply", "");
+        expect_error(f, pending, "org.freedesktop.DBus.Error.NoReply", "");
         WAIT_FOR(is_recorded(f, "v"));
         write_file(f, "go", "");
         reply = job_wait(f, job, "done");
@@ -360,11 +334,9 @@ static void flood_start(Flood *flood, Fixture *f, const char *interface, const c
 static guint64 flood_end_probe(Flood *flood) {
         static const char series[] = "\nselvol_authorizations_total{result=\"root\"} ";
         g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
         const char *text, *found;
 
-        reply = call_end(&flood->other, flood->probe, &error);
-        g_assert_no_error(error);
+        reply = expect_reply(&flood->other, flood->probe);
         g_variant_get(reply, "(&s)", &text);
         found = strstr(text, series);
         g_assert_nonnull(found);
@@ -412,21 +384,19 @@ static void test_long_array(Fixture *f, gconstpointer data) {
         GVariantBuilder strings = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_STRING_ARRAY),
                         options = G_VARIANT_BUILDER_INIT(G_VARIANT_TYPE_VARDICT);
         guint n = GPOINTER_TO_UINT(data);
-        GError *error = NULL;
 
         for (guint i = 0; i < n; i++)
                 g_variant_builder_add(&strings, "s", "");
         g_variant_builder_add(&options, "{sv}", "MountOptions", g_variant_builder_end(&strings));
-        g_assert_null(call(f, "PlanVolume", g_variant_new("(sssa{sv})", "v", "/dev/vdb", HEALTHY, &options), &error));
-        if (n > 256)
-                assert_error(error, "LimitReached", "than any method takes");
-        else
-                assert_error(error, "InvalidOption", "MountOptions has more than 64");
+        expect_error(f, call_start(f, "PlanVolume", g_variant_new("(sssa{sv})", "v", "/dev/vdb", HEALTHY, &options)),
+                     n > 256 ? "LimitReached" : "InvalidOption",
+                     n > 256 ? "than any method takes" : "MountOptions has more than 64");
 }
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-#define ADD(name, data, function) g_test_add("/limits/" name, Fixture, data, set_up, function, tear_down)
+#define ADD(name, data, function) \
+        g_test_add("/limits/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("source/server", "server.example:/hang-observe", test_source);
         ADD("source/images", "/var/lib/selvol-images/fuse/hang-observe", test_source);
         ADD("caller", NULL, test_caller);
@@ -436,12 +406,12 @@ int main(int argc, char *argv[]) {
         ADD("array/very-long", GUINT_TO_POINTER(500000), test_long_array);
         ADD("flood/calls", NULL, test_flood);
         ADD("flood/objects", NULL, test_flood_objects);
-        g_test_add("/limits/deaf", Fixture, NULL, set_up_preloaded, test_deaf, tear_down);
-        g_test_add("/limits/followers", Fixture, NULL, set_up_other, test_followers, tear_down);
-        g_test_add("/limits/questions", Fixture, NULL, set_up_other, test_questions, tear_down);
-        g_test_add("/limits/large/other", Fixture, NULL, set_up_other, test_large, tear_down);
-        g_test_add("/limits/put-off", Fixture, NULL, set_up_refused, test_put_off, tear_down);
+        g_test_add("/limits/deaf", Fixture, NULL, set_up_preloaded, test_deaf, fixture_tear_down);
+        g_test_add("/limits/followers", Fixture, NULL, set_up_other, test_followers, fixture_tear_down);
+        g_test_add("/limits/questions", Fixture, NULL, set_up_other, test_questions, fixture_tear_down);
+        g_test_add("/limits/large/other", Fixture, NULL, set_up_other, test_large, fixture_tear_down);
+        g_test_add("/limits/put-off", Fixture, NULL, set_up_refused, test_put_off, fixture_tear_down);
         ADD("large/root", NULL, test_large);
-        g_test_add("/limits/large/at-once", Fixture, NULL, set_up_measured, test_large_at_once, tear_down);
+        g_test_add("/limits/large/at-once", Fixture, NULL, set_up_measured, test_large_at_once, fixture_tear_down);
         return g_test_run();
 }

@@ -29,14 +29,6 @@ enum { RANDOM_OPERATIONS = 2500 };
 enum { RANDOM_OPERATIONS = 10000 };
 #endif
 
-static void set_up(Fixture *f, gconstpointer data) {
-        fixture_start(f, CALLER_ROOT, FALSE);
-}
-
-static void tear_down(Fixture *f, gconstpointer data) {
-        fixture_stop(f);
-}
-
 /* A bus lets nobody wait for more than 128 replies. */
 static void crowd_open(const Fixture *f, Fixture crowd[static CROWD]) {
         for (guint i = 0; i < CROWD; i++)
@@ -50,44 +42,6 @@ static void crowd_close(Fixture crowd[static CROWD]) {
 
 static char *target_of(gsize i) {
         return g_strdup_printf("/var/lib/kubelet/pods/%zu/volumes/v", i);
-}
-
-static GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,
-                                 const char *options) {
-        return call_start(f, "MountVolume", mount_arguments(volume, source, target, options));
-}
-
-static GAsyncResult *start_unmount(Fixture *f, const char *volume, const char *target) {
-        return call_start(f, "UnmountVolume", unmount_arguments(volume, target));
-}
-
-/* The result of a mount that succeeded. */
-static GVariant *end_mount(Fixture *f, GAsyncResult *pending) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
-
-        reply = call_end(f, pending, &error);
-        g_assert_no_error(error);
-        return g_variant_get_child_value(reply, 2);
-}
-
-static void assert_fails(Fixture *f, GAsyncResult *pending, const char *kind, const char *text) {
-        GError *error = NULL;
-
-        g_assert_null(call_end(f, pending, &error));
-        assert_error(error, kind, text);
-}
-
-static void mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options) {
-        g_variant_unref(end_mount(f, start_mount(f, volume, source, target, options)));
-}
-
-static void assert_unmounted(Fixture *f, const char *volume, const char *target, gboolean expected) {
-        GError *error = NULL;
-        gboolean unmounted = call_unmount(f, volume, target, &error);
-
-        g_assert_no_error(error);
-        g_assert_cmpint(unmounted, ==, expected);
 }
 
 static guint count_ended(GAsyncResult *const *calls, guint first, guint step) {
@@ -114,7 +68,8 @@ static void test_many(Fixture *f, gconstpointer data) {
                 calls[i] = start_mount(&crowd[i % CROWD], "v", "/dev/vdb", target, options);
         }
         for (guint i = 0; i < MANY; i++) {
-                g_autoptr(GVariant) result = end_mount(&crowd[i % CROWD], calls[i]);
+                g_autoptr(GVariant) reply = expect_reply(&crowd[i % CROWD], calls[i]),
+                                    result = g_variant_get_child_value(reply, 2);
 
                 if (!device)
                         device = g_strdup(get_string(result, "Device"));
@@ -135,12 +90,8 @@ static void test_many(Fixture *f, gconstpointer data) {
                 calls[i] = call_start(&crowd[i % CROWD], "UnmountVolume",
                                       g_variant_new_parsed("(%s, %s, {" LONG "})", i % 2 ? "v" : "", target));
         }
-        for (guint i = 0; i < MANY; i++) {
-                GError *error = NULL;
-
-                g_assert_true(end_unmount(&crowd[i % CROWD], calls[i], &error));
-                g_assert_no_error(error);
-        }
+        for (guint i = 0; i < MANY; i++)
+                end_unmount(&crowd[i % CROWD], calls[i], TRUE);
         g_assert_cmpuint(count_mounts(f), ==, 0);
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
         assert_metric(f, "selvol_holders 0\n");
@@ -211,14 +162,7 @@ static void assert_consistent(Fixture *f) {
 }
 
 static gboolean jobs_have_ended(Fixture *f) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
-        const char *text;
-
-        reply = call(f, "GetMetrics", NULL, &error);
-        g_assert_no_error(error);
-        g_variant_get(reply, "(&s)", &text);
-        return strstr(text, "\nselvol_jobs 0\n") != NULL;
+        return read_metric(f, "selvol_jobs") == 0;
 }
 
 /* Over 5 volumes, 5 targets and 3 devices, 300 at a time: all end, and record and mount table agree. */
@@ -234,8 +178,8 @@ static void test_random(Fixture *f, gconstpointer data) {
                 g_autofree char *volume = g_strdup_printf("v%d", v),
                                 *source = g_strdup_printf("/dev/%d/disk%d", v, v % 3);
 
-                mount(f, volume, source, T1, "{}");
-                assert_unmounted(f, volume, T1, TRUE);
+                mount_volume(f, volume, source, T1, "{}");
+                unmount_volume(f, volume, T1);
         }
         for (guint i = 0; i < RANDOM_OPERATIONS; i++) {
                 GAsyncResult **slot = &calls[i % G_N_ELEMENTS(calls)];
@@ -265,7 +209,7 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         Fixture crowd[CROWD];
 
         crowd_open(f, crowd);
-        mount(f, "v", "/dev/vdb", T1, POD_A);
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
         for (guint i = 0; i < MANY; i++) {
                 g_autofree char *target = target_of(i),
                                 *options = g_strdup_printf(
@@ -276,11 +220,11 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
         }
         worker_wait_idle(f, 500);
         g_assert_cmpuint(count_mounts(f), ==, 1);
-        mount(f, "w", "/dev/vdc", T2, POD_A);
+        mount_volume(f, "w", "/dev/vdc", T2, POD_A);
         g_assert_cmpuint(count_ended(calls, 0, 1), ==, 0);
 
         /* Who came first, and all that want the same; then, when they have gone, the others. */
-        assert_unmounted(f, "v", T1, TRUE);
+        unmount_volume(f, "v", T1);
         for (guint first = 0; first < 2; first++) {
                 WAIT_FOR(count_ended(calls, first, 2) == MANY / 2);
                 worker_wait_idle(f, 200);
@@ -289,29 +233,13 @@ static void test_wait_for_context(Fixture *f, gconstpointer data) {
                 for (guint i = first; i < MANY; i += 2) {
                         g_autofree char *target = target_of(i);
 
-                        assert_unmounted(f, "v", target, TRUE);
+                        unmount_volume(f, "v", target);
                 }
         }
         for (guint i = 0; i < MANY; i++)
-                g_variant_unref(end_mount(&crowd[i % CROWD], calls[i]));
+                g_variant_unref(expect_reply(&crowd[i % CROWD], calls[i]));
         assert_metrics_zero(f, "selvol_refusals_total{");
         crowd_close(crowd);
-}
-
-static void let_go(Fixture *f) {
-        write_file(f, "go", "");
-}
-
-/* selvold is told of it before it is asked the next thing. */
-static void close_and_wait(Fixture *f, Fixture *other) {
-        g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(other->client));
-        g_autoptr(GVariant) reply = NULL;
-        g_autoptr(GError) error = NULL;
-
-        close_caller(other);
-        WAIT_FOR(!bus_has_name(f->client, name));
-        reply = call(f, "GetMetrics", NULL, &error);
-        g_assert_no_error(error);
 }
 
 /* Who wants no answer need not stay for it. */
@@ -330,9 +258,9 @@ static void test_no_reply(Fixture *f, gconstpointer data) {
                 g_dbus_connection_send_message(other.client, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, &error));
         g_assert_no_error(error);
         wait_for_job(f, 2, "waiting");
-        close_and_wait(f, &other);
-        let_go(f);
-        g_variant_unref(end_mount(f, front));
+        leave(&other, f);
+        write_file(f, "go", "");
+        g_variant_unref(expect_reply(f, front));
         WAIT_FOR(is_mounted(f, T2));
 }
 
@@ -351,7 +279,6 @@ static void test_planned(Fixture *f, gconstpointer data) {
         GAsyncResult *mounts[JOBS_MAX], *plan;
         g_autoptr(GVariant) reply = NULL;
         Fixture crowd[CROWD];
-        GError *error = NULL;
 
         crowd_open(f, crowd);
         for (guint i = 0; i < JOBS_MAX; i++) {
@@ -367,12 +294,11 @@ static void test_planned(Fixture *f, gconstpointer data) {
         for (guint i = 0; i < JOBS_MAX; i++) {
                 g_autofree char *target = target_of(i);
 
-                assert_unmounted(f, "", target, FALSE);
-                assert_fails(&crowd[i % CROWD], mounts[i], "Canceled", "canceled by an unmount");
+                end_unmount(f, start_unmount(f, "", target), FALSE);
+                expect_error(&crowd[i % CROWD], mounts[i], "Canceled", "canceled by an unmount");
                 if (i > 0)
                         continue;
-                reply = call_end(f, plan, &error);
-                g_assert_no_error(error);
+                reply = expect_reply(f, plan);
                 assert_result(f, JOBS_MAX + 1, "done", "");
         }
         WAIT_FOR(worker_count_children(f) == 1);
@@ -385,14 +311,13 @@ static void test_unmount_and_change(Fixture *f, gconstpointer method) {
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
 
-        mount(f, "v", "/dev/slow-unmount", T1, POD_A);
+        mount_volume(f, "v", "/dev/slow-unmount", T1, POD_A);
         unmount = start_unmount(f, "v", T1);
         pending = call_start(f, method,
                              g_variant_new_parsed(g_str_equal(method, "ApplyOwnership")
                                                           ? "('v', uint32 1000, @a{sv} {})"
                                                           : "('v', '', @a{sv} {})"));
-        g_assert_true(end_unmount(f, unmount, &error));
-        g_assert_no_error(error);
+        end_unmount(f, unmount, TRUE);
         reply = call_end(f, pending, &error);
         if (g_str_equal(method, "VerifyLabel"))
                 /* Canceled, or the volume is not mounted: as it comes. */
@@ -434,7 +359,7 @@ static void test_frozen(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_mounts(f), ==, 0);
         g_assert_cmpuint(worker_count_children(f), ==, 2);
         store_thaw(f);
-        g_variant_unref(end_mount(f, pending));
+        g_variant_unref(expect_reply(f, pending));
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
         g_assert_true(is_mounted(f, T1));
 }
@@ -468,15 +393,11 @@ static GVariant *list_objects(Fixture *f, const Objects *o) {
         guint told;
 
         do {
-                GError *error = NULL;
 
                 g_clear_pointer(&reply, g_variant_unref);
                 told = count_told(o);
-                reply = call_end(f,
-                                 call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager",
-                                               "GetManagedObjects", NULL),
-                                 &error);
-                g_assert_no_error(error);
+                reply = expect_reply(f, call_start_at(f, "/org/selvol1", "org.freedesktop.DBus.ObjectManager",
+                                                      "GetManagedObjects", NULL));
         } while (count_told(o) != told);
         return reply;
 }
@@ -525,17 +446,15 @@ static void test_objects(Fixture *f, gconstpointer data) {
                 if (job && !g_str_equal(job, "/"))
                         g_assert_true(g_hash_table_contains(added, job));
         }
-        g_variant_unref(end_mount(f, quick));
-        g_variant_unref(end_mount(f, walking));
-        g_variant_unref(end_mount(f, waiting));
+        g_variant_unref(expect_reply(f, quick));
+        g_variant_unref(expect_reply(f, walking));
+        g_variant_unref(expect_reply(f, waiting));
         g_assert_cmpuint(g_hash_table_size(added), ==, 2);
         g_assert_cmpuint(check_listed(f, &o), ==, 2);
 
         for (guint i = 0; i < 70; i++) {
-                GError *error = NULL;
-                g_autofree char *job = call_relabel(f, "v", "", NULL, &error);
+                g_autofree char *job = start_relabel(f, "v", "");
 
-                g_assert_no_error(error);
                 g_assert_true(g_hash_table_contains(added, job));
         }
         /* The oldest is forgotten once the child of the newest has gone. */
@@ -546,7 +465,8 @@ static void test_objects(Fixture *f, gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-#define ADD(name, data, function) g_test_add("/line/" name, Fixture, data, set_up, function, tear_down)
+#define ADD(name, data, function) \
+        g_test_add("/line/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("many", NULL, test_many);
         ADD("random", NULL, test_random);
         ADD("wait/context", NULL, test_wait_for_context);
@@ -555,9 +475,9 @@ int main(int argc, char *argv[]) {
         ADD("unmount/and-verify", "VerifyLabel", test_unmount_and_change);
         ADD("unmount/and-relabel", "Relabel", test_unmount_and_change);
         ADD("unmount/and-ownership", "ApplyOwnership", test_unmount_and_change);
-        g_test_add("/line/frozen/short", Fixture, &frozen_short, set_up_frozen, test_frozen, tear_down);
+        g_test_add("/line/frozen/short", Fixture, &frozen_short, set_up_frozen, test_frozen, fixture_tear_down);
         if (g_test_slow())
-                g_test_add("/line/frozen/long", Fixture, &frozen_long, set_up_frozen, test_frozen, tear_down);
+                g_test_add("/line/frozen/long", Fixture, &frozen_long, set_up_frozen, test_frozen, fixture_tear_down);
         ADD("objects", NULL, test_objects);
         return g_test_run();
 }

@@ -21,27 +21,9 @@
         "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, " \
         "'SELinuxMountSupported': <true>}"
 
-static void set_up(Fixture *f, gconstpointer data) {
-        fixture_start(f, CALLER_ROOT, FALSE);
-}
-
-static void tear_down(Fixture *f, gconstpointer data) {
-        fixture_stop(f);
-}
-
-static void mount_on(Fixture *f, const char *volume, const char *source, const char *target) {
-        GError *error = NULL;
-        g_autoptr(GVariant) reply = call_mount(f, volume, source, target, POD_A, &error);
-
-        g_assert_no_error(error);
-        g_assert_nonnull(reply);
-}
-
 static void unmount_from(Fixture *f, const char *volume, const char *target) {
-        GError *error = NULL;
 
-        g_assert_true(call_unmount(f, volume, target, &error));
-        g_assert_no_error(error);
+        unmount_volume(f, volume, target);
         g_assert_false(is_mounted(f, target));
         g_assert_cmpuint(count_holders(f, volume), ==, 0);
 }
@@ -50,7 +32,7 @@ static void assert_mount_fails(Fixture *f, const char *volume, const char *reaso
         GError *error = NULL;
         GError *same;
 
-        g_assert_null(call_mount(f, volume, "/dev/vdz", T3, POD_A, &error));
+        g_assert_null(call_end(f, start_mount(f, volume, "/dev/vdz", T3, POD_A), &error));
         g_assert_nonnull(error);
         same = g_error_copy(error);
         assert_error(error, "StoreFailed", reason);
@@ -58,27 +40,12 @@ static void assert_mount_fails(Fixture *f, const char *volume, const char *reaso
         g_assert_false(is_mounted(f, T3));
 }
 
-static GAsyncResult *start_history(Fixture *f, const char *element) {
-        g_autofree char *path = g_strconcat("/org/selvol1/volume/", element, NULL);
-
-        return call_start_at(f, path, "org.selvol1.Volume", "GetHistory", NULL);
-}
-
-static void assert_answered(Fixture *f, GAsyncResult *pending) {
-        g_autoptr(GVariant) reply = NULL;
-        GError *error = NULL;
-
-        WAIT_FOR(call_has_ended(pending));
-        reply = call_end(f, pending, &error);
-        g_assert_no_error(error);
-}
-
 static gboolean private_mounts; /* what is mounted is seen by this test alone */
 
 static void set_up_small(Fixture *f, gconstpointer data) {
         g_autofree char *state = NULL;
 
-        set_up(f, data);
+        fixture_set_up(f, data);
         if (!private_mounts)
                 return;
         daemon_stop(f, SIGTERM);
@@ -92,7 +59,7 @@ static void tear_down_small(Fixture *f, gconstpointer data) {
 
         if (private_mounts)
                 (void) umount2(state, MNT_DETACH);
-        tear_down(f, data);
+        fixture_tear_down(f, data);
 }
 
 typedef struct Obstacle {
@@ -101,7 +68,7 @@ typedef struct Obstacle {
 } Obstacle;
 
 static void set_full(Fixture *f, gboolean full) {
-        g_autofree char *path = g_build_filename(f->directory, "state", "filler", NULL);
+        g_autofree char *path = file_path(f, "state/filler");
         char zeros[4096] = { 0 };
         FILE *filler;
 
@@ -129,25 +96,25 @@ static const Obstacle full = { "No space left on device", "make room", set_full 
 /* At the start: the records are there, mounts are refused, what is mounted can be unmounted; and all goes on when the state
  * can be written again, from then on also over a kill. */
 static void test_at_start(Fixture *f, gconstpointer data) {
+        g_autoptr(GVariant) mounted = NULL;
         const Obstacle *o = data;
 
         if (!private_mounts) {
                 g_test_skip("no mount namespace of our own");
                 return;
         }
-        mount_on(f, "v", "/dev/vdb", T1);
-        mount_on(f, "w", "/dev/vdc", T2);
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
+        mount_volume(f, "w", "/dev/vdc", T2, POD_A);
         daemon_stop(f, SIGKILL);
         o->set(f, TRUE);
         daemon_start(f, CALLER_ROOT);
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
-        assert_answered(f, start_history(f, "v"));
+        g_variant_unref(
+                expect_reply(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL)));
         /* The log may have room for some. */
         for (guint i = 0; o->set == set_full && i < 20; i++) {
-                GError *error = NULL;
-                g_autoptr(GVariant) reply = call_mount(f, "filling", "/dev/vdd", T3, POD_A, &error);
+                g_autoptr(GVariant) reply = call_end(f, start_mount(f, "filling", "/dev/vdd", T3, POD_A), NULL);
 
-                g_clear_error(&error);
                 if (!reply)
                         break;
                 unmount_from(f, "filling", T3);
@@ -159,8 +126,7 @@ static void test_at_start(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_holders(f, "w"), ==, 1);
 
         o->set(f, FALSE);
-        pause_usec(1100000);
-        mount_on(f, "u", "/dev/vdz", T3);
+        WAIT_FOR((mounted = call_end(f, start_mount(f, "u", "/dev/vdz", T3, POD_A), NULL)));
         daemon_stop(f, SIGKILL);
         daemon_start(f, CALLER_ROOT);
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
@@ -171,7 +137,7 @@ static void test_at_start(Fixture *f, gconstpointer data) {
 /* --- rows that can't be read --- */
 
 static void execute(Fixture *f, const char *sql) {
-        g_autofree char *path = g_build_filename(f->directory, "state", "state.db", NULL);
+        g_autofree char *path = file_path(f, "state/state.db");
         sqlite3 *db;
 
         g_assert_cmpint(sqlite3_open(path, &db), ==, SQLITE_OK);
@@ -192,8 +158,8 @@ static guint count_kept(Fixture *f) {
 
 /* One value costs its holder, or its volume, and nothing else; and it is said once. */
 static void test_row(Fixture *f, gconstpointer data) {
-        mount_on(f, "v", "/dev/vdb", T1);
-        mount_on(f, "w", "/dev/vdc", T2);
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
+        mount_volume(f, "w", "/dev/vdc", T2, POD_A);
         daemon_stop(f, SIGTERM);
         execute(f, data);
         for (guint i = 0; i < 2; i++) {
@@ -214,16 +180,12 @@ static void on_skipped(void *userdata, const char *volume, const char *target) {
 /* That a walk has begun is on disk before anything is done; a holder only when it is known which mount it will have. */
 static void test_intent(Fixture *f, gconstpointer data) {
         g_autofree char *directory = file_path(f, "then"), *path = g_build_filename(directory, "state.db", NULL);
-        g_autoptr(GVariant) result = NULL;
         Volumes all = { 0 };
         Store *store = NULL;
-        GError *error = NULL;
         Volume *v;
 
         g_assert_cmpint(g_mkdir(directory, 0700), ==, 0);
-        result = call_mount(f, "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>}",
-                            &error);
-        g_assert_no_error(error);
+        mount_volume(f, "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>}");
         g_assert_cmpint(store_open(path, &store), ==, 0);
         g_assert_cmpint(store_load(store, &all, on_skipped, NULL), ==, 0);
         v = volumes_find(&all, "v");
@@ -237,10 +199,8 @@ static void test_intent(Fixture *f, gconstpointer data) {
 /* As many as there may be: one more is refused until one is forgotten. */
 static void test_volumes_limit(Fixture *f, gconstpointer data) {
         g_autoptr(GString) sql = g_string_new("BEGIN; CREATE TEMP TABLE another AS SELECT * FROM volume;");
-        g_autoptr(GVariant) mounted = NULL;
-        GError *error = NULL;
 
-        mount_on(f, "v", "/dev/vdb", T1);
+        mount_volume(f, "v", "/dev/vdb", T1, POD_A);
         unmount_from(f, "v", T1);
         daemon_stop(f, SIGTERM);
         for (unsigned i = 1; i < VOLUMES_MAX; i++)
@@ -249,12 +209,9 @@ static void test_volumes_limit(Fixture *f, gconstpointer data) {
         g_string_append(sql, "COMMIT;");
         execute(f, sql->str);
         daemon_start(f, CALLER_ROOT);
-        g_assert_null(call_mount(f, "w", "/dev/vdc", T2, "{}", &error));
-        assert_error(g_steal_pointer(&error), "LimitReached", "selvolctl forget");
-        g_variant_unref(call(f, "ForgetVolume", g_variant_new("(sa{sv})", "v-1", NULL), &error));
-        g_assert_no_error(error);
-        mounted = call_mount(f, "w", "/dev/vdc", T2, "{}", &error);
-        g_assert_no_error(error);
+        expect_error(f, start_mount(f, "w", "/dev/vdc", T2, "{}"), "LimitReached", "selvolctl forget");
+        g_variant_unref(expect_reply(f, call_start(f, "ForgetVolume", g_variant_new("(sa{sv})", "v-1", NULL))));
+        mount_volume(f, "w", "/dev/vdc", T2, "{}");
 }
 
 int main(int argc, char *argv[]) {
@@ -262,11 +219,11 @@ int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
         g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
-        g_test_add("/state/intent", Fixture, NULL, set_up, test_intent, tear_down);
-        g_test_add("/state/volumes-limit", Fixture, NULL, set_up, test_volumes_limit, tear_down);
+        g_test_add("/state/intent", Fixture, NULL, fixture_set_up, test_intent, fixture_tear_down);
+        g_test_add("/state/volumes-limit", Fixture, NULL, fixture_set_up, test_volumes_limit, fixture_tear_down);
         g_test_add("/state/row/holder", Fixture, "UPDATE holder SET reason='from-the-future' WHERE volume='w'",
-                   set_up, test_row, tear_down);
-        g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'", set_up,
-                   test_row, tear_down);
+                   fixture_set_up, test_row, fixture_tear_down);
+        g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'",
+                   fixture_set_up, test_row, fixture_tear_down);
         return g_test_run();
 }

@@ -300,14 +300,9 @@ static void test_request(Context *c, gconstpointer data) {
 
 /* Another level is refused with the words that name who is in the way. */
 static void test_conflict(Context *c, gconstpointer data) {
-        g_autoptr(GVariant) other = NULL;
-        GError *error = NULL;
-
-        other = call_mount(&c->f, "db", "/dev/vdb", "/var/lib/kubelet/pods/a/volumes/v",
-                           "{'Holder': <'pod-A'>, 'SELinuxLevel': <'s0:c3,c4'>, 'SELinuxRelabelPolicy': "
-                           "<'OnVolumeMount'>, 'SELinuxMountSupported': <true>}",
-                           &error);
-        g_assert_no_error(error);
+        mount_volume(&c->f, "db", "/dev/vdb", "/var/lib/kubelet/pods/a/volumes/v",
+                     "{'Holder': <'pod-A'>, 'SELinuxLevel': <'s0:c3,c4'>, 'SELinuxRelabelPolicy': "
+                     "<'OnVolumeMount'>, 'SELinuxMountSupported': <true>}");
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
         assert_refused(c, "VolumeDriver.Mount", DB, "held by pod-A at /var/lib/kubelet/pods/a/volumes/v since");
         assert_refused(c, "VolumeDriver.Mount", DB, "pass wait to wait for that");
