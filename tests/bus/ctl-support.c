@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "ctl-support.h"
+#include "support/service.h"
+#include "support/wait.h"
 
 enum { CALL_TIMEOUT_USEC = 120 * G_USEC_PER_SEC };
 
@@ -30,24 +32,6 @@ static void export_file(Fixture *f, const char *path, const char *file) {
         export_interfaces(f, path, xml);
 }
 
-/* gt_dbus_queue_own_name() only begins to. */
-static void await_name(Fixture *f) {
-        gint64 end = g_get_monotonic_time() + CALL_TIMEOUT_USEC;
-        gboolean owned = FALSE;
-
-        while (!owned) {
-                g_autoptr(GVariant) reply = g_dbus_connection_call_sync(
-                        gt_dbus_queue_get_client_connection(f->queue), "org.freedesktop.DBus",
-                        "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
-                        g_variant_new("(s)", "org.selvol1"), G_VARIANT_TYPE("(b)"), G_DBUS_CALL_FLAGS_NONE, -1, NULL,
-                        NULL);
-
-                g_assert_nonnull(reply);
-                g_assert_cmpint(g_get_monotonic_time(), <, end);
-                g_variant_get(reply, "(b)", &owned);
-        }
-}
-
 void fixture_set_up(Fixture *f, gconstpointer data) {
         g_autoptr(GError) error = NULL;
 
@@ -65,18 +49,14 @@ void fixture_set_up(Fixture *f, gconstpointer data) {
                           "<node><interface name='org.freedesktop.DBus.ObjectManager'>"
                           "<method name='GetManagedObjects'><arg type='a{oa{sa{sv}}}' direction='out'/></method>"
                           "</interface></node>");
-        await_name(f);
+        /* gt_dbus_queue_own_name() only begins to. */
+        WAIT_FOR(bus_has_name(gt_dbus_queue_get_client_connection(f->queue), "org.selvol1"));
 }
 
 void release_name(Fixture *f) {
-        g_autoptr(GVariant) reply = NULL;
-
         gt_dbus_queue_unown_name(f->queue, f->name_id);
         f->name_id = 0;
-        reply = g_dbus_connection_call_sync(gt_dbus_queue_get_client_connection(f->queue), "org.freedesktop.DBus",
-                                            "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId", NULL, NULL,
-                                            G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL);
-        g_assert_nonnull(reply);
+        WAIT_FOR(!bus_has_name(gt_dbus_queue_get_client_connection(f->queue), "org.selvol1"));
         g_usleep(5000);
 }
 

@@ -153,6 +153,10 @@ void fixture_set_up(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_ROOT, FALSE);
 }
 
+void fixture_set_up_other(Fixture *f, gconstpointer data) {
+        fixture_start(f, CALLER_OTHER, TRUE);
+}
+
 void fixture_stop(Fixture *f) {
         daemon_stop(f, SIGTERM);
         worker_stop(f);
@@ -266,6 +270,15 @@ GAsyncResult *start_unmount(Fixture *f, const char *volume, const char *target) 
         return call_start(f, "UnmountVolume", g_variant_new("(ss@a{sv})", volume, target, options_variant(NULL)));
 }
 
+void send_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options) {
+        g_autoptr(GDBusMessage) m =
+                g_dbus_message_new_method_call("org.selvol1", "/org/selvol1", "org.selvol1.Manager", "MountVolume");
+
+        g_dbus_message_set_flags(m, G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED);
+        g_dbus_message_set_body(m, mount_arguments(volume, source, target, options));
+        g_assert_true(g_dbus_connection_send_message(f->client, m, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, NULL));
+}
+
 void end_unmount(Fixture *f, GAsyncResult *pending, gboolean expected) {
         g_autoptr(GVariant) reply = expect_reply(f, pending), result = g_variant_get_child_value(reply, 0);
         gboolean unmounted;
@@ -324,6 +337,11 @@ GDBusMethodInvocation *polkit_pop(Fixture *f) {
 void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolean challenge) {
         g_dbus_method_invocation_return_value(question,
                                               g_variant_new_parsed("((%b, %b, @a{ss} {}),)", authorized, challenge));
+}
+
+GVariant *expect_allowed(Fixture *f, GAsyncResult *pending) {
+        polkit_answer(polkit_pop(f), TRUE, FALSE);
+        return expect_reply(f, pending);
 }
 
 char *mount_table(Fixture *f) {

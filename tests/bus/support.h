@@ -28,8 +28,9 @@ typedef enum Caller { CALLER_ROOT, CALLER_OTHER } Caller;
 
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit);
 void fixture_stop(Fixture *f);
-/* Both as functions of a test: for root, without polkit. */
+/* The same as functions of a test: for root, without polkit; and for somebody else, with it. */
 void fixture_set_up(Fixture *f, gconstpointer data);
+void fixture_set_up_other(Fixture *f, gconstpointer data);
 void fixture_tear_down(Fixture *f, gconstpointer data);
 void daemon_start(Fixture *f, Caller caller);
 /* Ends it: SIGTERM, and the exit status must be 0; or SIGKILL. */
@@ -73,6 +74,8 @@ void assert_error(GError *error, const char *kind, const char *text);
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options);
 GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,
                           const char *options);
+/* Without waiting for an answer, as a bus limits for how many one connection may wait. */
+void send_mount(Fixture *f, const char *volume, const char *source, const char *target, const char *options);
 GAsyncResult *start_unmount(Fixture *f, const char *volume, const char *target);
 /* expected: whether there was something to unmount. */
 void end_unmount(Fixture *f, GAsyncResult *pending, gboolean expected);
@@ -103,6 +106,8 @@ guint64 get_number(GVariant *dictionary, const char *key);
 /* The call that polkit has been sent; waits until there is one. */
 GDBusMethodInvocation *polkit_pop(Fixture *f);
 void polkit_answer(GDBusMethodInvocation *question, gboolean authorized, gboolean challenge);
+/* The reply of a call that polkit allows. */
+GVariant *expect_allowed(Fixture *f, GAsyncResult *pending);
 
 /* The pretended mount table as text. */
 char *mount_table(Fixture *f);

@@ -7,14 +7,10 @@
 
 #define T1 "/var/lib/kubelet/pods/a/volumes/v"
 
-static void set_up(Fixture *f, gconstpointer data) {
-        fixture_start(f, CALLER_OTHER, TRUE);
-}
-
 /* data: how long selvold waits for polkit, NULL: ten seconds. */
 static void set_up_silent(Fixture *f, gconstpointer data) {
         f->polkit_sec = data;
-        set_up(f, data);
+        fixture_set_up_other(f, data);
 }
 
 #define SILENCE_SEC "1"
@@ -64,11 +60,6 @@ static void check_question(GDBusMethodInvocation *question, const char *action) 
         g_assert_cmpstr(kind, ==, "system-bus-name");
         g_assert_cmpstr(asked, ==, action);
         g_assert_cmpuint(flags, ==, 0);
-}
-
-/* The bus has then told selvold, which hears of it before it hears of what is called next. */
-static void wait_until_gone(Fixture *f, const char *name) {
-        WAIT_FOR(!bus_has_name(f->client, name));
 }
 
 /* A call, the action that polkit is asked about, and what becomes of the call when it is allowed. */
@@ -142,12 +133,8 @@ static void add_interface(GArray *rows, const char *path, GDBusInterfaceInfo *in
 static GVariant *call_allowed(Fixture *f, Caller caller, const char *path, const char *interface, const char *method,
                               const char *arguments) {
         GAsyncResult *pending = call_start_at(f, path, interface, method, parse(arguments));
-        GVariant *reply;
 
-        if (caller == CALLER_OTHER)
-                polkit_answer(polkit_pop(f), TRUE, FALSE);
-        reply = expect_reply(f, pending);
-        return reply;
+        return (caller == CALLER_OTHER ? expect_allowed : expect_reply)(f, pending);
 }
 
 /* All that an object and those beneath it have, as the service says itself; beneath it first, since the manager's methods change
@@ -220,7 +207,7 @@ static void remove_polkit(Fixture *f, gboolean replace) {
         gt_dbus_queue_unown_name(f->queue, f->polkit_name);
         f->polkit_name = 0;
         if (!replace) {
-                wait_until_gone(f, "org.freedesktop.PolicyKit1");
+                WAIT_FOR(!bus_has_name(f->client, "org.freedesktop.PolicyKit1"));
                 return;
         }
         /* The name is given up with the connection. */
@@ -321,7 +308,6 @@ static void test_gone(Fixture *f, gconstpointer data) {
         Fixture other = other_caller(f);
         g_autofree char *name = g_strdup(g_dbus_connection_get_unique_name(other.client));
         g_autoptr(GVariant) metrics = NULL;
-        GAsyncResult *pending;
 
         for (size_t i = 0; i < QUESTIONS; i++) {
                 g_dbus_connection_call(other.client, "org.selvol1", "/org/selvol1", "org.selvol1.Manager",
@@ -332,11 +318,10 @@ static void test_gone(Fixture *f, gconstpointer data) {
         expect_error(f, call_start(f, "GetMetrics", NULL), "org.freedesktop.DBus.Error.AccessDenied",
                      "too many calls wait");
         close_caller(&other);
-        wait_until_gone(f, name);
+        /* The bus has then told selvold, which hears of it before it hears of what is called next. */
+        WAIT_FOR(!bus_has_name(f->client, name));
 
-        pending = call_start(f, "GetMetrics", NULL);
-        polkit_answer(polkit_pop(f), TRUE, FALSE);
-        metrics = expect_reply(f, pending);
+        metrics = expect_allowed(f, call_start(f, "GetMetrics", NULL));
         for (size_t i = 0; i < QUESTIONS; i++)
                 polkit_answer(questions[i], TRUE, FALSE);
 }
@@ -344,29 +329,22 @@ static void test_gone(Fixture *f, gconstpointer data) {
 static void test_silence(Fixture *f, gconstpointer data) {
         GAsyncResult *pending = call_start(f, "MountVolume", parse(methods[0].arguments));
         GDBusMethodInvocation *question = polkit_pop(f);
-        GAsyncResult *other;
         g_autoptr(GVariant) metrics = NULL;
 
         /* Who waits for polkit holds up nobody. */
-        other = call_start(f, "GetMetrics", NULL);
-        polkit_answer(polkit_pop(f), TRUE, FALSE);
-        metrics = expect_reply(f, other);
+        metrics = expect_allowed(f, call_start(f, "GetMetrics", NULL));
         expect_error(f, pending, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
         polkit_answer(question, TRUE, FALSE);
 }
 
 /* When the answer comes, what was asked for may be gone. That uses nothing up: many may ask, one after the other. */
 static void test_object_gone(Fixture *f, gconstpointer data) {
-        GAsyncResult *mounting = call_start(f, "MountVolume", parse(methods[0].arguments)), *pending;
-        g_autoptr(GVariant) mounted = NULL, unmounted = NULL, forgotten = NULL;
+        g_autoptr(GVariant) mounted = expect_allowed(f, call_start(f, "MountVolume", parse(methods[0].arguments))),
+                            unmounted = NULL, forgotten = NULL;
         GDBusMethodInvocation *questions[30];
         GAsyncResult *calls[10];
 
-        polkit_answer(polkit_pop(f), TRUE, FALSE);
-        mounted = expect_reply(f, mounting);
-        pending = call_start(f, "UnmountVolume", parse(methods[2].arguments));
-        polkit_answer(polkit_pop(f), TRUE, FALSE);
-        unmounted = expect_reply(f, pending);
+        unmounted = expect_allowed(f, call_start(f, "UnmountVolume", parse(methods[2].arguments)));
 
         for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
                 g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1/volume/v", "org.selvol1.Volume",
@@ -374,9 +352,7 @@ static void test_object_gone(Fixture *f, gconstpointer data) {
                 questions[i] = polkit_pop(f);
                 check_question(questions[i], "org.selvol1.inspect");
         }
-        pending = call_start(f, "ForgetVolume", parse("('v', @a{sv} {})"));
-        polkit_answer(polkit_pop(f), TRUE, FALSE);
-        forgotten = expect_reply(f, pending);
+        forgotten = expect_allowed(f, call_start(f, "ForgetVolume", parse("('v', @a{sv} {})")));
         for (size_t i = 0; i < G_N_ELEMENTS(questions); i++)
                 polkit_answer(questions[i], TRUE, FALSE);
 
@@ -385,10 +361,8 @@ static void test_object_gone(Fixture *f, gconstpointer data) {
                 questions[i] = polkit_pop(f);
         }
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
-                g_autoptr(GVariant) metrics = NULL;
-
                 polkit_answer(questions[i], TRUE, FALSE);
-                metrics = expect_reply(f, calls[i]);
+                g_variant_unref(expect_reply(f, calls[i]));
         }
 }
 
@@ -424,11 +398,12 @@ int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
         for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
                 g_test_add(cases[i].name, Fixture, &cases[i], set_up_case, test_matrix, fixture_tear_down);
-        g_test_add("/authorize/gone", Fixture, NULL, set_up, test_gone, fixture_tear_down);
+        g_test_add("/authorize/gone", Fixture, NULL, fixture_set_up_other, test_gone, fixture_tear_down);
         g_test_add("/authorize/silence", Fixture, SILENCE_SEC, set_up_silent, test_silence, fixture_tear_down);
         if (g_test_slow())
                 g_test_add("/authorize/silence-long", Fixture, NULL, set_up_silent, test_silence, fixture_tear_down);
-        g_test_add("/authorize/object-gone", Fixture, NULL, set_up, test_object_gone, fixture_tear_down);
-        g_test_add("/authorize/replaced", Fixture, NULL, set_up, test_replaced, fixture_tear_down);
+        g_test_add("/authorize/object-gone", Fixture, NULL, fixture_set_up_other, test_object_gone,
+                   fixture_tear_down);
+        g_test_add("/authorize/replaced", Fixture, NULL, fixture_set_up_other, test_replaced, fixture_tear_down);
         return g_test_run();
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -29,16 +28,6 @@ typedef struct Context {
         pid_t plugin;
 } Context;
 
-/* As systemd does: the socket is descriptor 3. Between fork() and exec no lock of a library's may be taken. */
-static void exec_plugin(int fd, char **argv, char **environment, char *pid) {
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void) sprintf(pid, "LISTEN_PID=%d", (int) getpid());
-        if (fd == 3 ? fcntl(fd, F_SETFD, 0) < 0 : dup2(fd, 3) < 0)
-                _exit(1);
-        execve(argv[0], argv, environment);
-        _exit(1);
-}
-
 static struct sockaddr_un address_of(const Context *c) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
 
@@ -47,32 +36,30 @@ static struct sockaddr_un address_of(const Context *c) {
         return address;
 }
 
+/* As systemd does: the socket is descriptor 3. */
 static void plugin_start(Context *c, const char *timeout) {
         const struct sockaddr_un address = address_of(c);
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         g_autofree char *option = g_strdup_printf("--timeout=%s", timeout),
                         *bus = g_strdup_printf("DBUS_SYSTEM_BUS_ADDRESS=%s", g_getenv("DBUS_SESSION_BUS_ADDRESS"));
-        char pid[32], *argv[] = { (char *) g_getenv("SELVOL_VOLUME_PLUGIN"), option, c->records, c->targets, NULL };
-        char *environment[] = { (char *) "LISTEN_FDS=1", pid, bus, NULL };
+        const Launch how = {
+                .wrapper = (const char *const[]){ "sh", "-c", "LISTEN_PID=$$ exec \"$@\"", "sh", NULL },
+                .environment = (const char *const[]){ "LISTEN_FDS=1", bus, "SELVOL_LOG_LEVEL", NULL },
+                .inherited = fd,
+        };
 
         (void) g_unlink(c->socket);
         g_assert_cmpint(bind(fd, (const struct sockaddr *) &address, sizeof(address)), ==, 0);
         g_assert_cmpint(chmod(c->socket, 0666), ==, 0);
         g_assert_cmpint(listen(fd, 128), ==, 0);
-        c->plugin = fork();
-        if (c->plugin == 0)
-                exec_plugin(fd, argv, environment, pid);
-        g_assert_cmpint(c->plugin, >, 0);
+        c->plugin = launch(&how, g_getenv("SELVOL_VOLUME_PLUGIN"), option, c->records, c->targets, NULL);
         close(fd);
 }
 
 /* It was still there. */
 static void plugin_stop(Context *c) {
-        int status;
-
-        g_assert_cmpint(waitpid(c->plugin, &status, WNOHANG), ==, 0);
-        g_assert_cmpint(kill(c->plugin, SIGKILL), ==, 0);
-        g_assert_cmpint(waitpid(c->plugin, &status, 0), ==, c->plugin);
+        g_assert_cmpint(program_get_end(c->plugin), ==, -1);
+        (void) program_end(c->plugin, SIGKILL);
 }
 
 static void set_up(Context *c, gconstpointer data) {
@@ -327,8 +314,7 @@ static void test_relabel(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Path", DB, "{\"Mountpoint\":\"\",\"Err\":\"\"}");
         g_assert_cmpuint(count_mounts(&c->f), ==, 0);
         write_file(&c->f, "go", "");
-        for (guint i = 0; i < 20 && count_mounts(&c->f) == 0; i++)
-                pause_usec(100000);
+        WAIT_FOR(count_mounts(&c->f) == 1);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
         walks = read_file(&c->f, "walks");
         g_assert_cmpint(g_strrstr(walks, "target=") - walks, ==, 0);
@@ -417,26 +403,18 @@ static void test_killed(Context *c, gconstpointer data) {
         g_assert_cmpuint(count_holders(&c->f, "db"), ==, 1);
 }
 
-static void write_record(const Context *c, const char *text) {
-        g_autofree char *path = g_build_filename(c->records, "db", NULL);
-        g_autoptr(GError) error = NULL;
-
-        g_file_set_contents(path, text, -1, &error);
-        g_assert_no_error(error);
-}
-
 static void test_damaged_record(Context *c, gconstpointer data) {
         static const char *const texts[] = { "", "[]", "{", "{\"a\":1,\"a\":2}", "\xff" };
-        g_autofree char *path = g_build_filename(c->records, "db", NULL), *large = g_strnfill(1 << 20, ' ');
+        g_autofree char *path = file_path(&c->f, "records/db"), *large = g_strnfill(1 << 20, ' ');
 
         for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
-                write_record(c, texts[i]);
+                write_file(&c->f, "records/db", texts[i]);
                 assert_refused(c, "VolumeDriver.Get", DB, "The record of volume db is damaged.");
                 assert_refused(c, "VolumeDriver.Mount", DB, "The record of volume db is damaged.");
                 assert_refused(c, "VolumeDriver.Create", CREATE_DB, "The record of volume db is damaged.");
                 assert_answer(c, "VolumeDriver.Remove", DB, DONE);
         }
-        write_record(c, large);
+        write_file(&c->f, "records/db", large);
         assert_refused(c, "VolumeDriver.Mount", DB, "The record of volume db is damaged.");
         assert_answer(c, "VolumeDriver.Remove", DB, DONE);
         g_assert_cmpint(symlink("/etc/hostname", path), ==, 0);
@@ -445,7 +423,7 @@ static void test_damaged_record(Context *c, gconstpointer data) {
         g_assert_cmpint(mkfifo(path, 0600), ==, 0);
         assert_refused(c, "VolumeDriver.Mount", DB, "The record of volume db is damaged.");
         assert_answer(c, "VolumeDriver.Remove", DB, DONE);
-        write_record(c, "{\"source\":1}");
+        write_file(&c->f, "records/db", "{\"source\":1}");
         assert_refused(c, "VolumeDriver.Mount", DB, "Option 'source' is not a string.");
 }
 
