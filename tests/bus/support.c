@@ -437,7 +437,7 @@ static GVariant *get_property_at(Fixture *f, const char *path, const char *inter
         return value;
 }
 
-static char *to_text(GVariant *value) {
+char *to_text(GVariant *value) {
         if (g_variant_is_of_type(value, G_VARIANT_TYPE_STRING) ||
             g_variant_is_of_type(value, G_VARIANT_TYPE_OBJECT_PATH))
                 return g_variant_dup_string(value, NULL);

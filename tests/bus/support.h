@@ -63,8 +63,8 @@ GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface,
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
 /* Whether the answer is there, so that call_end() would not wait. */
 gboolean call_has_ended(GAsyncResult *result);
-/* The reply: the call has to succeed, or to fail with org.selvol1.Error.KIND, or KIND if that has dots, and a message that holds the
- * text. */
+/* The reply: the call has to succeed, or to fail with org.selvol1.Error.KIND, or KIND if that has dots, and a message that
+ * holds the text. */
 GVariant *expect_reply(Fixture *f, GAsyncResult *pending);
 void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const char *text);
 /* The same of an error that is there, which it frees. */
@@ -85,6 +85,8 @@ void unmount_volume(Fixture *f, const char *volume, const char *target);
 /* Returns the job's path, to be freed. */
 char *start_relabel(Fixture *f, const char *volume, const char *context);
 
+/* A string as it is, and all else as GVariant text. */
+char *to_text(GVariant *value);
 /* A property of any object of the service as text, and of the volume with the encoded id. */
 char *get_text(Fixture *f, const char *path, const char *interface, const char *property);
 char *get_volume_text(Fixture *f, const char *element, const char *property);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who may call: polkit is the test, and allows, denies, challenges, stays silent or isn't there; what it is asked is in
- * calls/authorize. */
+/* Who may call: polkit is the test, and allows, denies, challenges, stays silent or isn't there; what it is told of a call
+ * is in calls/authorize. */
 
 #include "support.h"
 

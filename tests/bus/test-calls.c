@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Cases that make calls and compare answers are text: calls/SUITE has those that are named /SUITE/CASE. A line of it is blank, a
- * comment ('#'), or
+/* Cases that make calls and compare answers are text: calls/SUITE has those that are named /SUITE/CASE. A line of it is
+ * blank, a comment ('#'), or
  *
- *   NAME := TEXT                      $NAME stands for the text from here on
- *   [CASE] FLAG...                    begins a case, which has selvold, a worker and a bus of its own; flags are in case_new()
- *   | id | COLUMN | ... |             before the first step: the case is carried out for each row, as CASE/ID, where $COLUMN
- *                                     stands for the cell; the first line names the columns
+ *   NAME := TEXT             $NAME stands for the text from here on
+ *   [CASE] FLAG...           begins a case, which has selvold, a worker and a bus of its own; case_new() has the flags
+ *   | id | COLUMN | ... |    before the first step: the case is carried out for each row, as CASE/ID, where $COLUMN stands
+ *                            for the cell; the first line names the columns
  *
  * or a step of the case:
  *
  *   METHOD ARGUMENT... OPTION=VALUE... -> EXPECTATION...   a call of the manager's that succeeds
  *   METHOD ARGUMENT... OPTION=VALUE... !! ERROR TEXT...    one that fails, with a message that holds the texts
- *   OBJECT METHOD ...                                      likewise of an object below /org/selvol1, as /volume/v, or of /org/...
- *   OBJECT EXPECTATION...                                  the object has these properties
- *   LABEL: CALL                                            begins a call; "end LABEL -> ..." waits for what it is answered with
- *   LABEL: other CALL                                      likewise, of another caller, until "leave LABEL"
- *   until STEP                                             waits until the step holds
+ *   OBJECT METHOD ...           likewise of an object below /org/selvol1, as /volume/v, or of /org/...
+ *   OBJECT EXPECTATION...       the object has these properties
+ *   LABEL: CALL                 begins a call; "end LABEL -> ..." waits for what it is answered with
+ *   LABEL: other CALL           likewise, of another caller, until "leave LABEL"
+ *   until STEP                  waits until the step holds
  *
- * or one of the commands in the table below. Words have blanks between them, and those in double quotes, or in the angle brackets
- * of OPTION=<GVariant text>, are of one word. An expectation is about an argument of the reply or a key of its dictionary:
- * KEY=VALUE, KEY~TEXT that it holds, KEY*TEXT that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements,
- * KEY@LABEL, which is what it was where the case had the label before and may be the NUMBER of others, or -KEY, which is not there. "keys" is the number of keys. Of
- * dictionaries in an array, the keys are those of the last one. $DIRECTORY is that of the test's files, $NOW the time in
- * microseconds, and $UID the user. */
+ * or one of the commands in the table below. Words have blanks between them, and those in double quotes, or in the angle
+ * brackets of OPTION=<GVariant text>, are of one word.
+ *
+ * An expectation is about an argument of the reply or a key of its dictionary: KEY=VALUE, KEY~TEXT that it holds, KEY*TEXT
+ * that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements, KEY@LABEL, which is what it was
+ * where the case had the label before, or -KEY, which is not there. NUMBER may be such a label. "keys" is the number of
+ * keys. Of dictionaries in an array the keys are those of the last one.
+ *
+ * $DIRECTORY is that of the test's files, $NOW the time in microseconds, and $UID the user. */
 
 #include <signal.h>
 #include <stdio.h>
@@ -32,8 +35,6 @@
 
 #include "support.h"
 #include "support/files.h"
-
-enum { CELLS_MAX = 16 };
 
 /* What a step found wrong, as text that is to be freed; NULL: nothing. */
 typedef char *Complaint;
@@ -62,14 +63,9 @@ typedef struct Run {
         const Case *of;
         GHashTable *pending; /* calls by their labels */
         GHashTable *seen;    /* values by theirs */
-        GQueue signals;      /* that nobody has looked at */
+        GQueue signals;      /* that nobody has looked at, as answers with a key for the object and the name */
         guint subscription;
 } Run;
-
-typedef struct Signal {
-        char *object, *name;
-        GHashTable *answer;
-} Signal;
 
 static const char *file;     /* that is read */
 static Run *kept;            /* of the rows before */
@@ -164,13 +160,6 @@ static char **split(const char *text) {
 }
 
 /* --- expectations --- */
-
-static char *to_text(GVariant *value) {
-        if (g_variant_is_of_type(value, G_VARIANT_TYPE_STRING) ||
-            g_variant_is_of_type(value, G_VARIANT_TYPE_OBJECT_PATH))
-                return g_variant_dup_string(value, NULL);
-        return g_variant_print(value, FALSE);
-}
 
 static GHashTable *answer_new(void) {
         return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify) g_variant_unref);
@@ -630,12 +619,12 @@ static Complaint command_disk(Run *r, char **w) {
 
 static Complaint command_polkit(Run *r, char **w) {
         GDBusMethodInvocation *question = polkit_pop(&r->service);
-        g_autoptr(GVariant) kind = NULL, action = NULL, details = NULL, flags = NULL;
+        g_autoptr(GVariant) action = NULL, details = NULL;
         g_autoptr(GHashTable) answer = answer_new();
         Complaint complaint;
 
-        g_variant_get(g_dbus_method_invocation_get_parameters(question), "((@s@a{sv})@s@a{ss}@us)", &kind, NULL,
-                      &action, &details, &flags, NULL);
+        g_variant_get(g_dbus_method_invocation_get_parameters(question), "((sa{sv})@s@a{ss}us)", NULL, NULL, &action,
+                      &details, NULL, NULL);
         for (gsize i = 0; i < g_variant_n_children(details); i++) {
                 g_autoptr(GVariant) detail = g_variant_get_child_value(details, i), value = NULL;
                 const char *key;
@@ -650,84 +639,69 @@ static Complaint command_polkit(Run *r, char **w) {
         return complaint;
 }
 
-static void signal_free(gpointer data) {
-        Signal *s = data;
-
-        g_free(s->object);
-        g_free(s->name);
-        g_hash_table_unref(s->answer);
-        g_free(s);
-}
+#define SIGNAL "object and name"
 
 static void on_signal(GDBusConnection *bus, const char *sender, const char *path, const char *interface,
                       const char *name, GVariant *parameters, gpointer userdata) {
+        g_autoptr(GVariant) signal =
+                g_variant_ref_sink(g_variant_new_printf("%s %s", path + strlen("/org/selvol1"), name));
         GDBusInterfaceInfo *info = find_interface(interface);
         GDBusSignalInfo *known = info ? g_dbus_interface_info_lookup_signal(info, name) : NULL;
-        Signal *s = g_new0(Signal, 1);
+        GHashTable *answer = answer_new();
         Run *r = userdata;
 
-        *s = (Signal){ g_strdup(path + strlen("/org/selvol1")), g_strdup(name), answer_new() };
+        answer_add(answer, SIGNAL, signal);
         for (gsize i = 0; i < g_variant_n_children(parameters); i++) {
                 g_autoptr(GVariant) value = g_variant_get_child_value(parameters, i);
 
-                answer_add(s->answer, known ? known->args[i]->name : "", value);
+                answer_add(answer, known ? known->args[i]->name : "", value);
         }
-        g_queue_push_tail(&r->signals, s);
+        g_queue_push_tail(&r->signals, answer);
 }
 
 /* The first one that nobody has looked at; it is looked at now. */
-static Signal *take_signal(Run *r, const char *object, const char *name) {
-        for (GList *l = r->signals.head; l; l = l->next) {
-                Signal *s = l->data;
+static GHashTable *take_signal(Run *r, const char *object, const char *name) {
+        g_autofree char *wanted = g_strdup_printf("%s %s", object, name);
 
-                if (!g_str_equal(s->object, object) || !g_str_equal(s->name, name))
+        for (GList *l = r->signals.head; l; l = l->next) {
+                GHashTable *answer = l->data;
+
+                if (!g_str_equal(g_variant_get_string(g_hash_table_lookup(answer, SIGNAL), NULL), wanted))
                         continue;
                 g_queue_delete_link(&r->signals, l);
-                return s;
+                return answer;
         }
         return NULL;
 }
 
 static Complaint command_signal(Run *r, char **w) {
         const char *object = w[0][0] == '/' ? *w++ : "";
-        Complaint complaint;
-        Signal *s;
+        g_autoptr(GHashTable) answer = NULL;
 
-        if (!HOLDS_WITHIN(WAIT_SEC, (s = take_signal(r, object, w[0]))))
-                return g_strdup("it has not come");
-        complaint = compare_all(r, s->answer, w + 1);
-        signal_free(s);
-        return complaint;
+        (void) HOLDS_WITHIN(WAIT_SEC, (answer = take_signal(r, object, w[0])));
+        return answer ? compare_all(r, answer, w + 1) : g_strdup("it has not come");
 }
 
 static Complaint command_silent(Run *r, char **w) {
-        Signal *s = take_signal(r, "", w[0]);
+        g_autoptr(GHashTable) answer = take_signal(r, "", w[0]);
 
-        if (s)
-                signal_free(s);
-        return expect(!s, "there was one");
+        return expect(!answer, "there was one");
 }
 
 static Complaint command_introspection(Run *r, char **w) {
         g_autofree char *path = path_of(w[0]);
         g_autoptr(GString) written = g_string_new(NULL), answered = g_string_new(NULL);
         g_autoptr(GDBusNodeInfo) node = NULL;
-        g_autoptr(GVariant) reply = NULL;
-        g_autoptr(GError) error = NULL;
-        GDBusInterfaceInfo *interface;
-        const char *xml;
+        g_autoptr(GVariant) reply =
+                expect_reply(&r->service, call_start_at(&r->service, path, "org.freedesktop.DBus.Introspectable",
+                                                        "Introspect", NULL));
+        const char *interface = interface_of(w[0]), *xml;
 
-        reply = call_end(&r->service,
-                         call_start_at(&r->service, path, "org.freedesktop.DBus.Introspectable", "Introspect", NULL),
-                         &error);
-        g_assert_no_error(error);
         g_variant_get(reply, "(&s)", &xml);
-        node = g_dbus_node_info_new_for_xml(xml, &error);
-        g_assert_no_error(error);
-        interface = g_dbus_node_info_lookup_interface(node, interface_of(w[0]));
-        g_assert_nonnull(interface);
-        g_dbus_interface_info_generate_xml(find_interface(interface_of(w[0])), 0, written);
-        g_dbus_interface_info_generate_xml(interface, 0, answered);
+        node = g_dbus_node_info_new_for_xml(xml, NULL);
+        g_assert_nonnull(node);
+        g_dbus_interface_info_generate_xml(find_interface(interface), 0, written);
+        g_dbus_interface_info_generate_xml(g_dbus_node_info_lookup_interface(node, interface), 0, answered);
         return expect(g_string_equal(written, answered), "%s", answered->str);
 }
 
@@ -786,20 +760,19 @@ static const struct {
         { "append", command_append, 2 },             /* NAME TEXT */
         { "remove", command_remove, 1 },             /* NAME */
         { "file", command_file, 1 }, /* EXPECTATION: of the content of a file, of which the name is the key */
-        { "file-lines", command_file_lines, 2 }, /* NAME N: it has so many */
-        { "exists", command_exists, 2 },         /* PATTERN N: so many files have such names */
-        { "said", command_said, 2 },             /* N PATTERN: of so many lines of selvold's log, as a whole */
-        { "config", command_config, 1 },         /* TEXT: of a drop-in, with which selvold is started again */
-        { "stop", command_stop, 0 },             /* selvold, by SIGTERM */
-        { "kill", command_kill, 0 },             /* selvold, by SIGKILL */
-        { "start", command_start, 0 },           /* selvold; NAME=VALUE: a variable of its environment */
-        { "restart", command_restart, 0 },       /* selvold, by SIGTERM */
-        { "worker", command_worker, 1 },         /* start, stop, hang or go-on */
-        { "limit", command_limit, 1 },           /* yes: selvold can't write files; no */
-        { "disk", command_disk, 1 },             /* stalls, fails, or works again: the one with the state */
-        { "polkit", command_polkit, 1 },         /* yes, no or challenge EXPECTATION...: of what it was asked */
-        { "signal", command_signal,
-          1 }, /* OBJECT, of the manager's without, NAME EXPECTATION...: waits for the next one */
+        { "file-lines", command_file_lines, 2 },       /* NAME N: it has so many */
+        { "exists", command_exists, 2 },               /* PATTERN N: so many files have such names */
+        { "said", command_said, 2 },                   /* N PATTERN: of so many lines of selvold's log, as a whole */
+        { "config", command_config, 1 },               /* TEXT: of a drop-in, with which selvold is started again */
+        { "stop", command_stop, 0 },                   /* selvold, by SIGTERM */
+        { "kill", command_kill, 0 },                   /* selvold, by SIGKILL */
+        { "start", command_start, 0 },                 /* selvold; NAME=VALUE: a variable of its environment */
+        { "restart", command_restart, 0 },             /* selvold, by SIGTERM */
+        { "worker", command_worker, 1 },               /* start, stop, hang or go-on */
+        { "limit", command_limit, 1 },                 /* yes: selvold can't write files; no */
+        { "disk", command_disk, 1 },                   /* stalls, fails, or works again: the one with the state */
+        { "polkit", command_polkit, 1 },               /* yes, no or challenge EXPECTATION...: of what it was asked */
+        { "signal", command_signal, 1 },               /* OBJECT (or the manager) NAME EXPECTATION...: the next one */
         { "silent", command_silent, 1 },               /* NAME: the manager has not sent another one */
         { "introspection", command_introspection, 1 }, /* OBJECT: it says of itself what dbus/ says */
         { "leave", command_leave, 1 },                 /* LABEL: the other caller does, whose call that was */
@@ -883,10 +856,11 @@ static void run_free(Run *r) {
                 return;
         /* A call without an end would be one that nobody looks at. */
         g_assert_cmpuint(g_hash_table_size(r->pending), ==, 0);
+        g_assert_null(r->other.client);
         g_hash_table_unref(r->pending);
         g_hash_table_unref(r->seen);
         g_dbus_connection_signal_unsubscribe(r->service.client, r->subscription);
-        g_queue_clear_full(&r->signals, signal_free);
+        g_queue_clear_full(&r->signals, (GDestroyNotify) g_hash_table_unref);
         fixture_stop(&r->service);
         g_free(r);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Many jobs that want the same volume, target or device: that nobody waits for ever, and what is told of them; the rest is in
- * calls/line. */
+/* Many jobs that want the same volume, target or device: that nobody waits for ever, and what is told of them; the rest is
+ * in calls/line. */
 
 #include <signal.h>
 
