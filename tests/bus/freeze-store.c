@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Preloaded into selvold: as long as the file that SELVOL_TEST_FREEZE names exists nothing gets on disk, as on a volume
- * that is frozen, or whose server does not answer, and the file NAME-waits tells that something waits for it; if there is
- * something in it, as on a disk that fails. And the connection
+ * that is frozen, or whose server does not answer; if there is something in it, as on a disk that fails. And the connection
  * that sends first while SELVOL_TEST_DEAF exists sends no more, as one whose peer does not read; other connections do. */
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,7 +14,7 @@
 static int wait_and_sync(const char *name, int fd) {
         int (*sync_file)(int) = (int (*)(int)) dlsym(RTLD_NEXT, name);
         const char *path = getenv("SELVOL_TEST_FREEZE");
-        char waits[PATH_MAX];
+
         struct stat st;
 
         while (path && stat(path, &st) == 0) {
@@ -26,8 +22,6 @@ static int wait_and_sync(const char *name, int fd) {
                         errno = EIO;
                         return -1;
                 }
-                (void) snprintf(waits, sizeof(waits), "%s-waits", path);
-                (void) close(open(waits, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
                 (void) usleep(10000);
         }
         return sync_file(fd);
