@@ -37,8 +37,8 @@
  * believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
  * DIRECTORY/mark-NAME and DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last
  * part. Each walk that changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then,
- * to DIRECTORY/then if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch. With
- * DIRECTORY/hidden no target of a mount leads to what is mounted there.
+ * to DIRECTORY/then if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch; when
+ * it has looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target of a mount leads to what is mounted there.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -880,6 +880,7 @@ static _Noreturn void serve(int fd) {
                         tell_changes();
                         tell_node();
                         tell_orphan();
+                        (void) unlink(FORMAT("%s/unseen", directory));
                         next_look = now_monotonic_usec() + LOOK_INTERVAL_USEC;
                 }
                 if (r == 0)

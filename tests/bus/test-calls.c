@@ -14,7 +14,7 @@
  *   METHOD ARGUMENT... OPTION=VALUE... !! ERROR TEXT...    one that fails, with a message that holds the texts
  *   OBJECT METHOD ...           likewise of an object below /org/selvol1, as /volume/v, or of /org/...
  *   OBJECT EXPECTATION...       the object has these properties
- *   LABEL: CALL                 begins a call; "end LABEL -> ..." waits for what it is answered with
+ *   LABEL: CALL                 begins a call, of which "end LABEL -> ..." waits for the answer, and says what it is to be
  *   LABEL: other CALL           likewise, of another caller, until "leave LABEL"
  *   until STEP                  waits until the step holds
  *
@@ -23,10 +23,11 @@
  *
  * An expectation is about an argument of the reply or a key of its dictionary: KEY=VALUE, KEY~TEXT that it holds, KEY*TEXT
  * that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements, KEY@LABEL, which is what it was
- * where the case had the label before, or -KEY, which is not there. NUMBER may be such a label. "keys" is the number of
- * keys. Of dictionaries in an array the keys are those of the last one.
+ * where the case had the label first, or -KEY, which is documented and not there. NUMBER may be such a label. "keys" is
+ * the number of keys. Of dictionaries in an array the keys are those of the last one.
  *
- * $DIRECTORY is that of the test's files, $NOW the time in microseconds, and $UID the user. */
+ * $DIRECTORY is that of the test's files, $NOW the time in microseconds, $A_SECOND_AGO what it was then, and $UID the
+ * user. */
 
 #include <signal.h>
 #include <stdio.h>
@@ -100,12 +101,11 @@ static char *expand(const char *text, Lookup lookup, gconstpointer data) {
 }
 
 static const char *get_builtin(const char *name) {
-        g_autofree char *now = g_strdup_printf("%" G_GINT64_FORMAT, g_get_real_time()),
-                        *uid = g_strdup_printf("%u", getuid());
+        gint64 usec = g_get_real_time() - (g_str_equal(name, "A_SECOND_AGO") ? G_USEC_PER_SEC : 0);
+        g_autofree char *value = g_str_equal(name, "UID") ? g_strdup_printf("%u", getuid())
+                                                          : g_strdup_printf("%" G_GINT64_FORMAT, usec);
 
-        if (g_str_equal(name, "DIRECTORY"))
-                return kept->service.directory;
-        return g_intern_string(g_str_equal(name, "NOW") ? now : g_str_equal(name, "UID") ? uid : NULL);
+        return g_str_equal(name, "DIRECTORY") ? kept->service.directory : g_intern_string(value);
 }
 
 static const char *get_cell(const char *name, gconstpointer data) {
@@ -186,48 +186,65 @@ static void answer_add(GHashTable *answer, const char *name, GVariant *value) {
                 g_hash_table_insert(answer, g_strdup(key), g_variant_ref(of_key));
 }
 
-/* Also remembers it, for '@'. */
-static gboolean holds(Run *r, const char *actual, const char *operator, const char * wanted) {
-        const char *before = g_hash_table_lookup(r->seen, wanted);
-        guint64 number = g_ascii_strtoull(actual, NULL, 10), limit = g_ascii_strtoull(before ?: wanted, NULL, 10);
-        gboolean same = !before || g_str_equal(before, actual);
+static guint64 to_number(const char *text) {
+        guint64 n;
 
-        switch (operator[0]) {
+        if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT64, &n, NULL))
+                g_error("%s: '%s' is no number", file, text);
+        return n;
+}
+
+/* Also remembers it, for '@'. */
+static gboolean holds(Run *r, const char *actual, const char *how, const char *wanted) {
+        const char *before = g_hash_table_lookup(r->seen, wanted);
+
+        switch (how[0]) {
         case '=':
                 return g_str_equal(actual, wanted);
         case '~':
                 return strstr(actual, wanted) != NULL;
         case '!':
-                return !holds(r, actual, operator+ 1, wanted);
+                return !holds(r, actual, how + 1, wanted);
         case '*':
                 return g_str_has_suffix(actual, wanted);
         case '>':
-                return number > limit;
+                return to_number(actual) > to_number(before ?: wanted);
         case '<':
-                return number < limit;
+                return to_number(actual) < to_number(before ?: wanted);
         case '@':
-                g_hash_table_insert(r->seen, g_strdup(wanted), g_strdup(actual));
-                return same;
+                if (!before)
+                        g_hash_table_insert(r->seen, g_strdup(wanted), g_strdup(actual));
+                return !before || g_str_equal(before, actual);
         default:
                 g_assert_not_reached();
         }
 }
 
+/* A key that is misspelt is never there. */
+static gboolean is_documented(const char *key) {
+        static char *page;
+        g_autofree char *path = source_path("docs/org.selvol1.5.rst"), *word = g_strdup_printf("\\b%s\\b", key);
+
+        if (!page)
+                page = file_read(path);
+        return g_regex_match_simple(word, page, 0, 0);
+}
+
 static Complaint compare(Run *r, GHashTable *answer, const char *expectation) {
-        const char *operator= strpbrk(expectation, "=~!*><@#"), *wanted;
+        const char *how = strpbrk(expectation, "=~!*><@#"), *wanted;
         gboolean absent = expectation[0] == '-';
         g_autofree char *key = NULL, *text = NULL;
         GVariant *value;
 
-        if (!absent && !operator)
+        if (absent ? !is_documented(expectation + 1) : !how)
                 return g_strdup_printf("'%s' is no expectation", expectation);
-        key = absent ? g_strdup(expectation + 1) : g_strndup(expectation, (gsize) (operator- expectation));
+        key = absent ? g_strdup(expectation + 1) : g_strndup(expectation, (gsize) (how - expectation));
         value = g_hash_table_lookup(answer, key);
         if (!value)
                 return absent ? NULL : g_strdup_printf("%s is not there", key);
-        wanted = absent ? "" : operator+(operator[0] == '!' ? 2 : 1);
-        text = !absent && operator[0] == '#' ? g_strdup_printf("%zu", g_variant_n_children(value)) : to_text(value);
-        if (!absent && holds(r, text, operator[0] == '#' ? "=" : operator, wanted))
+        wanted = absent ? "" : how + (how[0] == '!' ? 2 : 1);
+        text = !absent && how[0] == '#' ? g_strdup_printf("%zu", g_variant_n_children(value)) : to_text(value);
+        if (!absent && holds(r, text, how[0] == '#' ? "=" : how, wanted))
                 return NULL;
         return g_strdup_printf("%s, but %s is '%s'", expectation, key, text);
 }
@@ -347,12 +364,15 @@ static Call *start_call(Fixture *caller, const char *object, const char *interfa
         for (GDBusArgInfo **a = method->in_args; a && *a; a++) {
                 if (g_str_equal((*a)->signature, "a{sv}")) {
                         g_variant_builder_add_value(&arguments, parse_options(p));
+                        p = (char **) own->pdata + own->len - 1;
                         continue;
                 }
                 if (!*p)
                         g_error("%s: %s has no %s", file, method->name, (*a)->name);
                 g_variant_builder_add_value(&arguments, parse_argument((*a)->signature, *p++));
         }
+        if (*p)
+                g_error("%s: %s takes no '%s'", file, method->name, *p);
         *call = (Call){ caller, method };
         call->pending = call_start_at(caller, path, interface, method->name, g_variant_builder_end(&arguments));
         return call;
@@ -387,6 +407,7 @@ static Complaint find_idle_key(const char *method, GHashTable *answer) {
 
 /* expected: "->" or "!!" and what follows; nothing stands for "->". */
 static Complaint end_call(Run *r, Call *call, char **expected) {
+        const gboolean fails = *expected && g_str_equal(*expected, "!!");
         g_autoptr(GHashTable) answer = answer_new();
         g_autofree Call *owned = call;
         g_autoptr(GVariant) reply = NULL;
@@ -394,7 +415,9 @@ static Complaint end_call(Run *r, Call *call, char **expected) {
         Complaint complaint;
 
         reply = call_end(call->caller, call->pending, &error);
-        if (*expected && g_str_equal(*expected, "!!"))
+        if (*expected && (fails ? !expected[1] : !g_str_equal(*expected, "->")))
+                return g_strdup_printf("'%s' is no expectation", *expected);
+        if (fails)
                 return error ? compare_error(error, expected + 1) : g_strdup("it succeeded");
         if (error)
                 return g_strdup(error->message);
@@ -441,7 +464,7 @@ static Complaint expect(gboolean ok, const char *format, ...) {
 }
 
 static Complaint expect_number(guint64 actual, const char *wanted) {
-        return expect(actual == g_ascii_strtoull(wanted, NULL, 10), "there are %" G_GUINT64_FORMAT, actual);
+        return expect(actual == to_number(wanted), "there are %" G_GUINT64_FORMAT, actual);
 }
 
 static Complaint command_mounts(Run *r, char **w) {
@@ -481,7 +504,7 @@ static Complaint command_children(Run *r, char **w) {
 }
 
 static Complaint command_idle(Run *r, char **w) {
-        worker_wait_idle(&r->service, (guint) g_ascii_strtoull(w[0], NULL, 10));
+        worker_wait_idle(&r->service, (guint) to_number(w[0]));
         return NULL;
 }
 
@@ -489,7 +512,7 @@ static Complaint command_metric(Run *r, char **w) {
         g_autofree char *text = get_metrics(&r->service), *line = g_strdup_printf("%s %s\n", w[0], w[1]);
 
         if (w[1][0] == '>')
-                return expect(read_metric(&r->service, w[0]) > g_ascii_strtod(w[1] + 1, NULL), "it is not");
+                return expect(read_metric(&r->service, w[0]) > (double) to_number(w[1] + 1), "it is not");
         return expect(strstr(text, line) != NULL, "there is no such line in\n%s", text);
 }
 
@@ -595,29 +618,40 @@ static Complaint command_restart(Run *r, char **w) {
         return NULL;
 }
 
+/* Which of the words it is; the third one may be NULL. */
+static guint choose(const char *word, const char *first, const char *second, const char *third) {
+        const char *const words[] = { first, second, third };
+
+        for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+                if (g_strcmp0(word, words[i]) == 0)
+                        return i;
+        g_error("%s: '%s' is not known here", file, word);
+}
+
 static Complaint command_worker(Run *r, char **w) {
         if (g_str_equal(w[0], "start"))
                 worker_start(&r->service);
         else if (g_str_equal(w[0], "stop"))
                 worker_stop(&r->service);
         else
-                must(kill(r->service.worker, g_str_equal(w[0], "hang") ? SIGSTOP : SIGCONT));
+                must(kill(r->service.worker, choose(w[0], "hang", "go-on", NULL) == 0 ? SIGSTOP : SIGCONT));
         return NULL;
 }
 
 static Complaint command_limit(Run *r, char **w) {
-        daemon_limit(&r->service, g_str_equal(w[0], "yes"));
+        daemon_limit(&r->service, choose(w[0], "yes", "no", NULL) == 0);
         return NULL;
 }
 
 static Complaint command_disk(Run *r, char **w) {
-        (g_str_equal(w[0], "stalls")  ? store_freeze
-         : g_str_equal(w[0], "fails") ? store_break
-                                      : store_thaw)(&r->service);
+        void (*const set[])(Fixture * f) = { store_freeze, store_break, store_thaw };
+
+        set[choose(w[0], "stalls", "fails", "works")](&r->service);
         return NULL;
 }
 
 static Complaint command_polkit(Run *r, char **w) {
+        const guint said = choose(w[0], "no", "yes", "challenge");
         GDBusMethodInvocation *question = polkit_pop(&r->service);
         g_autoptr(GVariant) action = NULL, details = NULL;
         g_autoptr(GHashTable) answer = answer_new();
@@ -635,7 +669,7 @@ static Complaint command_polkit(Run *r, char **w) {
         answer_add(answer, "details", details);
         answer_add(answer, "action", action);
         complaint = compare_all(r, answer, w + 1);
-        polkit_answer(question, g_str_equal(w[0], "yes"), g_str_equal(w[0], "challenge"));
+        polkit_answer(question, said == 1, said == 2);
         return complaint;
 }
 
@@ -678,6 +712,8 @@ static Complaint command_signal(Run *r, char **w) {
         const char *object = w[0][0] == '/' ? *w++ : "";
         g_autoptr(GHashTable) answer = NULL;
 
+        if (!w[0])
+                return g_strdup("which one?");
         (void) HOLDS_WITHIN(WAIT_SEC, (answer = take_signal(r, object, w[0])));
         return answer ? compare_all(r, answer, w + 1) : g_strdup("it has not come");
 }
@@ -718,7 +754,7 @@ static Complaint command_leave(Run *r, char **w) {
 }
 
 static Complaint command_job(Run *r, char **w) {
-        wait_for_job(&r->service, (guint) g_ascii_strtoull(w[0], NULL, 10), w[1]);
+        wait_for_job(&r->service, (guint) to_number(w[0]), w[1]);
         return NULL;
 }
 
@@ -737,49 +773,63 @@ static Complaint command_waits(Run *r, char **w) {
         return expect(!call_has_ended(call->pending), "it has ended");
 }
 
-static Complaint command_pause(Run *r, char **w) {
-        pause_usec((gint64) g_ascii_strtoull(w[0], NULL, 10) * 1000);
+/* The first look may have begun before. */
+static Complaint command_looks(Run *r, char **w) {
+        g_autofree char *path = file_path(&r->service, "unseen");
+
+        for (guint i = 0; i < 2; i++) {
+                file_write(path, "");
+                WAIT_FOR(!g_file_test(path, G_FILE_TEST_EXISTS));
+        }
         return NULL;
 }
+
+static Complaint command_pause(Run *r, char **w) {
+        pause_usec((gint64) to_number(w[0]) * 1000);
+        return NULL;
+}
+
+enum { ANY = 1000 };
 
 static const struct {
         const char *name;
         Complaint (*carry_out)(Run *r, char **words);
-        guint n_words; /* at least */
+        guint min_words, max_words;
 } commands[] = {
-        { "mounts", command_mounts, 1 },       /* N: so many are mounted */
-        { "mounted", command_mounted, 1 },     /* TARGET */
-        { "unmounted", command_unmounted, 1 }, /* TARGET */
-        { "holders", command_holders, 2 },     /* VOLUME N: it has so many; the volume is the element of a path */
-        { "holder", command_holder, 2 },       /* VOLUME EXPECTATION...: the one of which the first holds */
-        { "children", command_children, 1 },   /* N: of the worker */
-        { "idle", command_idle, 1 },           /* MILLISECONDS for which the worker has no child */
-        { "metric", command_metric, 2 },       /* SERIES VALUE */
-        { "metrics-zero", command_metrics_zero, 1 }, /* BEGINNING of lines */
-        { "write", command_write, 2 },               /* NAME TEXT: a file of the test, as fake-worker.c has them */
-        { "append", command_append, 2 },             /* NAME TEXT */
-        { "remove", command_remove, 1 },             /* NAME */
-        { "file", command_file, 1 }, /* EXPECTATION: of the content of a file, of which the name is the key */
-        { "file-lines", command_file_lines, 2 },       /* NAME N: it has so many */
-        { "exists", command_exists, 2 },               /* PATTERN N: so many files have such names */
-        { "said", command_said, 2 },                   /* N PATTERN: of so many lines of selvold's log, as a whole */
-        { "config", command_config, 1 },               /* TEXT: of a drop-in, with which selvold is started again */
-        { "stop", command_stop, 0 },                   /* selvold, by SIGTERM */
-        { "kill", command_kill, 0 },                   /* selvold, by SIGKILL */
-        { "start", command_start, 0 },                 /* selvold; NAME=VALUE: a variable of its environment */
-        { "restart", command_restart, 0 },             /* selvold, by SIGTERM */
-        { "worker", command_worker, 1 },               /* start, stop, hang or go-on */
-        { "limit", command_limit, 1 },                 /* yes: selvold can't write files; no */
-        { "disk", command_disk, 1 },                   /* stalls, fails, or works again: the one with the state */
-        { "polkit", command_polkit, 1 },               /* yes, no or challenge EXPECTATION...: of what it was asked */
-        { "signal", command_signal, 1 },               /* OBJECT (or the manager) NAME EXPECTATION...: the next one */
-        { "silent", command_silent, 1 },               /* NAME: the manager has not sent another one */
-        { "introspection", command_introspection, 1 }, /* OBJECT: it says of itself what dbus/ says */
-        { "leave", command_leave, 1 },                 /* LABEL: the other caller does, whose call that was */
-        { "job", command_job, 2 },                     /* N STATE: waits until it has that */
-        { "end", command_end, 1 },                     /* LABEL -> ... or LABEL !! ... */
-        { "waits", command_waits, 1 },                 /* LABEL: the call has not been answered */
-        { "pause", command_pause, 1 },                 /* MILLISECONDS */
+        { "mounts", command_mounts, 1, 1 },       /* N: so many are mounted */
+        { "mounted", command_mounted, 1, 1 },     /* TARGET */
+        { "unmounted", command_unmounted, 1, 1 }, /* TARGET */
+        { "holders", command_holders, 2, 2 },     /* VOLUME N: it has so many; the volume is the element of a path */
+        { "holder", command_holder, 2, ANY },     /* VOLUME EXPECTATION...: the one of which the first holds */
+        { "children", command_children, 1, 1 },   /* N: of the worker */
+        { "idle", command_idle, 1, 1 },           /* MILLISECONDS for which the worker has no child */
+        { "metric", command_metric, 2, 2 },       /* SERIES VALUE */
+        { "metrics-zero", command_metrics_zero, 1, 1 }, /* BEGINNING of lines */
+        { "write", command_write, 2, 2 },               /* NAME TEXT: a file of the test, as fake-worker.c has them */
+        { "append", command_append, 2, 2 },             /* NAME TEXT */
+        { "remove", command_remove, 1, 1 },             /* NAME */
+        { "file", command_file, 1, 1 }, /* EXPECTATION: of the content of a file, of which the name is the key */
+        { "file-lines", command_file_lines, 2, 2 }, /* NAME N: it has so many */
+        { "exists", command_exists, 2, 2 },         /* PATTERN N: so many files have such names */
+        { "said", command_said, 2, 2 },             /* N PATTERN: of so many lines of selvold's log, as a whole */
+        { "config", command_config, 1, 1 },         /* TEXT: of a drop-in, with which selvold is started again */
+        { "stop", command_stop, 0, 0 },             /* selvold, by SIGTERM */
+        { "kill", command_kill, 0, 0 },             /* selvold, by SIGKILL */
+        { "start", command_start, 0, 1 },           /* selvold; NAME=VALUE: a variable of its environment */
+        { "restart", command_restart, 0, 0 },       /* selvold, by SIGTERM */
+        { "worker", command_worker, 1, 1 },         /* start, stop, hang or go-on */
+        { "limit", command_limit, 1, 1 },           /* yes: selvold can't write files; no */
+        { "disk", command_disk, 1, 1 },             /* stalls, fails, or works again: the one with the state */
+        { "polkit", command_polkit, 1, ANY },       /* yes, no or challenge EXPECTATION...: of what it was asked */
+        { "signal", command_signal, 1, ANY },       /* OBJECT (or the manager) NAME EXPECTATION...: the next one */
+        { "silent", command_silent, 1, 1 },         /* NAME: the manager has not sent another one */
+        { "introspection", command_introspection, 1, 1 }, /* OBJECT: it says of itself what dbus/ says */
+        { "leave", command_leave, 1, 1 },                 /* LABEL: the other caller does, whose call that was */
+        { "job", command_job, 2, 2 },                     /* N STATE: waits until it has that */
+        { "end", command_end, 1, ANY },                   /* LABEL -> ... or LABEL !! ... */
+        { "waits", command_waits, 1, 1 },                 /* LABEL: the call has not been answered */
+        { "looks", command_looks, 0, 0 },                 /* the watch has looked at the mount table, from now on */
+        { "pause", command_pause, 1, 1 },                 /* MILLISECONDS */
 };
 
 /* --- cases --- */
@@ -807,20 +857,24 @@ static Complaint carry_out_call(Run *r, const char *label, char **words) {
         Call *call;
 
         if (!method)
-                return check_properties(r, object, word);
+                return label ? g_strdup("it is no call") : check_properties(r, object, word);
         call = start_call(caller, object, interface, method, word + 1, &expected);
         if (!label)
                 return end_call(r, call, expected);
+        if (*expected || g_hash_table_contains(r->pending, label))
+                return g_strdup("what is expected belongs to its end, and a label to one call");
         g_hash_table_insert(r->pending, g_strdup(label), call);
         return NULL;
 }
 
 static Complaint carry_out(Run *r, char **words) {
         const char *interface;
+        guint n;
 
         /* A cell may be empty. */
         if (!words[0])
                 return NULL;
+        n = g_strv_length(words) - 1;
         if (g_str_equal(words[0], "until"))
                 return carry_out_until(r, words + 1);
         if (g_str_has_suffix(words[0], ":")) {
@@ -830,8 +884,9 @@ static Complaint carry_out(Run *r, char **words) {
         }
         for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
                 if (g_str_equal(words[0], commands[i].name))
-                        return expect(g_strv_length(words) > commands[i].n_words, "it needs more words")
-                                       ?: commands[i].carry_out(r, words + 1);
+                        return n < commands[i].min_words || n > commands[i].max_words
+                                       ? g_strdup_printf("it has %u words", n)
+                                       : commands[i].carry_out(r, words + 1);
         if (words[0][0] != '/' && !find_method("/", words[0], &interface))
                 return g_strdup("there is no such step");
         return carry_out_call(r, NULL, words);
@@ -903,7 +958,7 @@ static const char *get_word(const char *name, gconstpointer data) {
         const Reader *reader = data;
         const GPtrArray *columns = reader->of ? reader->of->columns : NULL;
         g_autofree char *itself = g_strconcat("$", name, NULL);
-        static const char *const builtins[] = { "DIRECTORY", "NOW", "UID", NULL };
+        static const char *const builtins[] = { "A_SECOND_AGO", "DIRECTORY", "NOW", "UID", NULL };
 
         for (guint i = 0; columns && i < columns->len; i++)
                 if (g_str_equal(columns->pdata[i], name))
@@ -972,6 +1027,8 @@ static void add_case(const char *suite, const Case *c) {
         if (!c)
                 return;
         g_assert_cmpuint(c->steps->len, >, 0);
+        if (c->columns && c->rows->len == 0)
+                g_error("%s: %s has no rows", file, c->name);
         for (guint i = 0; i < c->rows->len; i++)
                 add_test(suite, c, c->rows->pdata[i]);
         if (!c->columns)
