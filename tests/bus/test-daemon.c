@@ -6,21 +6,32 @@
 #include "model/failure.h"
 #include "support.h"
 
-#define T1 "/var/lib/kubelet/pods/a/volumes/v"
-#define POD_A                                                                                              \
-        "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, 'SELinuxRelabelPolicy': <'OnVolumeMount'>, " \
-        "'SELinuxMountSupported': <true>}"
+#define T1    "/var/lib/kubelet/pods/a/volumes/v"
+#define T2    "/var/lib/kubelet/pods/b/volumes/v"
+#define OVM   "'SELinuxRelabelPolicy': <'OnVolumeMount'>, 'SELinuxMountSupported': <true>"
+#define POD_A "{'SELinuxLevel': <'s0:c10,c0'>, 'Holder': <'pod-a'>, " OVM "}"
+#define POD_B "{'SELinuxLevel': <'s0:c20,c30'>, " OVM "}"
 
-/* A holder is one since it was mounted. */
+static void assert_since(GVariant *holders, guint64 before, guint64 after) {
+        g_autoptr(GVariant) holder = g_variant_get_child_value(holders, 0);
+
+        g_assert_cmpuint(get_number(holder, "SinceUSec"), >=, before);
+        g_assert_cmpuint(get_number(holder, "SinceUSec"), <=, after);
+}
+
+/* A holder is one since it was mounted, also where it is in the way. */
 static void test_since(Fixture *f, gconstpointer data) {
-        guint64 before = (guint64) g_get_real_time();
-        g_autoptr(GVariant) mounted = NULL, holders = NULL, holder = NULL;
+        guint64 before = (guint64) g_get_real_time(), after;
+        g_autoptr(GVariant) holders = NULL, reply = NULL, plan = NULL, conflicts = NULL;
 
         mount_volume(f, "v", "/dev/vdb", T1, POD_A);
+        after = (guint64) g_get_real_time();
         holders = get_holders(f, "v");
-        holder = g_variant_get_child_value(holders, 0);
-        g_assert_cmpuint(get_number(holder, "SinceUSec"), >=, before);
-        g_assert_cmpuint(get_number(holder, "SinceUSec"), <=, (guint64) g_get_real_time());
+        assert_since(holders, before, after);
+        reply = expect_reply(f, call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T2, POD_B)));
+        plan = g_variant_get_child_value(reply, 0);
+        conflicts = g_variant_lookup_value(plan, "Conflicts", G_VARIANT_TYPE("aa{sv}"));
+        assert_since(conflicts, before, after);
 }
 
 static void test_long_strings(Fixture *f, gconstpointer data) {
@@ -91,8 +102,8 @@ static void test_join_limit(Fixture *f, gconstpointer data) {
         size_t n_refused = 0;
 
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
-                calls[i] = call_start(f, "MountVolume",
-                                      mount_arguments("v", "/dev/hang-observe", T1, "{'TimeoutUSec': <@t 1000000>}"));
+                calls[i] = start_mount(f, "v", "/dev/hang-observe", T1, "{}");
+        end_unmount(f, start_unmount(f, "v", T1), FALSE);
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
                 GError *error = NULL;
 
