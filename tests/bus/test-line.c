@@ -283,6 +283,7 @@ static void test_planned(Fixture *f, gconstpointer data) {
         /* Calls of several connections come in any order, and the job is asked about by its number. */
         WAIT_FOR(worker_count_children(f) == JOBS_MAX + 1);
         plan = call_start(f, "PlanVolume", mount_arguments("v", "/dev/vdb", T1, POD_A));
+        wait_for_job(f, JOBS_MAX + 1, "waiting");
         g_assert_false(call_has_ended(plan));
         for (guint i = 0; i < JOBS_MAX; i++) {
                 g_autofree char *target = target_of(i);
@@ -298,18 +299,28 @@ static void test_planned(Fixture *f, gconstpointer data) {
         crowd_close(crowd);
 }
 
+static gboolean is_held(Fixture *f) {
+        g_autofree char *at = read_file(f, "at");
+
+        return at[0] != '\0';
+}
+
 /* What concerns a volume, and no target of it, while the volume is being unmounted: a job that has to wait, or a refusal. */
 static void test_unmount_and_change(Fixture *f, gconstpointer method) {
         GAsyncResult *unmount, *pending;
+        g_autofree char *metrics = NULL;
         g_autoptr(GVariant) reply = NULL;
         GError *error = NULL;
 
-        mount_volume(f, "v", "/dev/slow-unmount", T1, POD_A);
+        mount_volume(f, "v", "/dev/held-unmount", T1, POD_A);
         unmount = start_unmount(f, "v", T1);
+        WAIT_FOR(is_held(f));
         pending = call_start(f, method,
                              g_variant_new_parsed(g_str_equal(method, "ApplyOwnership")
                                                           ? "('v', uint32 1000, @a{sv} {})"
                                                           : "('v', '', @a{sv} {})"));
+        metrics = get_metrics(f); /* it has been read */
+        write_file(f, "go", "");
         end_unmount(f, unmount, TRUE);
         reply = call_end(f, pending, &error);
         if (g_str_equal(method, "VerifyLabel"))
