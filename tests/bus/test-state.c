@@ -121,6 +121,7 @@ static void test_at_start(Fixture *f, gconstpointer data) {
         }
         assert_mount_fails(f, "u", o->reason, o->remedy);
         unmount_from(f, "v", T1);
+        /* Nor does it go on when it has been tried anew, after a second. */
         pause_usec(1100000);
         assert_mount_fails(f, "u", o->reason, o->remedy);
         g_assert_cmpuint(count_holders(f, "w"), ==, 1);

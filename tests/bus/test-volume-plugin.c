@@ -62,6 +62,11 @@ static void plugin_stop(Context *c) {
         (void) program_end(c->plugin, SIGKILL);
 }
 
+static void plugin_restart(Context *c, const char *timeout) {
+        plugin_stop(c);
+        plugin_start(c, timeout);
+}
+
 static void set_up(Context *c, gconstpointer data) {
         g_autofree char *roots = NULL;
 
@@ -77,7 +82,7 @@ static void set_up(Context *c, gconstpointer data) {
         daemon_stop(&c->f, SIGTERM);
         write_file(&c->f, "etc/selvol.conf.d/20-roots.conf", roots);
         daemon_start(&c->f, CALLER_ROOT);
-        plugin_start(c, data ? data : "10s");
+        plugin_start(c, "10s");
 }
 
 static void tear_down(Context *c, gconstpointer data) {
@@ -208,8 +213,7 @@ static void test_life(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Get", DB, got);
 
         /* Nothing is kept in memory. */
-        plugin_stop(c);
-        plugin_start(c, "10s");
+        plugin_restart(c, "10s");
         assert_answer(c, "VolumeDriver.Get", DB, got);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
         for (guint i = 0; i < 2; i++) {
@@ -304,6 +308,7 @@ static void test_relabel(Context *c, gconstpointer data) {
                 c, "VolumeDriver.Create",
                 "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/walk-held\",\"level\":\"s0:c1,c2\",\"policy\":\"Always\"}}",
                 DONE);
+        plugin_restart(c, "500ms");
         WAIT_FOR(is_walking(c));
         for (guint i = 0; i < 2; i++) {
                 assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet: ");
@@ -313,6 +318,7 @@ static void test_relabel(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Get", DB, "{\"Volume\":{\"Name\":\"db\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
         assert_answer(c, "VolumeDriver.Path", DB, "{\"Mountpoint\":\"\",\"Err\":\"\"}");
         g_assert_cmpuint(count_mounts(&c->f), ==, 0);
+        plugin_restart(c, "10s");
         write_file(&c->f, "go", "");
         WAIT_FOR(count_mounts(&c->f) == 1);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
@@ -323,6 +329,7 @@ static void test_relabel(Context *c, gconstpointer data) {
 static void test_stuck(Context *c, gconstpointer data) {
         assert_answer(c, "VolumeDriver.Create",
                       "{\"Name\":\"db\",\"Opts\":{\"source\":\"/dev/hang-mount\",\"level\":\"s0:c1,c2\"}}", DONE);
+        plugin_restart(c, "300ms");
         assert_refused(c, "VolumeDriver.Mount", DB, "Volume db is not mounted yet. It goes on");
         assert_refused(c, "VolumeDriver.Create",
                        "{\"Name\":\"slow\",\"Opts\":{\"source\":\"/dev/hang-observe\",\"level\":\"s0:c1,c2\"}}",
@@ -378,9 +385,8 @@ static void test_killed(Context *c, gconstpointer data) {
                 DONE);
         fd = begin_post(c, "VolumeDriver.Mount", DB);
         wait_for_job(&c->f, 2, "running"); /* the first one was the plan, before it was created */
-        plugin_stop(c);
+        plugin_restart(c, "10s");
         close(fd);
-        plugin_start(c, "10s");
 
         fd = begin_post(c, "VolumeDriver.Mount", DB);
         WAIT_FOR(log_has(c, "db: job 2: another caller waits for it."));
@@ -540,20 +546,20 @@ static void test_other_user(Context *c, gconstpointer data) {
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
         g_setenv("SELVOL_LOG_LEVEL", "debug", TRUE);
-#define ADD(name, data, function) g_test_add("/volume-plugin/" name, Context, data, set_up, function, tear_down)
-        ADD("life", NULL, test_life);
-        ADD("options", NULL, test_options);
-        ADD("request", NULL, test_request);
-        ADD("conflict", NULL, test_conflict);
-        ADD("relabel", "500ms", test_relabel);
-        ADD("stuck", "300ms", test_stuck);
-        ADD("no-selvold", NULL, test_no_selvold);
-        ADD("narrowed", NULL, test_narrowed);
-        ADD("killed", NULL, test_killed);
-        ADD("damaged-record", NULL, test_damaged_record);
-        ADD("bad-requests", NULL, test_bad_requests);
-        ADD("garbage", NULL, test_garbage);
-        ADD("connections", NULL, test_connections);
-        ADD("other-user", NULL, test_other_user);
+#define ADD(name, function) g_test_add("/volume-plugin/" name, Context, NULL, set_up, function, tear_down)
+        ADD("life", test_life);
+        ADD("options", test_options);
+        ADD("request", test_request);
+        ADD("conflict", test_conflict);
+        ADD("relabel", test_relabel);
+        ADD("stuck", test_stuck);
+        ADD("no-selvold", test_no_selvold);
+        ADD("narrowed", test_narrowed);
+        ADD("killed", test_killed);
+        ADD("damaged-record", test_damaged_record);
+        ADD("bad-requests", test_bad_requests);
+        ADD("garbage", test_garbage);
+        ADD("connections", test_connections);
+        ADD("other-user", test_other_user);
         return g_test_run();
 }
