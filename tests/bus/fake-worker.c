@@ -4,11 +4,10 @@
  * (src/plan/files.h), over a pretended mount table in DIRECTORY/mounts, on a node that has SELinux on unless
  * DIRECTORY/node says otherwise. What goes wrong is asked for by the last part of the source's name:
  *
- *   hang-STEP, held-STEP, die-STEP, slow-STEP
- *                                          stops for ever, or until there is DIRECTORY/go, which step DIRECTORY/at tells; ends, or
- *                                          takes half a second at a step: observe (before the question Plan), mount (after its
- *                                          answer), map, publishing (after the answer to Ready), published (after mounting),
- *                                          unmount
+ *   hang-STEP, held-STEP, die-STEP
+ *                                          stops for ever, or until there is DIRECTORY/go, or ends; DIRECTORY/at tells
+ *                                          where: observe (before the question Plan), mount (after its answer), map,
+ *                                          publishing (after that to Ready), published (after mounting), unmount
  *   stuck-publishing                       can't be ended there, and goes on when there is DIRECTORY/go; DIRECTORY/orphan tells
  *                                          others of it until then
  *   drop-context, publish-fails, foreign, exchanged
@@ -19,7 +18,6 @@
  *   nonsense                               asks Plan with rubbish
  *   nomark                                 keeps no mark
  *   mark-fails                             its mark can't be written
- *   walk-slow                              walks for more than a second
  *   walk-held                              walks until there is DIRECTORY/go
  *   walk-crawl, walk-hang                  walks for ever, or stops walking without an end
  *   walk-die                               ends in the middle of a walk
@@ -33,12 +31,13 @@
  *   noidmap                                can't be idmapped
  *   part                                   is a file system of which each mount has a directory of its own
  *
- * What is on the disk of a source, for marks to be believed by, is in DIRECTORY/fingerprint-NAME; without that all are
- * believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was staged is in DIRECTORY/staged, with its options. What a volume carries is in
- * DIRECTORY/mark-NAME and DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last
- * part. Each walk that changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then,
- * to DIRECTORY/then if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch; when
- * it has looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target of a mount leads to what is mounted there.
+ * What is on the disk of a source, for marks to be believed by, is in DIRECTORY/fingerprint-NAME; without that all
+ * are believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was
+ * staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/mark-NAME and
+ * DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last part. Each walk that
+ * changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then, to DIRECTORY/then
+ * if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch; when it has
+ * looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target leads to what is mounted there.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -87,8 +86,6 @@ static void step(const char *source, const char *where) {
         }
         if (behaves(source, FORMAT("die-%s", where)))
                 _exit(1);
-        if (behaves(source, FORMAT("slow-%s", where)))
-                (void) usleep(500000);
 }
 
 static void write_mark(const char *source, Mark *mark) {
@@ -126,14 +123,8 @@ static void send_progress(uint64_t done, uint64_t changed, uint64_t total) {
         check(sd_bus_flush(peer));
 }
 
-static void walk(const char *source, bool changes) {
+static void walk(const char *source) {
         send_progress(0, 0, ENTRIES);
-        if (behaves(source, "walk-slow"))
-                for (uint64_t done = 0; done < 250;) {
-                        (void) usleep(120000);
-                        done += 25;
-                        send_progress(done, changes ? done : 0, ENTRIES);
-                }
         while (behaves(source, "walk-held") && access(FORMAT("%s/go", directory), F_OK) < 0) {
                 (void) usleep(20000);
                 send_progress(10, 0, ENTRIES);
@@ -167,7 +158,7 @@ static WalkResult walk_and_change(const char *source) {
                                      .skipped = links ? 7 : 0,
                                      .modified = behaves(source, "restless") ? 3 : 0 } };
 
-        walk(source, true);
+        walk(source);
         for (unsigned i = 0; i < WALK_ISSUES_MAX && w.counts.failed > 0; i++)
                 add_issue(&w, FORMAT("dir/file-%u\\x0a", i), "immutable: chattr -i it");
         if (behaves(source, "walk-rubbish"))
@@ -652,7 +643,7 @@ static void compare(const VerifyCall *c, const MountFact *m, VerifyResult *v) {
 
         v->actual = root_context(m);
         if (!root_only)
-                walk(m->source, false);
+                walk(m->source);
         v->walk.counts.done = root_only ? 1 : ENTRIES;
         if (labels && (wrong || !streq(v->actual, c->expected))) {
                 v->walk.counts.mismatched = root_only ? 1 : 2;

@@ -249,6 +249,25 @@ void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const cha
         assert_error(error, kind, text);
 }
 
+guint count_refused(Fixture *f, GAsyncResult *const *calls, gsize n, const char *text, const char *others) {
+        guint n_refused = 0;
+
+        for (gsize i = 0; i < n; i++) {
+                g_autoptr(GVariant) reply = NULL;
+                GError *error = NULL;
+
+                reply = call_end(f, calls[i], &error);
+                if (error && strstr(error->message, "LimitReached")) {
+                        assert_error(error, "LimitReached", text);
+                        n_refused++;
+                } else if (others)
+                        assert_error(error, others, "");
+                else
+                        g_assert_no_error(error);
+        }
+        return n_refused;
+}
+
 static GVariant *options_variant(const char *options) {
         g_autoptr(GError) error = NULL;
         GVariant *v = g_variant_parse(G_VARIANT_TYPE("a{sv}"), options ? options : "{}", NULL, NULL, &error);

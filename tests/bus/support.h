@@ -67,6 +67,9 @@ gboolean call_has_ended(GAsyncResult *result);
  * holds the text. */
 GVariant *expect_reply(Fixture *f, GAsyncResult *pending);
 void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const char *text);
+/* How many of the calls are refused with LimitReached, and a message that holds the text; the others fail with that
+ * error, or succeed, NULL. */
+guint count_refused(Fixture *f, GAsyncResult *const *calls, gsize n, const char *text, const char *others);
 /* The same of an error that is there, which it frees. */
 void assert_error(GError *error, const char *kind, const char *text);
 

@@ -10,14 +10,6 @@
 #define ALWAYS_A  "{'SELinuxLevel': <'s0:c0,c10'>, 'Holder': <'pod-a'>}"
 #define JOB       "org.selvol1.Job"
 
-static void assert_label(Fixture *f, const char *state, const char *context) {
-        g_autofree char *actual_state = get_volume_text(f, "v", "LabelState"),
-                        *actual_context = get_volume_text(f, "v", "LabelContext");
-
-        g_assert_cmpstr(actual_state, ==, state);
-        g_assert_cmpstr(actual_context, ==, context);
-}
-
 typedef struct Seen {
         guint new, removed, added, forgotten, changed, partial;
         char *result;
@@ -88,7 +80,8 @@ static void assert_rate(GVariant *job, gint64 start, guint64 started) {
 
 /* Calls join, everybody is told, and not too often. */
 static void test_slow(Fixture *f, gconstpointer data) {
-        g_autofree char *job = NULL, *joined = NULL, *volume_job = NULL, *ended = NULL, *found = NULL;
+        g_autofree char *job = NULL, *joined = NULL, *volume_job = NULL, *ended = NULL, *found = NULL, *state = NULL,
+                        *context = NULL;
         g_autoptr(GVariant) details = NULL, reply = NULL, all = NULL;
         Seen seen = { 0 };
         guint subscription;
@@ -104,7 +97,10 @@ static void test_slow(Fixture *f, gconstpointer data) {
         job = start_relabel(f, "v", CONTEXT_A);
         joined = start_relabel(f, "v", "");
         g_assert_cmpstr(job, ==, joined);
-        assert_label(f, "partial", CONTEXT_A);
+        state = get_volume_text(f, "v", "LabelState");
+        g_assert_cmpstr(state, ==, "partial");
+        context = get_volume_text(f, "v", "LabelContext");
+        g_assert_cmpstr(context, ==, CONTEXT_A);
         volume_job = get_volume_text(f, "v", "Job");
         g_assert_cmpstr(volume_job, ==, job);
         assert_metric(f, "selvol_jobs_walking 1\n");
@@ -168,8 +164,6 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
         g_autofree char *job = NULL;
         GAsyncResult *calls[WAITERS_MAX + WAITERS_RESERVED + 16];
         g_autoptr(GVariant) canceled = NULL;
-        size_t n_refused = 0;
-        GError *error = NULL;
 
         mount_volume(f, "v", "/dev/walk-hang", T1, ALWAYS_A);
         job = start_relabel(f, "v", "");
@@ -177,15 +171,7 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
                 calls[i] = call_start_at(f, job, JOB, "Wait", NULL);
         /* Who can't wait can still have it ended. */
         canceled = expect_reply(f, call_start_at(f, job, JOB, "Cancel", NULL));
-        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
-                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
-
-                if (!reply) {
-                        assert_error(g_steal_pointer(&error), "LimitReached", "wait for this");
-                        n_refused++;
-                }
-        }
-        g_assert_cmpuint(n_refused, ==, 16);
+        g_assert_cmpuint(count_refused(f, calls, G_N_ELEMENTS(calls), "wait for this", NULL), ==, 16);
 }
 
 int main(int argc, char *argv[]) {

@@ -14,11 +14,6 @@
 
 enum { CROWD = 4, FLOOD = 120 };
 
-static void set_up_preloaded(Fixture *f, gconstpointer data) {
-        f->freezable = TRUE;
-        fixture_start(f, CALLER_ROOT, FALSE);
-}
-
 /* Nobody could allow anything. */
 static void set_up_refused(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_OTHER, FALSE);
@@ -44,13 +39,11 @@ static void assert_none_timed_out(Fixture *f) {
 }
 
 static void assert_mounts_at_once(Fixture *f, const char *volume, const char *source) {
-
         mount_volume(f, volume, source, HEALTHY, "{}");
         assert_none_timed_out(f);
 }
 
 static void assert_unmounts_at_once(Fixture *f, const char *volume) {
-
         unmount_volume(f, volume, HEALTHY);
         assert_none_timed_out(f);
 }
@@ -139,7 +132,6 @@ static void test_followers(Fixture *f, gconstpointer data) {
         enum { TOO_MANY = 8 };
         g_autoptr(GVariant) mounted = NULL, started = NULL, canceled = NULL;
         GAsyncResult *calls[WAITERS_OF_USER_MAX + TOO_MANY];
-        unsigned n_refused = 0;
         const char *job;
 
         mounted = expect_allowed(f, start_mount(f, "v", "/dev/walk-hang", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}"));
@@ -150,16 +142,7 @@ static void test_followers(Fixture *f, gconstpointer data) {
                 polkit_answer(polkit_pop(f), TRUE, FALSE);
         }
         canceled = expect_allowed(f, call_start_at(f, job, "org.selvol1.Job", "Cancel", NULL));
-        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
-                GError *error = NULL;
-                g_autoptr(GVariant) reply = call_end(f, calls[i], &error);
-
-                if (!reply) {
-                        assert_error(error, "LimitReached", "calls wait for this job");
-                        n_refused++;
-                }
-        }
-        g_assert_cmpuint(n_refused, ==, TOO_MANY);
+        g_assert_cmpuint(count_refused(f, calls, G_N_ELEMENTS(calls), "calls wait for this job", NULL), ==, TOO_MANY);
 }
 
 /* The bus has read what was sent to it before. */
@@ -205,7 +188,6 @@ static GAsyncResult *start_large(Fixture *f, gsize bytes) {
 }
 
 static void end_large(Fixture *f, GAsyncResult *pending) {
-
         expect_error(f, pending, "LimitReached", "than any method takes");
 }
 
@@ -255,23 +237,6 @@ static void test_large_at_once(Fixture *f, gconstpointer data) {
         close_caller(&unknown);
 }
 
-/* The bus does not read, and so nobody gets an answer: the service leaves it and comes again, callers hear of it, and jobs
- * go on. */
-static void test_deaf(Fixture *f, gconstpointer data) {
-        g_autofree char *job = NULL;
-        GAsyncResult *pending;
-        g_autoptr(GVariant) reply = NULL;
-
-        mount_volume(f, "v", "/dev/walk-held", HEALTHY, "{'SELinuxLevel': <'s0:c1'>}");
-        job = start_relabel(f, "v", "");
-        write_file(f, "freeze-deaf", "");
-        pending = call_start(f, "GetMetrics", NULL);
-        expect_error(f, pending, "org.freedesktop.DBus.Error.NoReply", "");
-        WAIT_FOR(is_recorded(f, "v"));
-        write_file(f, "go", "");
-        reply = job_wait(f, job, "done");
-}
-
 /* Calls of one caller, and then one of another, which selvold finds all at once when it goes on. */
 typedef struct Flood {
         Fixture other;
@@ -308,19 +273,7 @@ static guint64 flood_end_probe(Flood *flood) {
 
 /* Returns how many calls were refused. */
 static guint flood_end(Flood *flood, Fixture *f) {
-        guint n = 0;
-
-        for (guint i = 0; i < FLOOD; i++) {
-                g_autoptr(GVariant) reply = NULL;
-                GError *error = NULL;
-
-                reply = call_end(f, flood->calls[i], &error);
-                if (!reply) {
-                        assert_error(error, "LimitReached", "wait for answers");
-                        n++;
-                }
-        }
-        return n;
+        return count_refused(f, flood->calls, FLOOD, "wait for answers", NULL);
 }
 
 /* Who calls often does not hold up who calls once. */
@@ -368,7 +321,6 @@ int main(int argc, char *argv[]) {
         ADD("array/very-long", GUINT_TO_POINTER(500000), test_long_array);
         ADD("flood/calls", NULL, test_flood);
         ADD("flood/objects", NULL, test_flood_objects);
-        g_test_add("/limits/deaf", Fixture, NULL, set_up_preloaded, test_deaf, fixture_tear_down);
         g_test_add("/limits/followers", Fixture, NULL, fixture_set_up_other, test_followers, fixture_tear_down);
         g_test_add("/limits/questions", Fixture, NULL, fixture_set_up_other, test_questions, fixture_tear_down);
         g_test_add("/limits/large/other", Fixture, NULL, fixture_set_up_other, test_large, fixture_tear_down);

@@ -22,7 +22,6 @@
         "'SELinuxMountSupported': <true>}"
 
 static void unmount_from(Fixture *f, const char *volume, const char *target) {
-
         unmount_volume(f, volume, target);
         g_assert_false(is_mounted(f, target));
         g_assert_cmpuint(count_holders(f, volume), ==, 0);
