@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "ctl-support.h"
-#include "support/service.h"
-#include "support/wait.h"
+#include "queue.h"
 
 enum { CALL_TIMEOUT_USEC = 120 * G_USEC_PER_SEC };
 
@@ -54,10 +53,8 @@ void fixture_set_up(Fixture *f, gconstpointer data) {
 }
 
 void release_name(Fixture *f) {
-        gt_dbus_queue_unown_name(f->queue, f->name_id);
+        queue_unown_name(f->queue, f->name_id, "org.selvol1", OBJECTS);
         f->name_id = 0;
-        WAIT_FOR(!bus_has_name(gt_dbus_queue_get_client_connection(f->queue), "org.selvol1"));
-        g_usleep(5000);
 }
 
 void fixture_tear_down(Fixture *f, gconstpointer data) {

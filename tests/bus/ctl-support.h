@@ -57,7 +57,6 @@ typedef struct Fixture {
 
 void fixture_set_up(Fixture *f, gconstpointer data);
 void fixture_tear_down(Fixture *f, gconstpointer data);
-/* Gives the queue's thread the time to see the signal NameLost: gt_dbus_queue_free() insists on that. */
 void release_name(Fixture *f);
 
 /* Starts selvolctl with a command line, standard output in a pipe; standard error goes to err, which is taken over,

@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 
+#include "queue.h"
 #include "support.h"
 #include "support/files.h"
 #include "support/program.h"
@@ -160,11 +161,9 @@ void fixture_set_up_other(Fixture *f, gconstpointer data) {
 void fixture_stop(Fixture *f) {
         daemon_stop(f, SIGTERM);
         worker_stop(f);
-        /* gt_dbus_queue_free() insists that the queue's thread has seen the end of its name. */
-        if (f->polkit_name != 0) {
-                gt_dbus_queue_unown_name(f->queue, f->polkit_name);
-                g_usleep(50000);
-        }
+        if (f->polkit_name != 0)
+                queue_unown_name(f->queue, f->polkit_name, "org.freedesktop.PolicyKit1",
+                                 "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.PolicyKit1.Authority");
         gt_dbus_queue_disconnect(f->queue, TRUE);
         g_clear_pointer(&f->queue, gt_dbus_queue_free);
         tree_remove(f->directory);
