@@ -234,6 +234,9 @@ static void test_rate(Fixture *f, gconstpointer data) {
                         g_strdup_printf("('org.selvol1.Job', {'EntriesDone': <uint64 %u>}, @as [])", i);
 
                 emit(call, JOB7, "org.freedesktop.DBus.Properties", "PropertiesChanged", arguments);
+                /* So that it is drawn in between, however late. */
+                if (i == 100)
+                        terminal_await(&t, " 50 ");
                 g_usleep(5000);
         }
         terminal_await(&t, " 100 ");
