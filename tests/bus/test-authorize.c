@@ -184,7 +184,6 @@ typedef enum Polkit {
 /* Two kinds of callers are all that a private bus has: its policy lets in every user whom it lets in at all. That members of the
  * group get as far as polkit, and others don't get as far as the service, is seen in the guest (faults/08-matrix). */
 typedef struct Case {
-        const char *name;
         Caller caller;
         Polkit polkit;
 } Case;
@@ -378,26 +377,19 @@ static void test_replaced(Fixture *f, gconstpointer data) {
 }
 
 int main(int argc, char *argv[]) {
-        static const Case cases[] = {
-                { "/authorize/matrix/root/yes", CALLER_ROOT, POLKIT_YES },
-                { "/authorize/matrix/root/no", CALLER_ROOT, POLKIT_NO },
-                { "/authorize/matrix/root/challenge", CALLER_ROOT, POLKIT_CHALLENGE },
-                { "/authorize/matrix/root/broken", CALLER_ROOT, POLKIT_BROKEN },
-                { "/authorize/matrix/root/silent", CALLER_ROOT, POLKIT_SILENT },
-                { "/authorize/matrix/root/absent", CALLER_ROOT, POLKIT_ABSENT },
-                { "/authorize/matrix/root/replaced", CALLER_ROOT, POLKIT_REPLACED },
-                { "/authorize/matrix/other/yes", CALLER_OTHER, POLKIT_YES },
-                { "/authorize/matrix/other/no", CALLER_OTHER, POLKIT_NO },
-                { "/authorize/matrix/other/challenge", CALLER_OTHER, POLKIT_CHALLENGE },
-                { "/authorize/matrix/other/broken", CALLER_OTHER, POLKIT_BROKEN },
-                { "/authorize/matrix/other/silent", CALLER_OTHER, POLKIT_SILENT },
-                { "/authorize/matrix/other/absent", CALLER_OTHER, POLKIT_ABSENT },
-                { "/authorize/matrix/other/replaced", CALLER_OTHER, POLKIT_REPLACED },
-        };
+        static const char *const callers[] = { [CALLER_ROOT] = "root", [CALLER_OTHER] = "other" },
+                                 *const polkits[] = { "yes",    "no",     "challenge", "broken",
+                                                      "silent", "absent", "replaced" };
+        static Case cases[G_N_ELEMENTS(callers)][G_N_ELEMENTS(polkits)];
 
         g_test_init(&argc, &argv, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-                g_test_add(cases[i].name, Fixture, &cases[i], set_up_case, test_matrix, fixture_tear_down);
+        for (size_t i = 0; i < G_N_ELEMENTS(callers); i++)
+                for (size_t k = 0; k < G_N_ELEMENTS(polkits); k++) {
+                        g_autofree char *path = g_strdup_printf("/authorize/matrix/%s/%s", callers[i], polkits[k]);
+
+                        cases[i][k] = (Case){ (Caller) i, (Polkit) k };
+                        g_test_add(path, Fixture, &cases[i][k], set_up_case, test_matrix, fixture_tear_down);
+                }
         g_test_add("/authorize/gone", Fixture, NULL, fixture_set_up_other, test_gone, fixture_tear_down);
         g_test_add("/authorize/silence", Fixture, SILENCE_SEC, set_up_silent, test_silence, fixture_tear_down);
         if (g_test_slow())

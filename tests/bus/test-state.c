@@ -29,13 +29,10 @@ static void unmount_from(Fixture *f, const char *volume, const char *target) {
 
 static void assert_mount_fails(Fixture *f, const char *volume, const char *reason, const char *remedy) {
         GError *error = NULL;
-        GError *same;
 
         g_assert_null(call_end(f, start_mount(f, volume, "/dev/vdz", T3, POD_A), &error));
-        g_assert_nonnull(error);
-        same = g_error_copy(error);
+        g_assert_nonnull(strstr(error->message, remedy));
         assert_error(error, "StoreFailed", reason);
-        assert_error(same, "StoreFailed", remedy);
         g_assert_false(is_mounted(f, T3));
 }
 
