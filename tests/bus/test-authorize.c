@@ -13,7 +13,7 @@ static void set_up_silent(Fixture *f, gconstpointer data) {
         fixture_set_up_other(f, data);
 }
 
-#define SILENCE_SEC "1"
+#define SILENCE_SEC "2"
 #define INSPECT     "org.selvol1.inspect"
 #define PROPERTIES  "org.freedesktop.DBus.Properties"
 
@@ -282,7 +282,7 @@ static void call_rows(Fixture *f, const Case *c, const Row *rows, guint n) {
 static void test_matrix(Fixture *f, gconstpointer data) {
         const Case *c = data;
         const gboolean allowed = c->caller == CALLER_ROOT || c->polkit == POLKIT_YES;
-        /* Each waits for a second, as many at once as a user may have. What is carried out has an order. */
+        /* Each waits for some seconds, as many at once as a user may have. What is carried out has an order. */
         const guint at_once = !allowed && c->polkit == POLKIT_SILENT ? 32 : 1;
         g_autoptr(GArray) rows = make_rows(f, c->caller);
         g_autofree char *before = mount_table(f), *after = NULL;

@@ -305,7 +305,7 @@ typedef struct Frozen {
         guint seconds;
 } Frozen;
 
-static const Frozen frozen_short = { "1", 2 }, frozen_long = { NULL, 60 };
+static const Frozen frozen_short = { "2", 3 }, frozen_long = { NULL, 60 };
 
 static void set_up_frozen(Fixture *f, gconstpointer data) {
         f->bus_sec = ((const Frozen *) data)->bus_sec;
