@@ -72,7 +72,6 @@ void fixture_tear_down(Fixture *x, gconstpointer data) {
         request_done(&x->request);
         observed_done(&x->observed);
         volumes_done(&x->volumes);
-        settings_done(&x->settings);
         node_done(&x->node);
 }
 

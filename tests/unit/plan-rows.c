@@ -9,17 +9,6 @@
 
 /* --- the words of a row --- */
 
-static void set_mode(void *member, const char *value) {
-        *(AccessMode *) member = mode_from_word(value);
-}
-
-#define DEFINE_SET(name, from_string)                             \
-        static void set_##name(void *member, const char *value) { \
-                int n = from_string(value);                       \
-                                                                  \
-                g_assert_cmpint(n, >=, 0);                        \
-                *(int *) member = n;                              \
-        }
 DEFINE_SET(strategy, strategy_from_string)
 DEFINE_SET(holder_state, holder_state_from_string)
 DEFINE_SET(files_state, files_state_from_string)
@@ -141,7 +130,6 @@ static void set_up_row(Fixture *x, const Row *row) {
                             **mounts = split(row_get(row, "mounts"), ";"), **with = split(row_get(row, "with"), " ");
 
         if (row_get(row, "conf")) {
-                settings_done(&x->settings);
                 x->settings = test_settings(row_get(row, "conf"));
         }
         STRV_FOREACH (item, holders)

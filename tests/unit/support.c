@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <glib/gstdio.h>
+#include "support/files.h"
 
 #include "support.h"
 
@@ -21,39 +21,17 @@ Node test_node(void) {
         return (Node){ .selinux = true, .enforcing = true, .mls = true, .file_context = copy(TEST_FILE_CONTEXT) };
 }
 
-static void write_file(const char *path, const char *text) {
-        g_autoptr(GError) error = NULL;
-
-        g_file_set_contents(path, text, -1, &error);
-        g_assert_no_error(error);
-}
-
-static void make_directory(const char *path) {
-        g_assert_cmpint(g_mkdir(path, 0700), ==, 0);
-}
-
 /* Loads with a file of our own in DIRECTORY/PLACE and cleans up. */
 static int load_with(const char *usr_dir, const char *place, const char *text, Settings *ret, Failure *f) {
-        g_autofree char *etc_dir = g_dir_make_tmp("selvol-unit-XXXXXX", NULL), *file = NULL, *parent = NULL;
+        g_autofree char *etc_dir = g_dir_make_tmp("selvol-unit-XXXXXX", NULL), *file = NULL;
         int r;
 
         g_assert_nonnull(etc_dir);
         file = g_build_filename(etc_dir, place, NULL);
-        parent = g_path_get_dirname(file);
-        if (text) {
-                if (strcmp(parent, etc_dir) != 0)
-                        make_directory(parent);
-                write_file(file, text);
-        }
-
+        if (text)
+                file_write(file, text);
         r = settings_load(usr_dir, etc_dir, ret, f);
-
-        if (text) {
-                g_assert_cmpint(g_unlink(file), ==, 0);
-                if (strcmp(parent, etc_dir) != 0)
-                        g_assert_cmpint(g_rmdir(parent), ==, 0);
-        }
-        g_assert_cmpint(g_rmdir(etc_dir), ==, 0);
+        tree_remove(etc_dir);
         return r;
 }
 
@@ -67,12 +45,22 @@ int test_settings_load_alone(const char *text, Settings *ret, Failure *f) {
         return load_with("/nonexistent", "selvol.conf", text, ret, f);
 }
 
+/* Reading them takes longer than what most tests do with them. */
 Settings test_settings(const char *dropin) {
-        Settings s = { 0 };
+        static GHashTable *known;
+        const char *key = strempty(dropin);
         _cleanup_failure_ Failure f = { 0 };
+        Settings *s;
 
-        assert_success(test_settings_load(dropin, &s, &f), &f);
-        return s;
+        if (!known)
+                known = g_hash_table_new(g_str_hash, g_str_equal);
+        s = g_hash_table_lookup(known, key);
+        if (!s) {
+                s = g_new0(Settings, 1);
+                assert_success(test_settings_load(dropin, s, &f), &f);
+                g_hash_table_insert(known, g_strdup(key), s);
+        }
+        return *s;
 }
 
 const char *result_word(int r, const Failure *f) {
@@ -204,7 +192,7 @@ static void add_to_list(void *member, const char *value) {
         g_assert_cmpint(strv_extend(member, value), ==, 0);
 }
 
-static void set_mode(void *member, const char *value) {
+void set_mode(void *member, const char *value) {
         *(AccessMode *) member = mode_from_word(value);
 }
 
@@ -212,13 +200,6 @@ static void set_tristate(void *member, const char *value) {
         *(int *) member = is_yes(value);
 }
 
-#define DEFINE_SET(name, from_string)                             \
-        static void set_##name(void *member, const char *value) { \
-                int n = from_string(value);                       \
-                                                                  \
-                g_assert_cmpint(n, >=, 0);                        \
-                *(int *) member = n;                              \
-        }
 DEFINE_SET(policy, relabel_policy_parse)
 DEFINE_SET(relabel_by, relabel_by_from_string)
 DEFINE_SET(group_policy, fs_group_policy_from_string)

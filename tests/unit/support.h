@@ -21,7 +21,7 @@ Node test_node(void);
 /* The shipped src/selvol.conf with a drop-in over it (NULL: none). Lines of the drop-in can be separated by ';', so
  * that a table can hold one. Returns what settings_load() does. */
 int test_settings_load(const char *dropin, Settings *ret, Failure *f);
-/* The same, where nothing may go wrong. */
+/* The same, where nothing may go wrong. Lists and strings are shared by all who ask for the same: not to be freed. */
 Settings test_settings(const char *dropin);
 
 /* A settings_load() of the given text alone, without the shipped file. */
@@ -70,6 +70,16 @@ void set_list(void *member, const char *value);   /* separated by commas */
 void set_flag(void *member, const char *value);
 void set_number(void *member, const char *value); /* uint64_t */
 void set_gid(void *member, const char *value);
+void set_mode(void *member, const char *value);
+
+/* A setter for one of an enum's words. */
+#define DEFINE_SET(name, from_string)                             \
+        static void set_##name(void *member, const char *value) { \
+                int n = from_string(value);                       \
+                                                                  \
+                g_assert_cmpint(n, >=, 0);                        \
+                *(int *) member = n;                              \
+        }
 
 /* Those of a request. */
 bool request_set_word(Request *q, const char *word);

@@ -226,7 +226,6 @@ static void test_witness(void) {
                 for (size_t k = 0; k < observed.n_mounts; k++)
                         mount_fact_done(&facts[k]);
                 volumes_done(&volumes);
-                settings_done(&settings);
         }
 }
 
@@ -255,7 +254,6 @@ static void test_trusted(void) {
 
                 g_assert_cmpint(w.trusted, ==, rows[i].trusted);
                 g_assert_false(w.alive || w.beside || fingerprint_is_known(&w.kept));
-                settings_done(&settings);
         }
 }
 

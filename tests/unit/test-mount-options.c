@@ -79,7 +79,7 @@ static int check(const Settings *s, const char *fs, const char *option, Failure 
 }
 
 static void test_allow_list(void) {
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        Settings s = test_settings(NULL);
         _cleanup_failure_ Failure f = { 0 };
 
         static const char *const good[][2] = {
@@ -138,7 +138,7 @@ static void test_allow_list(void) {
 }
 
 static void test_labels_cannot_be_listed(void) {
-        _cleanup_(settings_done) Settings s = test_settings(
+        Settings s = test_settings(
                 "[FileSystem ext4];MountOptions=context= rootcontext= fscontext= defcontext= seclabel suid");
         _cleanup_failure_ Failure f = { 0 };
 
@@ -177,7 +177,7 @@ static void test_group(void) {
                 { "vfat", "gid=", "'gid='" },
                 { "tmpfs", "gid", "'gid'" },
         };
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        Settings s = test_settings(NULL);
 
         for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
                 _cleanup_strv_ char **options = split_options(good[i].options);
@@ -204,7 +204,7 @@ static void test_group(void) {
 
 /* The largest group; and options that an administrator lists in GroupOptions= only. */
 static void test_group_listed(void) {
-        _cleanup_(settings_done) Settings s =
+        Settings s =
                 test_settings("[FileSystem ntfs3];MountOptions=uid=;GroupOptions=gid= dmask=0007 sparse context=x");
         const FileSystem *fs = settings_file_system(&s, "ntfs3");
         _cleanup_strv_ char **options = NULL;

@@ -259,7 +259,6 @@ static void set_up(Context *x) {
 
 static void tear_down(Context *x) {
         worlds_done(x->worlds);
-        settings_done(&x->settings);
 }
 
 static Case make_case(Context *x, size_t world, size_t kind, size_t mount, bool looked) {

@@ -536,7 +536,6 @@ static void test_all(void) {
         combinations_try(dimensions, DIMENSIONS, try_combination, &x);
         answer_done(&x.alone);
         worlds_done(x.worlds);
-        settings_done(&x.settings);
 }
 
 int main(int argc, char **argv) {

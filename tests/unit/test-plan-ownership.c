@@ -128,7 +128,6 @@ static void set_policy(Fixture *x, bool by_request, const char *policy) {
         g_autofree char *conf =
                 g_strdup_printf("[Driver d];FSGroupPolicy=%s", policy ? policy : "ReadWriteOnceWithFSType");
 
-        settings_done(&x->settings);
         x->settings = test_settings(conf);
 }
 
@@ -237,7 +236,6 @@ static void test_readers(Fixture *x, gconstpointer data) {
                         g_assert_cmpint(x->plan.readers, ==, types[i].readers || read_only);
                 }
 
-        settings_done(&x->settings);
         x->settings = test_settings("[VolumeType secret];FSGroupReadsOnly=no;[VolumeType csi];FSGroupReadsOnly=yes");
         x->request.read_only = false;
         for (int csi = 0; csi < 2; csi++) {

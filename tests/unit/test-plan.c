@@ -103,7 +103,7 @@ static void compare_with_kubelet(const Row *row, int r, const Plan *p) {
 
 static void test_row_with_default(const Row *row, int default_policy) {
         _cleanup_(node_done) Node node = test_node();
-        _cleanup_(settings_done) Settings settings = test_settings(row_get(row, "conf"));
+        Settings settings = test_settings(row_get(row, "conf"));
         _cleanup_(request_done) Request q = request_from_row(row);
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_(plan_done) Plan p = { 0 };
@@ -233,7 +233,7 @@ static void test_pair(gconstpointer data) {
         const Row *row = data;
         const char *expected = row_need(row, "=result"), *kubelet = row_get(row, "=kubelet");
         _cleanup_(node_done) Node node = test_node();
-        _cleanup_(settings_done) Settings settings = test_settings(NULL);
+        Settings settings = test_settings(NULL);
         _cleanup_(request_done) Request first = pair_request(row, 1), second = pair_request(row, 2);
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_(plan_done) Plan plan = { 0 };
@@ -300,7 +300,7 @@ typedef struct MatrixCase {
 static void test_matrix(gconstpointer data) {
         const MatrixCase *c = data;
         _cleanup_(node_done) Node node = test_node();
-        _cleanup_(settings_done) Settings settings = test_settings(NULL);
+        Settings settings = test_settings(NULL);
         _cleanup_(request_done) Request q = request_from_row(c->row);
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_(plan_done) Plan p = { 0 };

@@ -23,7 +23,6 @@ static void fixture_set_up(Fixture *x, gconstpointer data) {
 static void fixture_tear_down(Fixture *x, gconstpointer data) {
         failure_done(&x->failure);
         request_done(&x->request);
-        settings_done(&x->settings);
 }
 
 static int validate(Fixture *x) {
@@ -54,7 +53,7 @@ static void test_id(gconstpointer data) {
 }
 
 static void test_target(gconstpointer data) {
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        Settings s = test_settings(NULL);
         _cleanup_failure_ Failure f = { 0 };
 
         assert_row(data, target_validate(row_need(data, "value"), &s, &f), &f);
@@ -81,8 +80,8 @@ static void test_id_length(void) {
 }
 
 static void test_target_roots(void) {
-        _cleanup_(settings_done) Settings none = test_settings("[Worker];TargetRoots="),
-                                          two = test_settings("[Worker];TargetRoots=/srv/a /srv/b");
+        Settings none = test_settings("[Worker];TargetRoots="),
+                 two = test_settings("[Worker];TargetRoots=/srv/a /srv/b");
         _cleanup_failure_ Failure f = { 0 };
 
         assert_failure(target_validate(TARGET, &none, &f), &f, FAILURE_PATH_NOT_ALLOWED, TARGET, "none is configured",
@@ -94,7 +93,7 @@ static void test_target_roots(void) {
 
 static void test_long_target(void) {
         g_autofree char *tail = g_strnfill(5000, 'a'), *target = g_strconcat("/var/lib/kubelet/", tail, NULL);
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        Settings s = test_settings(NULL);
         _cleanup_failure_ Failure f = { 0 };
 
         assert_failure(target_validate(target, &s, &f), &f, FAILURE_INVALID_TARGET, "absolute path without");

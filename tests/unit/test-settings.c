@@ -82,7 +82,7 @@ static void test_syntax(void) {
 }
 
 static void test_shipped(void) {
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        Settings s = test_settings(NULL);
 
         g_assert_true(s.gate_relabel_policy);
         g_assert_true(s.gate_mount);
@@ -123,8 +123,7 @@ static void test_foreign_roots(void) {
                 { "/mnt/backup/a", true }, { "/mnt/backup2", false }, { "/mnt", false },    { "/", false },
                 { "/dev", false },
         };
-        _cleanup_(settings_done) Settings s =
-                test_settings("[Worker];TargetRoots=/srv/v;ForeignRoots=/mnt/other /mnt/backup");
+        Settings s = test_settings("[Worker];TargetRoots=/srv/v;ForeignRoots=/mnt/other /mnt/backup");
 
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
                 g_assert_cmpint(settings_may_have_volume(&s, rows[i].path), ==, rows[i].may);
@@ -143,7 +142,7 @@ static void test_shipped_groups(void) {
                 { FS_GROUP_NONE, "nfs glusterfs cephfs azureFile quobyte hostPath image" },
         };
         static const char *const file_systems[] = { "vfat", "exfat", "tmpfs" };
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        Settings s = test_settings(NULL);
         size_t n = 0;
 
         for (size_t i = 0; i < G_N_ELEMENTS(expected); i++) {
@@ -167,7 +166,7 @@ static void test_shipped_options_are_harmless(void) {
                                                "suid",     "dev",        "bind",        "rbind",        "remount",
                                                "loop",     "loop=",      "helper=",     "uhelper=",     "user",
                                                "users",    "owner",      "group",       "ro",           "rw" };
-        _cleanup_(settings_done) Settings s = test_settings(NULL);
+        Settings s = test_settings(NULL);
 
         for (size_t i = 0; i < G_N_ELEMENTS(harmful); i++) {
                 g_assert_false(strv_contains(s.common_options, harmful[i]));
@@ -213,7 +212,7 @@ static void test_replaced(void) {
 
 /* A drop-in's key replaces the key, not the section. */
 static void test_dropin(void) {
-        _cleanup_(settings_done) Settings s = test_settings(
+        Settings s = test_settings(
                 "[Service];SELinuxMount=no;DefaultRelabelPolicy=MountOption;JobTimeoutSec=3600;"
                 "MetricsTextfile=/var/lib/node_exporter/selvol.prom;[Worker];TargetRoots=/srv/a\t/srv/b;IOSchedulingClass=idle;"
                 "[VolumeType nfs];FSGroupPolicy=Mount;[FileSystem nfs];Labels=yes");
@@ -235,9 +234,8 @@ static void test_dropin(void) {
 }
 
 static void test_groups(void) {
-        _cleanup_(settings_done) Settings s =
-                test_settings("[Service];SkipFSGroupChange=no;DefaultFSGroupChangePolicy=Always;"
-                              "[FileSystem vfat];GroupOptions=;[FileSystem ntfs3];GroupOptions=dmask=07 gid=");
+        Settings s = test_settings("[Service];SkipFSGroupChange=no;DefaultFSGroupChangePolicy=Always;"
+                                   "[FileSystem vfat];GroupOptions=;[FileSystem ntfs3];GroupOptions=dmask=07 gid=");
 
         g_assert_false(s.gate_skip_fs_group);
         g_assert_cmpint(s.default_fs_group_change_policy, ==, FS_GROUP_CHANGE_ALWAYS);
@@ -247,9 +245,8 @@ static void test_groups(void) {
 
 /* A restriction must not be lost to a blank or a comment. */
 static void test_comment(void) {
-        _cleanup_(settings_done) Settings s =
-                test_settings("# SELinuxMount=no;[Service];  # DefaultRelabelPolicy=Never;"
-                              "SELinuxMount = no;;");
+        Settings s = test_settings("# SELinuxMount=no;[Service];  # DefaultRelabelPolicy=Never;"
+                                   "SELinuxMount = no;;");
 
         g_assert_false(s.gate_mount);
         g_assert_cmpint(s.default_policy, ==, RELABEL_ALWAYS);
@@ -257,7 +254,7 @@ static void test_comment(void) {
 
 /* An empty section of a driver is a driver of which nothing is said; it must not be an error. */
 static void test_empty_list(void) {
-        _cleanup_(settings_done) Settings s = test_settings("[Worker];LabelTypes=;SourceRoots=");
+        Settings s = test_settings("[Worker];LabelTypes=;SourceRoots=");
 
         g_assert_cmpuint(strv_length(s.label_types), ==, 0);
         g_assert_cmpuint(strv_length(s.source_roots), ==, 0);
