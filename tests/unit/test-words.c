@@ -29,6 +29,7 @@
 static void test_words(void) {
         CHECK(access_mode, AccessMode, ACCESS_MODES, "", "ReadWriteOnce", "ReadWriteOncePod", "ReadOnlyMany",
               "ReadWriteMany");
+        g_assert_cmpint(access_mode_from_string("RWO"), ==, -EINVAL);
         CHECK(relabel_by, RelabelBy, RELABEL_BYS, "runtime", "service", "none");
         CHECK(managed, Managed, MANAGED_VALUES, "never", "always", "by-access-mode");
         CHECK(fs_group_policy, FSGroupPolicy, FS_GROUP_POLICIES, "None", "File", "ReadWriteOnceWithFSType", "Mount");
