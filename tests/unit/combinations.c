@@ -17,9 +17,9 @@ const Flag flags[2] = { { "no", false }, { "yes", true } };
 enum { SAMPLE = 31, MANY = 100000, DIMENSIONS_MAX = 24 };
 
 #ifdef SANITIZED
-static const bool slow = true;
+static const bool sanitized = true;
 #else
-static const bool slow = false;
+static const bool sanitized = false;
 #endif
 
 static void choose(const Dimension *dimensions, size_t n, size_t index, size_t *choice) {
@@ -27,7 +27,7 @@ static void choose(const Dimension *dimensions, size_t n, size_t index, size_t *
                 choice[i] = index % dimensions[i].n;
 }
 
-void combinations_try(const Dimension *dimensions, size_t n, CombinationFunc function, void *data) {
+bool combinations_try(const Dimension *dimensions, size_t n, CombinationFunc function, void *data) {
         size_t total = 1, tried = 0, step, choice[DIMENSIONS_MAX];
 
         g_assert_cmpuint(n, <=, DIMENSIONS_MAX);
@@ -35,13 +35,14 @@ void combinations_try(const Dimension *dimensions, size_t n, CombinationFunc fun
                 g_assert_cmpuint(dimensions[i].n % SAMPLE, !=, 0);
                 total *= dimensions[i].n;
         }
-        step = slow && total > MANY ? SAMPLE : 1;
+        step = sanitized && !g_test_slow() && total > MANY ? SAMPLE : 1;
         for (size_t index = 0; index < total; index += step) {
                 choose(dimensions, n, index, choice);
                 tried += function(choice, data);
         }
         g_assert_cmpuint(tried, >, 0);
         g_test_message("%zu combinations tried, %s", tried, step == 1 ? "all that there are" : "a sample");
+        return step == 1;
 }
 
 static const char *word_of(const Dimension *d, size_t i) {

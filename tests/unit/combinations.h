@@ -26,9 +26,9 @@ extern const Flag flags[2];
 /* Tries a combination: which value of each dimension. Returns whether there can be such a one. */
 typedef bool (*CombinationFunc)(const size_t *choice, void *data);
 
-/* Calls the function for each combination, the last dimension changing first; under AddressSanitizer, which is slow, for
- * one of 31 if there are many. Says how many there were. */
-void combinations_try(const Dimension *dimensions, size_t n, CombinationFunc function, void *data);
+/* Calls the function for each combination, the last dimension changing first; under AddressSanitizer, and without
+ * -m slow, for one of 31 if there are many. Says how many there were; returns whether these were all. */
+bool combinations_try(const Dimension *dimensions, size_t n, CombinationFunc function, void *data);
 
 /* Ends the test: says which sentence is not true of which combination. */
 void combination_fail(const Dimension *dimensions, size_t n, const size_t *choice, const char *sentence,

@@ -6,10 +6,11 @@
 /* files_decide(), for every combination of what it decides on. Labels and groups are decided apart, so they are tried apart;
  * that they are is one of the sentences. */
 
-#define CONTEXT_A "system_u:object_r:container_file_t:s0:c1,c2"
-#define CONTEXT_B "system_u:object_r:container_file_t:s0:c3,c4"
+#define CONTEXT_A  "system_u:object_r:container_file_t:s0:c1,c2"
+#define CONTEXT_A2 "system_u:object_r:container_file_t:s0:c1,c3"
+#define CONTEXT_B  "system_u:object_r:container_file_t:s0:c3,c4"
 
-enum { G = 1000, D = 2000, OTHER = 3000 };
+enum { G = 1000, D = 2000 };
 
 static const struct {
         const char *word;
@@ -26,7 +27,7 @@ static const struct {
 
 static const struct {
         const char *word, *context;
-} contexts[] = { { "none", NULL }, { "empty", "" }, { "a", CONTEXT_A }, { "b", CONTEXT_B } };
+} contexts[] = { { "none", NULL }, { "empty", "" }, { "a", CONTEXT_A }, { "a2", CONTEXT_A2 }, { "b", CONTEXT_B } };
 
 static const struct {
         const char *word;
@@ -164,7 +165,13 @@ static const struct {
         { "the same input gives the same decision", label_input_decides },
 };
 
+/* How often what has to be earned by every condition at once is. */
+typedef struct Counts {
+        size_t skips, blind, maps;
+} Counts;
+
 static bool try_labels(const size_t *choice, void *data) {
+        Counts *counts = data;
         Labels l = {
                 .wanted = FILES_WANTED_INIT,
                 .mark = { .found = founds[choice[L_FOUND]].found,
@@ -184,11 +191,18 @@ static bool try_labels(const size_t *choice, void *data) {
         for (size_t i = 0; i < G_N_ELEMENTS(label_invariants); i++)
                 if (!label_invariants[i].holds(&l))
                         fail(label_dimensions, L_DIMENSIONS, choice, label_invariants[i].sentence, &l.d);
+        counts->skips += l.d.relabel == RELABEL_SKIP;
+        counts->blind += l.d.blind;
         return true;
 }
 
 static void test_labels(void) {
-        combinations_try(label_dimensions, L_DIMENSIONS, try_labels, NULL);
+        Counts counts = { 0 };
+
+        g_assert_true(combinations_try(label_dimensions, L_DIMENSIONS, try_labels, &counts));
+        /* The mark was read or is a copy; it is trusted or believed. Of three contexts two pairs are wrong. */
+        g_assert_cmpuint(counts.skips, ==, 2 * 2 * 3);
+        g_assert_cmpuint(counts.blind, ==, 2 * 2 * 3 * 2);
 }
 
 /* --- groups --- */
@@ -213,7 +227,11 @@ static const struct {
 static const struct {
         const char *word;
         gid_t gid;
-} swaps[] = { { "no", GID_NONE }, { "d", D } }, gids[] = { { "g", G }, { "d", D }, { "other", OTHER } };
+} swaps[] = { { "no", GID_NONE }, { "d", D } }, wishes[] = { { "g", G }, { "root", 0 } };
+
+/* Beside the one that is wanted; root's is one like others. */
+static const struct { const char *word; } gids[] = { { "wanted" }, { "d" }, { "other" } };
+static const gid_t gids_of[][3] = { { G, D, 0 }, { 0, D, G } };
 
 static const struct {
         const char *word;
@@ -221,10 +239,14 @@ static const struct {
         bool writers, readers; /* suits them */
 } modes[] = { { "2770", S_IFDIR | S_ISGID | 0770, true, true },
               { "2750", S_IFDIR | S_ISGID | 0750, false, true },
+              { "2550", S_IFDIR | S_ISGID | 0550, false, true },
               { "0770", S_IFDIR | 0770, false, false },
-              { "file", S_IFREG | 0660, false, false } };
+              { "file", S_IFREG | 0660, false, false },
+              { "file-2770", S_IFREG | S_ISGID | 0770, false, false },
+              { "unknown", 0, false, false } };
 
 enum {
+        WISH,
         ACTION,
         POLICY,
         FORCE,
@@ -245,6 +267,7 @@ enum {
 };
 
 static const Dimension dimensions[DIMENSIONS] = {
+        [WISH] = DIMENSION("group", wishes),
         [ACTION] = DIMENSION("wanted", actions),
         [POLICY] = DIMENSION("policy", policies),
         [FORCE] = DIMENSION("force", flags),
@@ -277,9 +300,11 @@ static bool is_decided_here(const Groups *g) {
 
 /* What the mount shows as the group wanted is, on disk, and the other way round. */
 static gid_t on_disk(const Groups *g, gid_t shown) {
-        if (g->wanted.swapped_gid == GID_NONE || (shown != G && shown != D))
+        const gid_t wanted = g->wanted.gid;
+
+        if (g->wanted.swapped_gid == GID_NONE || (shown != wanted && shown != D))
                 return shown;
-        return shown == G ? D : G;
+        return shown == wanted ? D : wanted;
 }
 
 static bool root_is(const Groups *g, gid_t gid) {
@@ -298,7 +323,8 @@ static bool is_known(const Groups *g) {
 
 static bool group_skip_is_known_to_be_right(const Groups *g) {
         return (g->d.ownership == OWNERSHIP_SKIP && g->d.ownership_reason != OWNERSHIP_ROOT_ONLY) ==
-               (is_decided_here(g) && is_known(g) && g->mark.gid == G && g->wanted.swapped_gid == GID_NONE);
+               (is_decided_here(g) && is_known(g) && g->mark.gid == g->wanted.gid &&
+                g->wanted.swapped_gid == GID_NONE);
 }
 
 static bool root_alone_is_asked_for(const Groups *g) {
@@ -306,7 +332,7 @@ static bool root_alone_is_asked_for(const Groups *g) {
                 return true;
         return g->d.ownership == OWNERSHIP_SKIP && may_be_skipped(g) && g->wanted.policy_given &&
                g->mark.found == MARK_UNSUPPORTED && g->mark.ownership_state == FILES_UNKNOWN &&
-               root_is(g, on_disk(g, G));
+               root_is(g, on_disk(g, g->wanted.gid));
 }
 
 /* One that is shared, and swaps already, is shown to readers whatever the files are. */
@@ -319,7 +345,7 @@ static bool map_is_known_to_be_right(const Groups *g) {
         if (swapped && g->wanted.ownership == OWNERSHIP_MAP)
                 return true;
         return (g->d.ownership == OWNERSHIP_MAP) ==
-               (is_known(g) && (swapped ? g->mark.gid == D : g->mark.gid != G && can_swap));
+               (is_known(g) && (swapped ? g->mark.gid == D : g->mark.gid != g->wanted.gid && can_swap));
 }
 
 static bool reason_fits_the_action(const Groups *g) {
@@ -338,7 +364,7 @@ static bool reason_fits_the_action(const Groups *g) {
 
 static bool group_is_not_left_undone(const Groups *g) {
         return g->wanted.ownership != OWNERSHIP_WALK ||
-               (g->d.ownership != OWNERSHIP_NONE && g->d.ownership != OWNERSHIP_OPTION && g->d.gid == G);
+               (g->d.ownership != OWNERSHIP_NONE && g->d.ownership != OWNERSHIP_OPTION && g->d.gid == g->wanted.gid);
 }
 
 static bool reader_changes_no_file(const Groups *g) {
@@ -367,11 +393,12 @@ static bool group_on_disk_is_that_of_the_files(const Groups *g) {
         switch (g->d.ownership) {
         case OWNERSHIP_WALK:
         case OWNERSHIP_SKIP:
-                return g->d.gid == G && g->d.disk_gid == on_disk(g, G);
+                return g->d.gid == g->wanted.gid && g->d.disk_gid == on_disk(g, g->wanted.gid);
         case OWNERSHIP_MAP:
-                return g->d.gid == G && g->d.disk_gid == (g->wanted.swapped_gid == GID_NONE ? g->mark.gid : D);
+                return g->d.gid == g->wanted.gid &&
+                       g->d.disk_gid == (g->wanted.swapped_gid == GID_NONE ? g->mark.gid : D);
         case OWNERSHIP_OPTION:
-                return g->d.gid == G && g->d.disk_gid == G;
+                return g->d.gid == g->wanted.gid && g->d.disk_gid == g->wanted.gid;
         default:
                 return g->d.gid == GID_NONE && g->d.disk_gid == GID_NONE;
         }
@@ -456,10 +483,12 @@ static const struct {
 };
 
 static bool try_groups(const size_t *choice, void *data) {
+        const gid_t *gids_here = gids_of[choice[WISH]];
+        Counts *counts = data;
         Groups g = {
                 .choice = choice,
                 .wanted = { .context = (char *) (flags[choice[LABEL]].is ? CONTEXT_A : NULL),
-                            .gid = G,
+                            .gid = wishes[choice[WISH]].gid,
                             .readers = flags[choice[READERS]].is,
                             .ownership = actions[choice[ACTION]].action,
                             .ownership_reason = OWNERSHIP_POLICY_NONE,
@@ -473,24 +502,41 @@ static bool try_groups(const size_t *choice, void *data) {
                             .swapped_gid = swaps[choice[SWAP]].gid },
                 .mark = { .found = founds[choice[FOUND]].found,
                           .ownership_state = states[choice[STATE]].state,
-                          .gid = states[choice[STATE]].state == FILES_UNKNOWN ? 0 : gids[choice[GID]].gid },
+                          .gid = states[choice[STATE]].state == FILES_UNKNOWN ? 0 : gids_here[choice[GID]] },
         };
 
         if (!mark_is_possible(&g.mark))
                 return false;
         g.seen = (FilesSeen){ .mark = &g.mark,
                               .belief = beliefs[choice[BELIEVED]].belief,
-                              .root_gid = gids[choice[ROOT_GID]].gid,
+                              .root_gid = gids_here[choice[ROOT_GID]],
                               .root_mode = modes[choice[MODE]].mode };
         g.d = files_decide(&g.wanted, &g.seen);
         for (size_t i = 0; i < G_N_ELEMENTS(invariants); i++)
                 if (!invariants[i].holds(&g))
                         fail(dimensions, DIMENSIONS, choice, invariants[i].sentence, &g.d);
+        if (g.wanted.ownership == OWNERSHIP_WALK) {
+                counts->skips += g.d.ownership == OWNERSHIP_SKIP && g.d.ownership_reason != OWNERSHIP_ROOT_ONLY;
+                counts->maps += g.d.ownership == OWNERSHIP_MAP;
+        }
         return true;
 }
 
 static void test_groups(void) {
-        combinations_try(dimensions, DIMENSIONS, try_groups, NULL);
+        Counts counts = { 0 };
+
+        if (combinations_try(dimensions, DIMENSIONS, try_groups, &counts)) {
+                /* Whichever of two groups is wanted, with a label or not; the policy is given or not; 3 modes do for
+                 * readers and 1 for writers; the mark was read or is a copy, and is trusted or believed. */
+                const size_t sound = 2 * 2 * 2 * 4 * 2 * 2;
+
+                /* Three flags make no difference to a skip, nor to a mount that swaps already; for any other swap
+                 * none may be set, and the files have one of two groups. */
+                g_assert_cmpuint(counts.skips, ==, sound * 8);
+                g_assert_cmpuint(counts.maps, ==, sound * (8 + 2));
+        }
+        g_assert_cmpuint(counts.skips, >, 0);
+        g_assert_cmpuint(counts.maps, >, 0);
 }
 
 int main(int argc, char **argv) {
