@@ -21,6 +21,11 @@ bool bus_has_name(GDBusConnection *bus, const char *name);
 /* Waits until the server listens there, or ends the test. It is not called for that, and so has nothing to serve. */
 void socket_wait(GPid server, const Launch *how, const char *path);
 
+/* The wrapper of a program that systemd starts with a socket, which is Launch's inherited. */
+extern const char *const socket_activation[];
+/* Sends the request on a connection, which it takes over; returns all that comes back until the server closes it. */
+char *socket_ask(int fd, const char *request, size_t size);
+
 /* Where they are, and whom they serve. The shipped configuration is below etc's. */
 typedef struct Service {
         const char *socket; /* of the worker */

@@ -4,37 +4,26 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <glib.h>
-#include <glib/gstdio.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "support/files.h"
+#include "support/service.h"
 
 #define TEXT "# TYPE x counter\nx 1\n"
 
-enum { CONNECTIONS_MAX = 32, PATIENCE_SEC = 120 };
+enum { CONNECTIONS_MAX = 32 };
 
 typedef struct Fixture {
         char *directory, *path;
         struct sockaddr_in address;
-        pid_t server;
+        GPid server;
 } Fixture;
-
-/* As systemd does: the socket is descriptor 3. */
-static void exec_server(int fd, const char *path) {
-        g_autofree char *pid = g_strdup_printf("%d", (int) getpid());
-
-        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        g_setenv("LISTEN_FDS", "1", TRUE);
-        g_setenv("LISTEN_PID", pid, TRUE);
-        if (fd == 3 ? fcntl(fd, F_SETFD, 0) < 0 : dup2(fd, 3) < 0)
-                _exit(1);
-        execl(g_getenv("SELVOL_METRICS"), "selvol-metrics", path, NULL);
-        _exit(1);
-}
 
 static void set_up(Fixture *f, gconstpointer data) {
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -48,23 +37,16 @@ static void set_up(Fixture *f, gconstpointer data) {
         g_assert_cmpint(bind(fd, (struct sockaddr *) &f->address, size), ==, 0);
         g_assert_cmpint(getsockname(fd, (struct sockaddr *) &f->address, &size), ==, 0);
         g_assert_cmpint(listen(fd, 128), ==, 0);
-        f->server = fork();
-        if (f->server == 0)
-                exec_server(fd, f->path);
-        g_assert_cmpint(f->server, >, 0);
+        f->server = launch(&(Launch){ .wrapper = socket_activation, .inherited = fd }, g_getenv("SELVOL_METRICS"),
+                           f->path, NULL);
         close(fd);
 }
 
 /* It is still there. */
 static void tear_down(Fixture *f, gconstpointer data) {
-        int status;
-
-        g_assert_cmpint(waitpid(f->server, &status, WNOHANG), ==, 0);
-        g_assert_cmpint(kill(f->server, SIGTERM), ==, 0);
-        g_assert_cmpint(waitpid(f->server, &status, 0), ==, f->server);
-        g_assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-        (void) g_unlink(f->path);
-        g_assert_cmpint(g_rmdir(f->directory), ==, 0);
+        g_assert_cmpint(program_get_end(f->server), ==, -1);
+        g_assert_cmpint(program_end(f->server, SIGTERM), ==, SIGTERM);
+        tree_remove(f->directory);
         g_free(f->directory);
         g_free(f->path);
 }
@@ -76,36 +58,16 @@ static int connect_to(const Fixture *f) {
         return fd;
 }
 
-/* All that comes back until the server closes the connection. */
-static char *ask(const Fixture *f, const char *request, gsize size) {
-        g_autoptr(GString) reply = g_string_new(NULL);
-        struct timeval patience = { .tv_sec = PATIENCE_SEC };
-        int fd = connect_to(f);
-        char text[4096];
-        ssize_t n;
-
-        g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), ==, 0);
-        /* The server may close before it has taken everything. */
-        (void) send(fd, request, size, MSG_NOSIGNAL);
-        while ((n = recv(fd, text, sizeof(text), 0)) > 0)
-                g_string_append_len(reply, text, n);
-        g_assert_false(n < 0 && errno == EAGAIN);
-        close(fd);
-        return g_string_free(g_steal_pointer(&reply), FALSE);
-}
-
 static void write_metrics(const Fixture *f, const char *text, gint64 age_sec) {
         struct timespec times[2] = { { .tv_sec = g_get_real_time() / G_USEC_PER_SEC - age_sec } };
-        g_autoptr(GError) error = NULL;
 
         times[1] = times[0];
-        g_file_set_contents(f->path, text, -1, &error);
-        g_assert_no_error(error);
+        file_write(f->path, text);
         g_assert_cmpint(utimensat(AT_FDCWD, f->path, times, 0), ==, 0);
 }
 
 static void assert_answer(const Fixture *f, const char *request, const char *status, const char *body) {
-        g_autofree char *reply = ask(f, request, strlen(request));
+        g_autofree char *reply = socket_ask(connect_to(f), request, strlen(request));
         const char *end = strstr(reply, "\r\n\r\n");
 
         if (!g_str_has_prefix(reply, status) || !end)
@@ -131,9 +93,10 @@ static void test_requests(Fixture *f, gconstpointer data) {
                 { "POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\nx", "HTTP/1.1 405 ", NULL },
         };
 
-        write_metrics(f, TEXT, 0);
-        for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+        for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+                write_metrics(f, TEXT, 0);
                 assert_answer(f, rows[i].request, rows[i].status, rows[i].body);
+        }
 }
 
 /* Prometheus takes it as down, instead of believing old numbers. */
@@ -156,7 +119,6 @@ static void test_garbage(Fixture *f, gconstpointer data) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(1);
         g_autofree char *large = g_strnfill(1 << 20, 'a');
 
-        write_metrics(f, TEXT, 0);
         for (unsigned i = 0; i < 200; i++) {
                 char bytes[256];
                 gsize n = (gsize) g_rand_int_range(rand, 1, sizeof(bytes) - 4);
@@ -165,10 +127,12 @@ static void test_garbage(Fixture *f, gconstpointer data) {
                 for (gsize k = 0; k < n; k++)
                         bytes[k] = (char) g_rand_int(rand);
                 memcpy(bytes + n, "\r\n\r\n", 4);
-                reply = ask(f, bytes, n + 4);
+                write_metrics(f, TEXT, 0);
+                reply = socket_ask(connect_to(f), bytes, n + 4);
                 g_assert_null(strstr(reply, " 200 "));
         }
-        g_free(ask(f, large, 1 << 20));
+        g_free(socket_ask(connect_to(f), large, 1 << 20));
+        write_metrics(f, TEXT, 0);
         assert_answer(f, REQUEST("GET /metrics"), "HTTP/1.1 200 ", TEXT);
 }
 
@@ -185,10 +149,10 @@ static void test_slow_clients(Fixture *f, gconstpointer data) {
         struct pollfd poll_waiting;
         char text[16];
 
-        write_metrics(f, TEXT, 0);
         for (gsize i = 0; i < G_N_ELEMENTS(slow); i++)
                 slow[i] = connect_to(f);
         waiting = connect_to(f);
+        write_metrics(f, TEXT, 0);
         g_assert_cmpint(send(waiting, REQUEST("GET /metrics"), strlen(REQUEST("GET /metrics")), 0), >, 0);
         poll_waiting = (struct pollfd){ .fd = waiting, .events = POLLIN };
         do {
