@@ -93,17 +93,24 @@ static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
         return true;
 }
 
+static bool has_failed_all(const Allocations *a) {
+        for (Subject i = 0; i < SUBJECTS; i++)
+                if (a->n_failed[i] == 0)
+                        return false;
+        return true;
+}
+
 int main(int argc, char **argv) {
         static const RunSpec spec = { .name = "allocations",
                                       .directory = "build",
                                       .option = "sample",
                                       .about = "How many of each process and scene (3)",
                                       .few = 3,
-                                      .n_checks = 1,
+                                      .n_checks = 2,
                                       .has_scenes = true };
         static Allocations a;
         Wrong wrong = { 0 };
-        bool ok;
+        bool ok, failed;
 
         share(&a);
         run_begin(&a.run, &spec, argc, argv);
@@ -113,6 +120,8 @@ int main(int argc, char **argv) {
         for (Subject i = 0; i < SUBJECTS; i++)
                 g_print("# %s: %u allocations failed\n", subject_names[i], a.n_failed[i]);
         run_report(ok, 1, "after an allocation has failed all agree, and the request works");
+        failed = !ok || a.run.only >= 0 || has_failed_all(&a);
+        run_report(failed, 2, "an allocation of each of them has failed");
         g_free(wrong.text);
-        return run_end(&a.run, ok);
+        return run_end(&a.run, ok && failed);
 }

@@ -2,15 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "environment.h"
@@ -18,7 +14,6 @@
 enum { FILES = 500, IMAGE_SIZE = 8 * 1024 * 1024, STATE_SIZE = 32 * 1024 * 1024, ORPHANS_SEC = 15 };
 
 #define STATE_DIRECTORY "/run/state"
-#define BUS_ADDRESS     "DBUS_SYSTEM_BUS_ADDRESS"
 
 const char *const victim_names[VICTIMS] = { "selvold", "selvol-worker", "a child of selvol-worker" };
 
@@ -137,10 +132,6 @@ static void start_daemon(Environment *e) {
         e->daemon = selvold_start(&how, &e->service, e->bus);
 }
 
-GDBusConnection *environment_connect(const Environment *e) {
-        return bus_connect(g_getenv(BUS_ADDRESS));
-}
-
 void environment_start(Environment *e) {
         g_autofree char *bus = NULL, *address = NULL, *roots = NULL, *file = NULL;
         Launch how;
@@ -162,7 +153,7 @@ void environment_start(Environment *e) {
 
         bus = path_printf("%s/bus", e->directory);
         address = path_printf("unix:path=%s", bus);
-        g_setenv(BUS_ADDRESS, address, TRUE);
+        g_setenv("DBUS_SYSTEM_BUS_ADDRESS", address, TRUE);
         g_unsetenv("NOTIFY_SOCKET");
         /* LeakSanitizer can't work on a process that is traced. */
         g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);

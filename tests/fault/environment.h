@@ -37,7 +37,6 @@ extern const char *const victim_names[VICTIMS];
 void environment_start(Environment *e);
 void environment_stop(Environment *e);
 
-GDBusConnection *environment_connect(const Environment *e);
 /* NO_TARGET if the path is none. */
 int environment_find_target(const Environment *e, const char *path);
 /* A child of the worker, rather the youngest one, as a pidfd; -1 if there is none. */
