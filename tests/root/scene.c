@@ -63,6 +63,17 @@ int open_directory(const char *path) {
         return fd;
 }
 
+uint64_t ctime_of(const char *path) {
+        struct stat st;
+
+        must(lstat(path, &st));
+        return (uint64_t) st.st_ctim.tv_sec * 1000000000 + (uint64_t) st.st_ctim.tv_nsec;
+}
+
+void let_clock_tick(void) {
+        g_usleep(30000);
+}
+
 TreeResult walk(FilesSpec spec) {
         TreeResult result = { 0 };
         _cleanup_failure_ Failure f = { 0 };
@@ -85,13 +96,15 @@ TreeCounts walk_well(FilesSpec spec) {
         return r.counts;
 }
 
-void assert_issue(const TreeResult *r, const char *path, int error) {
+const TreeIssue *find_issue(const TreeResult *r, const char *path) {
         for (size_t i = 0; i < r->n_issues; i++)
-                if (g_strcmp0(r->issues[i].path, path) == 0) {
-                        g_assert_cmpint(r->issues[i].error, ==, error);
-                        return;
-                }
+                if (g_strcmp0(r->issues[i].path, path) == 0)
+                        return &r->issues[i];
         g_error("no issue names %s", path);
+}
+
+void assert_issue(const TreeResult *r, const char *path, int error) {
+        g_assert_cmpint(find_issue(r, path)->error, ==, error);
 }
 
 void assert_all_right(int fd, uint64_t entries) {

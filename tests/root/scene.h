@@ -29,6 +29,10 @@ void write_files(const char *prefix, unsigned n);
 /* For reading, and as root of a walk. */
 int open_directory(const char *path);
 
+uint64_t ctime_of(const char *path); /* in nanoseconds */
+/* So that a change of ctime shows: time stamps go by the tick. */
+void let_clock_tick(void);
+
 #define CHANGE(fd, ...)            FILES_SPEC(FILES_CHANGE, fd, __VA_ARGS__)
 #define VERIFY(fd, ...)            FILES_SPEC(FILES_VERIFY, fd, __VA_ARGS__)
 #define FILES_SPEC(how, root, ...) ((FilesSpec){ .mode = (how), .tree.fd = (root) __VA_OPT__(, ) __VA_ARGS__ })
@@ -39,6 +43,7 @@ TreeResult walk(FilesSpec spec);
 TreeCounts walk_well(FilesSpec spec);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TreeResult, tree_result_done)
 
+const TreeIssue *find_issue(const TreeResult *r, const char *path);
 void assert_issue(const TreeResult *r, const char *path, int error);
 /* entries: how many there are; 0: any number. */
 void assert_all_right(int fd, uint64_t entries);

@@ -84,17 +84,6 @@ static struct stat stat_of(const char *path) {
         return st;
 }
 
-static uint64_t ctime_of(const char *path) {
-        struct stat st = stat_of(path);
-
-        return (uint64_t) st.st_ctim.tv_sec * 1000000000 + (uint64_t) st.st_ctim.tv_nsec;
-}
-
-/* So that a change of ctime shows: time stamps go by the tick. */
-static void let_clock_tick(void) {
-        g_usleep(30000);
-}
-
 #define assert_owner(path, gid, mode)                                                                              \
         G_STMT_START {                                                                                             \
                 struct stat _st_ = stat_of(path);                                                                  \
@@ -625,7 +614,7 @@ static void test_storm(void) {
         plain = open("d/plain", O_RDWR | O_CLOEXEC);
         must(plain);
         meddler_start(&storm);
-        for (unsigned i = 0; i < 150; i++) {
+        for (unsigned i = 0; i < 150 || storm.rounds <= 1000; i++) {
                 const Ownership o = { .gid = i % 2 ? OLD : GID, .readers = i % 3 == 0 };
                 g_auto(TreeResult) r = walk(CHANGE(v.fd, .ownership = &o, .tree.threads = 2));
                 struct stat st;
@@ -636,18 +625,10 @@ static void test_storm(void) {
         }
         meddler_stop(&storm);
         close(plain);
-        g_assert_cmpuint(storm.rounds, >, 1000);
         g_usleep(100000);
         g_assert_cmpuint(change_well(v.fd, &rw).modified, ==, 0);
         g_assert_cmpuint(stat_of("d/file").st_gid, ==, GID);
         g_assert_cmpuint(stat_of("d/link").st_gid, ==, GID);
-}
-
-static const TreeIssue *find_issue(const TreeResult *r, const char *path) {
-        for (size_t i = 0; i < r->n_issues; i++)
-                if (streq(r->issues[i].path, path))
-                        return &r->issues[i];
-        g_error("no issue names %s", path);
 }
 
 /* label: NULL if it is right, "" for none; gid: 0 if group and mode are right. */

@@ -29,18 +29,6 @@ int fsync(int fd) {
         return fsync_error ? -1 : (int) syscall(SYS_fsync, fd);
 }
 
-static uint64_t ctime_of(const char *path) {
-        struct stat st;
-
-        must(lstat(path, &st));
-        return (uint64_t) st.st_ctim.tv_sec * 1000000000 + (uint64_t) st.st_ctim.tv_nsec;
-}
-
-/* So that a change of ctime shows: time stamps go by the tick. */
-static void let_clock_tick(void) {
-        g_usleep(30000);
-}
-
 static void test_kinds(gconstpointer fs_type) {
         g_auto(Scene) s = { .fd = -1 };
         static const char *const paths[] = { "file", "dir",  "dir/file", "link",  "broken",
