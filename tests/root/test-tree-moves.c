@@ -162,29 +162,28 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         assert_all_right(s.fd, 0);
 }
 
-/* Wrong files move, once each, between directories that are all right otherwise, and the times of these are set back
- * as rsync(1) and tar(1) do. */
-static void move_wrong(void *userdata, unsigned i) {
-        const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
-        char from[64], to[64], d[8];
+static unsigned n_reads; /* of entries, by a walk with one thread, which has a working directory of its own */
+static int tree_fd;
 
-        if (i >= MEDDLE_DIRS) {
-                g_usleep(1000);
+/* Wrong files move, one after each read, between directories that are all right otherwise, and the times of these
+ * are set back as rsync(1) and tar(1) do. */
+static void move_wrong(void) {
+        const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+        unsigned i = n_reads++, there = (i + 7) % MEDDLE_DIRS;
+        char from[64], to[64];
+
+        if (i >= MEDDLE_DIRS)
                 return;
-        }
         (void) snprintf(from, sizeof(from), "%02u/wrong-%u", i, i);
-        (void) snprintf(to, sizeof(to), "%02u/moved-%u", (i + 7) % MEDDLE_DIRS, i);
-        must(rename(from, to));
-        (void) snprintf(d, sizeof(d), "%02u", i);
-        must(utimensat(AT_FDCWD, d, old, 0));
-        (void) snprintf(d, sizeof(d), "%02u", (i + 7) % MEDDLE_DIRS);
-        must(utimensat(AT_FDCWD, d, old, 0));
-        g_usleep(40000);
+        (void) snprintf(to, sizeof(to), "%02u/moved-%u", there, i);
+        must(renameat(tree_fd, from, tree_fd, to));
+        from[2] = to[2] = '\0';
+        must(utimensat(tree_fd, from, old, 0));
+        must(utimensat(tree_fd, to, old, 0));
 }
 
 static void test_moved_meanwhile(void) {
         g_auto(Scene) s = scene_on_tmpfs();
-        Meddler m = { .meddle = move_wrong };
         char name[64];
 
         write_dirs(2000);
@@ -194,21 +193,21 @@ static void test_moved_meanwhile(void) {
                 write_file(name);
         }
         g_usleep(100000);
-        meddler_start(&m);
-        g_assert_cmpuint(walk_well(CHANGE(s.fd, .tree.entries_per_sec = 1500)).changed, ==, MEDDLE_DIRS);
-        g_assert_cmpuint(m.rounds, >, MEDDLE_DIRS);
-        meddler_stop(&m);
+        n_reads = 0;
+        tree_fd = s.fd;
+        after_getdents = move_wrong;
+        g_assert_cmpuint(walk_well(CHANGE(s.fd, .tree.threads = 1)).changed, ==, MEDDLE_DIRS);
+        after_getdents = NULL;
+        g_assert_cmpuint(n_reads, >, MEDDLE_DIRS);
         assert_all_right(s.fd, 0);
 }
 
-static void move_there(void *userdata, unsigned i) {
-        g_usleep(500000);
-        (void) rename("00/wrong", "19/wrong");
-}
+static bool moves_back;
 
-static void move_back(void *userdata, unsigned i) {
-        g_usleep(500000);
-        (void) rename("19/wrong", "00/wrong");
+static void move_halfway(void) {
+        if (++n_reads == MEDDLE_DIRS / 2)
+                must(renameat(tree_fd, moves_back ? "19/wrong" : "00/wrong", tree_fd,
+                              moves_back ? "00/wrong" : "19/wrong"));
 }
 
 static void write_wrong_file(const char *path) {
@@ -255,15 +254,17 @@ static void test_one_moved_meanwhile(gconstpointer data) {
         moved->write("00/wrong");
         (void) walk_well(CHANGE(s.fd));
         for (unsigned back = 0; back < 2; back++) {
-                Meddler m = { .meddle = back ? move_back : move_there };
-
                 moved->spoil(back ? "19/wrong" : "00/wrong");
                 g_usleep(100000);
-                meddler_start(&m);
-                const TreeCounts counts = walk_well(CHANGE(s.fd, .tree.entries_per_sec = 1000, .tree.threads = 1));
+                n_reads = 0;
+                tree_fd = s.fd;
+                moves_back = back;
+                after_getdents = move_halfway;
+                const TreeCounts counts = walk_well(CHANGE(s.fd, .tree.threads = 1));
+                after_getdents = NULL;
+                g_assert_cmpuint(n_reads, >, MEDDLE_DIRS);
                 g_assert_cmpuint(counts.changed, ==, moved->wrong);
                 g_assert_cmpuint(counts.modified, ==, 0);
-                meddler_stop(&m);
                 assert_all_right(s.fd, 0);
         }
 }
