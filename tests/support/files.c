@@ -36,6 +36,16 @@ char *file_read(const char *path) {
         return g_file_get_contents(path, &text, NULL, NULL) ? text : g_strdup("");
 }
 
+unsigned file_count_lines(const char *path, const char *pattern) {
+        g_autofree char *text = file_read(path);
+        g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+        unsigned n = 0;
+
+        for (char **line = lines; *line; line++)
+                n += g_pattern_match_simple(pattern, *line);
+        return n;
+}
+
 void tree_remove(const char *path) {
         g_autoptr(GDir) d = g_file_test(path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open(path, 0, NULL);
         const char *name;

@@ -13,6 +13,8 @@ char *path_printf(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void file_write(const char *path, const char *text);
 /* "" if it isn't there. */
 char *file_read(const char *path);
+/* How many of its lines are, as a whole, like the pattern, in which are '*' and '?'. */
+unsigned file_count_lines(const char *path, const char *pattern);
 void tree_remove(const char *path);
 
 /* Makes a sparse file with a file system in it (NULL: with none); words are options of mkfs. Returns false if there is no
