@@ -189,6 +189,15 @@ static void test_peers(void) {
         g_assert_false(can_connect(w, 65534));
 }
 
+static void assert_is_served(sd_bus *bus) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+        g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_INSPECT, &error, NULL,
+                                           "s", TEST_TARGETS "/missing"),
+                        <, 0);
+        g_assert_cmpstr(error.name, ==, ERROR_PREFIX "InvalidTarget");
+}
+
 /* More connections than children are served one after the other. */
 static void test_limit(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
@@ -198,12 +207,7 @@ static void test_limit(void) {
         for (size_t i = 0; i < MANY; i++)
                 bus[i] = worker_dial(w);
         for (size_t i = 0; i < MANY; i++) {
-                _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-
-                g_assert_cmpint(sd_bus_call_method(bus[i], NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_INSPECT,
-                                                   &error, NULL, "s", TEST_TARGETS "/missing"),
-                                <, 0);
-                g_assert_cmpstr(error.name, ==, ERROR_PREFIX "InvalidTarget");
+                assert_is_served(bus[i]);
                 sd_bus_close_unref(bus[i]);
         }
 }
@@ -240,21 +244,32 @@ static void test_same_image(void) {
         g_assert_cmpint(count_loops(image), ==, 0);
 }
 
+/* 'T' if it stands still, 'Z' if it has ended. */
+static bool has_state(pid_t pid, char state) {
+        g_autofree char *path = path_printf("/proc/%i/stat", (int) pid), *text = file_read(path);
+        const char *name_end = strrchr(text, ')');
+
+        return name_end && name_end[2] == state;
+}
+
 /* The child that waits for a connection is not needed to serve one, whether or not the worker knows that it is gone. */
-static void test_spare_killed(void) {
+static void test_spare_killed(gconstpointer knows) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
-        g_autofree char *go_on = g_strdup_printf("(sleep 0.2; kill -CONT %i) &", (int) w->pid);
+        pid_t spare = worker_find_spare(w);
+        g_autoptr(sd_bus) bus = NULL;
 
-        for (int stopped = 0; stopped < 2; stopped++) {
-                pid_t spare = worker_find_spare(w);
-
-                if (stopped)
-                        must(kill(w->pid, SIGSTOP));
-                must(kill(spare, SIGKILL));
-                g_usleep(100 * 1000);
-                g_assert_true(run("sh", "-c", go_on, NULL));
-                assert_fails(call_inspect(w, TEST_TARGETS "/missing"), "InvalidTarget");
+        if (!knows) {
+                must(kill(w->pid, SIGSTOP));
+                WAIT_FOR(has_state(w->pid, 'T'));
         }
+        must(kill(spare, SIGKILL));
+        if (knows)
+                WAIT_FOR(kill(spare, 0) < 0);
+        else
+                WAIT_FOR(has_state(spare, 'Z'));
+        bus = worker_dial(w);
+        must(kill(w->pid, SIGCONT));
+        assert_is_served(bus);
 }
 
 /* Whoever waits for an answer, too. */
@@ -272,58 +287,56 @@ static void test_stop_with_children(void) {
         wait_for_end(idle);
 }
 
+static bool takes_ramfs(const Worker *w, const char *target) {
+        g_auto(Answer) answer = call_observe(w, "ramfs", "ramfs", target);
+
+        return g_str_equal(answer.kind, "ok");
+}
+
+static void reload(const Worker *w, const char *dropin) {
+        g_autofree char *directory = g_path_get_dirname(w->socket),
+                        *path = path_printf("%s/etc/selvol.conf.d/30-later.conf", directory);
+
+        file_write(path, dropin);
+        must(kill(w->pid, SIGHUP));
+}
+
 static void test_reload(void) {
-        g_autoptr(Worker) w = worker_start(NULL, NULL);
-        g_autofree char *target = make_target("reload"), *directory = g_path_get_dirname(w->socket),
-                        *dropin = path_printf("%s/etc/selvol.conf.d/30-later.conf", directory);
+        static const char log[] = TEST_DIR "/reload-log";
+        g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });
+        g_autofree char *target = make_target("reload");
 
         assert_fails(call_observe(w, "ramfs", "ramfs", target), "TypeNotAllowed");
 
         /* A configuration with a mistake is not taken. */
-        g_assert_true(g_file_set_contents(dropin, "[FileSystem ramfs]\nSource=none\nNonsense=1\n", -1, NULL));
-        g_assert_cmpint(kill(w->pid, SIGHUP), ==, 0);
-        g_usleep(100 * 1000);
+        reload(w, "[FileSystem ramfs]\nSource=none\nNonsense=1\n");
+        WAIT_FOR(file_count_lines(log, "*Nonsense*") > 0);
         assert_fails(call_observe(w, "ramfs", "ramfs", target), "TypeNotAllowed");
 
-        g_assert_true(g_file_set_contents(dropin, "[FileSystem ramfs]\nSource=none\n", -1, NULL));
-        g_assert_cmpint(kill(w->pid, SIGHUP), ==, 0);
-        g_usleep(100 * 1000);
-        assert_ok(call_observe(w, "ramfs", "ramfs", target));
-}
-
-/* How many lines of the worker's log match the pattern as a whole. */
-static unsigned count_logged(const char *pattern) {
-        g_auto(GStrv) lines = NULL;
-        g_autofree char *log = NULL;
-        unsigned n = 0;
-
-        g_assert_true(g_file_get_contents(TEST_DIR "/log", &log, NULL, NULL));
-        lines = g_strsplit(log, "\n", -1);
-        for (char **line = lines; *line; line++)
-                n += g_pattern_match_simple(pattern, *line);
-        return n;
+        reload(w, "[FileSystem ramfs]\nSource=none\n");
+        WAIT_FOR(takes_ramfs(w, target));
 }
 
 /* The record of what was done with privilege, and refused, does not depend on selvold, which waits for the answers. */
 static void test_log(void) {
-        static const char *const wrapper[] = { "sh", "-c", "exec \"$@\" 2>" TEST_DIR "/log", "sh", NULL };
-        g_autoptr(Worker) w = worker_start(NULL, wrapper);
+        static const char log[] = TEST_DIR "/log";
+        g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });
         g_autofree char *target = make_target("log");
         const Arguments arguments = { .source = "tmpfs", .fs_type = "tmpfs", .target = target };
 
         g_auto(Answer) mounted = expect_ok(call_mount(w, &arguments));
-        g_assert_cmpuint(count_logged("Mounted tmpfs on " TEST_TARGETS "/log."), ==, 1);
+        g_assert_cmpuint(file_count_lines(log, "Mounted tmpfs on " TEST_TARGETS "/log."), ==, 1);
         assert_ok(call_unmount(w, target, mounted.outcome.fact.mount_id));
-        g_assert_cmpuint(count_logged("Unmounted " TEST_TARGETS "/log."), ==, 1);
+        g_assert_cmpuint(file_count_lines(log, "Unmounted " TEST_TARGETS "/log."), ==, 1);
 
         assert_fails(call_observe(w, "ramfs", "ramfs", target), "TypeNotAllowed");
-        g_assert_cmpuint(count_logged("Mount of " TEST_TARGETS "/log failed: *ramfs*"), ==, 1);
+        g_assert_cmpuint(file_count_lines(log, "Mount of " TEST_TARGETS "/log failed: *ramfs*"), ==, 1);
         assert_fails(call_observe(w, "tmpfs", "tmpfs", "/etc"), "PathNotAllowed");
-        g_assert_cmpuint(count_logged("Mount of /etc failed: *"), ==, 1);
+        g_assert_cmpuint(file_count_lines(log, "Mount of /etc failed: *"), ==, 1);
 
         /* What selvold logs as well is not said twice. */
         assert_fails(call_observe(w, "tmpfs", "tmpfs", TEST_TARGETS "/none"), "InvalidTarget");
-        g_assert_cmpuint(count_logged("Mount of " TEST_TARGETS "/none failed: *"), ==, 0);
+        g_assert_cmpuint(file_count_lines(log, "Mount of " TEST_TARGETS "/none failed: *"), ==, 0);
 }
 
 /* The options for tests and systemd's socket exclude each other. */
@@ -367,7 +380,8 @@ void add_tests(void) {
         add_words("/target-replaced", test_target_replaced, "mounted", "symlink", "directory", "absent", NULL);
         g_test_add_func("/peers", test_peers);
         g_test_add_func("/limit", test_limit);
-        g_test_add_func("/spare-killed", test_spare_killed);
+        g_test_add_data_func("/spare-killed/known", "known", test_spare_killed);
+        g_test_add_data_func("/spare-killed/unknown", NULL, test_spare_killed);
         g_test_add_func("/stop-with-children", test_stop_with_children);
         g_test_add_func("/same-image", test_same_image);
         g_test_add_func("/reload", test_reload);
