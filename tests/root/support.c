@@ -183,8 +183,10 @@ static Worker *start_under(const char *const *strace) {
 }
 
 Worker *worker_start_traced_at(const char *path, const char *injection) {
-        const char *const wrapper[] = { "strace",           "-D", "-f", "-qqq", "-o", "/dev/null", "-e", injection,
-                                        path ? "-P" : NULL, path, NULL };
+        const char *const wrapper[] = { "strace", "-D",      "-f",
+                                        "-qqq",   "-o",      path ? WORKER_TRACE : "/dev/null",
+                                        "-e",     injection, path ? "-P" : NULL,
+                                        path,     NULL };
 
         return start_under(wrapper);
 }

@@ -52,7 +52,8 @@ Worker *worker_launch(const char *dropin, const Launch *how);
 /* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), which traces from the side: the worker stays
  * our child. Or marks the test as skipped and returns NULL. */
 Worker *worker_start_traced(const char *injection);
-/* The same, of system calls on the file alone. */
+/* The same, of system calls on the file alone, which are logged. */
+#define WORKER_TRACE TEST_DIR "/trace"
 Worker *worker_start_traced_at(const char *path, const char *injection);
 /* Under strace(1), which writes each of these system calls ("open,openat") into the log before it returns, with the paths of
  * descriptors. */
