@@ -245,16 +245,20 @@ static void test_mark_completed(void) {
         g_autoptr(TestVolume) v = volume_mount("completed", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
         Operation *o;
+        pid_t child;
 
         fill_tree(v->target, 10, 20);
         set_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
         call.mount_target = v->target;
         call.mount_id = v->mount_id;
-        call.entries_per_sec = 200;
+        call.entries_per_sec = 100;
         o = operation_start_verify(worker, &call);
+        child = worker_find_child(worker);
         operation_wait(o, o->heard.n_progress > 0 || o->reply);
+        must(kill(child, SIGSTOP));
         g_assert_null(o->reply);
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        must(kill(child, SIGCONT));
         g_auto(Answer) verified = expect_ok(operation_finish(o));
         g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
         g_assert_cmpint(verified.reset, ==, MARK_KEEP);
