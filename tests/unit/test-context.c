@@ -2,47 +2,30 @@
 #include "model/context.h"
 #include "support.h"
 
-static void assert_form(const Row *row, int r, const char *form, const Failure *f) {
+/* The canonical form is its own. */
+static void assert_form(const Row *row, const char *column, int (*canonicalize)(const char *, char **, Failure *)) {
         const char *expected = row_get(row, "=form");
+        _cleanup_free_ char *form = NULL, *again = NULL;
+        _cleanup_failure_ Failure f = { 0 };
+        int r = canonicalize(row_need(row, column), &form, &f);
 
         if (!expected) {
-                assert_failure(r, f, FAILURE_INVALID_CONTEXT, row_need(row, "=says"));
+                assert_failure(r, &f, FAILURE_INVALID_CONTEXT, row_need(row, "=says"));
                 g_assert_null(form);
-        } else {
-                assert_success(r, f);
-                g_assert_cmpstr(form, ==, expected);
+                return;
         }
+        assert_success(r, &f);
+        g_assert_cmpstr(form, ==, expected);
+        assert_success(canonicalize(form, &again, &f), &f);
+        g_assert_cmpstr(again, ==, form);
 }
 
 static void test_level(gconstpointer data) {
-        const Row *row = data;
-        _cleanup_free_ char *form = NULL, *again = NULL;
-        _cleanup_failure_ Failure f = { 0 };
-        int r;
-
-        r = level_canonicalize(row_need(row, "level"), &form, &f);
-        assert_form(row, r, form, &f);
-        if (r != 0)
-                return;
-
-        /* The canonical form is its own. */
-        assert_success(level_canonicalize(form, &again, &f), &f);
-        g_assert_cmpstr(again, ==, form);
+        assert_form(data, "level", level_canonicalize);
 }
 
 static void test_context(gconstpointer data) {
-        const Row *row = data;
-        _cleanup_free_ char *form = NULL, *again = NULL;
-        _cleanup_failure_ Failure f = { 0 };
-        int r;
-
-        r = context_canonicalize(row_need(row, "context"), &form, &f);
-        assert_form(row, r, form, &f);
-        if (r != 0)
-                return;
-
-        assert_success(context_canonicalize(form, &again, &f), &f);
-        g_assert_cmpstr(again, ==, form);
+        assert_form(data, "context", context_canonicalize);
 }
 
 /* A level that is right in itself and n bytes long. */

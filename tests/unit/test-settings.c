@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/settings.h"
 #include "support.h"
+#include "support/cases.h"
 
 /* Drop-ins that are wrong in their last line: the message names file, line, section, key and value. */
-static const struct {
+typedef struct Wrong {
         const char *name, *dropin, *says;
-} wrong[] = {
+} Wrong;
+
+static const Wrong wrong[] = {
         { "unknown-key", "[Service];SELinuxRelabelPolcy=no", "[Service] has no key SELinuxRelabelPolcy=" },
         { "unknown-key-case", "[Service];selinuxmount=no", "[Service] has no key selinuxmount=" },
         { "unknown-key-worker", "[Worker];TargetRoot=/srv", "[Worker] has no key TargetRoot=" },
@@ -55,17 +58,17 @@ static const struct {
 };
 
 static void test_wrong(gconstpointer data) {
-        size_t i = GPOINTER_TO_SIZE(data);
+        const Wrong *w = data;
         _cleanup_(settings_done) Settings s = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         g_autofree char *place = NULL;
         int line = 1, r;
 
-        for (const char *p = wrong[i].dropin; (p = strchr(p, ';')); p++)
+        for (const char *p = w->dropin; (p = strchr(p, ';')); p++)
                 line++;
         place = g_strdup_printf("/50-test.conf:%d: ", line);
-        r = test_settings_load(wrong[i].dropin, &s, &f);
-        assert_failure(r, &f, FAILURE_INVALID_OPTION, place, wrong[i].says);
+        r = test_settings_load(w->dropin, &s, &f);
+        assert_failure(r, &f, FAILURE_INVALID_OPTION, place, w->says);
         g_assert_null(s.target_roots);
         g_assert_null(s.volume_types);
 }
@@ -275,11 +278,7 @@ static void test_roots_contain(void) {
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
 
-        for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
-                g_autofree char *path = g_strconcat("/settings/wrong/", wrong[i].name, NULL);
-
-                g_test_add_data_func(path, GSIZE_TO_POINTER(i), test_wrong);
-        }
+        add_rows("/settings/wrong", wrong, test_wrong);
         g_test_add_func("/settings/syntax", test_syntax);
         g_test_add_func("/settings/shipped", test_shipped);
         g_test_add_func("/settings/shipped-groups", test_shipped_groups);
