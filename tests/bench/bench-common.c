@@ -88,20 +88,36 @@ void sleep_msec(unsigned msec) {
         (void) nanosleep(&ts, NULL);
 }
 
-void run_program(char *const *argv) {
+pid_t start_program(char *const *argv, int output) {
         posix_spawn_file_actions_t actions;
-        int status, r;
         pid_t pid;
+        int r;
 
         (void) posix_spawn_file_actions_init(&actions);
-        (void) posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+        (void) posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        if (output < 0)
+                (void) posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+        else
+                (void) posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
         r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
         (void) posix_spawn_file_actions_destroy(&actions);
         if (r != 0)
                 fail("%s: %s", argv[0], strerror(r));
-        while (waitpid(pid, &status, 0) < 0)
+        return pid;
+}
+
+int wait_for_program(pid_t pid, const char *name, struct rusage *ret) {
+        int status;
+
+        while (wait4(pid, &status, 0, ret) < 0)
                 if (errno != EINTR)
-                        fail("waiting for %s: %s", argv[0], strerror(errno));
+                        fail("waiting for %s: %s", name, strerror(errno));
+        return status;
+}
+
+void run_program(char *const *argv) {
+        int status = wait_for_program(start_program(argv, -1), argv[0], NULL);
+
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
                 fail("%s failed with status %i", argv[0], status);
 }

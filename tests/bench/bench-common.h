@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 #include "basic/cleanup.h"
 
@@ -39,7 +41,11 @@ _Noreturn void print_usage(const char *usage);
 double now_usec(void);
 void sleep_msec(unsigned msec);
 
-/* Starts a program directly, without a shell in between, which is kind to it, and waits for its success. */
+/* Starts a program directly, without a shell in between; output: where it writes, or -1 for nowhere. */
+pid_t start_program(char *const *argv, int output);
+/* Returns its status. */
+int wait_for_program(pid_t pid, const char *name, struct rusage *ret);
+/* The same at once, where it has to succeed. */
 void run_program(char *const *argv);
 
 typedef struct Series {

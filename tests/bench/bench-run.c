@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,25 +14,6 @@
  * rss (KiB, the peak), status, and flush: how long syncfs(2) of DIR took afterwards. What the command itself prints
  * in a line that begins with "bench " is added. A program of its own, and small, because what a child may be charged
  * with begins with its parent. */
-
-static pid_t start(char *const *argv, int *ret_fd) {
-        posix_spawn_file_actions_t actions;
-        int pipe_fds[2], r;
-        pid_t pid;
-
-        if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-                fail("pipe: %s", strerror(errno));
-        (void) posix_spawn_file_actions_init(&actions);
-        (void) posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        (void) posix_spawn_file_actions_adddup2(&actions, pipe_fds[1], STDOUT_FILENO);
-        r = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-        if (r != 0)
-                fail("%s: %s", argv[0], strerror(r));
-        (void) posix_spawn_file_actions_destroy(&actions);
-        (void) close(pipe_fds[1]);
-        *ret_fd = pipe_fds[0];
-        return pid;
-}
 
 /* Reads to the end, so that the command never waits for us; keeps the line that is meant for us. */
 static void read_output(int fd, char *kept, size_t size) {
@@ -60,7 +39,7 @@ int main(int argc, char **argv) {
         char kept[4096];
         struct rusage usage;
         double begin, wall, flush;
-        int root, out, status;
+        int root, out[2], status;
         pid_t pid;
 
         if (argc < 3) {
@@ -72,11 +51,12 @@ int main(int argc, char **argv) {
                 fail("%s can't be opened: %s", argv[1], strerror(errno));
 
         begin = now_usec();
-        pid = start(argv + 2, &out);
-        read_output(out, kept, sizeof(kept));
-        while (wait4(pid, &status, 0, &usage) < 0)
-                if (errno != EINTR)
-                        fail("waiting for %s: %s", argv[2], strerror(errno));
+        if (pipe2(out, O_CLOEXEC) < 0)
+                fail("pipe: %s", strerror(errno));
+        pid = start_program(argv + 2, out[1]);
+        (void) close(out[1]);
+        read_output(out[0], kept, sizeof(kept));
+        status = wait_for_program(pid, argv[2], &usage);
         wall = now_usec() - begin;
 
         begin = now_usec();
