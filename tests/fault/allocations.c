@@ -93,35 +93,32 @@ static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
         return true;
 }
 
-static bool has_failed_all(const Allocations *a) {
-        for (Subject i = 0; i < SUBJECTS; i++)
-                if (a->n_failed[i] == 0)
-                        return false;
-        return true;
+static bool print_counts(const void *userdata) {
+        const Allocations *a = userdata;
+        bool all = true;
+
+        for (Subject i = 0; i < SUBJECTS; i++) {
+                g_print("# %s: %u allocations failed\n", subject_names[i], a->n_failed[i]);
+                all = all && a->n_failed[i] > 0;
+        }
+        return all;
 }
 
 int main(int argc, char **argv) {
-        static const RunSpec spec = { .name = "allocations",
-                                      .directory = "build",
-                                      .option = "sample",
-                                      .about = "How many of each process and scene (3)",
-                                      .few = 3,
-                                      .n_checks = 2,
-                                      .has_scenes = true };
+        static const SceneTest test = {
+                .spec = { .name = "allocations",
+                          .directory = "build",
+                          .option = "sample",
+                          .about = "How many of each process and scene (3)",
+                          .few = 3,
+                          .n_checks = 2,
+                          .has_scenes = true },
+                .interrupt = run_scene,
+                .print_counts = print_counts,
+                .sentence = "after an allocation has failed all agree, and the request works",
+        };
         static Allocations a;
-        Wrong wrong = { 0 };
-        bool ok, failed;
 
         share(&a);
-        run_begin(&a.run, &spec, argc, argv);
-        ok = scenes_run(&a.run, run_scene, &a, &wrong);
-        if (!ok)
-                run_print_wrong(&a.run, &wrong);
-        for (Subject i = 0; i < SUBJECTS; i++)
-                g_print("# %s: %u allocations failed\n", subject_names[i], a.n_failed[i]);
-        run_report(ok, 1, "after an allocation has failed all agree, and the request works");
-        failed = !ok || a.run.only >= 0 || has_failed_all(&a);
-        run_report(failed, 2, "an allocation of each of them has failed");
-        g_free(wrong.text);
-        return run_end(&a.run, ok && failed);
+        return scenes_main(&a.run, &a, &test, argc, argv);
 }

@@ -50,7 +50,7 @@ bool scenes_check(const Environment *e, Wrong *w) {
         return check_all(e, w);
 }
 
-bool scenes_run(const Run *r, Interrupt interrupt, void *userdata, Wrong *w) {
+static bool scenes_run(const Run *r, Interrupt interrupt, void *userdata, Wrong *w) {
         model_start_empty();
         for (int i = 0; i < SCENES; i++) {
                 bool interrupted = r->only < 0 || i == r->only;
@@ -61,4 +61,19 @@ bool scenes_run(const Run *r, Interrupt interrupt, void *userdata, Wrong *w) {
                         return false;
         }
         return true;
+}
+
+int scenes_main(Run *r, void *userdata, const SceneTest *t, int argc, char **argv) {
+        Wrong wrong = { 0 };
+        bool ok, done;
+
+        run_begin(r, &t->spec, argc, argv);
+        ok = scenes_run(r, t->interrupt, userdata, &wrong);
+        if (!ok)
+                run_print_wrong(r, &wrong);
+        done = t->print_counts(userdata) || !ok || r->only >= 0;
+        run_report(ok, 1, t->sentence);
+        run_report(done, 2, "each process was interrupted in each way");
+        g_free(wrong.text);
+        return run_end(r, ok && done);
 }

@@ -15,9 +15,17 @@ typedef struct Scene {
 enum { SCENES = 7, SCENE_ANSWER_SEC = 60 };
 extern const Scene scenes[SCENES];
 
-/* Has each scene interrupted, or the only one that was asked for, and then the request made. */
 typedef bool (*Interrupt)(void *userdata, const Scene *scene, Wrong *w);
-bool scenes_run(const Run *r, Interrupt interrupt, void *userdata, Wrong *w);
+
+typedef struct SceneTest {
+        RunSpec spec; /* with has_scenes, and two checks */
+        Interrupt interrupt;
+        bool (*print_counts)(const void *userdata); /* returns whether everything was done */
+        const char *sentence;                       /* that is true then */
+} SceneTest;
+
+/* main(): has each scene interrupted, or the only one that was asked for, and then the request made. */
+int scenes_main(Run *r, void *userdata, const SceneTest *t, int argc, char **argv);
 
 /* Sends the request. */
 const Operation *scene_start(Client *c, const Scene *scene);

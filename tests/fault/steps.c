@@ -277,34 +277,31 @@ static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
 }
 
 /* Where nothing was interrupted, nothing wrong is found. */
-static bool has_struck_all(const Steps *s) {
-        for (Subject i = 0; i < SUBJECTS; i++)
-                if (s->n_killed[i] == 0 || (tracer_can_fail() && s->n_failed[i] == 0))
-                        return false;
-        return true;
+static bool print_counts(const void *userdata) {
+        const Steps *s = userdata;
+        bool all = true;
+
+        for (Subject i = 0; i < SUBJECTS; i++) {
+                g_print("# %s: killed %u times, %u system calls failed\n", subject_names[i], s->n_killed[i],
+                        s->n_failed[i]);
+                all = all && s->n_killed[i] > 0 && (s->n_failed[i] > 0 || !tracer_can_fail());
+        }
+        return all;
 }
 
 int main(int argc, char **argv) {
-        static const RunSpec spec = { .name = "steps",
-                                      .option = "sample",
-                                      .about = "How many moments of each kind (1)",
-                                      .few = 1,
-                                      .n_checks = 2,
-                                      .has_scenes = true };
+        static const SceneTest test = {
+                .spec = { .name = "steps",
+                          .option = "sample",
+                          .about = "How many moments of each kind (1)",
+                          .few = 1,
+                          .n_checks = 2,
+                          .has_scenes = true },
+                .interrupt = run_scene,
+                .print_counts = print_counts,
+                .sentence = "after an interruption at a system call all agree, and the request works",
+        };
         static Steps s;
-        Wrong wrong = { 0 };
-        bool ok, struck;
 
-        run_begin(&s.run, &spec, argc, argv);
-        ok = scenes_run(&s.run, run_scene, &s, &wrong);
-        if (!ok)
-                run_print_wrong(&s.run, &wrong);
-        for (Subject i = 0; i < SUBJECTS; i++)
-                g_print("# %s: killed %u times, %u system calls failed\n", subject_names[i], s.n_killed[i],
-                        s.n_failed[i]);
-        run_report(ok, 1, "after an interruption at a system call all agree, and the request works");
-        struck = !ok || s.run.only >= 0 || has_struck_all(&s);
-        run_report(struck, 2, "each of them was interrupted in each way");
-        g_free(wrong.text);
-        return run_end(&s.run, ok && struck);
+        return scenes_main(&s.run, &s, &test, argc, argv);
 }
