@@ -22,8 +22,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <glib/gstdio.h>
-
 #include "mount/mount-table.h"
 #include "hostile-message.h"
 #include "wire/names.h"
@@ -383,20 +381,6 @@ static void check_reports(void) {
                 g_error("A child crashed: %s", strstr(log, "was killed by signal"));
 }
 
-/* 0 of a process that has gone. */
-static long read_memory_of(int pid) {
-        g_autofree char *path = path_printf("/proc/%i/statm", pid), *text = NULL;
-        long pages = 0;
-
-        if (g_file_get_contents(path, &text, NULL, NULL))
-                g_assert_cmpint(sscanf(text, "%*d %ld", &pages), ==, 1);
-        return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-static long read_memory(const Client *c) {
-        return read_memory_of((int) c->worker->pid);
-}
-
 /* The child that had it may be there for a moment yet. */
 static bool has_giant(const Client *c) {
         return c->giant || (c->n_giants > 0 && g_get_monotonic_time() < c->giant_ended + 2 * G_USEC_PER_SEC);
@@ -407,7 +391,7 @@ static void note_memory_of_children(Client *c) {
         long sum = 0;
 
         for (char **pid = pids; *pid; pid++)
-                sum += read_memory_of(atoi(*pid));
+                sum += program_memory(atoi(*pid));
         if (has_giant(c)) {
                 c->memory_with_giant = MAX(c->memory_with_giant, sum);
                 sum -= GIANT_MAX_KIB;
@@ -600,7 +584,7 @@ static void run_sessions(Client *c, int seconds) {
                 if (count_mounts() >= MOUNTS_MAX)
                         unmount_all(c);
                 if (c->n_sessions >= c->phase && c->memory == 0)
-                        c->memory = read_memory(c);
+                        c->memory = program_memory(c->worker->pid);
         }
         end_sessions(c);
 }
@@ -609,12 +593,13 @@ static void check_mixture(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 g_print("# %s: %u done, %u refused\n", c->verbs[i].name, c->verbs[i].n_done, c->verbs[i].n_refused);
         g_print("# %u sessions, %u questions, %u times About, memory of the worker %li KiB, then %li KiB, of its children %li KiB at most\n",
-                c->n_sessions, c->n_questions, c->n_abouts, c->memory, read_memory(c), c->memory_of_children);
+                c->n_sessions, c->n_questions, c->n_abouts, c->memory, program_memory(c->worker->pid),
+                c->memory_of_children);
         g_print("# %u giants, %u of them answered, memory of the children %li KiB with one, %u messages without an end\n",
                 c->n_giants, c->n_giants_answered, c->memory_with_giant, c->n_unfinished);
         (void) fflush(stdout);
         g_assert_true(has_tried_all(c));
-        g_assert_cmpint(read_memory(c), <, c->memory + GROWTH_MAX_KIB);
+        g_assert_cmpint(program_memory(c->worker->pid), <, c->memory + GROWTH_MAX_KIB);
 }
 
 /* What it has to say of each thing that is refused goes into a file. */

@@ -227,15 +227,6 @@ static void test_expect(void) {
         must(umount2(target, 0));
 }
 
-static long read_memory_kib(pid_t pid) {
-        g_autofree char *path = path_printf("/proc/%i/statm", (int) pid), *text = NULL;
-        long pages;
-
-        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
-        g_assert_cmpint(sscanf(text, "%*d %ld", &pages), ==, 1);
-        return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 enum { EXPECTATIONS = 8000, LONG_TARGET = 3500, EXPECTED_MAX_KIB = 12 * 1024 };
 
 /* Another target each time if distinct, all of them longer than the fact's own is. */
@@ -281,12 +272,12 @@ static void test_expect_elsewhere(void) {
 
         child = worker_find_child(w);
         expect_many(bus, &fact, 500, false);
-        before = read_memory_kib(child);
+        before = program_memory(child);
         expect_many(bus, &fact, EXPECTATIONS, false);
-        g_assert_cmpint(read_memory_kib(child), <, before + EXPECTED_MAX_KIB);
+        g_assert_cmpint(program_memory(child), <, before + EXPECTED_MAX_KIB);
         fact.mount_id += 100000;
         expect_many(bus, &fact, EXPECTATIONS, true);
-        g_assert_cmpint(read_memory_kib(child), <, before + EXPECTED_MAX_KIB);
+        g_assert_cmpint(program_memory(child), <, before + EXPECTED_MAX_KIB);
 
         must(umount2(target->str, 0));
         for (bool went = false; !went;) {
@@ -349,14 +340,10 @@ static char *only_volume(const Worker *w, MountIdentity *ret) {
         return volume;
 }
 
-static size_t count_watched(const Worker *w) {
+static void assert_none_watched(const Worker *w) {
         g_autoptr(sd_bus) bus = worker_dial(w);
-        MountFact *facts;
-        size_t n;
 
-        facts = start_watch(bus, &n);
-        mount_facts_free(facts, n);
-        return n;
+        begin_watch(bus, 0);
 }
 
 /* A worker knows what one before it has mounted and adopted, by the mount and not by its place, and looks at it and unmounts
@@ -375,7 +362,7 @@ static void test_notes(void) {
         g_assert_false(is_mounted(target));
 
         g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
-        g_assert_cmpint(count_watched(other), ==, 0);
+        assert_none_watched(other);
         g_assert_null(stranger = only_volume(w, &strange));
         assert_fails(call_unmount_identity(other, target, &strange), "PathNotAllowed");
         assert_fails(call_unmount(other, target, 0), "PathNotAllowed");
@@ -387,7 +374,7 @@ static void test_notes(void) {
         g_assert_cmpint(umount2(target, 0), ==, 0);
         assert_says(call_unmount_identity(other, target, &adopted), unmounted, ==, false);
         g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
-        g_assert_cmpint(count_watched(other), ==, 0);
+        assert_none_watched(other);
         g_assert_cmpint(umount2(target, 0), ==, 0);
 }
 

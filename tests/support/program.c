@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -123,6 +124,15 @@ void print_log(const char *log) {
         n = g_strv_length(lines);
         for (unsigned i = n > LOG_LINES ? n - LOG_LINES : 0; i < n; i++)
                 g_print("# log: %s\n", lines[i]);
+}
+
+long program_memory(GPid pid) {
+        g_autofree char *path = g_strdup_printf("/proc/%i/statm", (int) pid), *text = NULL;
+        long pages = 0;
+
+        if (g_file_get_contents(path, &text, NULL, NULL))
+                g_assert_cmpint(sscanf(text, "%*d %ld", &pages), ==, 1);
+        return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 /* The process may not have come as far as its log. */

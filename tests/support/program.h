@@ -36,6 +36,8 @@ GPid launch(const Launch *how, const char *program, ...) G_GNUC_NULL_TERMINATED;
 int program_end(GPid pid, int signal_number);
 /* How it has ended by itself: its exit status, or 128 and the signal; -1 if it has not. */
 int program_get_end(GPid pid);
+/* Its memory in KiB; 0 of one that is gone. */
+long program_memory(GPid pid);
 /* Ends the test, and says what the program is at: the end of its log, and what the kernel knows. */
 G_NORETURN void program_give_up(GPid pid, const char *log, const char *why);
 /* The last lines, as comments. */
