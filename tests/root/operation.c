@@ -397,6 +397,12 @@ Answer call_verify(const Worker *w, const VerifyCall *c) {
         return operation_finish(operation_start_verify(w, c));
 }
 
+Answer call_verify_labels(const Worker *w, const char *path, const char *context, VerifyDepth depth) {
+        const VerifyCall call = verify_labels(path, context, depth);
+
+        return call_verify(w, &call);
+}
+
 static Answer unmount_with(const Worker *w, const UnmountCall *c) {
         sd_bus_message *call;
         Operation *o = operation_new(w, WORKER_UNMOUNT, &call);

@@ -125,6 +125,7 @@ Answer call_change(const Worker *w, const Arguments *a);
 Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target);
 Answer call_inspect(const Worker *w, const char *target);
 Answer call_verify(const Worker *w, const VerifyCall *call);
+Answer call_verify_labels(const Worker *w, const char *path, const char *context, VerifyDepth depth);
 /* id 0: none is expected there. */
 Answer call_unmount(const Worker *w, const char *target, uint64_t id);
 /* The same, with the device that it has to be of. */

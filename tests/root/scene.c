@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -39,6 +41,18 @@ void scene_leave(Scene *s) {
         if (s->path)
                 (void) umount2(s->path, MNT_DETACH);
         g_free(s->path);
+}
+
+const char *numbered(const char *format, ...) {
+        static _Thread_local char names[8][64];
+        static _Thread_local unsigned n;
+        char *name = names[n++ % G_N_ELEMENTS(names)];
+        va_list ap;
+
+        va_start(ap, format);
+        (void) vsnprintf(name, sizeof(names[0]), format, ap);
+        va_end(ap);
+        return name;
 }
 
 void write_file(const char *path) {

@@ -23,6 +23,8 @@ Scene scene_on_tmpfs(void);
 void scene_leave(Scene *s);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Scene, scene_leave)
 
+/* A short name that stays what it is until the thread has asked for eight more. */
+const char *numbered(const char *format, ...) G_GNUC_PRINTF(1, 2);
 void write_file(const char *path);
 /* PREFIX0, PREFIX1 and so on */
 void write_files(const char *prefix, unsigned n);

@@ -31,8 +31,7 @@ static void test_hang_up(gconstpointer data) {
 
         if (!v)
                 return;
-        fill_tree(v->target, 20, 50);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 20, 50);
         o = start_slowly(v, 200);
         child = worker_find_child(worker);
         g_assert_cmpint(o->heard.progress.done, <, n);
@@ -93,14 +92,12 @@ static void test_killed_at(gconstpointer data) {
         const Kill *k = data;
         g_autoptr(Worker) traced = worker_start_traced(k->injection);
         g_autoptr(TestVolume) v = volume_mount("killed-at", "ext4", 0);
-        const VerifyCall verify = verify_labels(v->target, LABEL_1, VERIFY_FULL);
         Arguments a = live(v, wanted_labels(LABEL_1));
         unsigned n;
 
         if (!traced)
                 return;
-        fill_tree(v->target, 5, 20);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 5, 20);
         set_mark(v->target, before);
 
         a.change = k->change;
@@ -126,7 +123,7 @@ static void test_killed_at(gconstpointer data) {
         g_auto(Answer) rest = expect_ok(call_change(worker, &a));
         g_assert_cmpint(rest.walk.counts.failed, ==, 0);
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
-        assert_says(call_verify(worker, &verify), matches, ==, true);
+        assert_says(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL), matches, ==, true);
         g_assert_cmpint(rest.mark.label_state, ==, FILES_COMPLETE);
 }
 
@@ -138,8 +135,7 @@ static void test_killed_anytime(gconstpointer data) {
 
         if (!v)
                 return;
-        fill_tree(v->target, 20, 50);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 20, 50);
 
         for (unsigned i = 0; i < 20 || partial == 0; i++) {
                 const char *label = i % 2 == 0 ? LABEL_1 : LABEL_2;

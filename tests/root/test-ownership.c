@@ -99,8 +99,7 @@ static void test_both(void) {
         Arguments a = live(v, wanted_group(1000));
         unsigned n;
 
-        fill_tree(v->target, 3, 5);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 3, 5);
         a.files.context = (char *) LABEL_1;
         a.files.on_disk = true;
         assert_says(call_change(worker, &a), walk.counts.changed, ==, n);
@@ -503,8 +502,6 @@ static void tell_lies(const char *image, const char *fs_type, const char *links)
 /* However files are changed, or compared, the entry is reported, and nothing is published. */
 static void assert_damaged(const char *image, const char *fs_type, const char *target, const char *entry,
                            const FilesWanted *wanted, size_t n) {
-        const VerifyCall call = verify_labels(target, LABEL_1, VERIFY_FULL);
-
         for (size_t i = 0; i < n; i++) {
                 g_auto(Answer) changed = expect_ok(mount_with(worker, image, fs_type, target, .files = wanted[i]));
                 g_assert_cmpuint(changed.walk.counts.failed, ==, 1);
@@ -514,7 +511,7 @@ static void assert_damaged(const char *image, const char *fs_type, const char *t
         }
         g_assert_true(run("mount", "-o", "loop", image, target, NULL));
         note_mount(target);
-        g_auto(Answer) verified = call_verify(worker, &call);
+        g_auto(Answer) verified = call_verify_labels(worker, target, LABEL_1, VERIFY_FULL);
         must(umount2(target, 0));
         assert_answer(verified, "ok");
         g_assert_false(verified.matches);

@@ -10,9 +10,7 @@
 /* Relabeling: what is staged, and what is mounted. */
 
 static void assert_matches(const char *path, const char *label, unsigned n) {
-        const VerifyCall call = verify_labels(path, label, VERIFY_FULL);
-
-        g_auto(Answer) verified = expect_ok(call_verify(worker, &call));
+        g_auto(Answer) verified = expect_ok(call_verify_labels(worker, path, label, VERIFY_FULL));
         g_assert_true(verified.matches);
         g_assert_cmpuint(verified.walk.counts.done, ==, n);
 }
@@ -26,8 +24,7 @@ static void test_mount(gconstpointer data) {
 
         if (!prepared)
                 return;
-        fill_tree(prepared->target, 20, 20);
-        n = count_labeled(prepared->target, "");
+        n = fill_tree(prepared->target, 20, 20);
         image = g_strdup(prepared->image);
         g_clear_pointer(&prepared, volume_unmount);
 
@@ -76,8 +73,7 @@ static void test_unmounted(void) {
         Arguments a = { .source = v->image, .fs_type = "ext4", .files = wanted_labels(LABEL_1) };
         unsigned n;
 
-        fill_tree(v->target, 2, 5);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 2, 5);
         must(umount2(v->target, 0));
         close(v->loop);
 
@@ -107,8 +103,7 @@ static void test_live(gconstpointer data) {
 
         if (!v)
                 return;
-        fill_tree(v->target, 5, 10);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 5, 10);
         a = live(v, wanted_labels(LABEL_1));
 
         g_auto(Answer) first = expect_ok(call_change(worker, &a));
@@ -286,8 +281,7 @@ static void test_mounts_inside(void) {
         const Arguments a = live(v, wanted_labels(LABEL_1));
         unsigned n;
 
-        fill_tree(v->target, 3, 3);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 3, 3);
         must(mount("inside", point, "tmpfs", 0, NULL));
         must(mkdir(inner, 0755));
         must(mount("further-inside", inner, "tmpfs", 0, NULL));
@@ -315,7 +309,6 @@ static void test_part(void) {
         g_autoptr(TestVolume) v = volume_mount("larger", "ext4", 0);
         g_autofree char *part = path_printf("%s/dir-0", v->target), *outside = path_printf("%s/outside", v->target),
                         *leads_out = path_printf("%s/dir-0/leads-out", v->target), *target = make_target("part");
-        const VerifyCall verify = verify_labels(target, LABEL_1, VERIFY_FULL);
         Arguments a = { .target = target, .files = wanted_labels(LABEL_1) };
 
         fill_tree(v->target, 2, 5);
@@ -334,7 +327,7 @@ static void test_part(void) {
         assert_told(&done, target);
         assert_mark(target, MARK_LABELS("partial", "no", LABEL_1));
         assert_label(outside, "");
-        g_auto(Answer) verified = expect_ok(call_verify(worker, &verify));
+        g_auto(Answer) verified = expect_ok(call_verify_labels(worker, target, LABEL_1, VERIFY_FULL));
         g_assert_false(verified.matches);
         g_assert_cmpint(verified.walk.counts.mismatched, ==, 1);
         g_assert_cmpint(verified.walk.counts.skipped, ==, 0);
@@ -390,8 +383,7 @@ static void test_capabilities(void) {
         const Arguments a = live(v, wanted_labels(LABEL_1));
         unsigned n;
 
-        fill_tree(v->target, 3, 3);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 3, 3);
         must(chmod(file, 0));
         must(chown(file, 1000, 1000));
         must(chmod(locked, 0));
@@ -402,8 +394,7 @@ static void test_capabilities(void) {
         g_assert_cmpint(done.walk.counts.failed, ==, 0);
         g_assert_cmpint(done.walk.counts.changed, ==, n);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
-        const VerifyCall verify = verify_labels(v->target, LABEL_1, VERIFY_FULL);
-        assert_says(call_verify(w, &verify), matches, ==, true);
+        assert_says(call_verify_labels(w, v->target, LABEL_1, VERIFY_FULL), matches, ==, true);
 }
 
 /* A deep tree needs more descriptors than a process starts with. */

@@ -126,11 +126,8 @@ static void test_only_looks(void) {
         }
         fill_tree(v->target, 2, 2);
         assert_ok(call_inspect(traced, v->target));
-        for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
-                const VerifyCall call = verify_labels(v->target, LABEL_1, depth);
-
-                assert_ok(call_verify(traced, &call));
-        }
+        for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++)
+                assert_ok(call_verify_labels(traced, v->target, LABEL_1, depth));
         g_assert_cmpuint(count_opened_for_writing(log), ==, before);
         g_assert_cmpint(count_loops(image), ==, 0);
 

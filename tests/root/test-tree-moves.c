@@ -102,39 +102,29 @@ enum { MEDDLE_DIRS = 20, MEDDLE_MOVES = 400 };
 
 /* Directories 00 to 19, and so many files in them by turns. */
 static void write_dirs(unsigned n_files) {
-        char name[64];
 
-        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
-                (void) snprintf(name, sizeof(name), "%02u", i);
-                must(mkdir(name, 0755));
-        }
-        for (unsigned i = 0; i < n_files; i++) {
-                (void) snprintf(name, sizeof(name), "%02u/%u", i % MEDDLE_DIRS, i);
-                write_file(name);
-        }
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++)
+                must(mkdir(numbered("%02u", i), 0755));
+        for (unsigned i = 0; i < n_files; i++)
+                write_file(numbered("%02u/%u", i % MEDDLE_DIRS, i));
 }
 
 /* Files appear, vanish, and move to directories that may have been walked already, or not yet. */
 static void move_about(void *userdata, unsigned i) {
-        char from[64], to[64];
+        const char *from = numbered("%02u/%u", i % MEDDLE_DIRS, i);
 
         if (i >= MEDDLE_MOVES) {
                 g_usleep(1000);
                 return;
         }
-        (void) snprintf(from, sizeof(from), "%02u/%u", i % MEDDLE_DIRS, i);
-        (void) snprintf(to, sizeof(to), "%02u/moved-%u", (i * 7 + 3) % MEDDLE_DIRS, i);
         if (i % 3 == 0)
                 must(unlink(from));
         else
-                must(rename(from, to));
-        (void) snprintf(to, sizeof(to), "%02u/new-%u", (i * 11 + 5) % MEDDLE_DIRS, i);
-        write_file(to);
+                must(rename(from, numbered("%02u/moved-%u", (i * 7 + 3) % MEDDLE_DIRS, i)));
+        write_file(numbered("%02u/new-%u", (i * 11 + 5) % MEDDLE_DIRS, i));
         if (i % 10 == 0) {
-                (void) snprintf(from, sizeof(from), "%02u/sub-%u", i % MEDDLE_DIRS, i);
-                must(mkdir(from, 0755));
-                (void) snprintf(to, sizeof(to), "%02u/sub-%u/file", i % MEDDLE_DIRS, i);
-                write_file(to);
+                must(mkdir(numbered("%02u/sub-%u", i % MEDDLE_DIRS, i), 0755));
+                write_file(numbered("%02u/sub-%u/file", i % MEDDLE_DIRS, i));
         }
         g_usleep(1000);
 }
@@ -170,28 +160,21 @@ static int tree_fd;
 static void move_wrong(void) {
         const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
         unsigned i = n_reads++, there = (i + 7) % MEDDLE_DIRS;
-        char from[64], to[64];
 
         if (i >= MEDDLE_DIRS)
                 return;
-        (void) snprintf(from, sizeof(from), "%02u/wrong-%u", i, i);
-        (void) snprintf(to, sizeof(to), "%02u/moved-%u", there, i);
-        must(renameat(tree_fd, from, tree_fd, to));
-        from[2] = to[2] = '\0';
-        must(utimensat(tree_fd, from, old, 0));
-        must(utimensat(tree_fd, to, old, 0));
+        must(renameat(tree_fd, numbered("%02u/wrong-%u", i, i), tree_fd, numbered("%02u/moved-%u", there, i)));
+        must(utimensat(tree_fd, numbered("%02u", i), old, 0));
+        must(utimensat(tree_fd, numbered("%02u", there), old, 0));
 }
 
 static void test_moved_meanwhile(void) {
         g_auto(Scene) s = scene_on_tmpfs();
-        char name[64];
 
         write_dirs(2000);
         (void) walk_well(CHANGE(s.fd));
-        for (unsigned i = 0; i < MEDDLE_DIRS; i++) {
-                (void) snprintf(name, sizeof(name), "%02u/wrong-%u", i, i);
-                write_file(name);
-        }
+        for (unsigned i = 0; i < MEDDLE_DIRS; i++)
+                write_file(numbered("%02u/wrong-%u", i, i));
         g_usleep(100000);
         n_reads = 0;
         tree_fd = s.fd;
@@ -381,10 +364,7 @@ static void test_restless(void) {
 }
 
 static void create_files(void *userdata, unsigned i) {
-        char name[32];
-
-        (void) snprintf(name, sizeof(name), "00/new-%u", i);
-        write_file(name);
+        write_file(numbered("00/new-%u", i));
         g_usleep(5000);
 }
 

@@ -351,13 +351,10 @@ static void test_without_fchmodat2(gconstpointer error) {
 /* What is right costs one look. */
 static void test_cost(void) {
         g_auto(Volume) v = volume_on_tmpfs();
-        char name[16];
 
         make("dir", S_IFDIR | 02770, GID);
-        for (unsigned i = 0; i < 500; i++) {
-                (void) snprintf(name, sizeof(name), "%s%u", i % 2 ? "dir/" : "", i);
-                make(name, S_IFREG | (i % 3 ? 0660 : 06660), GID);
-        }
+        for (unsigned i = 0; i < 500; i++)
+                make(numbered("%s%u", i % 2 ? "dir/" : "", i), S_IFREG | (i % 3 ? 0660 : 06660), GID);
         let_clock_tick();
         g_usleep(100000);
         n_looks = n_groups = n_pins = 0;

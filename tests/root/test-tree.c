@@ -80,12 +80,12 @@ static void test_kinds(gconstpointer fs_type) {
 static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
         g_auto(Scene) s = { .fd = -1 };
         uint64_t ctimes[3000], right = 0;
-        char name[16];
 
         if (!scene_enter(&s, fs_type, NULL))
                 return;
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
-                (void) snprintf(name, sizeof(name), "%u", i);
+                const char *name = numbered("%u", i);
+
                 write_file(name);
                 right += i % 100 == 50;
                 set_label(name, i % 100 == 50 ? WANTED : OTHER);
@@ -97,7 +97,8 @@ static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
         g_assert_cmpuint(r.counts.changed, ==,
                          strcmp(fs_type, "ext4") == 0 ? r.counts.done : G_N_ELEMENTS(ctimes) - right + 1);
         for (unsigned i = 0; i < G_N_ELEMENTS(ctimes); i++) {
-                (void) snprintf(name, sizeof(name), "%u", i);
+                const char *name = numbered("%u", i);
+
                 if (i % 100 == 50)
                         g_assert_cmpuint(ctime_of(name), ==, ctimes[i]);
                 else
@@ -175,14 +176,14 @@ static void set_flags(const char *path, int flags) {
 static void test_errors(void) {
         g_auto(Scene) s = { .fd = -1 };
         uint64_t fine;
-        char name[32];
 
         if (!scene_enter(&s, "ext4", NULL))
                 return;
         set_label(".", OTHER);
         must(mkdir("d", 0755));
         for (unsigned i = 0; i < 40; i++) {
-                (void) snprintf(name, sizeof(name), "d/%02u", i);
+                const char *name = numbered("d/%02u", i);
+
                 write_file(name);
                 set_flags(name, i % 2 ? FS_IMMUTABLE_FL : FS_APPEND_FL);
         }
@@ -203,10 +204,8 @@ static void test_errors(void) {
         fine = ctime_of("e/fine");
         let_clock_tick();
 
-        for (unsigned i = 0; i < 40; i++) {
-                (void) snprintf(name, sizeof(name), "d/%02u", i);
-                set_flags(name, 0);
-        }
+        for (unsigned i = 0; i < 40; i++)
+                set_flags(numbered("d/%02u", i), 0);
         const TreeCounts counts = walk_well(CHANGE(s.fd));
         g_assert_cmpuint(counts.changed, ==, counts.done);
         g_assert_cmpuint(ctime_of("e/fine"), ==, fine); /* as all that was right already */
@@ -217,7 +216,6 @@ static void test_errors(void) {
 static void test_no_space(void) {
         g_auto(Scene) s = { .fd = -1 };
         g_autofree char *value = g_strnfill(940, 'x');
-        char name[32];
 
         if (!image_make(TEST_IMAGES "/small", 4 << 20, "ext4", "-b", "1024", "-I", "128", NULL)) {
                 g_test_skip("mkfs.ext4 is missing");
@@ -230,7 +228,8 @@ static void test_no_space(void) {
         must(fchdir(s.fd));
         set_label(".", OTHER);
         for (unsigned i = 0; i < 100; i++) {
-                (void) snprintf(name, sizeof(name), "%u", i);
+                const char *name = numbered("%u", i);
+
                 write_file(name);
                 if (i % 4 == 0)
                         must(lsetxattr(name, "user.n", value, strlen(value), 0));
@@ -241,10 +240,8 @@ static void test_no_space(void) {
         g_assert_nonnull(strstr(files_error_text(ENOSPC, false), "context"));
         assert_label(".", OTHER);
         assert_label("1", WANTED);
-        for (unsigned i = 0; i < 100; i += 4) {
-                (void) snprintf(name, sizeof(name), "%u", i);
-                must(lremovexattr(name, "user.n"));
-        }
+        for (unsigned i = 0; i < 100; i += 4)
+                must(lremovexattr(numbered("%u", i), "user.n"));
         (void) walk_well(CHANGE(s.fd));
         assert_all_right(s.fd, 0);
 }
@@ -339,19 +336,14 @@ static void test_depth(gconstpointer fs_type) {
 static void test_width(gconstpointer fs_type) {
         g_auto(Scene) s = { .fd = -1 };
         enum { FILES = 30000, DIRS = 9000 };
-        char name[32];
 
         if (!scene_enter(&s, fs_type, NULL))
                 return;
         (void) rmdir("lost+found");
-        for (unsigned i = 0; i < FILES; i++) {
-                (void) snprintf(name, sizeof(name), "file-%u", i);
-                must(mknod(name, S_IFREG | 0644, 0));
-        }
-        for (unsigned i = 0; i < DIRS; i++) {
-                (void) snprintf(name, sizeof(name), "dir-%u", i);
-                must(mkdir(name, 0755));
-        }
+        for (unsigned i = 0; i < FILES; i++)
+                must(mknod(numbered("file-%u", i), S_IFREG | 0644, 0));
+        for (unsigned i = 0; i < DIRS; i++)
+                must(mkdir(numbered("dir-%u", i), 0755));
         for (unsigned threads = 1; threads <= 8; threads *= 8) {
                 g_auto(TreeResult) r =
                         walk(CHANGE(s.fd, .tree.threads = threads, .context = threads == 1 ? OTHER : WANTED));
@@ -429,12 +421,12 @@ static void test_sync_fails(void) {
 /* On ext4 it may be written without a look: it can't, but needn't. */
 static void test_right_but_immutable(void) {
         g_auto(Scene) s = { .fd = -1 };
-        char name[32];
 
         if (!scene_enter(&s, "ext4", NULL))
                 return;
         for (unsigned i = 0; i < 200; i++) {
-                (void) snprintf(name, sizeof(name), "%03u", i);
+                const char *name = numbered("%03u", i);
+
                 write_file(name);
                 if (i % 20 == 19) {
                         set_label(name, WANTED);
@@ -447,10 +439,8 @@ static void test_right_but_immutable(void) {
                 g_assert_cmpuint(r.counts.failed, ==, 0);
         }
         assert_all_right(s.fd, 0);
-        for (unsigned i = 19; i < 200; i += 20) {
-                (void) snprintf(name, sizeof(name), "%03u", i);
-                set_flags(name, 0);
-        }
+        for (unsigned i = 19; i < 200; i += 20)
+                set_flags(numbered("%03u", i), 0);
 }
 
 static int give_up(const TreeCounts *counts, void *userdata) {

@@ -9,12 +9,6 @@
 
 /* Verifying: how much is looked at, and that nothing else is; and what becomes of a mark that claims too much. */
 
-static Answer verify(const char *path, const char *context, VerifyDepth depth) {
-        const VerifyCall call = verify_labels(path, context, depth);
-
-        return call_verify(worker, &call);
-}
-
 static void change(const TestVolume *v, FilesWanted files) {
         const Arguments a = live(v, files);
 
@@ -38,22 +32,21 @@ static void test_depths(gconstpointer data) {
 
         if (!v)
                 return;
-        fill_tree(v->target, 10, 10);
-        n = count_labeled(v->target, "");
+        n = fill_tree(v->target, 10, 10);
         change(v, wanted_labels(LABEL_1));
         odd = path_printf("%s/dir-3/file-7", v->target);
         none = path_printf("%s/dir-4/new\nfile", v->target);
         sub = path_printf("%s/dir-3", v->target);
 
         for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
-                g_auto(Answer) right = expect_ok(verify(v->target, LABEL_1, depth));
+                g_auto(Answer) right = expect_ok(call_verify_labels(worker, v->target, LABEL_1, depth));
                 g_assert_true(right.matches);
                 g_assert_cmpstr(right.actual, ==, LABEL_1);
                 g_assert_cmpint(right.walk.counts.mismatched, ==, 0);
                 g_assert_cmpint(right.walk.n_issues, ==, 0);
                 g_assert_cmpint(right.walk.counts.done, ==, depth == VERIFY_FULL ? n : 1);
 
-                g_auto(Answer) wrong = expect_ok(verify(v->target, LABEL_2, depth));
+                g_auto(Answer) wrong = expect_ok(call_verify_labels(worker, v->target, LABEL_2, depth));
                 g_assert_false(wrong.matches);
                 g_assert_cmpint(wrong.walk.counts.mismatched, ==, depth == VERIFY_FULL ? n : 1);
                 g_assert_cmpint(wrong.walk.n_issues, >=, 1);
@@ -61,9 +54,9 @@ static void test_depths(gconstpointer data) {
 
         set_label(odd, LABEL_2);
         g_assert_true(g_file_set_contents(none, "", -1, NULL));
-        g_auto(Answer) root = verify(v->target, LABEL_1, VERIFY_ROOT);
+        g_auto(Answer) root = call_verify_labels(worker, v->target, LABEL_1, VERIFY_ROOT);
         g_assert_true(root.matches);
-        g_auto(Answer) full = expect_ok(verify(v->target, LABEL_1, VERIFY_FULL));
+        g_auto(Answer) full = expect_ok(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL));
         g_assert_false(full.matches);
         g_assert_cmpstr(full.actual, ==, LABEL_1);
         g_assert_cmpint(full.walk.counts.mismatched, ==, 2);
@@ -72,14 +65,14 @@ static void test_depths(gconstpointer data) {
         assert_issue(&full, "dir-4/new\\x0afile", "has no label");
 
         /* A directory that is no mount, and a file. */
-        g_auto(Answer) beneath = expect_ok(verify(sub, LABEL_1, VERIFY_FULL));
+        g_auto(Answer) beneath = expect_ok(call_verify_labels(worker, sub, LABEL_1, VERIFY_FULL));
         g_assert_false(beneath.matches);
         g_assert_cmpint(beneath.walk.counts.done, ==, 11);
         g_assert_cmpint(beneath.walk.counts.mismatched, ==, 1);
-        g_auto(Answer) file = expect_ok(verify(odd, LABEL_2, VERIFY_FULL));
+        g_auto(Answer) file = expect_ok(call_verify_labels(worker, odd, LABEL_2, VERIFY_FULL));
         g_assert_true(file.matches);
         g_assert_cmpint(file.walk.counts.done, ==, 1);
-        g_auto(Answer) wrong_file = expect_ok(verify(odd, LABEL_1, VERIFY_FULL));
+        g_auto(Answer) wrong_file = expect_ok(call_verify_labels(worker, odd, LABEL_1, VERIFY_FULL));
         g_assert_false(wrong_file.matches);
         assert_issue(&wrong_file, ".", "has the label '" LABEL_2 "'");
 }
@@ -100,7 +93,7 @@ static void test_confined(void) {
         g_assert_true(g_file_set_contents(inside, "", -1, NULL));
         must(lstat(v->target, &before));
 
-        g_auto(Answer) a = expect_ok(verify(v->target, LABEL_1, VERIFY_FULL));
+        g_auto(Answer) a = expect_ok(call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL));
         g_assert_true(a.matches);
         g_assert_cmpint(a.walk.counts.done, ==, n);
         assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
@@ -142,7 +135,7 @@ static void test_group(void) {
         g_assert_false(group_alone.matches);
         g_assert_cmpuint(group_alone.walk.counts.misowned, ==, 2);
         g_assert_cmpuint(group_alone.walk.counts.mismatched, ==, 0);
-        g_auto(Answer) labels_alone = verify(v->target, LABEL_1, VERIFY_FULL);
+        g_auto(Answer) labels_alone = call_verify_labels(worker, v->target, LABEL_1, VERIFY_FULL);
         g_assert_cmpuint(labels_alone.walk.counts.misowned, ==, 0);
         g_assert_cmpuint(labels_alone.walk.counts.mismatched, ==, 1);
 
@@ -312,18 +305,18 @@ static void test_refused(void) {
                               frozen = volume_mount("verify-frozen", "ext4", MS_RDONLY);
         VerifyCall nothing = verify_labels(frozen->target, "", VERIFY_FULL);
 
-        g_auto(Answer) depth = verify(frozen->target, LABEL_1, VERIFY_DEPTHS);
+        g_auto(Answer) depth = call_verify_labels(worker, frozen->target, LABEL_1, VERIFY_DEPTHS);
         g_assert_cmpstr(depth.kind, !=, "ok");
-        assert_fails(verify("/etc", LABEL_1, VERIFY_FULL), "PathNotAllowed");
-        assert_fails(verify(frozen->target, "a", VERIFY_FULL), "InvalidContext");
-        assert_fails(verify(without->target, LABEL_1, VERIFY_FULL), "NotSupported");
+        assert_fails(call_verify_labels(worker, "/etc", LABEL_1, VERIFY_FULL), "PathNotAllowed");
+        assert_fails(call_verify_labels(worker, frozen->target, "a", VERIFY_FULL), "InvalidContext");
+        assert_fails(call_verify_labels(worker, without->target, LABEL_1, VERIFY_FULL), "NotSupported");
         assert_fails(call_verify(worker, &nothing), "InvalidOption");
         nothing.expected = (char *) LABEL_1;
         nothing.entries_per_sec = UINT64_MAX;
         assert_fails(call_verify(worker, &nothing), "InvalidOption");
 
         /* To look at, read-only is good enough. */
-        g_auto(Answer) read_only = expect_ok(verify(frozen->target, LABEL_1, VERIFY_FULL));
+        g_auto(Answer) read_only = expect_ok(call_verify_labels(worker, frozen->target, LABEL_1, VERIFY_FULL));
         g_assert_false(read_only.matches);
         g_assert_cmpint(read_only.walk.counts.mismatched, ==, 2); /* with lost+found */
 }

@@ -41,7 +41,7 @@ void volume_unmount(TestVolume *v) {
         g_free(v);
 }
 
-void fill_tree(const char *path, unsigned n_dirs, unsigned n_files) {
+unsigned fill_tree(const char *path, unsigned n_dirs, unsigned n_files) {
         g_autofree char *link = path_printf("%s/link", path), *fifo = path_printf("%s/fifo", path);
 
         must(symlink("/etc/passwd", link));
@@ -56,6 +56,7 @@ void fill_tree(const char *path, unsigned n_dirs, unsigned n_files) {
                         must(mknod(file, S_IFREG | 0644, 0));
                 }
         }
+        return count_labeled(path, "");
 }
 
 char *get_label(const char *path) {

@@ -26,8 +26,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TestVolume, volume_unmount)
 /* Works through what is mounted there. */
 Arguments live(const TestVolume *v, FilesWanted files);
 
-/* Makes directories with files, a symbolic link and a FIFO beneath path. */
-void fill_tree(const char *path, unsigned n_dirs, unsigned n_files);
+/* Makes directories with files, a symbolic link and a FIFO beneath path; returns how many entries have no label
+ * then. */
+unsigned fill_tree(const char *path, unsigned n_dirs, unsigned n_files);
 /* How many entries beneath path, and path itself, have the label; mounts aren't entered. */
 unsigned count_labeled(const char *path, const char *label);
 /* The label of the file itself, "" if none; to be freed. */
