@@ -2,9 +2,8 @@
 
 /* Which mounts of a table are hidden. */
 
-#include <glib.h>
-
 #include "mount/cover.h"
+#include "support/cases.h"
 
 #define V(i) "/k/pods/" #i "/v"
 #define M(id_, parent_, target_) \
@@ -49,10 +48,6 @@ static void test_row(gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-                g_autofree char *path = g_strdup_printf("/cover/%s", rows[i].name);
-
-                g_test_add_data_func(path, &rows[i], test_row);
-        }
+        add_rows("/cover", rows, test_row);
         return g_test_run();
 }

@@ -2,9 +2,8 @@
 
 /* Which mounts of a table show the same files outside of the roots. */
 
-#include <glib.h>
-
 #include "mount/elsewhere.h"
+#include "support/cases.h"
 
 #define M(device_, root_, target_) \
         { .device = device_, .root = root_, .target = target_ }
@@ -42,10 +41,6 @@ static void test_row(gconstpointer data) {
 
 int main(int argc, char *argv[]) {
         g_test_init(&argc, &argv, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-                g_autofree char *path = g_strdup_printf("/elsewhere/%s", rows[i].name);
-
-                g_test_add_data_func(path, &rows[i], test_row);
-        }
+        add_rows("/elsewhere", rows, test_row);
         return g_test_run();
 }

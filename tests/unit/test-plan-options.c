@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "plan-fixture.h"
+#include "support/cases.h"
 
 /* Options that a further holder asks for, and the file system that is mounted does not have. */
 
@@ -104,10 +105,7 @@ static void test_adopt(void) {
 
 int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-                g_autofree char *path = g_strdup_printf("/plan/options/%s", cases[i].name);
-                g_test_add_data_func(path, &cases[i], test_case);
-        }
+        add_rows("/plan/options", cases, test_case);
         g_test_add_func("/plan/options/adopt", test_adopt);
         return g_test_run();
 }

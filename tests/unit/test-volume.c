@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/volume.h"
 #include "support.h"
+#include "support/cases.h"
 
 static Holder *make_holder(const char *name, const char *target, bool read_only) {
         Holder *h = calloc(1, sizeof(*h));
@@ -142,9 +143,11 @@ static Request make_request(void) {
         return q;
 }
 
-static const struct {
+typedef struct Change {
         const char *name, *word;
-} changes[] = {
+} Change;
+
+static const Change changes[] = {
         { "source", "source=/dev/vdc" },
         { "no-source", "source=" },
         { "fs-type", "fs=xfs" },
@@ -170,13 +173,14 @@ static const struct {
 
 /* Each part counts, in the string and in the comparison alike. */
 static void test_spec(gconstpointer data) {
+        const Change *change = data;
         _cleanup_(request_done) Request a = make_request(), b = make_request();
         _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = request_spec(&b), *changed = NULL;
 
         g_assert_cmpstr(spec_a, ==, spec_b);
         g_assert_true(request_equal(&a, &b));
 
-        g_assert_true(request_set_word(&b, changes[GPOINTER_TO_SIZE(data)].word));
+        g_assert_true(request_set_word(&b, change->word));
         changed = request_spec(&b);
         g_assert_cmpstr(spec_a, !=, changed);
         g_assert_false(request_equal(&a, &b));
@@ -309,22 +313,13 @@ static void test_mapped(void) {
         }
 }
 
-/* How a walk treats other workloads changes no answer. */
-static void test_spec_walk(void) {
+/* How a walk treats other workloads changes no answer, and how long the caller is ready to wait is not what it asks
+ * for. */
+static void test_spec_manner(void) {
         _cleanup_(request_done) Request a = make_request(), b = make_request();
         _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = NULL;
 
         b.walk = (WalkOptions){ .entries_per_sec = 1000 };
-        spec_b = request_spec(&b);
-        g_assert_cmpstr(spec_a, ==, spec_b);
-        g_assert_true(request_equal(&a, &b));
-}
-
-/* How long the caller is ready to wait is not what it asks for. */
-static void test_spec_timeout(void) {
-        _cleanup_(request_done) Request a = make_request(), b = make_request();
-        _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = NULL;
-
         b.timeout_usec = 1;
         b.wait_usec = 1;
         spec_b = request_spec(&b);
@@ -348,18 +343,13 @@ int main(int argc, char **argv) {
         g_test_add_func("/volume/find-above", test_find_above);
         g_test_add_func("/volume/many", test_many);
         g_test_add_func("/volume/runtime-flag", test_runtime_flag);
-        for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
-                g_autofree char *path = g_strconcat("/volume/spec/", changes[i].name, NULL);
-
-                g_test_add_data_func(path, GSIZE_TO_POINTER(i), test_spec);
-        }
+        add_rows("/volume/spec", changes, test_spec);
         g_test_add_func("/volume/spec/borders", test_spec_borders);
         g_test_add_func("/volume/spec/stays", test_spec_stays);
         g_test_add_func("/volume/spec/groups", test_spec_groups);
         g_test_add_func("/volume/spec/group-stays", test_spec_group_stays);
         g_test_add_func("/volume/spec/group-init", test_spec_group_init);
         g_test_add_func("/volume/mapped", test_mapped);
-        g_test_add_func("/volume/spec/walk", test_spec_walk);
-        g_test_add_func("/volume/spec/timeout", test_spec_timeout);
+        g_test_add_func("/volume/spec/manner", test_spec_manner);
         return g_test_run();
 }
