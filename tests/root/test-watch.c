@@ -15,39 +15,6 @@
 
 /* The mount table's changes, as the worker tells them. */
 
-static MountFact *start_watch(sd_bus *bus, size_t *ret_n) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_(node_done) Node node = { 0 };
-        MountFact *facts;
-
-        g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, ""),
-                        >=, 0);
-        g_assert_cmpint(sd_bus_message_skip(reply, "a" ORPHAN_NOTE_TYPE), >, 0);
-        g_assert_cmpint(node_read(reply, &node), ==, 0);
-        g_assert_cmpint(mount_facts_read(reply, &facts, ret_n), ==, 0);
-        return facts;
-}
-
-/* Where it begins with so many mounts, which don't matter else. */
-static void begin_watch(sd_bus *bus, size_t expected) {
-        MountFact *facts;
-        size_t n;
-
-        facts = start_watch(bus, &n);
-        mount_facts_free(facts, n);
-        g_assert_cmpuint(n, ==, expected);
-}
-
-static void expect_mount(sd_bus *bus, const MountFact *fact) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-
-        g_assert_cmpint(
-                sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT), >=,
-                0);
-        g_assert_cmpint(mount_fact_append(call, fact), ==, 0);
-        g_assert_cmpint(sd_bus_call(bus, call, 0, NULL, NULL), >=, 0);
-}
-
 typedef struct Change {
         MountFact *came;
         size_t n_came, n_went;
@@ -60,6 +27,36 @@ static void change_done(Change *c) {
         sd_bus_message_unref(c->message);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Change, change_done)
+
+/* With what there is, as if it had come. */
+static Change start_watch(sd_bus *bus, size_t expected) {
+        _cleanup_(node_done) Node node = { 0 };
+        Change c = { 0 };
+
+        g_assert_cmpint(
+                sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &c.message, ""), >=,
+                0);
+        g_assert_cmpint(sd_bus_message_skip(c.message, "a" ORPHAN_NOTE_TYPE), >, 0);
+        g_assert_cmpint(node_read(c.message, &node), ==, 0);
+        g_assert_cmpint(mount_facts_read(c.message, &c.came, &c.n_came), ==, 0);
+        g_assert_cmpuint(c.n_came, ==, expected);
+        return c;
+}
+
+/* The same where nothing else matters. */
+static void begin_watch(sd_bus *bus, size_t expected) {
+        g_auto(Change) c = start_watch(bus, expected);
+}
+
+static void expect_mount(sd_bus *bus, const MountFact *fact) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+
+        g_assert_cmpint(
+                sd_bus_message_new_method_call(bus, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT), >=,
+                0);
+        g_assert_cmpint(mount_fact_append(call, fact), ==, 0);
+        g_assert_cmpint(sd_bus_call(bus, call, 0, NULL, NULL), >=, 0);
+}
 
 /* The next Changed; c->message is NULL if none comes. */
 static Change next_change(sd_bus *bus, uint64_t timeout_usec) {
@@ -100,17 +97,13 @@ static void test_watch(void) {
         g_autofree char *early = make_target("early"), *late = make_target("late"),
                         *outside = path_printf(TEST_DIR "/outside");
         g_autoptr(sd_bus) bus = worker_dial(w);
-        MountFact *facts;
         uint64_t id;
-        size_t n;
 
         g_assert_cmpint(mkdir(outside, 0755), ==, 0);
         g_assert_cmpint(mount("early", early, "tmpfs", 0, NULL), ==, 0);
-        facts = start_watch(bus, &n);
-        g_assert_cmpint(n, ==, 1);
-        g_assert_cmpstr(facts[0].target, ==, early);
-        g_assert_cmpint(facts[0].mount_id, ==, mount_id_of(early));
-        mount_facts_free(facts, n);
+        g_auto(Change) there = start_watch(bus, 1);
+        g_assert_cmpstr(there.came[0].target, ==, early);
+        g_assert_cmpint(there.came[0].mount_id, ==, mount_id_of(early));
 
         g_assert_cmpint(mount("late", late, "tmpfs", 0, NULL), ==, 0);
         id = mount_id_of(late);
@@ -182,15 +175,11 @@ static void test_also_at(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("bound"), *outside = path_printf(TEST_DIR "/bound");
         g_autoptr(sd_bus) bus = worker_dial(w);
-        MountFact *facts;
-        size_t n;
 
         must(mkdir(outside, 0755));
         must(mount("volume", target, "tmpfs", 0, NULL));
-        facts = start_watch(bus, &n);
-        g_assert_cmpint(n, ==, 1);
-        g_assert_cmpstr(facts[0].also_at, ==, "");
-        mount_facts_free(facts, n);
+        g_auto(Change) there = start_watch(bus, 1);
+        g_assert_cmpstr(there.came[0].also_at, ==, "");
         must(mount(target, outside, NULL, MS_BIND, NULL));
         g_auto(Change) bound = next_change(bus, LONG);
         g_assert_cmpint(bound.n_came, ==, 1);
@@ -328,16 +317,11 @@ static void test_storm(void) {
 /* The volume of the only mount that a watch begins with; NULL if it has none. */
 static char *only_volume(const Worker *w, MountIdentity *ret) {
         g_autoptr(sd_bus) bus = worker_dial(w);
-        MountFact *facts;
-        char *volume;
-        size_t n;
+        g_auto(Change) there = start_watch(bus, 1);
+        const MountFact *fact = &there.came[0];
 
-        facts = start_watch(bus, &n);
-        g_assert_cmpint(n, ==, 1);
-        volume = isempty(facts[0].volume) ? NULL : g_strdup(facts[0].volume);
-        *ret = (MountIdentity){ .id = facts[0].mount_id, .device = g_strdup(facts[0].device) };
-        mount_facts_free(facts, n);
-        return volume;
+        *ret = (MountIdentity){ .id = fact->mount_id, .device = g_strdup(fact->device) };
+        return isempty(fact->volume) ? NULL : g_strdup(fact->volume);
 }
 
 static void assert_none_watched(const Worker *w) {
@@ -387,15 +371,11 @@ static void test_adopted_anew(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("anew");
         g_autoptr(sd_bus) bus = worker_dial(w);
-        MountFact *facts;
-        size_t n;
 
         must(mount("theirs", target, "tmpfs", MS_NOSUID | MS_NODEV, NULL));
         note_mount_as(target, "one");
-        facts = start_watch(bus, &n);
-        g_assert_cmpuint(n, ==, 1);
-        g_assert_cmpstr(facts[0].volume, ==, "one");
-        mount_facts_free(facts, n);
+        g_auto(Change) there = start_watch(bus, 1);
+        g_assert_cmpstr(there.came[0].volume, ==, "one");
         assert_ok(call_adopt(w, &(Arguments){ .target = target }));
         remount(target, MS_RDONLY);
         g_auto(Change) c = next_change(bus, LONG);

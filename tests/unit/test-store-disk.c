@@ -136,16 +136,21 @@ static void assert_read_and_rewritten(Fixture *f, int error, const char *history
         g_assert_cmpstr(after, ==, history);
 }
 
-static bool needs_mounts(void) {
+static bool has_mounts(void) {
         if (!private_mounts)
                 g_test_skip("no mount namespace of our own");
-        return !private_mounts;
+        return private_mounts;
+}
+
+static bool has_small_disk(Fixture *f) {
+        if (has_mounts())
+                mount_small(f);
+        return private_mounts;
 }
 
 static void test_read_only(Fixture *f, gconstpointer data) {
-        if (needs_mounts())
+        if (!has_small_disk(f))
                 return;
-        mount_small(f);
         put_sample(f);
         f->store = store_close(f->store);
         set_read_only(f, true);
@@ -157,9 +162,8 @@ static void test_read_only_log(Fixture *f, gconstpointer data) {
         g_autofree char *wal = g_strconcat(f->path, "-wal", NULL), *file_text = NULL, *wal_text = NULL;
         gsize file_size, wal_size;
 
-        if (needs_mounts())
+        if (!has_small_disk(f))
                 return;
-        mount_small(f);
         put_sample(f);
         g_assert_true(g_file_get_contents(f->path, &file_text, &file_size, NULL));
         g_assert_true(g_file_get_contents(wal, &wal_text, &wal_size, NULL));
@@ -173,9 +177,8 @@ static void test_read_only_log(Fixture *f, gconstpointer data) {
 static void test_read_only_version(Fixture *f, gconstpointer data) {
         g_autofree char *copy = g_strconcat(f->path, ".version-2", NULL);
 
-        if (needs_mounts())
+        if (!has_small_disk(f))
                 return;
-        mount_small(f);
         make_version(f, 2, "");
         set_read_only(f, true);
         assert_read_and_rewritten(f, -EROFS, "mount");
@@ -183,9 +186,8 @@ static void test_read_only_version(Fixture *f, gconstpointer data) {
 }
 
 static void test_full_version(Fixture *f, gconstpointer data) {
-        if (needs_mounts())
+        if (!has_small_disk(f))
                 return;
-        mount_small(f);
         make_version(f, 3, "");
         fill(f);
         assert_read_and_rewritten(f, -ENOSPC, "mount");
@@ -195,7 +197,7 @@ static void test_full_version(Fixture *f, gconstpointer data) {
 static void test_read_only_empty(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
 
-        if (needs_mounts())
+        if (!has_mounts())
                 return;
         f->store = store_close(f->store);
         g_assert_cmpint(mount("small", f->directory, "tmpfs", MS_RDONLY, "size=400k"), ==, 0);
@@ -211,9 +213,8 @@ static void test_full(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
         int r = 0;
 
-        if (needs_mounts())
+        if (!has_small_disk(f))
                 return;
-        mount_small(f);
         put_sample(f);
         fill(f);
         /* The log may have room for a few. */
