@@ -159,10 +159,10 @@ void test_case(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(err, ==, c->err ? c->err : "");
         g_assert_true(g_subprocess_get_if_exited(child));
         g_assert_cmpint(g_subprocess_get_exit_status(child), ==, c->code);
-        if (c->out)
-                g_assert_cmpstr(out, ==, c->out);
         if (c->json)
                 check_json(out, c->json);
+        else
+                g_assert_cmpstr(out, ==, c->out ?: "");
 }
 
 void add_cases(const char *prefix, const Case *cases, size_t n) {

@@ -45,7 +45,7 @@ typedef struct Case {
         const char *command;
         Exchange exchanges[EXCHANGES_MAX];
         int code;
-        const char *out;  /* all of standard output; NULL: anything */
+        const char *out;  /* all of standard output; NULL: nothing, but for json */
         const char *err;  /* all of standard error; NULL: nothing */
         const char *json; /* standard output as JSON, in compact form with sorted keys */
 } Case;

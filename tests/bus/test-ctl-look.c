@@ -54,23 +54,19 @@ static const Case cases[] = {
         { "conflicts/none",
           "conflicts",
           { NO_OBJECTS, NO_HISTORY },
-          0,
           .out = "Nobody waits, and nobody was refused in the last hour.\n" },
-        { "conflicts/none-quiet", "conflicts -q", { NO_OBJECTS, NO_HISTORY }, 0, .out = "" },
+        { "conflicts/none-quiet", "conflicts -q", { NO_OBJECTS, NO_HISTORY }, 0 },
         { "conflicts/none-json",
           "conflicts --json",
           { NO_OBJECTS, NO_HISTORY },
-          0,
           .json = "{\"Refused\":[],\"Waiting\":[]}" },
         { "conflicts/refused-only",
           "conflicts",
           { NO_OBJECTS, { MANAGER, "GetHistory", "()", REFUSED } },
-          0,
           .out = "Nobody waits.\n\nRefused in the last hour:\n3000-01-01 00:00:00 UTC pvc-2: mount failed (GroupConflict)\n" },
         { "conflicts/text",
           "conflicts",
           { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }, { MANAGER, "GetHistory", "()", REFUSED } },
-          0,
           .out = "Job 3: mount of pvc-1 at /t for pod-B with u:r:t:s0 waits since 2026-01-01 00:00:00 UTC\n"
                  "    for holder pod-A of pvc-1 at /a\\x1b with u:r:t:s0:c7 since 2026-01-01 00:00:00 UTC\n"
                  "        To end it: selvolctl unmount $'/a\\x1b'\n"
@@ -86,7 +82,6 @@ static const Case cases[] = {
         { "conflicts/json",
           "conflicts --json",
           { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }, { MANAGER, "GetHistory", "()", REFUSED } },
-          0,
           .json = "{\"Refused\":[{\"Operation\":\"mount\",\"Result\":\"GroupConflict\",\"TimeUSec\":32503680000000000,"
                   "\"Volume\":\"pvc-2\"}],\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"
                   "\"Operation\":\"mount\",\"StartedUSec\":1767225600000000,\"State\":\"waiting\",\"Target\":\"/t\","
@@ -116,14 +111,12 @@ static const Case cases[] = {
           "status",
           { { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", NULL,
               "org.freedesktop.DBus.Error.AccessDenied", "No." } },
-          4,
-          .out = "",
+          .code = 4,
           .err = "selvolctl: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
 
         { "history/volume",
           "history pvc-1",
           { GET_PVC1, { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
-          0,
           .out = "2026-01-01 00:00:00 UTC pvc-1: mounted at /t for pod-A with " CONTEXT
                  " (18ms) by uid 0: No file, no time.\n"
                  "2026-01-01 00:00:01 UTC pvc-1: mount failed (ContextConflict) at /u\\x1b: Held.\n"
@@ -132,28 +125,24 @@ static const Case cases[] = {
           "history /t -n 1",
           { { MANAGER, "GetVolumeByTarget", "('/t',)", "(objectpath '" PVC1 "',)" },
             { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
-          0,
           .out = "2026-01-01 00:00:02 UTC pvc-1: new\\x0a\n" },
         /* Where there is no terminal. */
-        { "history/empty", "history", { NO_HISTORY }, 0, .out = "" },
+        { "history/empty", "history", { NO_HISTORY }, 0 },
         { "history/empty-json", "history --json", { NO_HISTORY }, 0, .json = "[]" },
         { "history/all",
           "history --lines=1",
           { { MANAGER, "GetHistory", "()",
               "([{'TimeUSec': <uint64 5>}, {'TimeUSec': <uint64 1767225600000000>, 'Volume': <'pvc-2'>, 'Operation': "
               "<'relabel'>, 'Result': <'done'>}],)" } },
-          0,
           .out = "2026-01-01 00:00:00 UTC pvc-2: relabeled\n" },
         { "history/json",
           "history pvc-1 -n 1 --json",
           { GET_PVC1, { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
-          0,
           .json = "[{\"Operation\":\"new\\n\",\"Result\":\"done\",\"TimeUSec\":1767225602000000}]" },
         { "history/absent",
           "history pvc-9",
           { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume", "No." } },
-          1,
-          .out = "",
+          .code = 1,
           .err = "selvolctl: pvc-9: No.\n" },
 };
 
@@ -202,7 +191,7 @@ typedef struct ConfigCase {
 } ConfigCase;
 
 static const ConfigCase config_cases[] = {
-        { NULL, NULL, { "none", "config ROOT", .out = "" } },
+        { NULL, NULL, { "none", "config ROOT" } },
         { "[Service]\nSELinuxMount=yes\nJobTimeoutSec=20\n\n[Worker]\nTargetRoots=/a /b\n",
           "[Service]\nJobTimeoutSec=30\n",
           { "drop-in", "config ROOT",
@@ -217,15 +206,15 @@ static const ConfigCase config_cases[] = {
                     "\"Value\":\"/a\\u001bb\"}]" } },
         { "[Service]\nSELinuxMount=yes\n",
           "[Service]\nNope=1\n",
-          { "mistake", "config ROOT -q", .code = 1, .out = "",
+          { "mistake", "config ROOT -q", .code = 1,
             .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:2: [Service] has no key Nope=, see selvol.conf(5).\n" } },
         { "[Service]\nSELinuxMount=yes\n",
           "[Service\n",
-          { "no-file", "config ROOT", .code = 1, .out = "",
+          { "no-file", "config ROOT", .code = 1,
             .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:1: Missing bracket\n" } },
         { "[Service]\nMetricsTextfile=\xff\n",
           NULL,
-          { "bytes", "config ROOT", .code = 1, .out = "",
+          { "bytes", "config ROOT", .code = 1,
             .err = "selvolctl: Invalid or incomplete multibyte or wide character\n" } },
 };
 
@@ -280,7 +269,6 @@ static const Case adopt_cases[] = {
         { "plan",
           "adopt --all /var/lib/kubelet",
           { GET_HELD, GET_MANAGER },
-          0,
           .out = "VOLUME HOLDER TARGET                                                            SOURCE   FS-TYPE CONTEXT\n"
                  "pvc-1  uid-1  " CSI " /dev/vdb ext4    u:r:t:s0\n"
                  "lost   -      /var/lib/kubelet/lost                                             /dev/vdc ext4    -\n"
@@ -296,14 +284,14 @@ static const Case adopt_cases[] = {
               "'SELinuxMountSupported': <true>, 'Holder': <'uid-1'>, 'FSGroup': <uint32 5>})",
               NULL, "org.selvol1.Error.LabelMismatch", "No." },
             { MANAGER, "AdoptVolume", "('lost', '" LOST "', {'FSGroup': <uint32 5>})", "('', '', @a{sv} {})" } },
-          1,
+          .code = 1,
           .out = "VOLUME TARGET                SOURCE   FS-TYPE\n"
                  "lost   /var/lib/kubelet/lost /dev/vdc ext4\n\n1 adopted mount listed.\n",
           .err = "selvolctl: /var/lib/kubelet/x: no volume id follows from its path: adopt it with 'selvolctl adopt VOLUME "
                  "TARGET'\nselvolctl: pvc-1: No.\n" },
-        { "usage/relative", "adopt --all x", .code = 2, .out = "",
+        { "usage/relative", "adopt --all x", .code = 2,
           .err = "selvolctl: adopt --all takes one directory, an absolute path without '.', '..' and extra slashes.\n" },
-        { "usage/one", "adopt v", .code = 2, .out = "",
+        { "usage/one", "adopt v", .code = 2,
           .err = "selvolctl: 'adopt' takes VOLUME TARGET, or --all ROOT [--yes]. See 'selvolctl adopt --help'.\n" },
 };
 

@@ -120,7 +120,7 @@ static const Case pager_cases[] = {
           { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
             { PVC1, "org.selvol1.Volume", "GetHistory", "()", "(@aa{sv} [],)" } },
           .out = "The history of pvc-1 is empty.\r\n" },
-        { "history/empty-quiet", "history -q", { { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } }, .out = "" },
+        { "history/empty-quiet", "history -q", { { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } } },
         { "config", "config ROOT", .out = ":[Service]\r\n:# ROOT/etc/selvol/selvol.conf:2\r\n:JobTimeoutSec=20\r\n" },
 };
 
