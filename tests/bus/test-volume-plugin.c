@@ -13,7 +13,7 @@
 
 #include "support.h"
 
-enum { CONNECTIONS_MAX = 128, PATIENCE_SEC = 120 };
+enum { CONNECTIONS_MAX = 128 };
 
 #define ID        "2f73349cf6ee3d4b2aa4b0e5b2bd64f45afcbdd6a3db7dd3a4d5b2ac4a4a1e54"
 #define NAMED(n)  "{\"Name\":\"" n "\",\"ID\":\"" ID "\"}"
@@ -36,15 +36,14 @@ static struct sockaddr_un address_of(const Context *c) {
         return address;
 }
 
-/* As systemd does: the socket is descriptor 3. */
 static void plugin_start(Context *c, const char *timeout) {
         const struct sockaddr_un address = address_of(c);
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         g_autofree char *option = g_strdup_printf("--timeout=%s", timeout),
                         *bus = g_strdup_printf("DBUS_SYSTEM_BUS_ADDRESS=%s", g_getenv("DBUS_SESSION_BUS_ADDRESS"));
         const Launch how = {
-                .wrapper = (const char *const[]){ "sh", "-c", "LISTEN_PID=$$ exec \"$@\"", "sh", NULL },
-                .environment = (const char *const[]){ "LISTEN_FDS=1", bus, "SELVOL_LOG_LEVEL", NULL },
+                .wrapper = socket_activation,
+                .environment = (const char *const[]){ bus, "SELVOL_LOG_LEVEL", NULL },
                 .inherited = fd,
         };
 
@@ -101,29 +100,6 @@ static int connect_to(const Context *c) {
         return fd;
 }
 
-/* All that comes back until the plugin closes the connection, which it takes over. */
-static char *receive(int fd) {
-        g_autoptr(GString) reply = g_string_new(NULL);
-        struct timeval patience = { .tv_sec = PATIENCE_SEC };
-        char text[4096];
-        ssize_t n;
-
-        g_assert_cmpint(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), ==, 0);
-        while ((n = recv(fd, text, sizeof(text), 0)) > 0)
-                g_string_append_len(reply, text, n);
-        g_assert_false(n < 0 && errno == EAGAIN);
-        close(fd);
-        return g_string_free(g_steal_pointer(&reply), FALSE);
-}
-
-static char *ask(const Context *c, const char *request, gsize size) {
-        int fd = connect_to(c);
-
-        /* The plugin may close before it has taken everything. */
-        (void) send(fd, request, size, MSG_NOSIGNAL);
-        return receive(fd);
-}
-
 static int begin_post(const Context *c, const char *method, const char *body) {
         g_autofree char *request = g_strdup_printf("POST /%s HTTP/1.1\r\nHost: plugin\r\nContent-Type: application/"
                                                    "vnd.docker.plugins.v1.1+json\r\nContent-Length: %zu\r\n\r\n%s",
@@ -136,7 +112,7 @@ static int begin_post(const Context *c, const char *method, const char *body) {
 
 /* Returns the body of an answer with that status. */
 static char *end_post(int fd, const char *status) {
-        g_autofree char *reply = receive(fd);
+        g_autofree char *reply = socket_receive(fd);
         const char *end = strstr(reply, "\r\n\r\n");
 
         if (strncmp(reply, "HTTP/1.1 ", 9) != 0 || strncmp(reply + 9, status, 3) != 0 || !end)
@@ -472,7 +448,7 @@ static void test_bad_requests(Context *c, gconstpointer data) {
         g_free(end_post(begin_post(c, "VolumeDriver.Mount", deep), "400"));
         g_free(end_post(begin_post(c, "VolumeDriver.Mount", named), "400"));
         g_free(end_post(begin_post(c, "VolumeDriver.Mount", large), "413"));
-        answer = ask(c, "GET /VolumeDriver.List HTTP/1.1\r\nHost: a\r\n\r\n", 44);
+        answer = socket_ask(connect_to(c), "GET /VolumeDriver.List HTTP/1.1\r\nHost: a\r\n\r\n", 44);
         g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 405 "));
         g_assert_false(has_file(c->f.directory, "a"));
         assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
@@ -490,7 +466,7 @@ static void test_garbage(Context *c, gconstpointer data) {
                 for (gsize k = 0; k < n; k++)
                         bytes[k] = (char) g_rand_int(rand);
                 memcpy(bytes + n, "\r\n\r\n", 4);
-                reply = ask(c, bytes, n + 4);
+                reply = socket_ask(connect_to(c), bytes, n + 4);
                 g_assert_null(strstr(reply, " 200 "));
         }
         assert_answer(c, "VolumeDriver.List", "", "{\"Volumes\":[],\"Err\":\"\"}");
@@ -499,7 +475,7 @@ static void test_garbage(Context *c, gconstpointer data) {
 /* Clients that do nothing have all the places; those beyond the limit are turned away until there is one again. */
 static void test_connections(Context *c, gconstpointer data) {
         static const char request[] = "POST /VolumeDriver.List HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
-        gint64 end = g_get_monotonic_time() + PATIENCE_SEC * G_USEC_PER_SEC;
+        gint64 end = g_get_monotonic_time() + WAIT_SEC * G_USEC_PER_SEC;
         g_autofree char *answer = NULL;
         int idle[CONNECTIONS_MAX];
 
@@ -507,13 +483,13 @@ static void test_connections(Context *c, gconstpointer data) {
                 idle[i] = connect_to(c);
                 g_assert_cmpint(send(idle[i], "P", 1, MSG_NOSIGNAL), ==, 1);
         }
-        answer = ask(c, request, strlen(request));
+        answer = socket_ask(connect_to(c), request, strlen(request));
         g_assert_cmpstr(answer, ==, "");
         close(idle[0]);
         do {
                 g_assert_cmpint(g_get_monotonic_time(), <, end);
                 g_free(answer);
-                answer = ask(c, request, strlen(request));
+                answer = socket_ask(connect_to(c), request, strlen(request));
         } while (answer[0] == '\0');
         g_assert_true(g_str_has_prefix(answer, "HTTP/1.1 200 "));
         for (gsize i = 1; i < G_N_ELEMENTS(idle); i++)
@@ -536,7 +512,7 @@ static void test_other_user(Context *c, gconstpointer data) {
 
                 if (setgid(65534) < 0 || setuid(65534) < 0)
                         _exit(2);
-                reply = ask(c, request, strlen(request));
+                reply = socket_ask(connect_to(c), request, strlen(request));
                 _exit(g_str_has_prefix(reply, "HTTP/1.1 403 ") ? 0 : 1);
         }
         g_assert_cmpint(waitpid(child, &status, 0), ==, child);

@@ -85,20 +85,24 @@ void socket_wait(GPid server, const Launch *how, const char *path) {
 
 const char *const socket_activation[] = { "sh", "-c", "export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" \"$@\"", NULL };
 
-char *socket_ask(int fd, const char *request, size_t size) {
+char *socket_receive(int fd) {
         const struct timeval patience = { .tv_sec = 2 * WAIT_SEC };
         g_autoptr(GString) reply = g_string_new(NULL);
         char text[4096];
         ssize_t n;
 
         must(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)));
-        /* The server may close before it has taken everything. */
-        (void) send(fd, request, size, MSG_NOSIGNAL);
         while ((n = recv(fd, text, sizeof(text), 0)) > 0)
                 g_string_append_len(reply, text, n);
         g_assert_false(n < 0 && errno == EAGAIN);
         close(fd);
         return g_string_free(g_steal_pointer(&reply), FALSE);
+}
+
+char *socket_ask(int fd, const char *request, size_t size) {
+        /* The server may close before it has taken everything. */
+        (void) send(fd, request, size, MSG_NOSIGNAL);
+        return socket_receive(fd);
 }
 
 GPid selvold_start(const Launch *how, const Service *s, GDBusConnection *bus) {

@@ -23,7 +23,9 @@ void socket_wait(GPid server, const Launch *how, const char *path);
 
 /* The wrapper of a program that systemd starts with a socket, which is Launch's inherited. */
 extern const char *const socket_activation[];
-/* Sends the request on a connection, which it takes over; returns all that comes back until the server closes it. */
+/* All that comes back until the server closes the connection, which it takes over. */
+char *socket_receive(int fd);
+/* The same after it has sent a request. */
 char *socket_ask(int fd, const char *request, size_t size);
 
 /* Where they are, and whom they serve. The shipped configuration is below etc's. */
