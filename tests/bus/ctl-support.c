@@ -126,6 +126,14 @@ void answer_call(GDBusMethodInvocation *call, const Exchange *x) {
         g_variant_unref(reply);
 }
 
+void serve_calls(Fixture *f, const Exchange *exchanges, size_t n) {
+        for (const Exchange *x = exchanges; x < exchanges + n && x->method; x++) {
+                g_autoptr(GDBusMethodInvocation) call = await_call(f, x);
+
+                answer_call(call, x);
+        }
+}
+
 void check_json(const char *text, const char *expected) {
         g_autoptr(GError) error = NULL;
         g_autofree char *compact = NULL;
@@ -148,11 +156,7 @@ void test_case(Fixture *f, gconstpointer data) {
         g_autoptr(GSubprocess) child = ctl_start(c->command, -1);
         g_autoptr(GError) error = NULL;
 
-        for (size_t i = 0; i < EXCHANGES_MAX && c->exchanges[i].method; i++) {
-                g_autoptr(GDBusMethodInvocation) call = await_call(f, &c->exchanges[i]);
-
-                answer_call(call, &c->exchanges[i]);
-        }
+        serve_calls(f, c->exchanges, EXCHANGES_MAX);
         g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
         g_assert_no_error(error);
 
@@ -163,14 +167,6 @@ void test_case(Fixture *f, gconstpointer data) {
                 check_json(out, c->json);
         else
                 g_assert_cmpstr(out, ==, c->out ?: "");
-}
-
-void add_cases(const char *prefix, const Case *cases, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                g_autofree char *path = g_strdup_printf("%s/%s", prefix, cases[i].name);
-
-                g_test_add(path, Fixture, &cases[i], fixture_set_up, test_case, fixture_tear_down);
-        }
 }
 
 static int terminal_open(Terminal *t, unsigned short columns) {

@@ -4,6 +4,8 @@
 #include <gio/gio.h>
 #include <libglib-testing/dbus-queue.h>
 
+#include "support/cases.h"
+
 /* A mock of org.selvol1 on a bus of its own, and selvolctl in front of it. */
 
 enum { EXCHANGES_MAX = 4 };
@@ -66,13 +68,15 @@ GSubprocess *ctl_start(const char *command, int err);
 GDBusMethodInvocation *await_call(Fixture *f, const Exchange *x);
 /* Answers it as the exchange says. */
 void answer_call(GDBusMethodInvocation *call, const Exchange *x);
+/* Both for each, up to one without a method. */
+void serve_calls(Fixture *f, const Exchange *exchanges, size_t n);
 
 /* Asserts what a text, which is JSON, is in compact form with sorted keys. */
 void check_json(const char *text, const char *expected);
 /* data is a Case. */
 void test_case(Fixture *f, gconstpointer data);
-/* Each case as a test, PREFIX/NAME. */
-void add_cases(const char *prefix, const Case *cases, size_t n);
+#define add_ctl_rows(prefix, rows, function) \
+        add_fixture_rows(prefix, Fixture, rows, fixture_set_up, function, fixture_tear_down)
 
 /* selvolctl on a terminal, and what it has written there. */
 typedef struct Terminal {
@@ -90,3 +94,4 @@ gboolean terminal_read(Terminal *t);
 /* Reads to the end. Returns what went into the pipe to standard output. */
 char *terminal_finish(Terminal *t);
 void terminal_done(Terminal *t);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Terminal, terminal_done)

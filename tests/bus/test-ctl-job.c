@@ -263,6 +263,6 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        add_cases("/ctl-job", cases, G_N_ELEMENTS(cases));
+        add_ctl_rows("/ctl-job", cases, test_case);
         return g_test_run();
 }

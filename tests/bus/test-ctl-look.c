@@ -159,11 +159,7 @@ static void test_doctor(Fixture *f, gconstpointer data) {
         g_autofree char *out = NULL, *err = NULL;
         g_autoptr(GError) error = NULL;
 
-        for (size_t i = 0; i < G_N_ELEMENTS(exchanges); i++) {
-                g_autoptr(GDBusMethodInvocation) call = await_call(f, &exchanges[i]);
-
-                answer_call(call, &exchanges[i]);
-        }
+        serve_calls(f, exchanges, G_N_ELEMENTS(exchanges));
         g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
         g_assert_no_error(error);
         g_assert_cmpstr(err, ==, "");
@@ -186,36 +182,34 @@ static void test_status_stopped(Fixture *f, gconstpointer data) {
 
 /* Files beneath the directory ROOT, and what config says of them. */
 typedef struct ConfigCase {
-        const char *usr, *etc; /* NULL: no file */
         Case run;
+        const char *usr, *etc; /* NULL: no file */
 } ConfigCase;
 
 static const ConfigCase config_cases[] = {
-        { NULL, NULL, { "none", "config ROOT" } },
-        { "[Service]\nSELinuxMount=yes\nJobTimeoutSec=20\n\n[Worker]\nTargetRoots=/a /b\n",
-          "[Service]\nJobTimeoutSec=30\n",
-          { "drop-in", "config ROOT",
+        { { "none", "config ROOT" } },
+        { { "drop-in", "config ROOT",
             .out = "[Service]\n# ROOT/usr/lib/selvol/selvol.conf:2\nSELinuxMount=yes\n"
                    "# ROOT/etc/selvol/selvol.conf.d/50-x.conf:2\nJobTimeoutSec=30\n\n"
-                   "[Worker]\n# ROOT/usr/lib/selvol/selvol.conf:6\nTargetRoots=/a /b\n" } },
-        { "[Service]\nMetricsTextfile=/a\033b\n",
-          NULL,
-          { "json", "config ROOT --json", .code = 1,
+                   "[Worker]\n# ROOT/usr/lib/selvol/selvol.conf:6\nTargetRoots=/a /b\n" },
+          "[Service]\nSELinuxMount=yes\nJobTimeoutSec=20\n\n[Worker]\nTargetRoots=/a /b\n",
+          "[Service]\nJobTimeoutSec=30\n" },
+        { { "json", "config ROOT --json", .code = 1,
             .err = "selvolctl: Configuration: ROOT/usr/lib/selvol/selvol.conf:2: [Service] MetricsTextfile=/a\\x1bb is not valid: use an absolute path without '.', '..' and extra slashes, see selvol.conf(5).\n",
             .json = "[{\"Key\":\"MetricsTextfile\",\"Place\":\"ROOT/usr/lib/selvol/selvol.conf:2\",\"Section\":\"Service\","
-                    "\"Value\":\"/a\\u001bb\"}]" } },
-        { "[Service]\nSELinuxMount=yes\n",
-          "[Service]\nNope=1\n",
-          { "mistake", "config ROOT -q", .code = 1,
-            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:2: [Service] has no key Nope=, see selvol.conf(5).\n" } },
-        { "[Service]\nSELinuxMount=yes\n",
-          "[Service\n",
-          { "no-file", "config ROOT", .code = 1,
-            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:1: Missing bracket\n" } },
-        { "[Service]\nMetricsTextfile=\xff\n",
-          NULL,
-          { "bytes", "config ROOT", .code = 1,
-            .err = "selvolctl: Invalid or incomplete multibyte or wide character\n" } },
+                    "\"Value\":\"/a\\u001bb\"}]" },
+          "[Service]\nMetricsTextfile=/a\033b\n" },
+        { { "mistake", "config ROOT -q", .code = 1,
+            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:2: [Service] has no key Nope=, see selvol.conf(5).\n" },
+          "[Service]\nSELinuxMount=yes\n",
+          "[Service]\nNope=1\n" },
+        { { "no-file", "config ROOT", .code = 1,
+            .err = "selvolctl: Configuration: ROOT/etc/selvol/selvol.conf.d/50-x.conf:1: Missing bracket\n" },
+          "[Service]\nSELinuxMount=yes\n",
+          "[Service\n" },
+        { { "bytes", "config ROOT", .code = 1,
+            .err = "selvolctl: Invalid or incomplete multibyte or wide character\n" },
+          "[Service]\nMetricsTextfile=\xff\n" },
 };
 
 static void write_config(const char *directory, const char *name, const char *text) {
@@ -321,17 +315,9 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        add_cases("/ctl", cases, G_N_ELEMENTS(cases));
-        for (size_t i = 0; i < G_N_ELEMENTS(config_cases); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl/config/%s", config_cases[i].run.name);
-
-                g_test_add(path, Fixture, &config_cases[i], fixture_set_up, test_config, fixture_tear_down);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(adopt_cases); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl/adopt-all/%s", adopt_cases[i].name);
-
-                g_test_add(path, Fixture, &adopt_cases[i], fixture_set_up, test_adopt, fixture_tear_down);
-        }
+        add_ctl_rows("/ctl", cases, test_case);
+        add_ctl_rows("/ctl/config", config_cases, test_config);
+        add_ctl_rows("/ctl/adopt-all", adopt_cases, test_adopt);
         g_test_add("/ctl/doctor", Fixture, NULL, fixture_set_up, test_doctor, fixture_tear_down);
         g_test_add("/ctl/status/stopped", Fixture, NULL, fixture_set_up, test_status_stopped, fixture_tear_down);
         return g_test_run();

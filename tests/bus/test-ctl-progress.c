@@ -28,9 +28,8 @@ static void emit_changed(GDBusMethodInvocation *call, const char *path, const ch
 
 static GDBusMethodInvocation *begin_relabel(Fixture *f) {
         static const Exchange relabel = RELABEL, wait = WAIT(DONE);
-        g_autoptr(GDBusMethodInvocation) call = await_call(f, &relabel);
 
-        answer_call(call, &relabel);
+        serve_calls(f, &relabel, 1);
         return await_call(f, &wait);
 }
 
@@ -43,33 +42,38 @@ static char *progress_text(guint64 done, guint64 total, guint64 rate, guint64 se
                                done, total, rate, end);
 }
 
-static const struct {
+typedef struct Width {
+        const char *name;
         unsigned short columns;
         const char *line;
-} widths[] = {
-        { 200, "[##################----------------------]   45%  450000/1000000  250000/s  2h 1min left" },
-        { 80, "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" },
-        { 59, "[####------]   45%  450000/1000000  250000/s  2h 1min left" },
-        { 58, " 45%  450000/1000000  250000/s  2h 1min left" },
-        { 45, " 45%  450000/1000000  250000/s  2h 1min left" },
-        { 44, " 45%  450000/1000000  250000/s" },
-        { 24, " 45%  450000/1000000" },
-        { 5, " 45%" },
-        { 0, "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" }, /* unknown: 80 */
+} Width;
+
+static const Width widths[] = {
+        { "width-200", 200,
+          "[##################----------------------]   45%  450000/1000000  250000/s  2h 1min left" },
+        { "width-80", 80, "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" },
+        { "width-59", 59, "[####------]   45%  450000/1000000  250000/s  2h 1min left" },
+        { "width-58", 58, " 45%  450000/1000000  250000/s  2h 1min left" },
+        { "width-45", 45, " 45%  450000/1000000  250000/s  2h 1min left" },
+        { "width-44", 44, " 45%  450000/1000000  250000/s" },
+        { "width-24", 24, " 45%  450000/1000000" },
+        { "width-5", 5, " 45%" },
+        { "width-0", 0,
+          "[#############------------------]   45%  450000/1000000  250000/s  2h 1min left" }, /* unknown: 80 */
 };
 
 /* As much as there is room for, and never so much that the terminal goes on to a new line. */
 static void test_width(Fixture *f, gconstpointer data) {
-        size_t i = GPOINTER_TO_SIZE(data);
+        const Width *width = data;
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *progress = progress_text(450000, 1000000, 250000, 2 * 3600 + 90), *out = NULL;
         g_auto(GStrv) lines = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
-        terminal_start(&t, "relabel pvc-1", widths[i].columns);
+        terminal_start(&t, "relabel pvc-1", width->columns);
         wait = begin_relabel(f);
         emit_changed(wait, JOB7, progress);
-        terminal_await(&t, widths[i].line);
+        terminal_await(&t, width->line);
         answer_call(wait, &(Exchange) WAIT(DONE));
         out = terminal_finish(&t);
 
@@ -77,10 +81,9 @@ static void test_width(Fixture *f, gconstpointer data) {
         lines = terminal_lines(&t);
         g_assert_cmpuint(g_strv_length(lines), >=, 3);
         for (size_t k = 1; lines[k]; k++) {
-                g_assert_cmpuint(strlen(lines[k]), <, widths[i].columns> 0 ? widths[i].columns : 80);
-                g_assert_cmpstr(lines[k], ==, lines[k + 1] ? widths[i].line : "");
+                g_assert_cmpuint(strlen(lines[k]), <, width->columns> 0 ? width->columns : 80);
+                g_assert_cmpstr(lines[k], ==, lines[k + 1] ? width->line : "");
         }
-        terminal_done(&t);
 }
 
 /* It follows what is said, also of a total that isn't known or was too low, and of no other job. */
@@ -88,7 +91,7 @@ static void test_changes(Fixture *f, gconstpointer data) {
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *first = progress_text(12, 0, 0, 0), *second = progress_text(5, 4, 3, 1),
                         *other = progress_text(999, 1000, 0, 0), *out = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         terminal_start(&t, "relabel pvc-1 --json", 50);
         wait = begin_relabel(f);
@@ -105,7 +108,6 @@ static void test_changes(Fixture *f, gconstpointer data) {
         g_assert_null(strstr(t.output->str, "999"));
         g_assert_true(g_str_has_suffix(t.output->str, "\r\033[K"));
         g_assert_true(g_str_has_prefix(out, "{"));
-        terminal_done(&t);
 }
 
 /* However often something changes. */
@@ -114,7 +116,7 @@ static void test_rate(Fixture *f, gconstpointer data) {
         g_autofree char *out = NULL;
         g_auto(GStrv) lines = NULL;
         gint64 start = g_get_monotonic_time(), elapsed;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         terminal_start(&t, "relabel pvc-1", 80);
         wait = begin_relabel(f);
@@ -131,7 +133,6 @@ static void test_rate(Fixture *f, gconstpointer data) {
 
         lines = terminal_lines(&t);
         g_assert_cmpuint(g_strv_length(lines) - 2, <=, elapsed / 250000 + 1);
-        terminal_done(&t);
 }
 
 /* A job that is over soon, or that is not to be shown, leaves no trace. */
@@ -139,7 +140,7 @@ static void test_unseen(Fixture *f, gconstpointer data) {
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *progress = progress_text(1, 2, 3, 4), *out = NULL;
         const gboolean quick = !strstr(data, "-q");
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         /* Who looks for leaks stops itself as it ends, for which a signal that lets it go on may be too much. */
         g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
@@ -158,24 +159,25 @@ static void test_unseen(Fixture *f, gconstpointer data) {
         g_subprocess_send_signal(t.child, SIGCONT);
         out = terminal_finish(&t);
         g_assert_cmpstr(t.output->str, ==, "");
-        terminal_done(&t);
 }
 
 /* Calls that take long show the job that they have become, and none of another operation or one that has ended. */
-static const struct {
-        const char *command, *operation, *state;
+typedef struct CallCase {
+        const char *operation, *command, *state;
         Exchange call;
-} calls[] = {
-        { "mount pvc-1 /dev/vdb /t",
-          "mount",
+} CallCase;
+
+static const CallCase calls[] = {
+        { "mount",
+          "mount pvc-1 /dev/vdb /t",
           "waiting",
           { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
-        { "adopt pvc-1 /t",
-          "adopt",
+        { "adopt",
+          "adopt pvc-1 /t",
           "acting",
           { MANAGER, "AdoptVolume", "('pvc-1', '/t', " NO_OPTIONS ")", "('', '', @a{sv} {})" } },
-        { "verify pvc-1 --depth full",
-          "verify",
+        { "verify",
+          "verify pvc-1 --depth full",
           "running",
           { MANAGER, "VerifyLabel", "('pvc-1', '', {'Depth': <'full'>})", "(true, '', @a{sv} {})" } },
 };
@@ -185,34 +187,32 @@ static void answer_properties(Fixture *f, const char *path, const char *operatio
                 "({'Id': <uint64 %i>, 'Operation': <'%s'>, 'Volume': <'pvc-1'>, 'State': <'%s'>, 'EntriesDone': "
                 "<uint64 %i1>, 'EntriesTotal': <uint64 100>},)",
                 id, operation, state, id);
-        Exchange x = { path, "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Job',)", reply };
-        g_autoptr(GDBusMethodInvocation) call = await_call(f, &x);
+        const Exchange x = { path, "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Job',)", reply };
 
-        answer_call(call, &x);
+        serve_calls(f, &x, 1);
 }
 
 static void test_call(Fixture *f, gconstpointer data) {
-        size_t i = GPOINTER_TO_SIZE(data);
+        const CallCase *c = data;
         g_autoptr(GDBusMethodInvocation) call = NULL;
         g_autofree char *out = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
-        terminal_start(&t, calls[i].command, 60);
-        call = await_call(f, &calls[i].call);
+        terminal_start(&t, c->command, 60);
+        call = await_call(f, &c->call);
         emit_changed(call, JOB6, "{'EntriesDone': <uint64 60>, 'EntriesTotal': <uint64 100>}");
-        answer_properties(f, JOB6, i == 0 ? "relabel" : calls[i].operation, i == 0 ? "running" : "ended", 6);
+        answer_properties(f, JOB6, c == calls ? "relabel" : c->operation, c == calls ? "running" : "ended", 6);
         emit_changed(call, JOB6, "{'EntriesDone': <uint64 60>, 'EntriesTotal': <uint64 100>}");
         emit_changed(call, JOB7, "{'EntriesDone': <uint64 70>, 'EntriesTotal': <uint64 100>}");
-        answer_properties(f, JOB7, calls[i].operation, calls[i].state, 7);
+        answer_properties(f, JOB7, c->operation, c->state, 7);
         terminal_await(&t, "71%  71/100");
         emit_changed(call, JOB7, "{'EntriesDone': <uint64 75>}");
         terminal_await(&t, "75%  75/100");
-        answer_call(call, &calls[i].call);
+        answer_call(call, &c->call);
         out = terminal_finish(&t);
         g_assert_null(strstr(t.output->str, "6"));
         g_assert_nonnull(strstr(out, "pvc-1"));
         g_assert_cmpint(g_subprocess_get_exit_status(t.child), ==, 0);
-        terminal_done(&t);
 }
 
 /* A signal ends the following, not the job; it is the signal that ends selvolctl. */
@@ -220,7 +220,7 @@ static void test_interrupt(Fixture *f, gconstpointer data) {
         int signal_number = GPOINTER_TO_INT(data);
         g_autoptr(GDBusMethodInvocation) wait = NULL;
         g_autofree char *progress = progress_text(7, 8, 0, 0), *out = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         terminal_start(&t, "relabel pvc-1", 80);
         wait = begin_relabel(f);
@@ -235,39 +235,38 @@ static void test_interrupt(Fixture *f, gconstpointer data) {
         g_assert_cmpint(g_subprocess_get_term_sig(t.child), ==, signal_number);
         g_assert_cmpuint(gt_dbus_queue_get_n_messages(f->queue), ==, 0);
         answer_call(wait, &(Exchange) WAIT(DONE));
-        terminal_done(&t);
 }
 
 /* Likewise without a terminal, and of a call whose job isn't known: it is looked for. */
-static const struct {
+typedef struct Interrupted {
         const char *name, *objects, *err;
-} interrupted[] = {
-        { "found",
+} Interrupted;
+
+static const Interrupted interrupted[] = {
+        { "job-found",
           "({objectpath '" JOB6
           "': {'org.selvol1.Job': {'Id': <uint64 6>, 'Operation': <'mount'>, 'Volume': <'pvc-2'>, "
           "'State': <'acting'>}}, '" JOB7
           "': {'org.selvol1.Job': {'Id': <uint64 7>, 'Operation': <'mount'>, 'Volume': "
           "<'pvc-1'>, 'State': <'acting'>}}},)",
           "selvolctl: pvc-1: job 7 continues; 'selvolctl cancel 7' ends it\n" },
-        { "not-found", "(@a{oa{sa{sv}}} {},)", "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
-        { "no-answer", NULL, "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
+        { "job-not-found", "(@a{oa{sa{sv}}} {},)", "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
+        { "job-no-answer", NULL, "selvolctl: pvc-1: selvold continues, see 'selvolctl jobs'\n" },
 };
 
 static void test_interrupt_call(Fixture *f, gconstpointer data) {
-        size_t i = GPOINTER_TO_SIZE(data);
-        const Exchange look = { OBJECTS, "GetManagedObjects", "()", interrupted[i].objects, "org.selvol1.Error.Busy",
-                                "" };
+        const Interrupted *c = data;
+        const Exchange look = { OBJECTS, "GetManagedObjects", "()", c->objects, "org.selvol1.Error.Busy", "" };
         g_autoptr(GSubprocess) child = ctl_start(calls[0].command, -1);
-        g_autoptr(GDBusMethodInvocation) call = await_call(f, &calls[0].call), objects = NULL;
+        g_autoptr(GDBusMethodInvocation) call = await_call(f, &calls[0].call);
         g_autofree char *out = NULL, *err = NULL;
         g_autoptr(GError) error = NULL;
 
         g_subprocess_send_signal(child, SIGTERM);
-        objects = await_call(f, &look);
-        answer_call(objects, &look);
+        serve_calls(f, &look, 1);
         g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
         g_assert_no_error(error);
-        g_assert_cmpstr(err, ==, interrupted[i].err);
+        g_assert_cmpstr(err, ==, c->err);
         g_assert_true(g_subprocess_get_if_signaled(child));
         answer_call(call, &calls[0].call);
 }
@@ -304,27 +303,15 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        for (size_t i = 0; i < G_N_ELEMENTS(widths); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl-progress/width-%u", widths[i].columns);
-
-                ADD(path, GSIZE_TO_POINTER(i), test_width);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(calls); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl-progress/%s", calls[i].operation);
-
-                ADD(path, GSIZE_TO_POINTER(i), test_call);
-        }
+        add_ctl_rows("/ctl-progress", widths, test_width);
+        add_ctl_rows("/ctl-progress", calls, test_call);
         ADD("/ctl-progress/changes", NULL, test_changes);
         ADD("/ctl-progress/rate", NULL, test_rate);
         ADD("/ctl-progress/quick", "relabel pvc-1", test_unseen);
         ADD("/ctl-progress/quiet", "relabel pvc-1 -q", test_unseen);
         ADD("/ctl-progress/interrupt/int", GINT_TO_POINTER(SIGINT), test_interrupt);
         ADD("/ctl-progress/interrupt/term", GINT_TO_POINTER(SIGTERM), test_interrupt);
-        for (size_t i = 0; i < G_N_ELEMENTS(interrupted); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl-progress/interrupt/job-%s", interrupted[i].name);
-
-                ADD(path, GSIZE_TO_POINTER(i), test_interrupt_call);
-        }
+        add_ctl_rows("/ctl-progress/interrupt", interrupted, test_interrupt_call);
         ADD("/ctl-progress/no-terminal", "100000", test_no_terminal);
         if (g_test_slow())
                 ADD("/ctl-progress/no-terminal-long", NULL, test_no_terminal);

@@ -16,12 +16,14 @@
                "pvc-1 context-mount …_t:s0:c0,c10 unknown ext4    …ges/année.img 1\n" prefix "\n" prefix \
                "1 volume listed.\n"
 
-static const struct {
+typedef struct ListCase {
         const char *name, *command;
         unsigned short columns;
         const char *pager; /* NULL: none is set */
         const char *out;   /* "\n" is "\r\n" there */
-} cases[] = {
+} ListCase;
+
+static const ListCase cases[] = {
         { "wide", "list", 120, "",
           "ID    STRATEGY      IN-USE                                       ON-DISK FS-TYPE SOURCE                HOLDERS\n"
           "pvc-1 context-mount " CONTEXT " unknown ext4    /srv/images/année.img 1\n\n1 volume listed.\n" },
@@ -45,26 +47,23 @@ static char *pagers;
 
 /* Returns what it has written on the terminal. */
 static char *run_list(Fixture *f, const char *command, unsigned short columns, const char *pager) {
-        static const Exchange objects = { OBJECTS, "GetManagedObjects", "()", VOLUMES },
-                              unrecorded = { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get",
-                                             "('org.selvol1.Manager', 'UnrecordedMounts')", "(<@a(ss) []>,)" };
-        g_autoptr(GDBusMethodInvocation) first = NULL, second = NULL;
+        static const Exchange exchanges[] = {
+                { OBJECTS, "GetManagedObjects", "()", VOLUMES },
+                { "/org/selvol1", "org.freedesktop.DBus.Properties", "Get",
+                  "('org.selvol1.Manager', 'UnrecordedMounts')", "(<@a(ss) []>,)" },
+        };
         g_autofree char *out = NULL, *path = g_strdup(g_getenv("PATH"));
         g_auto(GStrv) lines = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         g_setenv("PAGER", pager, TRUE);
         g_setenv("PATH", pagers, TRUE);
         terminal_start_output(&t, command, columns);
         g_setenv("PATH", path, TRUE);
-        first = await_call(f, &objects);
-        answer_call(first, &objects);
-        second = await_call(f, &unrecorded);
-        answer_call(second, &unrecorded);
+        serve_calls(f, exchanges, G_N_ELEMENTS(exchanges));
         out = terminal_finish(&t);
         g_assert_cmpint(g_subprocess_get_exit_status(t.child), ==, 0);
         lines = g_strsplit(t.output->str, "\r\n", -1);
-        terminal_done(&t);
         return g_strjoinv("\n", lines);
 }
 
@@ -93,10 +92,10 @@ static void remove_program(const char *name) {
 }
 
 static void test_list(Fixture *f, gconstpointer data) {
-        size_t i = GPOINTER_TO_SIZE(data);
-        g_autofree char *text = run_list(f, cases[i].command, cases[i].columns, cases[i].pager);
+        const ListCase *c = data;
+        g_autofree char *text = run_list(f, c->command, c->columns, c->pager);
 
-        g_assert_cmpstr(text, ==, cases[i].out);
+        g_assert_cmpstr(text, ==, c->out);
 }
 
 static const Case pager_cases[] = {
@@ -132,7 +131,7 @@ static void test_pager(Fixture *f, gconstpointer data) {
                         *file = g_build_filename(directory, "selvol.conf", NULL),
                         *remove = g_strdup_printf("rm -r '%s'", root), *out = NULL;
         g_autoptr(GString) command = g_string_new(c->command), expected = g_string_new(c->out);
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         g_string_replace(command, "ROOT", root, 0);
         g_string_replace(expected, "ROOT", root, 0);
@@ -140,14 +139,9 @@ static void test_pager(Fixture *f, gconstpointer data) {
         g_assert_true(g_file_set_contents(file, "[Service]\nJobTimeoutSec=20\n", -1, NULL));
         g_setenv("PAGER", "sed s/^/:/", TRUE);
         terminal_start_output(&t, command->str, 200);
-        for (size_t i = 0; i < EXCHANGES_MAX && c->exchanges[i].method; i++) {
-                g_autoptr(GDBusMethodInvocation) call = await_call(f, &c->exchanges[i]);
-
-                answer_call(call, &c->exchanges[i]);
-        }
+        serve_calls(f, c->exchanges, EXCHANGES_MAX);
         out = terminal_finish(&t);
         g_assert_cmpstr(t.output->str, ==, expected->str);
-        terminal_done(&t);
         g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
 }
 
@@ -200,24 +194,21 @@ static void test_privileged_without_less(Fixture *f, gconstpointer data) {
 
 /* Of what needs attention, also through a pager. */
 static void test_colors(Fixture *f, gconstpointer data) {
-        static const Exchange found = { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
-                              properties = { PROPERTIES, "GetAll", "('org.selvol1.Volume',)",
-                                             "({'LabelState': <'partial'>, 'Holders': <[{'Target': <'/t'>, 'State': "
-                                             "<'mounting'>, 'SinceUSec': <uint64 0>}]>},)" };
-        g_autoptr(GDBusMethodInvocation) first = NULL, second = NULL;
+        static const Exchange exchanges[] = {
+                { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
+                { PROPERTIES, "GetAll", "('org.selvol1.Volume',)",
+                  "({'LabelState': <'partial'>, 'Holders': <[{'Target': <'/t'>, 'State': <'mounting'>, "
+                  "'SinceUSec': <uint64 0>}]>},)" },
+        };
         g_autofree char *out = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         g_setenv("PAGER", data, TRUE);
         terminal_start_output(&t, "show pvc-1", 80);
-        first = await_call(f, &found);
-        answer_call(first, &found);
-        second = await_call(f, &properties);
-        answer_call(second, &properties);
+        serve_calls(f, exchanges, G_N_ELEMENTS(exchanges));
         out = terminal_finish(&t);
         g_assert_nonnull(strstr(t.output->str, "Label state: \033[33mpartial\033[0m"));
         g_assert_nonnull(strstr(t.output->str, "\033[33mmounting"));
-        terminal_done(&t);
 }
 
 int main(int argc, char **argv) {
@@ -236,21 +227,9 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl-terminal/%s", cases[i].name);
-
-                g_test_add(path, Fixture, GSIZE_TO_POINTER(i), fixture_set_up, test_list, fixture_tear_down);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(pager_cases); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl-terminal/pager/%s", pager_cases[i].name);
-
-                g_test_add(path, Fixture, &pager_cases[i], fixture_set_up, test_pager, fixture_tear_down);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(secure_cases); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl-terminal/privileged/%s", secure_cases[i].name);
-
-                g_test_add(path, Fixture, &secure_cases[i], fixture_set_up, test_privileged, fixture_tear_down);
-        }
+        add_ctl_rows("/ctl-terminal", cases, test_list);
+        add_ctl_rows("/ctl-terminal/pager", pager_cases, test_pager);
+        add_ctl_rows("/ctl-terminal/privileged", secure_cases, test_privileged);
         g_test_add("/ctl-terminal/privileged/no-less", Fixture, NULL, fixture_set_up, test_privileged_without_less,
                    fixture_tear_down);
         g_test_add("/ctl-terminal/colors/no-pager", Fixture, "", fixture_set_up, test_colors, fixture_tear_down);

@@ -211,7 +211,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        add_cases("/ctl-usage", cases, G_N_ELEMENTS(cases));
+        add_ctl_rows("/ctl-usage", cases, test_case);
         g_test_add("/ctl-usage/complete/no-service", Fixture, NULL, fixture_set_up, test_no_service,
                    fixture_tear_down);
         g_test_add("/ctl-usage/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);

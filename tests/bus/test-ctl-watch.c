@@ -35,10 +35,12 @@ static const struct {
           "(objectpath '/org/selvol1/volume/w', ['org.selvol1.Volume'])" },
 };
 
-static const struct {
+typedef struct Monitor {
         const char *command;
         const char *lines[12]; /* without the time */
-} monitors[] = {
+} Monitor;
+
+static const Monitor monitors[] = {
         { "monitor",
           { "VolumeAdded Volume=w\\x1b", "JobNew Job=7 Operation=relabel Volume=w",
             "JobChanged Job=7 Volume=w State=running", "JobRemoved Job=7 Volume=w Operation=relabel Result=done",
@@ -93,8 +95,8 @@ static void test_monitor(Fixture *f, gconstpointer data) {
                 "': {'org.selvol1.Volume': {'Id': <'pvc-1'>, 'LabelState': <'unknown'>, 'Tainted': "
                 "<false>}}},)",
         };
-        size_t i = GPOINTER_TO_SIZE(data);
-        g_autoptr(GSubprocess) child = ctl_start(monitors[i].command, -1);
+        const Monitor *m = data;
+        g_autoptr(GSubprocess) child = ctl_start(m->command, -1);
         g_autoptr(GDBusMethodInvocation) call = await_call(f, &objects);
         g_autoptr(GDataInputStream) out = g_data_input_stream_new(g_subprocess_get_stdout_pipe(child));
         g_autofree char *last = NULL;
@@ -103,19 +105,19 @@ static void test_monitor(Fixture *f, gconstpointer data) {
         answer_call(call, &objects);
         for (size_t k = 0; k < G_N_ELEMENTS(emitted); k++)
                 emit(call, emitted[k].path, emitted[k].interface, emitted[k].signal, emitted[k].arguments);
-        for (size_t k = 0; k < G_N_ELEMENTS(monitors[i].lines) && monitors[i].lines[k]; k++) {
+        for (size_t k = 0; k < G_N_ELEMENTS(m->lines) && m->lines[k]; k++) {
                 g_autofree char *line = g_data_input_stream_read_line(out, NULL, NULL, &error);
 
                 g_assert_no_error(error);
                 g_assert_nonnull(line);
-                if (!g_str_has_suffix(line, monitors[i].lines[k]))
-                        g_error("%s is not %s", line, monitors[i].lines[k]);
+                if (!g_str_has_suffix(line, m->lines[k]))
+                        g_error("%s is not %s", line, m->lines[k]);
         }
         release_name(f);
         last = g_data_input_stream_read_line(out, NULL, NULL, &error);
         g_assert_no_error(error);
         g_assert_nonnull(strstr(last, "ServiceStopped"));
-        g_subprocess_send_signal(child, i % 2 == 0 ? SIGTERM : SIGINT);
+        g_subprocess_send_signal(child, (m - monitors) % 2 == 0 ? SIGTERM : SIGINT);
         g_assert_true(g_subprocess_wait_check(child, NULL, &error));
 }
 
@@ -199,7 +201,7 @@ static void watch_end(Terminal *t) {
 
 /* One table, which changes. */
 static void test_table(Fixture *f, gconstpointer data) {
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
         g_autoptr(GDBusMethodInvocation) call = watch_start(f, &t, "({objectpath " JOB_7("waiting") "},)");
 
         await_screen(&t, HEADING
@@ -220,12 +222,11 @@ static void test_table(Fixture *f, gconstpointer data) {
              "(objectpath '/org/selvol1/job/8', ['org.selvol1.Job'])");
         await_screen(&t, "0 jobs listed.\n");
         watch_end(&t);
-        terminal_done(&t);
 }
 
 /* However fast a job goes on. */
 static void test_rate(Fixture *f, gconstpointer data) {
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
         g_autoptr(GDBusMethodInvocation) call = watch_start(f, &t, "({objectpath " JOB_7("acting") "},)");
         gint64 start = g_get_monotonic_time();
 
@@ -243,14 +244,13 @@ static void test_rate(Fixture *f, gconstpointer data) {
         watch_end(&t);
         g_assert_cmpuint(count_draws(&t), >, 2);
         g_assert_cmpuint(count_draws(&t), <=, (g_get_monotonic_time() - start) / 250000 + 1);
-        terminal_done(&t);
 }
 
 /* The terminal has 25 lines: what runs stays, and of what has ended the latest. */
 static void test_many(Fixture *f, gconstpointer data) {
         g_autoptr(GString) objects = g_string_new("({objectpath '/a': @a{sa{sv}} {}"), expected = g_string_new(NULL);
         g_autoptr(GDBusMethodInvocation) call = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         for (unsigned i = 1; i <= 30; i++)
                 g_string_append_printf(
@@ -267,19 +267,17 @@ static void test_many(Fixture *f, gconstpointer data) {
         call = watch_start(f, &t, objects->str);
         await_screen(&t, expected->str);
         watch_end(&t);
-        terminal_done(&t);
 }
 
 static void test_service_stops(Fixture *f, gconstpointer data) {
         g_autoptr(GDBusMethodInvocation) call = NULL;
-        Terminal t = { 0 };
+        g_auto(Terminal) t = { 0 };
 
         call = watch_start(f, &t, "({objectpath " JOB_7("acting") "},)");
         terminal_await(&t, "1 job listed.");
         release_name(f);
         await_screen(&t, "selvold is not running.\n");
         watch_end(&t);
-        terminal_done(&t);
 }
 
 int main(int argc, char **argv) {
@@ -291,11 +289,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        for (size_t i = 0; i < G_N_ELEMENTS(monitors); i++) {
-                g_autofree char *path = g_strdup_printf("/ctl-watch/%s", monitors[i].command);
-
-                g_test_add(path, Fixture, GSIZE_TO_POINTER(i), fixture_set_up, test_monitor, fixture_tear_down);
-        }
+        add_ctl_rows("/ctl-watch", monitors, test_monitor);
         g_test_add("/ctl-watch/table/changes", Fixture, NULL, fixture_set_up, test_table, fixture_tear_down);
         g_test_add("/ctl-watch/table/rate", Fixture, NULL, fixture_set_up, test_rate, fixture_tear_down);
         g_test_add("/ctl-watch/table/many", Fixture, NULL, fixture_set_up, test_many, fixture_tear_down);

@@ -497,7 +497,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        add_cases("/ctl", cases, G_N_ELEMENTS(cases));
+        add_ctl_rows("/ctl", cases, test_case);
         g_test_add("/ctl/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
         return g_test_run();
 }

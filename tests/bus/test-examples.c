@@ -68,10 +68,6 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-                g_autofree char *path = g_strdup_printf("/examples/%s", cases[i].name);
-
-                g_test_add(path, Fixture, &cases[i], fixture_set_up, test_script, fixture_tear_down);
-        }
+        add_ctl_rows("/examples", cases, test_script);
         return g_test_run();
 }

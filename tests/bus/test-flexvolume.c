@@ -175,11 +175,7 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-                g_autofree char *path = g_strdup_printf("/flexvolume/%s", cases[i].name);
-
-                g_test_add(path, Fixture, &cases[i], fixture_set_up, test_case, fixture_tear_down);
-        }
+        add_ctl_rows("/flexvolume", cases, test_case);
         g_test_add("/flexvolume/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
         return g_test_run();
 }

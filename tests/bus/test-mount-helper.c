@@ -241,12 +241,8 @@ int main(int argc, char **argv) {
         g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
 
-        add_cases("/mount-helper", cases, G_N_ELEMENTS(cases));
-        for (size_t i = 0; i < G_N_ELEMENTS(mount_cases); i++) {
-                g_autofree char *path = g_strdup_printf("/mount-helper/mount/%s", mount_cases[i].name);
-
-                g_test_add(path, Fixture, &mount_cases[i], fixture_set_up, test_mount, fixture_tear_down);
-        }
+        add_ctl_rows("/mount-helper", cases, test_case);
+        add_ctl_rows("/mount-helper/mount", mount_cases, test_mount);
         g_test_add("/mount-helper/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
         g_test_add("/mount-helper/fstab", Fixture, NULL, fixture_set_up, test_fstab, fixture_tear_down);
         g_test_add("/mount-helper/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);

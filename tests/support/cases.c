@@ -25,3 +25,13 @@ void add_rows_of(const char *prefix, const void *rows, size_t n, size_t size, GT
                 add_case(prefix, *(const char *const *) row, row, function);
         }
 }
+
+void add_fixture_rows_of(const char *prefix, const void *rows, size_t n, size_t size, size_t fixture_size,
+                         GTestFixtureFunc set_up, GTestFixtureFunc function, GTestFixtureFunc tear_down) {
+        for (size_t i = 0; i < n; i++) {
+                const void *row = (const char *) rows + i * size;
+                g_autofree char *path = g_strdup_printf("%s/%s", prefix, *(const char *const *) row);
+
+                g_test_add_vtable(path, fixture_size, row, set_up, function, tear_down);
+        }
+}

@@ -2,6 +2,7 @@
 #include "plan/plan-group.h"
 
 #include "plan-rows.h"
+#include "support/cases.h"
 
 /* Who gives a volume's files to a group when it is mounted, and who stands in the way. */
 
@@ -277,13 +278,15 @@ static void test_share_plain(Fixture *x, gconstpointer data) {
 
 /* Who has no use for a mount that is mapped already: a runtime can map a mount but once, and whoever asks for no change of the
  * group wants the files as they are. */
-static const struct {
+typedef struct Stranger {
         const char *name;
         gid_t shown, on_disk;
         gid_t wanted;
         FSGroupPolicy policy;
         bool read_only, user_namespace;
-} strangers[] = {
+} Stranger;
+
+static const Stranger strangers[] = {
         { "other-group", OTHER, 4000, WANTED, FS_GROUP_FILE },
         { "taken-away", OTHER, WANTED, WANTED,
           FS_GROUP_FILE }, /* shows another group in the place of the wanted one */
@@ -301,13 +304,13 @@ static void assert_not_shared(Fixture *x) {
 }
 
 static void test_share_refused(Fixture *x, gconstpointer data) {
-        size_t i = GPOINTER_TO_SIZE(data);
-        Holder *h = hold(x, TARGET_1, "pod-1", strangers[i].shown, strangers[i].on_disk);
+        const Stranger *s = data;
+        Holder *h = hold(x, TARGET_1, "pod-1", s->shown, s->on_disk);
 
-        x->request.fs_group = strangers[i].wanted;
-        x->request.fs_group_policy = (int) strangers[i].policy;
-        x->request.read_only = strangers[i].read_only;
-        x->request.user_namespace = strangers[i].user_namespace;
+        x->request.fs_group = s->wanted;
+        x->request.fs_group_policy = (int) s->policy;
+        x->request.read_only = s->read_only;
+        x->request.user_namespace = s->user_namespace;
 
         /* A disk can be mounted once more. */
         assert_not_shared(x);
@@ -334,9 +337,9 @@ static void test_share_refused(Fixture *x, gconstpointer data) {
         g_assert_cmpint(free_and_strdup(&h->target, TARGET_2), ==, 0);
         assert_not_shared(x);
         g_assert_cmpint(x->plan.ownership, ==,
-                        strangers[i].wanted == GID_NONE || strangers[i].policy == FS_GROUP_NONE ? OWNERSHIP_NONE
-                        : strangers[i].read_only                                                ? OWNERSHIP_MAP
-                                                                                                : OWNERSHIP_WALK);
+                        s->wanted == GID_NONE || s->policy == FS_GROUP_NONE ? OWNERSHIP_NONE
+                        : s->read_only                                      ? OWNERSHIP_MAP
+                                                                            : OWNERSHIP_WALK);
 }
 
 /* --- the file system's own option --- */
@@ -454,11 +457,7 @@ int main(int argc, char **argv) {
 #define ADD(name, function) g_test_add("/plan-ownership/" name, Fixture, NULL, set_up, function, fixture_tear_down)
         ADD("readers", test_readers);
         ADD("share/plain", test_share_plain);
-        for (size_t i = 0; i < G_N_ELEMENTS(strangers); i++) {
-                g_autofree char *path = g_strconcat("/plan-ownership/share/", strangers[i].name, NULL);
-
-                g_test_add(path, Fixture, GSIZE_TO_POINTER(i), set_up, test_share_refused, fixture_tear_down);
-        }
+        add_fixture_rows("/plan-ownership/share", Fixture, strangers, set_up, test_share_refused, fixture_tear_down);
         ADD("option/conflict", test_option_conflict);
         ADD("check/own", test_check_own);
         ADD("reliances/some", test_reliances);

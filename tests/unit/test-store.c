@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "store-fixture.h"
+#include "support/cases.h"
 
 static void test_round_trip(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
@@ -356,7 +357,7 @@ static void test_second_process(Fixture *f, gconstpointer data) {
 
 typedef struct Hostile {
         const char *name, *sql;
-        const char *rows; /* that are skipped */
+        const char *rows; /* that are skipped; NULL: nothing can be read */
 } Hostile;
 
 /* Whoever can write the file can't make us believe what can't be; and that costs the row, and a volume's holders with it, but
@@ -408,8 +409,10 @@ static void test_set_aside(Fixture *f, gconstpointer data) {
 
 /* A file without one of the tables, or without a version, is damaged as a whole. */
 static void test_damaged(Fixture *f, gconstpointer data) {
+        const Hostile *h = data;
+
         put_sample(f);
-        execute(f, data);
+        execute(f, h->sql);
         reopen(f);
         g_assert_cmpint(store_get_error(f->store), ==, -EUCLEAN);
 }
@@ -463,9 +466,7 @@ static void test_failed(Fixture *f, gconstpointer data) {
 int main(int argc, char *argv[]) {
 #define A_HOLDER "a/b@/var/lib/kubelet/a "
 #define A_VOLUME "a/b@ " A_HOLDER
-        static const struct {
-                const char *name, *sql;
-        } damages[] = {
+        static const Hostile damages[] = {
                 { "no-table", "DROP TABLE history" },
                 { "version", "PRAGMA user_version=0" },
         };
@@ -544,16 +545,8 @@ int main(int argc, char *argv[]) {
                         g_test_add(path, Fixture, GINT_TO_POINTER(version), store_set_up, migrations[i].function,
                                    store_tear_down);
                 }
-        for (size_t i = 0; i < G_N_ELEMENTS(hostile); i++) {
-                g_autofree char *path = g_strdup_printf("/store/hostile/%s", hostile[i].name);
-
-                g_test_add(path, Fixture, &hostile[i], store_set_up, test_hostile, store_tear_down);
-        }
-        for (size_t i = 0; i < G_N_ELEMENTS(damages); i++) {
-                g_autofree char *path = g_strdup_printf("/store/damaged/%s", damages[i].name);
-
-                g_test_add(path, Fixture, damages[i].sql, store_set_up, test_damaged, store_tear_down);
-        }
+        add_fixture_rows("/store/hostile", Fixture, hostile, store_set_up, test_hostile, store_tear_down);
+        add_fixture_rows("/store/damaged", Fixture, damages, store_set_up, test_damaged, store_tear_down);
         ADD("set-aside", NULL, test_set_aside);
         ADD("rewrite", NULL, test_rewrite);
         ADD("failed", NULL, test_failed);
