@@ -171,43 +171,47 @@ static const Change changes[] = {
         { "fs-group-root", "group=0" },
 };
 
-/* Each part counts, in the string and in the comparison alike. */
+static void assert_spec(const Request *q, const char *expected) {
+        _cleanup_free_ char *spec = request_spec(q);
+
+        g_assert_cmpstr(spec, ==, expected);
+}
+
+/* In the string and in the comparison alike. */
+static void assert_same(const Request *a, const Request *b, bool same) {
+        _cleanup_free_ char *spec_a = request_spec(a), *spec_b = request_spec(b);
+
+        g_assert_cmpint(streq(spec_a, spec_b), ==, same);
+        g_assert_cmpint(request_equal(a, b), ==, same);
+        g_assert_cmpint(request_equal(b, a), ==, same);
+}
+
+/* Each part counts. */
 static void test_spec(gconstpointer data) {
         const Change *change = data;
         _cleanup_(request_done) Request a = make_request(), b = make_request();
-        _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = request_spec(&b), *changed = NULL;
 
-        g_assert_cmpstr(spec_a, ==, spec_b);
-        g_assert_true(request_equal(&a, &b));
-
+        assert_same(&a, &b, true);
         g_assert_true(request_set_word(&b, change->word));
-        changed = request_spec(&b);
-        g_assert_cmpstr(spec_a, !=, changed);
-        g_assert_false(request_equal(&a, &b));
-        g_assert_false(request_equal(&b, &a));
+        assert_same(&a, &b, false);
 }
 
 /* No two requests that differ in where one part ends have one string. */
 static void test_spec_borders(void) {
         _cleanup_(request_done) Request a = make_request(), b = make_request();
-        _cleanup_free_ char *spec_a = NULL, *spec_b = NULL;
 
         g_assert_cmpint(free_and_strdup(&a.driver, "d|x"), ==, 0);
         g_assert_cmpint(free_and_strdup(&a.holder, "y"), ==, 0);
         g_assert_cmpint(free_and_strdup(&b.driver, "d"), ==, 0);
         g_assert_cmpint(free_and_strdup(&b.holder, "x|y"), ==, 0);
-        spec_a = request_spec(&a);
-        spec_b = request_spec(&b);
-        g_assert_false(request_equal(&a, &b));
-        g_assert_cmpstr(spec_a, !=, spec_b);
+        assert_same(&a, &b, false);
 }
 
 /* What earlier versions have written to the store must be found equal to the same request of today. */
 static void test_spec_stays(void) {
         _cleanup_(request_done) Request q = make_request();
-        _cleanup_free_ char *spec = request_spec(&q);
 
-        g_assert_cmpstr(spec, ==, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi |ebs.csi.aws.com,pod-1");
+        assert_spec(&q, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi |ebs.csi.aws.com,pod-1");
 }
 
 /* What is said of a group counts beside a group only. */
@@ -227,28 +231,20 @@ static void set_group(Request *q, unsigned i) {
         q->user_namespace = i / 5 / (FS_GROUP_POLICIES + 1) / (FS_GROUP_CHANGE_POLICIES + 1);
 }
 
-/* Each with each, in the string and in the comparison alike. */
+/* Each with each. */
 static void test_spec_groups(void) {
         const unsigned all = 5 * (FS_GROUP_POLICIES + 1) * (FS_GROUP_CHANGE_POLICIES + 1) * 2;
 
         for (unsigned i = 0; i < all; i++) {
                 _cleanup_(request_done) Request a = make_request();
-                _cleanup_free_ char *spec_a = NULL;
 
                 set_group(&a, i);
-                spec_a = request_spec(&a);
                 for (unsigned k = i; k < all; k++) {
                         _cleanup_(request_done) Request b = make_request();
-                        _cleanup_free_ char *spec_b = NULL;
-                        bool same;
 
                         set_group(&b, k);
-                        spec_b = request_spec(&b);
-                        same = same_group(&a, &b);
-                        g_assert_true(same || i != k);
-                        g_assert_cmpint(streq(spec_a, spec_b), ==, same);
-                        g_assert_cmpint(request_equal(&a, &b), ==, same);
-                        g_assert_cmpint(request_equal(&b, &a), ==, same);
+                        g_assert_true(same_group(&a, &b) || i != k);
+                        assert_same(&a, &b, same_group(&a, &b));
                 }
         }
 }
@@ -256,31 +252,24 @@ static void test_spec_groups(void) {
 /* These are in stores, too; and without a group there is no word of one. */
 static void test_spec_group_stays(void) {
         _cleanup_(request_done) Request q = make_request();
-        _cleanup_free_ char *plain = NULL, *none = NULL, *group = NULL, *all = NULL, *none_by = NULL;
+        _cleanup_free_ char *plain = request_spec(&q);
 
-        plain = request_spec(&q);
         q.fs_group_policy = FS_GROUP_FILE;
         q.fs_group_change_policy = FS_GROUP_CHANGE_ALWAYS;
         q.user_namespace = true;
-        none = request_spec(&q);
-        g_assert_cmpstr(none, ==, plain);
+        assert_spec(&q, plain);
         q.fs_group = 4294967294;
         q.relabel_by = RELABEL_BY_SERVICE;
         q.walk.force = true;
-        all = request_spec(&q);
-        g_assert_cmpstr(all, ==,
-                        "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  service force group=4294967294:1:1:user"
+        assert_spec(&q, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  service force group=4294967294:1:1:user"
                         "|ebs.csi.aws.com,pod-1");
         q.relabel_by = RELABEL_BY_NONE;
-        none_by = request_spec(&q);
-        g_assert_cmpstr(none_by, ==,
-                        "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  none force group=4294967294:1:1:user"
+        assert_spec(&q, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  none force group=4294967294:1:1:user"
                         "|ebs.csi.aws.com,pod-1");
         request_done(&q);
         q = make_request();
         q.fs_group = 0;
-        group = request_spec(&q);
-        g_assert_cmpstr(group, ==, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  group=0:-1:-1|ebs.csi.aws.com,pod-1");
+        assert_spec(&q, "/dev/vdb ext4 rw  - :::s0:c0,c1 -1 -1 csi  group=0:-1:-1|ebs.csi.aws.com,pod-1");
 }
 
 /* An empty request asks for no group, not for root's. */
@@ -317,14 +306,11 @@ static void test_mapped(void) {
  * for. */
 static void test_spec_manner(void) {
         _cleanup_(request_done) Request a = make_request(), b = make_request();
-        _cleanup_free_ char *spec_a = request_spec(&a), *spec_b = NULL;
 
         b.walk = (WalkOptions){ .entries_per_sec = 1000 };
         b.timeout_usec = 1;
         b.wait_usec = 1;
-        spec_b = request_spec(&b);
-        g_assert_cmpstr(spec_a, ==, spec_b);
-        g_assert_true(request_equal(&a, &b));
+        assert_same(&a, &b, true);
 }
 
 static void test_runtime_flag(void) {
