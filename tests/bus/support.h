@@ -4,6 +4,7 @@
 #include <gio/gio.h>
 #include <libglib-testing/dbus-queue.h>
 
+#include "support/cases.h"
 #include "support/service.h"
 #include "support/wait.h"
 

@@ -376,13 +376,12 @@ static void test_replaced(Fixture *f, gconstpointer data) {
         metrics = expect_reply(f, asked);
 }
 
-int main(int argc, char *argv[]) {
+void add_tests(void) {
         static const char *const callers[] = { [CALLER_ROOT] = "root", [CALLER_OTHER] = "other" },
                                  *const polkits[] = { "yes",    "no",     "challenge", "broken",
                                                       "silent", "absent", "replaced" };
         static Case cases[G_N_ELEMENTS(callers)][G_N_ELEMENTS(polkits)];
 
-        g_test_init(&argc, &argv, NULL);
         for (size_t i = 0; i < G_N_ELEMENTS(callers); i++)
                 for (size_t k = 0; k < G_N_ELEMENTS(polkits); k++) {
                         g_autofree char *path = g_strdup_printf("/authorize/matrix/%s/%s", callers[i], polkits[k]);
@@ -397,5 +396,4 @@ int main(int argc, char *argv[]) {
         g_test_add("/authorize/object-gone", Fixture, NULL, fixture_set_up_other, test_object_gone,
                    fixture_tear_down);
         g_test_add("/authorize/replaced", Fixture, NULL, fixture_set_up_other, test_replaced, fixture_tear_down);
-        return g_test_run();
 }

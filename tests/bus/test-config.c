@@ -162,12 +162,10 @@ static void test_textfile_fails(Fixture *f, gconstpointer data) {
         close(fd);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
 #define ADD(name, function) g_test_add("/config/" name, Fixture, NULL, fixture_set_up, function, fixture_tear_down)
         ADD("mistake", test_mistake);
         ADD("check", test_check);
         ADD("reload", test_reload);
         ADD("textfile-fails", test_textfile_fails);
-        return g_test_run();
 }

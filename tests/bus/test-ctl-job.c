@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* selvolctl and jobs: relabel, verify of many files, jobs and cancel. */
-#include <locale.h>
 
 #include "ctl-support.h"
 
@@ -258,11 +257,6 @@ static const Case cases[] = {
           .err = "selvolctl: 'pvc-1' is not the number of a job. See 'selvolctl jobs'.\n" },
 };
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
-
+void add_tests(void) {
         add_ctl_rows("/ctl-job", cases, test_case);
-        return g_test_run();
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The verbs of selvolctl that look at the service and the node as a whole, against a mock of org.selvol1. */
-#include <locale.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -310,15 +309,10 @@ static void test_adopt(Fixture *f, gconstpointer data) {
         g_assert_cmpint(unlink(path), ==, 0);
 }
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
-
+void add_tests(void) {
         add_ctl_rows("/ctl", cases, test_case);
         add_ctl_rows("/ctl/config", config_cases, test_config);
         add_ctl_rows("/ctl/adopt-all", adopt_cases, test_adopt);
         g_test_add("/ctl/doctor", Fixture, NULL, fixture_set_up, test_doctor, fixture_tear_down);
         g_test_add("/ctl/status/stopped", Fixture, NULL, fixture_set_up, test_status_stopped, fixture_tear_down);
-        return g_test_run();
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* selvolctl while something takes long: the progress, on a terminal and without one, and signals. */
-#include <locale.h>
 #include <signal.h>
 #include <string.h>
 
@@ -296,12 +295,9 @@ static void test_no_terminal(Fixture *f, gconstpointer interval) {
 
 #define ADD(path, data, test) g_test_add(path, Fixture, data, fixture_set_up, test, fixture_tear_down)
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
+void add_tests(void) {
         g_setenv("TERM", "xterm", TRUE);
         g_unsetenv("COLUMNS");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
 
         add_ctl_rows("/ctl-progress", widths, test_width);
         add_ctl_rows("/ctl-progress", calls, test_call);
@@ -315,5 +311,4 @@ int main(int argc, char **argv) {
         ADD("/ctl-progress/no-terminal", "100000", test_no_terminal);
         if (g_test_slow())
                 ADD("/ctl-progress/no-terminal-long", NULL, test_no_terminal);
-        return g_test_run();
 }

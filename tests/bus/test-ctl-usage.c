@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* selvolctl's command line: mistakes, help and completion. */
-#include <locale.h>
 #include <string.h>
 
 #include "ctl-support.h"
@@ -206,15 +205,10 @@ static void test_help(Fixture *f, gconstpointer data) {
         }
 }
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
-
+void add_tests(void) {
         add_ctl_rows("/ctl-usage", cases, test_case);
         g_test_add("/ctl-usage/complete/no-service", Fixture, NULL, fixture_set_up, test_no_service,
                    fixture_tear_down);
         g_test_add("/ctl-usage/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
         g_test_add("/ctl-usage/help/options", Fixture, NULL, fixture_set_up, test_help, fixture_tear_down);
-        return g_test_run();
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* selvolctl monitor and jobs --watch: what goes on until it is interrupted. */
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -280,14 +279,11 @@ static void test_service_stops(Fixture *f, gconstpointer data) {
         watch_end(&t);
 }
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
+void add_tests(void) {
         g_setenv("TERM", "xterm", TRUE);
         g_setenv("NO_COLOR", "1", TRUE);
         g_unsetenv("COLUMNS");
         g_unsetenv("LINES");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
 
         add_ctl_rows("/ctl-watch", monitors, test_monitor);
         g_test_add("/ctl-watch/table/changes", Fixture, NULL, fixture_set_up, test_table, fixture_tear_down);
@@ -295,5 +291,4 @@ int main(int argc, char **argv) {
         g_test_add("/ctl-watch/table/many", Fixture, NULL, fixture_set_up, test_many, fixture_tear_down);
         g_test_add("/ctl-watch/table/service-stops", Fixture, NULL, fixture_set_up, test_service_stops,
                    fixture_tear_down);
-        return g_test_run();
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* selvolctl against a mock of org.selvol1 on a bus of its own: what it asks for, what it prints, how it exits. */
-#include <locale.h>
 #include <string.h>
 
 #include "ctl-support.h"
@@ -492,12 +491,7 @@ static void test_no_service(Fixture *f, gconstpointer data) {
                         .err = "selvolctl: selvold is not running (The name org.selvol1 was not provided by any .service files). See 'systemctl status selvold'.\n" });
 }
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
-
+void add_tests(void) {
         add_ctl_rows("/ctl", cases, test_case);
         g_test_add("/ctl/no-service", Fixture, NULL, fixture_set_up, test_no_service, fixture_tear_down);
-        return g_test_run();
 }

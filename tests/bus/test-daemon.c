@@ -117,8 +117,7 @@ static void test_holders_limit(Fixture *f, gconstpointer data) {
                      "LimitReached", "can't have more: unmount one");
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
 #define ADD(name, data, function) \
         g_test_add("/daemon/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("since", NULL, test_since);
@@ -127,5 +126,4 @@ int main(int argc, char *argv[]) {
         ADD("holders/limit", NULL, test_holders_limit);
         ADD("many-callers", NULL, test_many_callers);
         ADD("promtool", NULL, test_promtool);
-        return g_test_run();
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The shell functions of docs/examples against a mock of org.selvol1: what a plugin learns of a call that has failed. */
-#include <locale.h>
 
 #include "ctl-support.h"
 
@@ -63,11 +62,6 @@ static void test_script(Fixture *f, gconstpointer data) {
                 g_dbus_method_invocation_return_dbus_error(g_steal_pointer(&call), "org.selvol1.Error.Busy", "Late.");
 }
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
-
+void add_tests(void) {
         add_ctl_rows("/examples", cases, test_script);
-        return g_test_run();
 }

@@ -80,10 +80,8 @@ static void test_nobody_relabels(void) {
         fixture_stop(f);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_set_nonfatal_assertions();
         g_test_add_func("/flexvolume-pods/two", test_two_pods);
         g_test_add_func("/flexvolume-pods/nobody-relabels", test_nobody_relabels);
-        return g_test_run();
 }

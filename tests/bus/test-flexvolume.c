@@ -2,8 +2,6 @@
 
 /* The FlexVolume driver: what kubelet passes, what is asked of selvold then, and what kubelet reads. */
 
-#include <locale.h>
-
 #include "ctl-support.h"
 
 #define T "/var/lib/kubelet/pods/0cf08/volumes/selvol~volume/v"
@@ -170,12 +168,7 @@ static void test_no_bus(Fixture *f, gconstpointer data) {
         g_setenv("SELVOLCTL", driver, TRUE);
 }
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
-
+void add_tests(void) {
         add_ctl_rows("/flexvolume", cases, test_case);
         g_test_add("/flexvolume/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
-        return g_test_run();
 }

@@ -153,11 +153,9 @@ static void test_wait_limit(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(count_refused(f, calls, G_N_ELEMENTS(calls), "wait for this", NULL), ==, 16);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
 #define ADD(name, data, function) g_test_add("/job/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("slow", NULL, test_slow);
         ADD("expiry", NULL, test_expiry);
         ADD("wait-limit", NULL, test_wait_limit);
-        return g_test_run();
 }

@@ -304,8 +304,7 @@ static void test_long_array(Fixture *f, gconstpointer data) {
                      n > 256 ? "than any method takes" : "MountOptions has more than 64");
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
 #define ADD(name, data, function) \
         g_test_add("/limits/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("source/server", "server.example:/hang-observe", test_source);
@@ -323,5 +322,4 @@ int main(int argc, char *argv[]) {
         g_test_add("/limits/put-off", Fixture, NULL, set_up_refused, test_put_off, fixture_tear_down);
         ADD("large/root", NULL, test_large);
         g_test_add("/limits/large/at-once", Fixture, NULL, set_up_measured, test_large_at_once, fixture_tear_down);
-        return g_test_run();
 }

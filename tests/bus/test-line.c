@@ -431,8 +431,7 @@ static void test_objects(Fixture *f, gconstpointer data) {
         g_dbus_connection_signal_unsubscribe(f->client, subscription);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
 #define ADD(name, data, function) \
         g_test_add("/line/" name, Fixture, data, fixture_set_up, function, fixture_tear_down)
         ADD("many", NULL, test_many);
@@ -444,5 +443,4 @@ int main(int argc, char *argv[]) {
         if (g_test_slow())
                 g_test_add("/line/frozen/long", Fixture, &frozen_long, set_up_frozen, test_frozen, fixture_tear_down);
         ADD("objects", NULL, test_objects);
-        return g_test_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* mount.selvol against a mock of org.selvol1 on a bus of its own: what it asks for, what it says, how it exits; by itself, and as mount(8)
  * runs it. */
-#include <locale.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,11 +235,7 @@ static void test_signal(Fixture *f, gconstpointer data) {
         answer_call(call, &c.exchanges[0]);
 }
 
-int main(int argc, char **argv) {
-        setlocale(LC_ALL, "C.UTF-8");
-        g_test_init(&argc, &argv, NULL);
-        g_test_set_nonfatal_assertions();
-
+void add_tests(void) {
         add_ctl_rows("/mount-helper", cases, test_case);
         add_ctl_rows("/mount-helper/mount", mount_cases, test_mount);
         g_test_add("/mount-helper/no-bus", Fixture, NULL, fixture_set_up, test_no_bus, fixture_tear_down);
@@ -250,5 +245,4 @@ int main(int argc, char **argv) {
                    fixture_tear_down);
         g_test_add("/mount-helper/terminate", Fixture, GINT_TO_POINTER(SIGTERM), fixture_set_up, test_signal,
                    fixture_tear_down);
-        return g_test_run();
 }

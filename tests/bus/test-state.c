@@ -211,9 +211,8 @@ static void test_volumes_limit(Fixture *f, gconstpointer data) {
         mount_volume(f, "w", "/dev/vdc", T2, "{}");
 }
 
-int main(int argc, char *argv[]) {
+void add_tests(void) {
         private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-        g_test_init(&argc, &argv, NULL);
         g_test_add("/state/full", Fixture, &full, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/read-only", Fixture, &read_only, set_up_small, test_at_start, tear_down_small);
         g_test_add("/state/intent", Fixture, NULL, fixture_set_up, test_intent, fixture_tear_down);
@@ -222,5 +221,4 @@ int main(int argc, char *argv[]) {
                    fixture_set_up, test_row, fixture_tear_down);
         g_test_add("/state/row/volume", Fixture, "UPDATE volume SET strategy='from-the-future' WHERE id='w'",
                    fixture_set_up, test_row, fixture_tear_down);
-        return g_test_run();
 }

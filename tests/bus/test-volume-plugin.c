@@ -519,8 +519,7 @@ static void test_other_user(Context *c, gconstpointer data) {
         g_assert_cmpint(status, ==, 0);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_setenv("SELVOL_LOG_LEVEL", "debug", TRUE);
 #define ADD(name, function) g_test_add("/volume-plugin/" name, Context, NULL, set_up, function, tear_down)
         ADD("life", test_life);
@@ -537,5 +536,4 @@ int main(int argc, char *argv[]) {
         ADD("garbage", test_garbage);
         ADD("connections", test_connections);
         ADD("other-user", test_other_user);
-        return g_test_run();
 }

@@ -17,9 +17,8 @@
 
 /* namespace_enter(), and makes the directories above. */
 bool test_enter(void);
-/* main() of the programs here, each of which has cases to add. */
+/* main() of the programs here. */
 int run_tests(int argc, char **argv);
-void add_tests(void);
 
 /* Makes an image with a file system (NULL: with none), or marks the test as skipped and returns NULL. */
 char *make_image(const char *name, const char *fs_type);

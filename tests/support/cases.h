@@ -5,6 +5,9 @@
 
 #include <glib.h>
 
+/* All that a program has, whose main() is shared. */
+void add_tests(void);
+
 /* One test for each of the words, named PREFIX/WORD, which gets the word. */
 void add_words(const char *prefix, GTestDataFunc function, ...) G_GNUC_NULL_TERMINATED;
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include <glib.h>
+#include "cases.h"
 
 /* Tables of test cases in tests/data. A line is a comment ('#'), blank, or a row of cells between '|', of which
  * blanks at both ends are cut. The first row names the columns. A cell "-" is "not given", '""' is the empty string;

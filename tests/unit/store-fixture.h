@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <glib.h>
-
 #include "store/store.h"
+#include "support/cases.h"
 
 /* A store in a directory of its own. */
 typedef struct Fixture {

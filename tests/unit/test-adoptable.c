@@ -65,13 +65,11 @@ static void test_find(gconstpointer row) {
         assert_json(skipped, row_need(row, "=skipped"));
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
                 g_autofree char *path = g_strdup_printf("/adoptable/path/%zu", i);
 
                 g_test_add_data_func(path, GSIZE_TO_POINTER(i), test_path);
         }
         table_add_tests(table_load("adoptable.table", "id directory =found =skipped lines"), "/adoptable", test_find);
-        return g_test_run();
 }

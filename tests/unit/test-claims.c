@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <glib.h>
-
 #include "state/claims.h"
+#include "support/cases.h"
 
 enum { CLAIMANTS = 3 };
 
@@ -119,13 +118,11 @@ static void test_drop(Fixture *f, gconstpointer data) {
         g_assert_true(claims_is_owned(&f->claims, "v"));
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
 #define ADD(name, function) g_test_add("/claims/" name, Fixture, NULL, NULL, function, tear_down)
         ADD("line", test_line);
         ADD("together", test_together);
         ADD("passive", test_passive);
         ADD("yield", test_yield);
         ADD("drop", test_drop);
-        return g_test_run();
 }

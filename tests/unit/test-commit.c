@@ -7,6 +7,7 @@
 
 #include "basic/time-util.h"
 #include "state/commit.h"
+#include "support/cases.h"
 
 typedef struct Fixture {
         State state;
@@ -71,9 +72,7 @@ static void test_never_idle(Fixture *f, gconstpointer data) {
         g_assert_cmpuint(f->n_others_before, >, 2);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add("/commit/after-others", Fixture, NULL, set_up, test_after_others, tear_down);
         g_test_add("/commit/never-idle", Fixture, NULL, set_up, test_never_idle, tear_down);
-        return g_test_run();
 }

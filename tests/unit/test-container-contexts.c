@@ -21,11 +21,8 @@ static void test_long_line(void) {
         g_assert_cmpstr(c.file, ==, value);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("contexts-files.table", "id text =process =file =ro_file"), "/container-contexts",
                         test_text);
         g_test_add_func("/container-contexts/long-line", test_long_line);
-        return g_test_run();
 }

@@ -164,9 +164,7 @@ static void test_name(void) {
         g_assert_false(context_name_is_valid("\xc3\xa4"));
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("levels.table", "id level =form =says"), "/context/level", test_level);
         table_add_tests(table_load("contexts.table", "id context =form =says"), "/context/full", test_context);
         table_add_tests(table_load("splits.table", "id context =user =role =type =level"), "/context/split",
@@ -178,5 +176,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/context/complete", test_complete);
         g_test_add_func("/context/complete-refuses", test_complete_refuses);
         g_test_add_func("/context/name", test_name);
-        return g_test_run();
 }

@@ -46,8 +46,6 @@ static void test_row(gconstpointer data) {
                 g_assert_cmpint(covers[i] ? (int) (covers[i] - row->mounts) : -1, ==, row->covers[i]);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         add_rows("/cover", rows, test_row);
-        return g_test_run();
 }

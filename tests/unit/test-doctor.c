@@ -171,10 +171,8 @@ static void test_denials(void) {
         }
 }
 
-int main(int argc, char *argv[]) {
+void add_tests(void) {
         g_setenv("TZ", "UTC", TRUE);
-        g_test_init(&argc, &argv, NULL);
         table_add_tests(table_load("doctor.table", "id with =state =remedy =text"), "/doctor", test_row);
         g_test_add_func("/doctor/denials", test_denials);
-        return g_test_run();
 }

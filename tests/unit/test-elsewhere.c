@@ -39,8 +39,6 @@ static void test_row(gconstpointer data) {
                 g_assert_cmpint(elsewhere[i] ? (int) (elsewhere[i] - row->mounts) : -1, ==, row->elsewhere[i]);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         add_rows("/elsewhere", rows, test_row);
-        return g_test_run();
 }

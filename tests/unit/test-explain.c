@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What selvolctl makes of what selvold and the bus say. */
-#include <glib.h>
 
 #include "client/explain.h"
 #include "ctl/suggest.h"
+#include "support/cases.h"
 
 static void test_text(void) {
         static const struct {
@@ -108,11 +108,9 @@ static void test_suggest(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_set_nonfatal_assertions();
         g_test_add_func("/explain/text", test_text);
         g_test_add_func("/explain/error", test_error);
         g_test_add_func("/explain/suggest", test_suggest);
-        return g_test_run();
 }

@@ -539,9 +539,7 @@ static void test_groups(void) {
         g_assert_cmpuint(counts.maps, >, 0);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/files/exhaustive/labels", test_labels);
         g_test_add_func("/files/exhaustive/groups", test_groups);
-        return g_test_run();
 }

@@ -409,9 +409,7 @@ static void test_sentences(void) {
                 g_assert_true(g_str_has_suffix(relabel_reason_text((RelabelReason) i), "."));
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("ownership-modes.table", mode_columns), "/files/mode", test_mode);
         g_test_add_func("/files/all-modes", test_all_modes);
         table_add_tests(table_load("relabel.table", label_columns), "/files/label", test_label);
@@ -422,5 +420,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/files/fall-back", test_fall_back);
         g_test_add_func("/files/reliances", test_reliances);
         g_test_add_func("/files/sentences", test_sentences);
-        return g_test_run();
 }

@@ -2,9 +2,8 @@
 #include <endian.h>
 #include <errno.h>
 
-#include <glib.h>
-
 #include "mount/fingerprint.h"
+#include "support/cases.h"
 
 /* What is made of a superblock: of those as mkfs and the kernel leave them, and of any other bytes. The root ring reads real
  * ones. */
@@ -294,8 +293,7 @@ static void test_log_bytes(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/fingerprint/next", test_next);
         g_test_add_func("/fingerprint/from-string", test_from_string);
         g_test_add_func("/fingerprint/ext", test_ext);
@@ -303,5 +301,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/fingerprint/xfs/find-log", test_find_log);
         g_test_add_func("/fingerprint/xfs/log", test_log);
         g_test_add_func("/fingerprint/xfs/bytes", test_log_bytes);
-        return g_test_run();
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How tables are made to fit. */
-#include <glib.h>
 #include <locale.h>
 
 #include "ctl/fit.h"
+#include "support/cases.h"
 
 static void test_columns(void) {
         static const struct {
@@ -59,11 +59,9 @@ static void test_text(void) {
         }
 }
 
-int main(int argc, char **argv) {
+void add_tests(void) {
         g_assert_nonnull(setlocale(LC_ALL, "C.UTF-8"));
-        g_test_init(&argc, &argv, NULL);
         g_test_set_nonfatal_assertions();
         g_test_add_func("/fit/columns", test_columns);
         g_test_add_func("/fit/text", test_text);
-        return g_test_run();
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <string.h>
 
-#include <glib.h>
-
 #include "mount/idmap.h"
+#include "support/cases.h"
 
 /* The map of a swap: every id once on either side, and only the two moved. */
 static const struct {
@@ -78,11 +77,8 @@ static void test_no_two_groups(void) {
         g_assert_cmpint(idmap_swap_groups(-1, 7, (gid_t) -1), ==, -ERANGE);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         g_test_add_func("/idmap/map", test_map);
         g_test_add_func("/idmap/unsupported", test_unsupported);
         g_test_add_func("/idmap/no-two-groups", test_no_two_groups);
-        return g_test_run();
 }

@@ -257,11 +257,9 @@ static void test_trusted(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/judge/mark", test_judge);
         g_test_add_func("/judge/decide", test_decide);
         g_test_add_func("/judge/witness", test_witness);
         g_test_add_func("/judge/trusted", test_trusted);
-        return g_test_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <glib.h>
-
 #include "basic/log.h"
+#include "support/cases.h"
 
 static void test_levels(void) {
         static const char *const names[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info", "debug" },
@@ -42,9 +41,7 @@ static void test_filter(void) {
         g_test_trap_assert_stderr_unmatched("*info\n*");
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/log/levels", test_levels);
         g_test_add_func("/log/filter", test_filter);
-        return g_test_run();
 }

@@ -333,9 +333,7 @@ static void test_exceeds(void) {
                         g_assert_cmpint(mark_exceeds(&rows[i].mark, change), ==, rows[i].exceeds[change]);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("marks.table", text_columns), "/mark/text", test_text);
         g_test_add_func("/mark/cut", test_cut);
         g_test_add_func("/mark/nul", test_nul);
@@ -349,5 +347,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/mark/exceeds", test_exceeds);
         table_add_tests(table_load("mark-work.table", work_columns), "/mark/work", test_work);
         g_test_add_func("/mark/work-again", test_work_again);
-        return g_test_run();
 }

@@ -12,6 +12,7 @@
 
 #include <glib/gstdio.h>
 
+#include "support/cases.h"
 #include "support/files.h"
 #include "support/service.h"
 
@@ -170,12 +171,10 @@ static void test_slow_clients(Fixture *f, gconstpointer data) {
         close(waiting);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
 #define ADD(name, function) g_test_add("/metrics-server/" name, Fixture, NULL, set_up, function, tear_down)
         ADD("requests", test_requests);
         ADD("no-metrics", test_no_metrics);
         ADD("garbage", test_garbage);
         ADD("slow-clients", test_slow_clients);
-        return g_test_run();
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <glib.h>
-
 #include "model/failure.h"
 #include "model/files.h"
 #include "model/volume.h"
 #include "state/metrics.h"
+#include "support/cases.h"
 
 #define CSI "kubernetes.io/csi"
 
@@ -156,8 +155,7 @@ static void test_enums(void) {
         g_assert_null(strstr(text, "=\"other\""));
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/metrics/from-the-start", test_from_the_start);
         g_test_add_func("/metrics/values", test_values);
         g_test_add_func("/metrics/histogram", test_histogram);
@@ -165,5 +163,4 @@ int main(int argc, char *argv[]) {
         g_test_add_func("/metrics/many-plugins", test_many_plugins);
         g_test_add_func("/metrics/unknown-value", test_unknown_value);
         g_test_add_func("/metrics/enums", test_enums);
-        return g_test_run();
 }

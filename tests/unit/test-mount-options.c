@@ -222,9 +222,7 @@ static void test_group_listed(void) {
         assert_failure(check(&s, "ext4", "gid=5", &f), &f, FAILURE_INVALID_OPTION, "gid=5");
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("mount-options.table", "id options =result =rest =context =ro =says"),
                         "/mount-options/parse", test_parse);
         g_test_add_func("/mount-options/limits", test_limits);
@@ -233,5 +231,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount-options/labels-cannot-be-listed", test_labels_cannot_be_listed);
         g_test_add_func("/mount-options/group", test_group);
         g_test_add_func("/mount-options/group-listed", test_group_listed);
-        return g_test_run();
 }

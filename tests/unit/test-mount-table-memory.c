@@ -10,9 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <glib.h>
-
 #include "mount/mount-table.h"
+#include "support/cases.h"
 
 static unsigned until_failure; /* 0: none fails any more */
 static bool failed;
@@ -101,9 +100,7 @@ static void test_each(gconstpointer data) {
         unlink(path);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_data_func("/mount-table/memory/all", (gconstpointer) read_all, test_each);
         g_test_add_data_func("/mount-table/memory/one", (gconstpointer) read_one, test_each);
-        return g_test_run();
 }

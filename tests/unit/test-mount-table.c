@@ -3,8 +3,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <glib.h>
-
 #include "mount/mount-table.h"
 #include "support/table.h"
 
@@ -244,7 +242,7 @@ static void test_device_parse(void) {
                 g_assert_cmpint(device_parse(wrong[i], &device), ==, -EINVAL);
 }
 
-int main(int argc, char **argv) {
+void add_tests(void) {
         static const char *const malformed[] = {
                 "50 1 8:2 / /a rw shared:1",
                 "50 1 8:2 / /a rw shared:1 -",
@@ -254,7 +252,6 @@ int main(int argc, char **argv) {
                 "50",
         };
 
-        g_test_init(&argc, &argv, NULL);
         table_add_tests(table_load("mountinfo.table", "id line =target =source =type =device =context =flags"),
                         "/mount-table", test_row);
         for (size_t i = 0; i < G_N_ELEMENTS(malformed); i++) {
@@ -270,5 +267,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/mount-table/unreadable", test_unreadable);
         g_test_add_func("/mount-table/overrides-labels", test_overrides_labels);
         g_test_add_func("/mount-table/device-parse", test_device_parse);
-        return g_test_run();
 }

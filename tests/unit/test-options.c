@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The table of the options that methods take. */
-#include <glib.h>
 #include <string.h>
 
 #include "model/request.h"
 #include "model/settings.h"
 #include "wire/options.h"
+#include "support/cases.h"
 
 static void test_rows(void) {
         static const char *const types[] = { "s", "b", "t", "u", "as", NULL };
@@ -105,11 +105,9 @@ static void test_values(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_set_nonfatal_assertions();
         g_test_add_func("/options/rows", test_rows);
         g_test_add_func("/options/find", test_find);
         g_test_add_func("/options/values", test_values);
-        return g_test_run();
 }

@@ -61,11 +61,8 @@ static void test_beneath(void) {
         g_assert_false(path_is_beneath("/", "/a"));
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         g_test_add_func("/path/normalized", test_normalized);
         g_test_add_func("/path/length", test_length);
         g_test_add_func("/path/beneath", test_beneath);
-        return g_test_run();
 }

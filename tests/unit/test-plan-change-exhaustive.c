@@ -351,9 +351,7 @@ static void test_ownership(void) {
         tear_down(&x);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/plan-change/exhaustive/relabel", test_relabel);
         g_test_add_func("/plan-change/exhaustive/ownership", test_ownership);
-        return g_test_run();
 }

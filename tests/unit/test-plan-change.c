@@ -51,8 +51,6 @@ static void test_row(gconstpointer data) {
         fixture_tear_down(&x, NULL);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         table_add_tests(table_load("plan-change.table", PLAN_ROW_COLUMNS), "/plan-change", test_row);
-        return g_test_run();
 }

@@ -538,8 +538,6 @@ static void test_all(void) {
         worlds_done(x.worlds);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/plan/exhaustive", test_all);
-        return g_test_run();
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "plan-fixture.h"
-#include "support/cases.h"
 
 /* Options that a further holder asks for, and the file system that is mounted does not have. */
 
@@ -103,9 +102,7 @@ static void test_adopt(void) {
         fixture_tear_down(&x, NULL);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         add_rows("/plan/options", cases, test_case);
         g_test_add_func("/plan/options/adopt", test_adopt);
-        return g_test_run();
 }

@@ -2,7 +2,6 @@
 #include "plan/plan-group.h"
 
 #include "plan-rows.h"
-#include "support/cases.h"
 
 /* Who gives a volume's files to a group when it is mounted, and who stands in the way. */
 
@@ -446,9 +445,7 @@ static void test_no_reliances(Fixture *x, gconstpointer data) {
         g_assert_cmpuint(n, ==, 0);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("ownership-plan.table", plan_columns), "/plan-ownership/plan", test_row);
         table_add_tests(table_load("ownership-updates.table", update_columns), "/plan-ownership/update", test_update);
 
@@ -462,5 +459,4 @@ int main(int argc, char **argv) {
         ADD("check/own", test_check_own);
         ADD("reliances/some", test_reliances);
         ADD("reliances/none", test_no_reliances);
-        return g_test_run();
 }

@@ -360,9 +360,7 @@ static void add_matrix(void) {
         table_add_tests(matrix, "/plan/types/on-volume-mount", test_matrix_on_volume_mount);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("kep-1710.table", plan_columns), "/plan/kep", test_row);
         table_add_tests(table_load("overrides.table", plan_columns), "/plan/overrides", test_row);
         table_add_tests(table_load("relabel-by.table", plan_columns), "/plan/relabel-by", test_row);
@@ -371,5 +369,4 @@ int main(int argc, char **argv) {
         table_add_tests(table_load("kubernetes-two-pods.table", pair_columns), "/plan/kubernetes", test_pair);
         add_matrix();
         table_add_tests(table_load("plan-others.table", PLAN_ROW_COLUMNS), "/plan", test_others);
-        return g_test_run();
 }

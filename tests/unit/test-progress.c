@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <glib.h>
-
 #include "basic/time-util.h"
 #include "job/progress.h"
+#include "support/cases.h"
 
 /* When the journal is told of a walk, in seconds since it began. */
 static void test_due(void) {
@@ -31,9 +30,7 @@ static void test_due_late(void) {
         g_assert_cmpint(progress_next_news(&p, 301 * USEC_PER_SEC), ==, PROGRESS_NO_NEWS);
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/progress/due", test_due);
         g_test_add_func("/progress/due-late", test_due_late);
-        return g_test_run();
 }

@@ -222,9 +222,7 @@ static void test_walk_options(Fixture *x, gconstpointer data) {
         assert_failure(validate(x), &x->failure, FAILURE_INVALID_OPTION, "18446744073709551615", "no limit");
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         table_add_tests(table_load("volume-ids.table", "id value =result =says"), "/request/id", test_id);
         table_add_tests(table_load("targets.table", "id value =result =says"), "/request/target", test_target);
         table_add_tests(table_load("sources.table", "id fs value =result =says"), "/request/source", test_source);
@@ -243,5 +241,4 @@ int main(int argc, char **argv) {
         ADD("level-length", test_long_level);
         ADD("option-length", test_long_option);
         ADD("walk-options", test_walk_options);
-        return g_test_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/settings.h"
 #include "support.h"
-#include "support/cases.h"
 
 /* Drop-ins that are wrong in their last line: the message names file, line, section, key and value. */
 typedef struct Wrong {
@@ -275,9 +274,7 @@ static void test_roots_contain(void) {
         g_assert_false(roots_contain(NULL, "/a"));
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         add_rows("/settings/wrong", wrong, test_wrong);
         g_test_add_func("/settings/syntax", test_syntax);
         g_test_add_func("/settings/shipped", test_shipped);
@@ -291,5 +288,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/settings/comment", test_comment);
         g_test_add_func("/settings/empty-list", test_empty_list);
         g_test_add_func("/settings/roots-contain", test_roots_contain);
-        return g_test_run();
 }

@@ -2,9 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include <glib.h>
-
 #include "mount/stage-spec.h"
+#include "support/cases.h"
 
 /* What a mount that failed is told as. */
 
@@ -65,9 +64,7 @@ static void test_options(void) {
         }
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/stage-spec/failure", test_failure);
         g_test_add_func("/stage-spec/options", test_options);
-        return g_test_run();
 }

@@ -231,9 +231,8 @@ static void test_full(Fixture *f, gconstpointer data) {
         g_assert_cmpint(write_anew(f, &all), ==, 0);
 }
 
-int main(int argc, char *argv[]) {
+void add_tests(void) {
         private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-        g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) \
         g_test_add("/store-disk/" name, Fixture, data, store_set_up, function, store_tear_down)
         ADD("killed", NULL, test_killed);
@@ -243,5 +242,4 @@ int main(int argc, char *argv[]) {
         ADD("read-only/empty", NULL, test_read_only_empty);
         ADD("full", NULL, test_full);
         ADD("full/version", NULL, test_full_version);
-        return g_test_run();
 }

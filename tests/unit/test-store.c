@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 
 #include "store-fixture.h"
-#include "support/cases.h"
 
 static void test_round_trip(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
@@ -463,7 +462,7 @@ static void test_failed(Fixture *f, gconstpointer data) {
         g_assert_nonnull(volumes_find_target(&read, "/var/lib/kubelet/a", NULL));
 }
 
-int main(int argc, char *argv[]) {
+void add_tests(void) {
 #define A_HOLDER "a/b@/var/lib/kubelet/a "
 #define A_VOLUME "a/b@ " A_HOLDER
         static const Hostile damages[] = {
@@ -525,7 +524,6 @@ int main(int argc, char *argv[]) {
                 { "hostile", test_version_hostile },
         };
 
-        g_test_init(&argc, &argv, NULL);
 #define ADD(name, data, function) g_test_add("/store/" name, Fixture, data, store_set_up, function, store_tear_down)
         ADD("round-trip", NULL, test_round_trip);
         ADD("replace", NULL, test_replace);
@@ -550,5 +548,4 @@ int main(int argc, char *argv[]) {
         ADD("set-aside", NULL, test_set_aside);
         ADD("rewrite", NULL, test_rewrite);
         ADD("failed", NULL, test_failed);
-        return g_test_run();
 }

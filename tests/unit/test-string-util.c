@@ -266,9 +266,7 @@ static void test_small_ones(void) {
         g_assert_null(s);
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         g_test_add_func("/string/quote", test_quote);
         g_test_add_func("/string/quote/in-shell", test_quote_in_shell);
         g_test_add_func("/string/escape", test_escape);
@@ -281,5 +279,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/string/parse-boolean", test_parse_boolean);
         g_test_add_func("/string/strv", test_strv);
         g_test_add_func("/string/small-ones", test_small_ones);
-        return g_test_run();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/volume.h"
 #include "support.h"
-#include "support/cases.h"
 
 static Holder *make_holder(const char *name, const char *target, bool read_only) {
         Holder *h = calloc(1, sizeof(*h));
@@ -320,9 +319,7 @@ static void test_runtime_flag(void) {
         g_assert_cmpstr(runtime_flag(STRATEGY_CONTEXT_MOUNT, false), ==, "");
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
-
+void add_tests(void) {
         g_test_add_func("/volume/new", test_new);
         g_test_add_func("/volume/holders", test_holders);
         g_test_add_func("/volume/volumes", test_volumes);
@@ -337,5 +334,4 @@ int main(int argc, char **argv) {
         g_test_add_func("/volume/spec/group-init", test_spec_group_init);
         g_test_add_func("/volume/mapped", test_mapped);
         g_test_add_func("/volume/spec/manner", test_spec_manner);
-        return g_test_run();
 }

@@ -2,11 +2,11 @@
 
 /* What is said of the entries that a walk could not change. */
 
-#include <glib.h>
 #include <string.h>
 
 #include "basic/string-util.h"
 #include "model/walk.h"
+#include "support/cases.h"
 
 /* Of issues whose names have that length and more, by turns of so many causes. */
 static char *describe(size_t n_issues, size_t name_length, size_t n_causes, uint64_t failed) {
@@ -86,10 +86,8 @@ static void test_characters(void) {
         }
 }
 
-int main(int argc, char *argv[]) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/walk/short", test_short);
         g_test_add_func("/walk/bound", test_bound);
         g_test_add_func("/walk/characters", test_characters);
-        return g_test_run();
 }

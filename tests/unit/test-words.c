@@ -67,9 +67,7 @@ static void test_reasons(void) {
         g_assert_cmpstr(ownership_reason_to_string(OWNERSHIP_NOT_ASKED), ==, "");
 }
 
-int main(int argc, char **argv) {
-        g_test_init(&argc, &argv, NULL);
+void add_tests(void) {
         g_test_add_func("/words/lists", test_words);
         g_test_add_func("/words/reasons", test_reasons);
-        return g_test_run();
 }
