@@ -179,7 +179,7 @@ static Complaint command_restart(Run *r, char **w) {
         return NULL;
 }
 
-/* Which of the words it is; the third one may be NULL. */
+/* The number of the word among the three; the third one may be NULL. */
 static guint choose(const char *word, const char *first, const char *second, const char *third) {
         const char *const words[] = { first, second, third };
 

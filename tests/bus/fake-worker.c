@@ -31,7 +31,7 @@
  *   noidmap                                can't be idmapped
  *   part                                   is a file system of which each mount has a directory of its own
  *
- * What is on the disk of a source, for marks to be believed by, is in DIRECTORY/fingerprint-NAME; without that all
+ * DIRECTORY/fingerprint-NAME has the fingerprint of a source, by which selvold believes marks or not; without it all
  * are believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was
  * staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/mark-NAME and
  * DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last part. Each walk that

@@ -127,7 +127,7 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         g_assert_no_error(error);
         /* A bus that has GTestDBus' pipe would outlive a test that fails, and keep that from its end. */
         (void) close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-        /* What daemon_limit() does is to be an error to selvold, which inherits this. */
+        /* selvold inherits this: the limit of daemon_limit() is an error to it, and not its end. */
         (void) signal(SIGXFSZ, SIG_IGN);
         f->queue = gt_dbus_queue_new();
         gt_dbus_queue_connect(f->queue, &error);

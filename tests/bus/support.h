@@ -64,9 +64,9 @@ GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface,
 GVariant *call_end(Fixture *f, GAsyncResult *result, GError **error);
 /* Whether the answer is there, so that call_end() would not wait. */
 gboolean call_has_ended(GAsyncResult *result);
-/* The reply: the call has to succeed, or to fail with org.selvol1.Error.KIND, or KIND if that has dots, and a message that
- * holds the text. */
+/* Waits for the reply of a call that has to succeed. */
 GVariant *expect_reply(Fixture *f, GAsyncResult *pending);
+/* The call has to fail with org.selvol1.Error.KIND, or KIND if that has dots, and a message that holds the text. */
 void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const char *text);
 /* How many of the calls are refused with LimitReached, and a message that holds the text; the others fail with that
  * error, or succeed, NULL. */

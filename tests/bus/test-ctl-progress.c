@@ -141,7 +141,7 @@ static void test_unseen(Fixture *f, gconstpointer data) {
         const gboolean quick = !strstr(data, "-q");
         g_auto(Terminal) t = { 0 };
 
-        /* Who looks for leaks stops itself as it ends, for which a signal that lets it go on may be too much. */
+        /* LeakSanitizer stops the process as it ends; a SIGCONT that comes then makes it hang. */
         g_setenv("ASAN_OPTIONS", "detect_leaks=0", TRUE);
         terminal_start(&t, data, 80);
         g_unsetenv("ASAN_OPTIONS");

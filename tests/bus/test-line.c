@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Many jobs that want the same volume, target or device: that nobody waits for ever, and what is told of them; the rest is
+/* Many jobs want the same volume, target or device: none waits for ever, and signals tell of each. Cases with few jobs are
  * in calls/line. */
 
 #include <signal.h>

@@ -276,7 +276,7 @@ static bool run_scene(void *userdata, const Scene *scene, Wrong *w) {
         return true;
 }
 
-/* Where nothing was interrupted, nothing wrong is found. */
+/* A run that interrupts nothing finds nothing wrong: each process has to be interrupted. */
 static bool print_counts(const void *userdata) {
         const Steps *s = userdata;
         bool all = true;

@@ -157,7 +157,7 @@ static void test_killed_anytime(gconstpointer data) {
                 g_autofree char *mark = get_mark(v->target);
                 if (mark && strstr(mark, "partial"))
                         partial++;
-                /* What the volume says is on disk before it is told. */
+                /* The mark is on disk before selvold is told of it. */
                 if (killed.heard.n_marked > 0)
                         g_assert_nonnull(strstr(mark, label));
                 if (mark && strstr(mark, "complete") && strstr(mark, label))

@@ -18,8 +18,8 @@ dies() {
     wait_for eval "[[ \$(systemctl show -P ActiveState $1) != deactivating ]]"
 }
 
-# plugin_waits TIME: how long the plugin waits for selvold; '': as it is installed. podman waits for the plugin longer than anything
-# takes on a busy machine.
+# plugin_waits TIME: how long the plugin waits for selvold; '': as it is installed. podman waits for the plugin longer
+# than anything takes on a busy machine.
 plugin_waits() {
     local unit=/etc/systemd/system/selvol-volume-plugin.service.d
     mkdir -p $unit

@@ -59,7 +59,8 @@ is 'on the disk' "$(on_disk /dev/scratch2 labels /mnt)" "$total $file_type:s0:c2
 
 # nothing to do: bus /job/held; a volume that is mounted: relabel/life.bash
 # a MountVolume is a job too, and can be canceled: bus /relabel/canceled; root /interrupted/hang-up/btrfs
-# refusals: bus /job/refused/stealing, /job/refused/context-mounted, /job/refused/type, /job/bad-input; a stranger: faults/08-matrix.bash
+# refusals: bus /job/refused/stealing, /job/refused/context-mounted, /job/refused/type, /job/bad-input
+# a stranger: faults/08-matrix.bash
 # selvolctl: bus /ctl-job/relabel, /ctl-job/jobs, /ctl-job/cancel
 
 mount_service s0:c2,c3 jobs /dev/scratch2 "$T"
