@@ -65,7 +65,8 @@ const GDBusMethodInfo *find_method(const char *object, const char *method, const
 /* The words are those of the arguments, up to what is expected of the answer, which *ret_expected gets. */
 Call *start_call(Fixture *caller, const char *object, const char *interface, const GDBusMethodInfo *method,
                  char **words, char ***ret_expected);
-/* Waits for the answer and compares it; expected begins with "->" or "!!", and nothing stands for "->". Frees the call. */
+/* Waits for the answer and compares it; expected begins with "->" or "!!", and nothing stands for "->". Frees the
+ * call. */
 Complaint end_call(Run *r, Call *call, char **expected);
 /* Compares all properties of the object. */
 Complaint check_properties(Run *r, const char *object, char **expectations);

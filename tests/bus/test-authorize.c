@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* polkit, which the test plays, allows a call, denies it, challenges the caller, stays silent, or isn't there. The details
- * that selvold gives polkit are in calls/authorize. */
+/* polkit, which the test plays, allows a call, denies it, challenges the caller, stays silent, or isn't there. The
+ * details that selvold gives polkit are in calls/authorize. */
 
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Many jobs want the same volume, target or device: none waits for ever, and signals tell of each. Cases with few jobs are
- * in calls/line. */
+/* Many jobs want the same volume, target or device: none waits for ever, and signals tell of each. Cases with few jobs
+ * are in calls/line. */
 
 #include <signal.h>
 
