@@ -307,9 +307,9 @@ static Complaint find_idle_key(const char *method, GHashTable *answer) {
         return NULL;
 }
 
-Complaint end_call(Run *r, Call *call, char **expected) {
+Complaint end_call(Run *r, Call *taken, char **expected) {
         g_autoptr(GHashTable) answer = answer_new();
-        g_autofree Call *owned = call;
+        g_autofree Call *call = taken;
         g_autoptr(GVariant) reply = NULL;
         g_autoptr(GError) error = NULL;
         Complaint complaint;

@@ -301,12 +301,13 @@ static Complaint command_introspection(Run *r, char **w) {
 }
 
 static Complaint command_leave(Run *r, char **w) {
-        g_autoptr(GDBusConnection) client = g_object_ref(r->other.client);
+        GDBusConnection *client = g_object_ref(r->other.client);
         const Call *left = g_hash_table_lookup(r->pending, w[0]);
         g_autoptr(GVariant) reply = NULL;
 
         leave(&r->other, &r->service);
         reply = call_end(&r->other, left->pending, NULL);
+        g_clear_object(&client);
         r->other.client = NULL;
         g_hash_table_remove(r->pending, w[0]);
         return expect(!reply, "it has succeeded");

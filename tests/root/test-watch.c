@@ -45,7 +45,9 @@ static Change start_watch(sd_bus *bus, size_t expected) {
 
 /* The same where nothing else matters. */
 static void begin_watch(sd_bus *bus, size_t expected) {
-        g_auto(Change) c = start_watch(bus, expected);
+        Change c = start_watch(bus, expected);
+
+        change_done(&c);
 }
 
 static void expect_mount(sd_bus *bus, const MountFact *fact) {
