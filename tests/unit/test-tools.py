@@ -52,4 +52,6 @@ for tool, cases in REFUSED.items():
         report(f"{tool} {option}", judge_help(tool, run(tool, [option])))
     for arguments, named in cases:
         report(" ".join([tool, *arguments]), judge_refusal(named, run(tool, arguments)))
+for arguments, named in (["nonsense"], "nonsense"), (["enforcing/99"], "enforcing/99"), (["-s", "nonsense"], "nonsense"):
+    report(" ".join(["run-all", *arguments]), judge_refusal(named, run("../tests/vm/run-all", arguments)))
 finish()
