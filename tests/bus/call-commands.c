@@ -133,13 +133,9 @@ static Complaint command_exists(Run *r, char **w) {
 }
 
 static Complaint command_said(Run *r, char **w) {
-        g_autofree char *log = read_file(&r->service, "log");
-        g_auto(GStrv) lines = g_strsplit(log, "\n", -1);
-        guint64 n = 0;
+        g_autofree char *log = file_path(&r->service, "log");
 
-        for (char **line = lines; *line; line++)
-                n += g_pattern_match_simple(w[1], *line);
-        return expect_number(n, w[0]);
+        return expect_number(file_count_lines(log, w[1]), w[0]);
 }
 
 static Complaint command_config(Run *r, char **w) {
