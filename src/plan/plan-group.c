@@ -109,7 +109,7 @@ static const Holder *choose_share(const Holder *a, const Holder *b) {
 
 int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, bool mounted, Plan *p,
                     Failure *f) {
-        const Holder *h, *plain = NULL, *mapped = NULL, *other = NULL;
+        const Holder *h, *plain = NULL, *mapped = NULL, *other = NULL, *unsettled = NULL;
         const Volume *own = others->own;
 
         if (!own)
@@ -120,8 +120,8 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
                 if (option_conflicts(p, h))
                         return plan_group_conflict(own, h, p, f);
                 if (h->state != HOLDER_MOUNTED)
-                        continue;
-                if (!holder_is_mapped(h))
+                        unsettled = h;
+                else if (!holder_is_mapped(h))
                         plain = choose_share(plain, h);
                 else if (swap_serves(p, h, user_namespace))
                         mapped = choose_share(mapped, h);
@@ -130,9 +130,14 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
         }
         p->share = plain ? plain : mapped;
         /* A disk can be mounted once more, as it is. */
-        if (p->share || !other || !fs || fs->source == SOURCE_BLOCK || mounted)
+        if (p->share || !fs || fs->source == SOURCE_BLOCK || mounted)
                 return 0;
-        return plan_group_conflict(own, other, p, f);
+        if (unsettled)
+                return failure_set(
+                        f, FAILURE_BUSY,
+                        "Volume %s is being mounted or unmounted at %s, and a further mount has to show the same files: try again.",
+                        own->id, unsettled->target);
+        return other ? plan_group_conflict(own, other, p, f) : 0;
 }
 
 /* Whoever was given a group relies on the one that files have on disk. */

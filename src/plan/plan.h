@@ -18,7 +18,7 @@ typedef struct PlanInput {
 /* Decides by the rules of docs/plan.md, which are KEP-1710's. No side effects, no clock; equal input, equal plan.
  * Returns 0 with *ret filled; -ENOMEM; or why not: LEVEL_REQUIRED, INVALID_CONTEXT, TYPE_NOT_ALLOWED, NOT_SUPPORTED,
  * INVALID_OPTION, INCOMPATIBLE, for an adoption CONTEXT_DROPPED and LABEL_MISMATCH, CONTEXT_CONFLICT and GROUP_CONFLICT
- * (*ret then holds the conflicts, and must be released too). */
+ * (*ret then holds the conflicts, and must be released too), BUSY. */
 int plan_make(const PlanInput *in, Plan *ret, Failure *f) _warn_unused_;
 
 /* Whether the volume's holders have mounts of what was looked at as source, whatever they call it: a disk has several names, and an image

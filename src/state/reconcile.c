@@ -113,9 +113,9 @@ bool target_is_claimed(const State *s, const char *target) {
 }
 
 /* While a job is at work there, it knows better. Of what is beneath a root that is one no more the worker names only what it
- * has noted. */
+ * has noted, as it has each mount of its own before that is visible. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
-        if (!fact && !roots_contain(s->settings.target_roots, h->target))
+        if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;
         if (!target_is_claimed(s, h->target))
                 reconcile_holder(s, v, h, fact);

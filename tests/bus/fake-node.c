@@ -68,10 +68,14 @@ int lock_table(void) {
         return fd;
 }
 
+static bool is_path(const char *source) {
+        return strchr(source, '/') != NULL;
+}
+
 char *device_of(const char *source, uint64_t id) {
         unsigned n = 1;
 
-        if (streq(source, "tmpfs"))
+        if (!is_path(source))
                 return FORMAT("0:%" PRIu64, id);
         for (const char *p = name_of(source); *p; p++)
                 n = n * 31 + (unsigned char) *p;
@@ -255,7 +259,7 @@ const char *type_of(const char *source) {
         return behaves(source, "xfs")     ? "xfs"
                : behaves(source, "vfat")  ? "vfat"
                : behaves(source, "btrfs") ? "btrfs"
-               : streq(source, "tmpfs")   ? "tmpfs"
+               : !is_path(source)         ? "tmpfs"
                : strstr(source, ":/")     ? "nfs"
                                           : "ext4";
 }
