@@ -23,6 +23,7 @@ int job_make_plan(Job *job, const PlanQuestion *q) {
                 .observed = &job->observed,
                 .seclabel = q->seclabel,
                 .mounted = q->mounted ? &q->outcome.fact : NULL,
+                .claimed = operation_changes(job->operation),
         };
         int r;
 

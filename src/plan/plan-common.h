@@ -59,6 +59,7 @@ typedef struct Others {
         const Observed *observed;
         const char *target; /* the caller's own, which doesn't count; "": none */
         bool adopting;      /* what is mounted there */
+        bool claimed;       /* no job is at work on the volume but the caller's */
 } Others;
 
 /* What the configuration and the request say of a volume's labels. */

@@ -132,10 +132,11 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
         /* A disk can be mounted once more, as it is. */
         if (p->share || !fs || fs->source == SOURCE_BLOCK || mounted)
                 return 0;
-        if (unsettled)
+        /* A job that is at work there has its turn first. One that was lost may have left a mount. */
+        if (unsettled && others->claimed)
                 return failure_set(
                         f, FAILURE_BUSY,
-                        "Volume %s is being mounted or unmounted at %s, and a further mount has to show the same files: try again.",
+                        "It is not known yet whether volume %s is mounted at %s, and a further mount has to show the same files: try again.",
                         own->id, unsettled->target);
         return other ? plan_group_conflict(own, other, p, f) : 0;
 }

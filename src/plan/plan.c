@@ -428,7 +428,8 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
                                 .own = volumes_find(in->volumes, in->request->volume),
                                 .observed = in->observed,
                                 .target = in->request->target,
-                                .adopting = in->mounted };
+                                .adopting = in->mounted,
+                                .claimed = in->claimed };
         _cleanup_(plan_done) Plan p = { .runtime_flag = "", .fs_group = GID_NONE };
         int r;
 

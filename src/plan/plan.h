@@ -13,6 +13,7 @@ typedef struct PlanInput {
         const Observed *observed;
         int seclabel;             /* what the mount shows, once there is one; -1: predict it */
         const MountFact *mounted; /* what somebody else has mounted at the target, when that is to be adopted */
+        bool claimed;             /* no job is at work on the volume but the one that asks */
 } PlanInput;
 
 /* Decides by the rules of docs/plan.md, which are KEP-1710's. No side effects, no clock; equal input, equal plan.

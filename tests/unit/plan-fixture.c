@@ -32,7 +32,8 @@ int validate_and_plan(const Node *node, const Settings *settings, Request *q, co
                          .request = q,
                          .volumes = volumes,
                          .observed = observed,
-                         .seclabel = seclabel };
+                         .seclabel = seclabel,
+                         .claimed = true };
         int r;
 
         r = request_validate(q, settings, f);
@@ -130,6 +131,7 @@ int fixture_adopt(Fixture *x) {
                 .observed = &x->observed,
                 .seclabel = x->observed.mounts[0].seclabel,
                 .mounted = &x->observed.mounts[0],
+                .claimed = true,
         };
         int r;
 
