@@ -434,7 +434,7 @@ static int resolve_volume(const Jobs *jobs, Request *q) {
         if (volumes_find_target(&jobs->state->volumes, q->target, &v))
                 return free_and_strdup(&q->volume, v->id);
         DL_FOREACH (jobs->list, job)
-                if (operation_changes(job->operation) && !job_is_over(job) &&
+                if (operation_changes(job->operation) && job->ended_usec == 0 &&
                     streq(strempty(job->request.target), q->target))
                         return free_and_strdup(&q->volume, job->request.volume);
         lost = unrecorded_find(jobs->state, q->target);
