@@ -50,7 +50,8 @@ char **split(const char *text) {
                         if (*p == '"') {
                                 for (p++; *p && *p != '"'; p++)
                                         g_string_append_c(word, *p == '\\' && p[1] == '"' ? *++p : *p);
-                                p += *p == '"';
+                                if (*p++ == '\0')
+                                        g_error("%s: a quote is open in %s", file, text);
                         } else if (*p == '<' && word->len > 0 && word->str[word->len - 1] == '=') {
                                 const char *end = skip_brackets(p);
 
@@ -105,7 +106,7 @@ guint64 to_number(const char *text) {
         return n;
 }
 
-/* Also remembers it, for '@'. */
+/* For '@' it also remembers the value. */
 static gboolean holds(Run *r, const char *actual, const char *how, const char *wanted) {
         const char *before = g_hash_table_lookup(r->seen, wanted);
 
@@ -131,14 +132,15 @@ static gboolean holds(Run *r, const char *actual, const char *how, const char *w
         }
 }
 
-/* A key that is misspelt is never there. */
+/* Otherwise a misspelt -KEY would always hold. */
 static gboolean is_documented(const char *key) {
         static char *page;
-        g_autofree char *path = source_path("docs/org.selvol1.5.rst"), *word = g_strdup_printf("\\b%s\\b", key);
+        g_autofree char *path = source_path("docs/org.selvol1.5.rst"),
+                        *word = g_strdup_printf("\\*%s\\*|^%s \\*", key, key);
 
         if (!page)
                 page = file_read(path);
-        return g_regex_match_simple(word, page, 0, 0);
+        return g_regex_match_simple(word, page, G_REGEX_MULTILINE, 0);
 }
 
 Complaint compare(Run *r, GHashTable *answer, const char *expectation) {
@@ -154,6 +156,8 @@ Complaint compare(Run *r, GHashTable *answer, const char *expectation) {
         if (!value)
                 return absent ? NULL : g_strdup_printf("%s is not there", key);
         wanted = absent ? "" : how + (how[0] == '!' ? 2 : 1);
+        if (!absent && how[0] != '=' && how[1] != '=' && wanted[0] == '\0')
+                return g_strdup_printf("'%s' always holds, or never", expectation);
         text = !absent && how[0] == '#' ? g_strdup_printf("%zu", g_variant_n_children(value)) : to_text(value);
         if (!absent && holds(r, text, how[0] == '#' ? "=" : how, wanted))
                 return NULL;
@@ -280,11 +284,11 @@ Call *start_call(Fixture *caller, const char *object, const char *interface, con
         return call;
 }
 
-static Complaint compare_error(const GError *error, char **expected) {
-        g_autofree char *name = g_dbus_error_get_remote_error(error),
-                        *full = g_strconcat(strchr(expected[0], '.') ? "" : "org.selvol1.Error.", expected[0], NULL);
+static Complaint compare_error(GError *error, char **expected) {
+        g_autofree char *name = g_dbus_error_get_remote_error(error), *full = error_name(expected[0]);
         gboolean ok = g_strcmp0(name, full) == 0;
 
+        (void) g_dbus_error_strip_remote_error(error);
         for (char **text = expected + 1; *text; text++)
                 ok = ok && strstr(error->message, *text);
         return ok ? NULL : g_strdup_printf("%s: %s", name, error->message);

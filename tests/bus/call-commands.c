@@ -65,7 +65,7 @@ static Complaint command_idle(Run *r, char **w) {
 }
 
 static Complaint command_metric(Run *r, char **w) {
-        g_autofree char *text = get_metrics(&r->service), *line = g_strdup_printf("%s %s\n", w[0], w[1]);
+        g_autofree char *text = get_metrics(&r->service), *line = g_strdup_printf("\n%s %s\n", w[0], w[1]);
 
         if (w[1][0] == '>')
                 return expect(read_metric(&r->service, w[0]) > (double) to_number(w[1] + 1), "it is not");
@@ -114,10 +114,9 @@ static Complaint command_file(Run *r, char **w) {
 }
 
 static Complaint command_file_lines(Run *r, char **w) {
-        g_autofree char *actual = read_file(&r->service, w[0]);
-        g_auto(GStrv) lines = g_strsplit(actual, "\n", -1);
+        g_autofree char *path = file_path(&r->service, w[0]);
 
-        return expect_number(actual[0] ? g_strv_length(lines) - 1 : 0, w[1]);
+        return expect_number(file_count_lines(path, "?*"), w[1]);
 }
 
 static Complaint command_exists(Run *r, char **w) {
@@ -138,13 +137,17 @@ static Complaint command_said(Run *r, char **w) {
         return expect_number(file_count_lines(log, w[1]), w[0]);
 }
 
+static Complaint command_restart(Run *r, char **w) {
+        daemon_stop(&r->service, SIGTERM);
+        daemon_start(&r->service);
+        return NULL;
+}
+
 static Complaint command_config(Run *r, char **w) {
         g_autofree char *text = g_strcompress(w[0]);
 
-        daemon_stop(&r->service, SIGTERM);
         write_file(&r->service, "etc/selvol.conf.d/50-case.conf", text);
-        daemon_start(&r->service, CALLER_ROOT);
-        return NULL;
+        return command_restart(r, NULL);
 }
 
 static Complaint command_stop(Run *r, char **w) {
@@ -161,17 +164,13 @@ static Complaint command_start(Run *r, char **w) {
         const char *value = w[0] ? strchr(w[0], '=') : NULL;
         g_autofree char *name = value ? g_strndup(w[0], (gsize) (value - w[0])) : NULL;
 
+        if (w[0] && !name)
+                return g_strdup("it is no variable");
         if (name)
                 g_setenv(name, value + 1, TRUE);
-        daemon_start(&r->service, CALLER_ROOT);
+        daemon_start(&r->service);
         if (name)
                 g_unsetenv(name);
-        return NULL;
-}
-
-static Complaint command_restart(Run *r, char **w) {
-        daemon_stop(&r->service, SIGTERM);
-        daemon_start(&r->service, CALLER_ROOT);
         return NULL;
 }
 
@@ -186,6 +185,8 @@ static guint choose(const char *word, const char *first, const char *second, con
 }
 
 static Complaint command_worker(Run *r, char **w) {
+        if (g_str_equal(w[0], "start") != (r->service.worker == 0))
+                return g_strdup("it is so already");
         if (g_str_equal(w[0], "start"))
                 worker_start(&r->service);
         else if (g_str_equal(w[0], "stop"))
@@ -276,6 +277,8 @@ static Complaint command_signal(Run *r, char **w) {
 static Complaint command_silent(Run *r, char **w) {
         g_autoptr(GHashTable) answer = take_signal(r, "", w[0]);
 
+        if (!g_dbus_interface_info_lookup_signal(find_interface("org.selvol1.Manager"), w[0]))
+                return g_strdup("there is no such signal");
         return expect(!answer, "there was one");
 }
 
@@ -297,10 +300,12 @@ static Complaint command_introspection(Run *r, char **w) {
 }
 
 static Complaint command_leave(Run *r, char **w) {
-        GDBusConnection *client = g_object_ref(r->other.client);
         const Call *left = g_hash_table_lookup(r->pending, w[0]);
+        GDBusConnection *client = r->other.client ? g_object_ref(r->other.client) : NULL;
         g_autoptr(GVariant) reply = NULL;
 
+        if (!left || left->caller != &r->other)
+                return g_strdup("there is no such call of another caller");
         leave(&r->other, &r->service);
         reply = call_end(&r->other, left->pending, NULL);
         g_clear_object(&client);
@@ -320,6 +325,8 @@ static Complaint command_end(Run *r, char **w) {
 
         while (*expected && !g_str_equal(*expected, "->") && !g_str_equal(*expected, "!!"))
                 expected++;
+        if (w == expected && *expected)
+                return g_strdup("it names no call");
         for (; !c && w < expected; w++) {
                 g_autofree char *label = NULL;
                 Call *call;
@@ -337,7 +344,7 @@ static Complaint command_crash(Run *r, char **w) {
 
         daemon_stop(&r->service, SIGKILL);
         c = w[0] ? command_end(r, end) : NULL;
-        daemon_start(&r->service, CALLER_ROOT);
+        daemon_start(&r->service);
         return c;
 }
 
@@ -349,7 +356,7 @@ static Complaint command_go(Run *r, char **w) {
 static Complaint command_waits(Run *r, char **w) {
         const Call *call = g_hash_table_lookup(r->pending, w[0]);
 
-        return expect(!call_has_ended(call->pending), "it has ended");
+        return call ? expect(!call_has_ended(call->pending), "it has ended") : g_strdup("there is no such call");
 }
 
 /* The first look may have begun before. */
@@ -384,16 +391,16 @@ static const Command commands[] = {
         { "file", command_file, 1, 1 }, /* EXPECTATION: of the content of a file, of which the name is the key */
         { "file-lines", command_file_lines, 2, 2 }, /* NAME N: it has so many */
         { "exists", command_exists, 2, 2 },         /* PATTERN N: so many files have such names */
-        { "said", command_said, 2, 2 },             /* N PATTERN: of so many lines of selvold's log, as a whole */
+        { "said", command_said, 2, 2 },             /* N PATTERN: so many whole lines of selvold's log are like it */
         { "config", command_config, 1, 1 },         /* TEXT: of a drop-in, with which selvold is started again */
         { "stop", command_stop, 0, 0 },             /* selvold, by SIGTERM */
         { "kill", command_kill, 0, 0 },             /* selvold, by SIGKILL */
         { "start", command_start, 0, 1 },           /* selvold; NAME=VALUE: a variable of its environment */
-        { "crash", command_crash, 0, 1 },           /* likewise, and starts it again; LABEL: of a call that it owes */
+        { "crash", command_crash, 0, 1 }, /* kill and start; LABEL: the call that selvold leaves without an answer */
         { "restart", command_restart, 0, 0 },       /* selvold, by SIGTERM */
         { "worker", command_worker, 1, 1 },         /* start, stop, hang or go-on */
         { "limit", command_limit, 1, 1 },           /* yes: selvold can't write files; no */
-        { "disk", command_disk, 1, 1 },             /* stalls, fails, or works again: the one with the state */
+        { "disk", command_disk, 1, 1 },             /* stalls, fails, or works again: that with the state */
         { "polkit", command_polkit, 1, G_MAXUINT }, /* yes, no or challenge EXPECTATION...: of what it was asked */
         { "signal", command_signal, 1, G_MAXUINT }, /* OBJECT (or the manager) NAME EXPECTATION...: the next one */
         { "silent", command_silent, 1, 1 },         /* NAME: the manager has not sent another one */
@@ -401,10 +408,11 @@ static const Command commands[] = {
         { "leave", command_leave, 1, 1 },                 /* LABEL: the other caller does, whose call that was */
         { "job", command_job, 2, 2 },                     /* N STATE: waits until it has that */
         { "end", command_end, 1, G_MAXUINT },             /* LABEL... -> ... or LABEL... !! ... */
-        { "go", command_go, 0, G_MAXUINT },               /* likewise, with the file go, for which something waits */
-        { "waits", command_waits, 1, 1 },                 /* LABEL: the call has not been answered */
-        { "looks", command_looks, 0, 0 },                 /* the watch has looked at the mount table, from now on */
-        { "pause", command_pause, 1, 1 },                 /* MILLISECONDS, in which nothing is to happen */
+        { "go", command_go, 0,
+          G_MAXUINT },                    /* writes the file go, for which steps of the worker wait, and ends these */
+        { "waits", command_waits, 1, 1 }, /* LABEL: the call has not been answered */
+        { "looks", command_looks, 0, 0 }, /* the watch has looked at the mount table, from now on */
+        { "pause", command_pause, 1, 1 }, /* MILLISECONDS, in which nothing is to happen */
 };
 
 const Command *find_command(const char *name) {

@@ -36,8 +36,9 @@
  * staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/mark-NAME and
  * DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last part. Each walk that
  * changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then, to DIRECTORY/then
- * if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch; when it has
- * looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target leads to what is mounted there.
+ * if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch, and
+ * DIRECTORY/at then says watch; when it has looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target leads to what is mounted there. A child that
+ * has replied ends when there is no DIRECTORY/linger.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */
@@ -828,8 +829,10 @@ static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         Node node = read_node();
 
-        if (access(FORMAT("%s/hang-watch", directory), F_OK) == 0)
+        if (access(FORMAT("%s/hang-watch", directory), F_OK) == 0) {
+                write_text(FORMAT("%s/at", directory), "watch");
                 hang();
+        }
         append_orphan(reply);
         watched_node = node;
         watched = look();
@@ -865,6 +868,8 @@ static _Noreturn void serve(int fd) {
                 r = sd_bus_process(peer, NULL);
                 if (r < 0 || (served && !watching)) {
                         (void) sd_bus_flush(peer);
+                        while (access(FORMAT("%s/linger", directory), F_OK) == 0)
+                                (void) usleep(5000);
                         _exit(0);
                 }
                 if (watching && now_monotonic_usec() >= next_look) {

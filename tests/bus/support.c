@@ -51,7 +51,7 @@ void worker_stop(Fixture *f) {
         f->worker = 0;
 }
 
-void daemon_start(Fixture *f, Caller caller) {
+void daemon_start(Fixture *f) {
         g_autofree char *state = file_path(f, "state"), *etc = file_path(f, "etc"), *log = file_path(f, "log"),
                         *freeze = file_path(f, "freeze"), *deaf = file_path(f, "freeze-deaf"),
                         *library = program_path("tests/bus/freeze-store.so"),
@@ -65,7 +65,7 @@ void daemon_start(Fixture *f, Caller caller) {
                                                       deaf_by, "ASAN_OPTIONS=verify_asan_link_order=0", NULL },
                 .log = f->logged ? log : NULL,
         };
-        const Service service = { f->worker_socket, etc, state, caller == CALLER_ROOT ? getuid() : 65533,
+        const Service service = { f->worker_socket, etc, state, f->caller == CALLER_ROOT ? getuid() : 65533,
                                   f->polkit_sec };
 
         f->daemon = selvold_start(&how, &service, f->client);
@@ -90,6 +90,7 @@ void daemon_stop(Fixture *f, int signal_number) {
 void daemon_limit(Fixture *f, gboolean limited) {
         struct rlimit limit = { .rlim_cur = limited ? 0 : RLIM_INFINITY, .rlim_max = RLIM_INFINITY };
 
+        g_assert_cmpint(f->daemon, !=, 0); /* 0 would be the test itself */
         g_assert_cmpint(prlimit(f->daemon, RLIMIT_FSIZE, &limit, NULL), ==, 0);
 }
 
@@ -147,7 +148,8 @@ void fixture_start(Fixture *f, Caller caller, gboolean with_polkit) {
         g_assert_cmpint(g_mkdir(state, 0700), ==, 0);
         write_file(f, "etc/selvol.conf.d/10-tests.conf", "[Service]\nMetricsTextfile=\n");
         worker_start(f);
-        daemon_start(f, caller);
+        f->caller = caller;
+        daemon_start(f);
 }
 
 void fixture_set_up(Fixture *f, gconstpointer data) {
@@ -322,23 +324,18 @@ char *start_relabel(Fixture *f, const char *volume, const char *context) {
         return job;
 }
 
+char *error_name(const char *kind) {
+        return g_strconcat(strchr(kind, '.') ? "" : "org.selvol1.Error.", kind, NULL);
+}
+
 void assert_error(GError *error, const char *kind, const char *text) {
-        g_autofree char *name = NULL;
+        g_autofree char *name = NULL, *full = error_name(kind);
 
         g_assert_nonnull(error);
         name = g_dbus_error_get_remote_error(error);
-        if (strchr(kind, '.'))
-                g_assert_cmpstr(name, ==, kind);
-        else {
-                g_autofree char *full = g_strdup_printf("org.selvol1.Error.%s", kind);
-
-                if (g_strcmp0(name, full) != 0)
-                        g_test_message("%s: %s", name, error->message);
-                g_assert_cmpstr(name, ==, full);
-        }
-        if (!strstr(error->message, text))
-                g_test_message("%s", error->message);
-        g_assert_nonnull(strstr(error->message, text));
+        (void) g_dbus_error_strip_remote_error(error);
+        if (g_strcmp0(name, full) != 0 || !strstr(error->message, text))
+                g_error("%s with '%s' was expected, but it is %s: %s", full, text, name, error->message);
         g_error_free(error);
 }
 
@@ -367,12 +364,9 @@ char *mount_table(Fixture *f) {
 }
 
 gsize count_mounts(Fixture *f) {
-        g_autofree char *table = mount_table(f);
-        gsize n = 0;
+        g_autofree char *path = file_path(f, "mounts");
 
-        for (const char *p = table; (p = strchr(p, '\n')); p++)
-                n++;
-        return n;
+        return file_count_lines(path, "?*");
 }
 
 gboolean is_mounted(Fixture *f, const char *target) {
@@ -403,11 +397,11 @@ char *get_metrics(Fixture *f) {
 }
 
 void assert_metric(Fixture *f, const char *line) {
-        g_autofree char *text = get_metrics(f);
+        g_autofree char *text = get_metrics(f), *whole = g_strconcat("\n", line, NULL);
 
-        if (!strstr(text, line))
+        if (!strstr(text, whole))
                 g_test_message("%s", text);
-        g_assert_nonnull(strstr(text, line));
+        g_assert_nonnull(strstr(text, whole));
 }
 
 double read_metric(Fixture *f, const char *series) {

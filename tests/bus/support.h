@@ -8,6 +8,9 @@
 #include "support/service.h"
 #include "support/wait.h"
 
+/* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */
+typedef enum Caller { CALLER_ROOT, CALLER_OTHER } Caller;
+
 /* One test: a private bus, a fake worker, selvold, and polkit in the hands of the test. The client connection of the
  * queue is the caller. */
 typedef struct Fixture {
@@ -17,6 +20,7 @@ typedef struct Fixture {
         char *directory;
         char *worker_socket;
         GPid worker, daemon;
+        Caller caller;
         gboolean freezable;        /* to be set before it starts: see store_freeze() */
         const char *notify_socket; /* likewise; $NOTIFY_SOCKET of selvold, NULL: none */
         gboolean logged;           /* likewise; what selvold logs goes to DIRECTORY/log */
@@ -24,16 +28,13 @@ typedef struct Fixture {
         const char *bus_sec; /* likewise; sd-bus waits that long where it is not told how long, NULL: as always */
 } Fixture;
 
-/* How the caller stands: as root, who passes, or as somebody whom polkit has to vouch for. */
-typedef enum Caller { CALLER_ROOT, CALLER_OTHER } Caller;
-
 void fixture_start(Fixture *f, Caller caller, gboolean with_polkit);
 void fixture_stop(Fixture *f);
 /* The same as functions of a test: for root, without polkit; and for somebody else, with it. */
 void fixture_set_up(Fixture *f, gconstpointer data);
 void fixture_set_up_other(Fixture *f, gconstpointer data);
 void fixture_tear_down(Fixture *f, gconstpointer data);
-void daemon_start(Fixture *f, Caller caller);
+void daemon_start(Fixture *f);
 /* Ends it: SIGTERM, and the exit status must be 0; or SIGKILL. */
 void daemon_stop(Fixture *f, int signal_number);
 /* Whether it can't write to any file, as if the disk were full. */
@@ -55,7 +56,7 @@ void close_caller(Fixture *other);
 /* The same, and selvold has been told of it. */
 void leave(Fixture *other, Fixture *f);
 
-/* Starts a call of the manager; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
+/* Starts a call of the manager. */
 GAsyncResult *call_start(Fixture *f, const char *method, GVariant *arguments);
 /* The same of any object and interface. */
 GAsyncResult *call_start_at(Fixture *f, const char *path, const char *interface, const char *method,
@@ -68,13 +69,15 @@ gboolean call_has_ended(GAsyncResult *result);
 GVariant *expect_reply(Fixture *f, GAsyncResult *pending);
 /* The call has to fail with org.selvol1.Error.KIND, or KIND if that has dots, and a message that holds the text. */
 void expect_error(Fixture *f, GAsyncResult *pending, const char *kind, const char *text);
+/* The same of an error that is there, which it frees. */
+void assert_error(GError *error, const char *kind, const char *text);
+/* The whole name of such an error, to be freed. */
+char *error_name(const char *kind);
 /* How many of the calls are refused with LimitReached, and a message that holds the text; the others fail with that
  * error, or succeed, NULL. */
 guint count_refused(Fixture *f, GAsyncResult *const *calls, gsize n, const char *text, const char *others);
-/* The same of an error that is there, which it frees. */
-void assert_error(GError *error, const char *kind, const char *text);
 
-/* As often needed: */
+/* Calls that many tests make; options are text of type a{sv}, for example "{'ReadOnly': <true>}". */
 GVariant *mount_arguments(const char *volume, const char *source, const char *target, const char *options);
 GAsyncResult *start_mount(Fixture *f, const char *volume, const char *source, const char *target,
                           const char *options);
@@ -126,7 +129,7 @@ void write_file(Fixture *f, const char *name, const char *text);
 char *read_file(Fixture *f, const char *name);
 /* The metrics, in which no value is in no table. */
 char *get_metrics(Fixture *f);
-/* The metrics have such a line, or the beginning of one. */
+/* The metrics have a line that begins so. */
 void assert_metric(Fixture *f, const char *line);
 /* The value of a series, which is there. */
 double read_metric(Fixture *f, const char *series);

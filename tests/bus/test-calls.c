@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Cases that make calls and compare answers are text: calls/SUITE has those that are named /SUITE/CASE. A line of it
- * is blank, a comment ('#'), or
+/* Cases that make calls and compare answers are text: calls/SUITE, which is listed in meson.build, has those that are named
+ * /SUITE/CASE. For example, of a volume that is mounted by one call while another one waits:
  *
- *   NAME := TEXT             $NAME stands for the text from here on
+ *   [second]
+ *   first: MountVolume v /dev/held-mount $T1 SELinuxLevel=s0:c1
+ *   until file at=mount
+ *   second: MountVolume v /dev/held-mount $T2 SELinuxLevel=s0:c1
+ *   job 2 waiting
+ *   go first second -> Reason=driver-unsupported
+ *   UnmountVolume v $T1 -> Unmounted=true
+ *   holders v 1
+ *
+ * A line is blank, a comment ('#'), or
+ *
+ *   NAME := TEXT             $NAME stands for the text from here on; calls/words has those of all suites. The text may end
+ *                            within a word, which goes on behind $NAME: "$walked=unknown"
  *   [CASE] FLAG...           begins a case, which has selvold, a worker and a bus of its own; case_new() has the flags
  *   | id | COLUMN | ... |    before the first step: the case is carried out for each row, as CASE/ID, where $COLUMN
- *                            stands for the cell; the first line names the columns
+ *                            stands for the cell; the first line names the columns. A step of an empty cell is none
  *
  * or a step of the case:
  *
@@ -14,22 +26,21 @@
  *   METHOD ARGUMENT... OPTION=VALUE... !! ERROR TEXT...    one that fails, with a message that holds the texts
  *   OBJECT METHOD ...           likewise of an object below /org/selvol1, as /volume/v, or of /org/...
  *   OBJECT EXPECTATION...       the object has these properties
- *   LABEL: CALL                 begins a call; "end LABEL -> ..." waits for the answer, and says what it is to be
+ *   LABEL: CALL                 begins a call; "end LABEL... -> ..." waits for the answer of each, and says what it is to be
  *   LABEL: other CALL           likewise, of another caller, until "leave LABEL"
  *   until STEP                  waits until the step holds
  *
  * or one of the commands in the table of call-commands.c. Words have blanks between them, and those in double quotes,
- * or in the angle brackets of OPTION=<GVariant text>, are of one word.
+ * in braces, or in the angle brackets of OPTION=<GVariant text>, are of one word. Each call of a job has a number, from 1 on since
+ * selvold was started, whether it is ever shown or not.
  *
  * An expectation is about an argument of the reply or a key of its dictionary: KEY=VALUE, KEY~TEXT that it holds,
  * KEY*TEXT that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements, KEY@LABEL, which
- * is what it was where the case had the label first, or -KEY, which is documented and not there. NUMBER may be such a
- * label. "keys" is the number of keys. Of dictionaries in an array the keys are those of the last one.
+ * is what it was where the case had the label first, or -KEY, which is documented (for whatever call) and not there. NUMBER may
+ * be such a label. "keys" is the number of keys. Of dictionaries in an array the keys are those of the last one.
  *
  * $DIRECTORY is that of the test's files, $NOW the time in microseconds, $A_SECOND_AGO what it was then, and $UID the
  * user. */
-
-#include <stdio.h>
 
 #include "calls.h"
 
@@ -57,11 +68,15 @@ static GPtrArray *instances; /* all of them: GLib forgets its tests when it has 
 
 /* --- cases --- */
 
+static const char *const builtins[] = { "A_SECOND_AGO", "DIRECTORY", "NOW", "UID", NULL };
+
 static const char *get_builtin(const char *name) {
         gint64 usec = g_get_real_time() - (g_str_equal(name, "A_SECOND_AGO") ? G_USEC_PER_SEC : 0);
         g_autofree char *value = g_str_equal(name, "UID") ? g_strdup_printf("%u", getuid())
                                                           : g_strdup_printf("%" G_GINT64_FORMAT, usec);
 
+        if (!g_strv_contains(builtins, name)) /* the column of another case */
+                return NULL;
         return g_str_equal(name, "DIRECTORY") ? kept->service.directory : g_intern_string(value);
 }
 
@@ -197,7 +212,6 @@ static const char *get_word(const char *name, gconstpointer data) {
         const Reader *reader = data;
         const GPtrArray *columns = reader->of ? reader->of->columns : NULL;
         g_autofree char *itself = g_strconcat("$", name, NULL);
-        static const char *const builtins[] = { "A_SECOND_AGO", "DIRECTORY", "NOW", "UID", NULL };
 
         for (guint i = 0; columns && i < columns->len; i++)
                 if (g_str_equal(columns->pdata[i], name))
@@ -222,7 +236,9 @@ static Case *case_new(const char *line) {
                         c->freezable = TRUE;
                 else if (g_str_equal(*flag, "stranger")) /* the caller is one about whom polkit is asked */
                         c->stranger = TRUE;
-                else if (sscanf(*flag, "times=%u", &c->times) != 1) /* its steps are carried out so often */
+                else if (g_str_has_prefix(*flag, "times=")) /* its steps are carried out so often */
+                        c->times = (guint) to_number(*flag + strlen("times="));
+                else
                         g_error("%s: there is no %s", file, *flag);
         }
         c->rows = g_ptr_array_new();
@@ -265,7 +281,7 @@ static void add_test(const char *suite, const Case *c, char **row) {
 static void add_case(const char *suite, const Case *c) {
         if (!c)
                 return;
-        g_assert_cmpuint(c->steps->len, >, 0);
+        g_assert_cmpuint(c->steps->len * c->times, >, 0);
         if (c->columns && c->rows->len == 0)
                 g_error("%s: %s has no rows", file, c->name);
         for (guint i = 0; i < c->rows->len; i++)
@@ -275,12 +291,12 @@ static void add_case(const char *suite, const Case *c) {
 }
 
 static void read_line(Reader *reader, const char *suite, unsigned number, const char *line) {
-        const char *define = strstr(line, " := ");
+        const char *define = line + strspn(line, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_");
 
         if (line[0] == '[') {
                 add_case(suite, reader->of);
                 reader->of = case_new(line);
-        } else if (define) {
+        } else if (g_str_has_prefix(define, " := ")) {
                 g_hash_table_insert(reader->words, g_strndup(line, (gsize) (define - line)),
                                     expand(define + 4, get_word, reader));
         } else {
@@ -293,30 +309,38 @@ static void read_line(Reader *reader, const char *suite, unsigned number, const 
         }
 }
 
-static void read_cases(const char *suite, const char *text) {
-        g_autoptr(GHashTable) words = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-        g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-        Reader reader = { .words = words };
+static void read_lines(Reader *reader, const char *suite, const char *path) {
+        g_auto(GStrv) lines = NULL;
+        g_autofree char *text = NULL;
 
+        g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        lines = g_strsplit(text, "\n", -1);
         for (unsigned i = 0; lines[i]; i++) {
                 g_strstrip(lines[i]);
                 if (lines[i][0] != '\0' && lines[i][0] != '#')
-                        read_line(&reader, suite, i + 1, lines[i]);
+                        read_line(reader, suite, i + 1, lines[i]);
         }
+}
+
+static void read_cases(void) {
+        g_autoptr(GHashTable) words = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+        g_autofree char *suite = g_path_get_basename(file), *folder = g_path_get_dirname(file),
+                        *common = g_build_filename(folder, "words", NULL);
+        Reader reader = { .words = words };
+
+        read_lines(&reader, suite, common);
+        read_lines(&reader, suite, file);
         add_case(suite, reader.of);
 }
 
 int main(int argc, char *argv[]) {
-        g_autofree char *text = NULL, *suite = NULL;
         int r;
 
         g_test_init(&argc, &argv, NULL);
         g_assert_cmpint(argc, ==, 2);
         file = argv[1];
-        suite = g_path_get_basename(file);
         instances = g_ptr_array_new();
-        g_assert_true(g_file_get_contents(file, &text, NULL, NULL));
-        read_cases(suite, text);
+        read_cases();
         r = g_test_run();
         run_free(kept);
         return r;

@@ -101,7 +101,7 @@ static void test_reload(Fixture *f, gconstpointer data) {
 
         daemon_stop(f, SIGTERM);
         f->notify_socket = path;
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
         write_file(f, DROPIN, "[Service]\n\nNonsense=1\n[Worker]\nTargetRoots=/srv\n");
         g_assert_cmpint(kill(f->daemon, SIGHUP), ==, 0);
         WAIT_FOR(status_has(fd, &status, mistake, TRUE));
@@ -140,7 +140,7 @@ static void test_textfile_fails(Fixture *f, gconstpointer data) {
 
         daemon_stop(f, SIGTERM);
         f->notify_socket = path;
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
         assert_metric(f, "selvol_textfile_last_success_timestamp_seconds 0\n");
         set_textfile(f, "missing/selvol.prom");
         WAIT_FOR(status_has(fd, &status, "missing/selvol.prom: No such file or directory", TRUE));

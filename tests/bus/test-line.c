@@ -82,7 +82,9 @@ static void test_many(Fixture *f, gconstpointer data) {
         assert_metric(f, "selvol_holders 200\n");
         assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-mount\"} 1\n");
         assert_metric(f, "selvol_decisions_total{strategy=\"context-mount\",reason=\"context-shared\"} 199\n");
-        assert_metric(f, "volumes_admitted_total{volume_plugin=\"kubernetes.io/csi\",access_mode=\"inline\"} 1\n");
+        assert_metric(
+                f,
+                "selvol_volume_manager_selinux_volumes_admitted_total{volume_plugin=\"kubernetes.io/csi\",access_mode=\"inline\"} 1\n");
 
         for (guint i = 0; i < MANY; i++) {
                 g_autofree char *target = target_of(i);
@@ -198,7 +200,7 @@ static void test_random(Fixture *f, gconstpointer data) {
         WAIT_FOR(worker_count_children(f) == 1);
         assert_consistent(f);
         daemon_stop(f, SIGKILL);
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
         assert_consistent(f);
         assert_metric(f, "selvol_holders_lost_total 0\n");
 }

@@ -47,7 +47,7 @@ static void set_up_small(Fixture *f, gconstpointer data) {
         daemon_stop(f, SIGTERM);
         state = file_path(f, "state");
         g_assert_cmpint(mount("small", state, "tmpfs", 0, "size=400k,mode=700"), ==, 0);
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
 }
 
 static void tear_down_small(Fixture *f, gconstpointer data) {
@@ -103,7 +103,7 @@ static void test_at_start(Fixture *f, gconstpointer data) {
         mount_volume(f, "w", "/dev/vdc", T2, POD_A);
         daemon_stop(f, SIGKILL);
         o->set(f, TRUE);
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
         g_assert_cmpuint(count_holders(f, "v"), ==, 1);
         g_variant_unref(
                 expect_reply(f, call_start_at(f, "/org/selvol1/volume/v", "org.selvol1.Volume", "GetHistory", NULL)));
@@ -125,7 +125,7 @@ static void test_at_start(Fixture *f, gconstpointer data) {
         o->set(f, FALSE);
         WAIT_FOR((mounted = call_end(f, start_mount(f, "u", "/dev/vdz", T3, POD_A), NULL)));
         daemon_stop(f, SIGKILL);
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
         g_assert_cmpuint(count_holders(f, "v"), ==, 0);
         g_assert_cmpuint(count_holders(f, "w"), ==, 1);
         g_assert_cmpuint(count_holders(f, "u"), ==, 1);
@@ -160,13 +160,13 @@ static void test_row(Fixture *f, gconstpointer data) {
         daemon_stop(f, SIGTERM);
         execute(f, data);
         for (guint i = 0; i < 2; i++) {
-                daemon_start(f, CALLER_ROOT);
+                daemon_start(f);
                 g_assert_cmpuint(count_holders(f, "v"), ==, 1);
                 g_assert_cmpuint(is_recorded(f, "w") ? count_holders(f, "w") : 0, ==, 0);
                 g_assert_cmpuint(count_kept(f), ==, 1);
                 daemon_stop(f, SIGKILL);
         }
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
         unmount_from(f, "v", T1);
 }
 
@@ -205,7 +205,7 @@ static void test_volumes_limit(Fixture *f, gconstpointer data) {
                                        i);
         g_string_append(sql, "COMMIT;");
         execute(f, sql->str);
-        daemon_start(f, CALLER_ROOT);
+        daemon_start(f);
         expect_error(f, start_mount(f, "w", "/dev/vdc", T2, "{}"), "LimitReached", "selvolctl forget");
         g_variant_unref(expect_reply(f, call_start(f, "ForgetVolume", g_variant_new("(sa{sv})", "v-1", NULL))));
         mount_volume(f, "w", "/dev/vdc", T2, "{}");

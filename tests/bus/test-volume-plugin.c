@@ -80,7 +80,7 @@ static void set_up(Context *c, gconstpointer data) {
         roots = g_strdup_printf("[Worker]\nTargetRoots=%s /var/lib/kubelet\n", c->f.directory);
         daemon_stop(&c->f, SIGTERM);
         write_file(&c->f, "etc/selvol.conf.d/20-roots.conf", roots);
-        daemon_start(&c->f, CALLER_ROOT);
+        daemon_start(&c->f);
         plugin_start(c, "10s");
 }
 
@@ -321,7 +321,7 @@ static void test_no_selvold(Context *c, gconstpointer data) {
         g_assert_true(has_file(c->records, "db"));
         /* It is there: nobody has to be asked. */
         assert_answer(c, "VolumeDriver.Create", CREATE_DB, DONE);
-        daemon_start(&c->f, CALLER_ROOT);
+        daemon_start(&c->f);
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
 }
 
@@ -332,7 +332,7 @@ static void test_narrowed(Context *c, gconstpointer data) {
         assert_mounted_at(c, "VolumeDriver.Mount", DB, "db");
         daemon_stop(&c->f, SIGTERM);
         write_file(&c->f, "etc/selvol.conf.d/30-roots.conf", "[Worker]\nTargetRoots=/var/lib/kubelet\n");
-        daemon_start(&c->f, CALLER_ROOT);
+        daemon_start(&c->f);
 
         assert_answer(c, "VolumeDriver.Get", NAMED("idle"),
                       "{\"Volume\":{\"Name\":\"idle\",\"Mountpoint\":\"\"},\"Err\":\"\"}");
@@ -369,7 +369,7 @@ static void test_killed(Context *c, gconstpointer data) {
         daemon_stop(&c->f, SIGKILL);
         answer = end_post(fd, "500");
         g_assert_nonnull(strstr(answer, "selvold ended before it answered."));
-        daemon_start(&c->f, CALLER_ROOT);
+        daemon_start(&c->f);
 
         fd = begin_post(c, "VolumeDriver.Mount", DB);
         wait_for_job(&c->f, 1, "running");
