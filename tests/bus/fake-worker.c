@@ -31,6 +31,9 @@
  *   noidmap                                can't be idmapped
  *   part                                   is a file system of which each mount has a directory of its own
  *
+ * All sources with the same last part are one device; one without a '/' is a tmpfs, and one with ":/" NFS. A walk visits 300
+ * entries, and changes 250.
+ *
  * DIRECTORY/fingerprint-NAME has the fingerprint of a source, by which selvold believes marks or not; without it all
  * are believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was
  * staged is in DIRECTORY/staged, with its options. What a volume carries is in DIRECTORY/mark-NAME and
