@@ -4,6 +4,7 @@
  * details that selvold gives polkit are in calls/authorize. */
 
 #include "support.h"
+#include "support/files.h"
 
 #define T1 "/var/lib/kubelet/pods/a/volumes/v"
 
@@ -40,10 +41,11 @@ static const struct {
         { "GetMetrics", NULL, INSPECT },
         { "Cancel", NULL, "org.selvol1.cancel-job" },
         { "Wait", NULL, INSPECT },
-        /* What sd-bus answers; Ping tells nothing of the service. */
         { "GetManagedObjects", NULL, INSPECT },
         { "Introspect", NULL, INSPECT },
+        /* They tell nothing of the service. */
         { "Ping", NULL, NULL },
+        { "GetMachineId", NULL, NULL },
 };
 
 static GVariant *parse(const char *text) {
@@ -114,19 +116,23 @@ static void add_properties(GArray *rows, const char *path, GDBusInterfaceInfo *i
         }
 }
 
+/* Some containers have none. */
+static bool has_machine_id(void) {
+        g_autofree char *text = file_read("/etc/machine-id");
+
+        return strlen(text) >= 32;
+}
+
 static void add_interface(GArray *rows, const char *path, GDBusInterfaceInfo *interface) {
         add_properties(rows, path, interface);
         if (g_str_equal(interface->name, PROPERTIES))
                 return;
         for (GDBusMethodInfo **m = interface->methods; m && *m; m++) {
-                size_t i;
+                const size_t i = find_method((*m)->name);
+                const bool no_id = g_str_equal((*m)->name, "GetMachineId") && !has_machine_id();
 
-                /* Tells nothing either. On a machine without an id, as some containers are, sd-bus ends the connection. */
-                if (g_str_equal((*m)->name, "GetMachineId"))
-                        continue;
-                i = find_method((*m)->name);
                 add_row(rows, path, interface->name, methods[i].method, methods[i].arguments, methods[i].action,
-                        methods[i].failure);
+                        no_id ? "org.freedesktop.DBus.Error.Failed" : methods[i].failure);
         }
 }
 
