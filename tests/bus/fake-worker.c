@@ -31,8 +31,8 @@
  *   noidmap                                can't be idmapped
  *   part                                   is a file system of which each mount has a directory of its own
  *
- * All sources with the same last part are one device; one without a '/' is a tmpfs, and one with ":/" NFS. A walk visits 300
- * entries, and changes 250.
+ * All sources with the same last part are one device; one without a '/' is a tmpfs, and one with ":/" NFS. A walk
+ * visits 300 entries, and changes 250.
  *
  * DIRECTORY/fingerprint-NAME has the fingerprint of a source, by which selvold believes marks or not; without it all
  * are believed. A source is the image that DIRECTORY/image-NAME names, or else a device. The last source that was
@@ -40,8 +40,8 @@
  * DIRECTORY/root-NAME, its root's group and mode in DIRECTORY/group-NAME, NAME being that last part. Each walk that
  * changes files adds a line to DIRECTORY/walks, and copies selvold's state, as it is on disk then, to DIRECTORY/then
  * if there is such a directory. Who asks for the watch gets no answer if there is DIRECTORY/hang-watch, and
- * DIRECTORY/at then says watch; when it has looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target leads to what is mounted there. A child that
- * has replied ends when there is no DIRECTORY/linger.
+ * DIRECTORY/at then says watch; when it has looked it removes DIRECTORY/unseen. With DIRECTORY/hidden no target leads
+ * to what is mounted there. A child that has replied ends when there is no DIRECTORY/linger.
  *
  * As in the real worker, one child serves one connection, the parent ends it when the peer hangs up, and the peer
  * sees the connection's end only when the child is gone. */

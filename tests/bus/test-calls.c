@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Cases that make calls and compare answers are text: calls/SUITE, which is listed in meson.build, has those that are named
- * /SUITE/CASE. For example, of a volume that is mounted by one call while another one waits:
+/* Cases that make calls and compare answers are text: calls/SUITE, which is listed in meson.build, has those that are
+ * named /SUITE/CASE. For example, of a volume that is mounted by one call while another one waits:
  *
  *   [second]
  *   first: MountVolume v /dev/held-mount $T1 SELinuxLevel=s0:c1
@@ -14,8 +14,8 @@
  *
  * A line is blank, a comment ('#'), or
  *
- *   NAME := TEXT             $NAME stands for the text from here on; calls/words has those of all suites. The text may end
- *                            within a word, which goes on behind $NAME: "$walked=unknown"
+ *   NAME := TEXT             $NAME stands for the text from here on; calls/words has those of all suites. The text may
+ *                            end within a word, which goes on behind $NAME: "$walked=unknown"
  *   [CASE] FLAG...           begins a case, which has selvold, a worker and a bus of its own; case_new() has the flags
  *   | id | COLUMN | ... |    before the first step: the case is carried out for each row, as CASE/ID, where $COLUMN
  *                            stands for the cell; the first line names the columns. A step of an empty cell is none
@@ -26,18 +26,18 @@
  *   METHOD ARGUMENT... OPTION=VALUE... !! ERROR TEXT...    one that fails, with a message that holds the texts
  *   OBJECT METHOD ...           likewise of an object below /org/selvol1, as /volume/v, or of /org/...
  *   OBJECT EXPECTATION...       the object has these properties
- *   LABEL: CALL                 begins a call; "end LABEL... -> ..." waits for the answer of each, and says what it is to be
+ *   LABEL: CALL                 begins a call; "end LABEL... -> ..." waits for the answer of each, and compares it
  *   LABEL: other CALL           likewise, of another caller, until "leave LABEL"
  *   until STEP                  waits until the step holds
  *
  * or one of the commands in the table of call-commands.c. Words have blanks between them, and those in double quotes,
- * in braces, or in the angle brackets of OPTION=<GVariant text>, are of one word. Each call of a job has a number, from 1 on since
- * selvold was started, whether it is ever shown or not.
+ * in braces, or in the angle brackets of OPTION=<GVariant text>, are of one word. Each call of a job has a number, from 1
+ * on since selvold was started, whether it is ever shown or not.
  *
  * An expectation is about an argument of the reply or a key of its dictionary: KEY=VALUE, KEY~TEXT that it holds,
  * KEY*TEXT that it ends with, KEY!=VALUE, KEY!~TEXT, KEY>NUMBER, KEY<NUMBER, KEY#NUMBER of elements, KEY@LABEL, which
- * is what it was where the case had the label first, or -KEY, which is documented (for whatever call) and not there. NUMBER may
- * be such a label. "keys" is the number of keys. Of dictionaries in an array the keys are those of the last one.
+ * is what it was where the case had the label first, or -KEY, which is documented (for whatever call) and not there.
+ * NUMBER may be such a label. "keys" is the number of keys. Of dictionaries in an array the keys are those of the last one.
  *
  * $DIRECTORY is that of the test's files, $NOW the time in microseconds, $A_SECOND_AGO what it was then, and $UID the
  * user. */

@@ -324,7 +324,7 @@ static void test_share_refused(Fixture *x, gconstpointer data) {
         g_assert_cmpint(free_and_strdup(&h->volume->source, "server:/export"), ==, 0);
         assert_failure(fixture_plan(x), &x->failure, FAILURE_GROUP_CONFLICT, "pod-1");
 
-        /* What kind of file system it is is not known yet. */
+        /* The type of the file system is not known yet. */
         use(x, NULL, NULL);
         assert_not_shared(x);
         use(x, "tmpfs", NULL);
