@@ -107,8 +107,7 @@ static const Holder *choose_share(const Holder *a, const Holder *b) {
         return a && !a->covered_by ? a : b;
 }
 
-int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, bool mounted, Plan *p,
-                    Failure *f) {
+int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, Plan *p, Failure *f) {
         const Holder *h, *plain = NULL, *mapped = NULL, *other = NULL, *unsettled = NULL;
         const Volume *own = others->own;
 
@@ -130,7 +129,7 @@ int plan_find_share(const Others *others, const FileSystem *fs, bool user_namesp
         }
         p->share = plain ? plain : mapped;
         /* A disk can be mounted once more, as it is. */
-        if (p->share || !fs || fs->source == SOURCE_BLOCK || mounted)
+        if (p->share || !fs || fs->source == SOURCE_BLOCK || others->adopting)
                 return 0;
         /* A job that is at work there has its turn first. One that was lost may have left a mount. */
         if (unsettled && others->claimed)

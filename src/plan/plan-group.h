@@ -10,10 +10,10 @@
 void plan_decide_group(const Settings *settings, const Request *q, const FileSystem *fs, Plan *p);
 
 /* Finds a mounted holder of the same volume whose mount a further holder gets a clone of: p->share; NULL if none.
- * user_namespace: the runtime is going to idmap the mount; mounted: it is there already. Returns 0; GROUP_CONFLICT if
- * all of them swap groups in a way that the plan has no use for, and there can't be another mount; BUSY if there can't
- * be one, and it is not known yet whether a holder has a mount; -ENOMEM. */
-int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, bool mounted, Plan *p,
+ * user_namespace: the runtime is going to idmap the mount. Returns 0; GROUP_CONFLICT if all of them swap groups in a way
+ * that the plan has no use for, and there can't be another mount; BUSY if there can't be one, and it is not known yet
+ * whether a holder has a mount; -ENOMEM. */
+int plan_find_share(const Others *others, const FileSystem *fs, bool user_namespace, Plan *p,
                     Failure *f) _warn_unused_;
 
 /* Adds a holder who has the volume's files in another group, and says so. Returns GROUP_CONFLICT or -ENOMEM. */

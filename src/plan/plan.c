@@ -388,7 +388,7 @@ static int decide_among_others(const PlanInput *in, const Others *others, Plan *
         if (r != 0)
                 return r;
 
-        r = plan_find_share(others, file_system(in), in->request->user_namespace, in->mounted, p, f);
+        r = plan_find_share(others, file_system(in), in->request->user_namespace, p, f);
         if (r != 0)
                 return r;
         /* Whoever has mounted it did not ask. */

@@ -113,7 +113,7 @@ bool target_is_claimed(const State *s, const char *target) {
 }
 
 /* While a job is at work there, it knows better. Of what is beneath a root that is one no more the worker names only what it
- * has noted. What was being mounted is noted before it is visible, so it is not there. */
+ * has noted. It notes a mount before that is visible: a holder that is being mounted, and is not named, has none. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
         if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;

@@ -177,6 +177,8 @@ Complaint compare_all(Run *r, GHashTable *answer, char **expectations) {
 static const char standard_xml[] =
         "<node><interface name='org.freedesktop.DBus.ObjectManager'><method name='GetManagedObjects'>"
         "<arg type='a{oa{sa{sv}}}' name='objects' direction='out'/></method></interface>"
+        "<interface name='org.freedesktop.DBus.Peer'><method name='GetMachineId'>"
+        "<arg type='s' name='machine_uuid' direction='out'/></method></interface>"
         "<interface name='org.freedesktop.DBus.Introspectable'><method name='Introspect'>"
         "<arg type='s' name='xml' direction='out'/></method></interface>"
         "<interface name='org.freedesktop.DBus.Properties'><method name='Set'><arg type='s' name='interface'/>"

@@ -2,7 +2,8 @@
 
 /* Preloaded into selvold: as long as the file that SELVOL_TEST_FREEZE names exists nothing gets on disk, as on a volume
  * that is frozen, or whose server does not answer; if there is something in it, as on a disk that fails. And the connection
- * that sends first while SELVOL_TEST_DEAF exists sends no more, as one whose peer does not read; other connections do. */
+ * that sends first while SELVOL_TEST_DEAF exists sends no more, as one whose peer does not read; other connections do. With
+ * SELVOL_TEST_NO_MACHINE_ID the machine has no id. */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <systemd/sd-id128.h>
 
 static int wait_and_sync(const char *name, int fd) {
         int (*sync_file)(int) = (int (*)(int)) dlsym(RTLD_NEXT, name);
@@ -48,6 +51,12 @@ __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const struct msgh
                 return -1;
         }
         return send_message(fd, message, flags);
+}
+
+__attribute__((visibility("default"))) int sd_id128_get_machine(sd_id128_t *ret) {
+        int (*get_machine)(sd_id128_t *) = (int (*)(sd_id128_t *)) dlsym(RTLD_NEXT, "sd_id128_get_machine");
+
+        return getenv("SELVOL_TEST_NO_MACHINE_ID") ? -ENOENT : get_machine(ret);
 }
 
 __attribute__((visibility("default"))) int fsync(int fd) {
