@@ -101,8 +101,10 @@ static void test_loop_reused(void) {
         WAIT_FOR(try_loop_reused(one, other, target));
 }
 
+/* But for the files of gcov, in which a program that is built for tools/coverage writes down what it has run. */
 static unsigned count_opened_for_writing(const char *log) {
-        return file_count_lines(log, "*O_WRONLY*") + file_count_lines(log, "*O_RDWR*");
+        return file_count_lines(log, "*O_WRONLY*") + file_count_lines(log, "*O_RDWR*") -
+               file_count_lines(log, "*.gcda\"*O_RDWR*");
 }
 
 /* Who may only look has nothing opened for writing, which others would notice: udev probes a device then, and an image is newer. */
