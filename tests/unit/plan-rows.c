@@ -63,6 +63,7 @@ static void add_holder(Fixture *x, const char *item) {
                 { "here", set_flag, &h->relabeled_here },   { "ro", set_flag, &h->read_only },
                 { "shows", set_gid, &h->fs_group },         { "state", set_holder_state, &h->state },
                 { "superblock", set_text, &h->superblock }, { "context", set_string, &h->context },
+                { "id", set_number, &h->mount_id },
         };
 
         for (char **word = words + 2; *word; word++)
@@ -78,7 +79,10 @@ static void add_mount(Fixture *x, const char *item) {
         observe(&x->observed, target, "ext4", context_from_word(strempty(context)));
 
         MountFact *m = &x->observed.mounts[x->observed.n_mounts - 1];
-        const Key keys[] = { { "ro", set_flag, &m->read_only }, { "seclabel", set_flag, &m->seclabel } };
+        const Key keys[] = { { "device", set_text, &m->device },
+                             { "ro", set_flag, &m->read_only },
+                             { "seclabel", set_flag, &m->seclabel },
+                             { "source", set_text, &m->source } };
 
         for (char **word = words + 1; *word; word++)
                 need_word(keys, G_N_ELEMENTS(keys), *word);
