@@ -81,7 +81,18 @@ static void test_use(gconstpointer data) {
         g_assert_cmpint(fingerprint_is_next(&read, &written), ==, g_str_equal(d.fs_type, "ext4"));
 }
 
-/* While it is mounted: ext4 has counted the mount; xfs and btrfs are what they were until something is written. */
+static int mount_and_sync(const Disk *d) {
+        int fd;
+
+        must(mount(d->device, d->target, d->fs_type, 0, NULL));
+        fd = open(d->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        must(fd);
+        must(syncfs(fd));
+        return fd;
+}
+
+/* While it is mounted: ext4 has counted the mount; xfs and btrfs are what they were until something is written. A thread of
+ * btrfs makes the tree of UUIDs that mkfs leaves out. If the first mount ends before that, the next mount makes it. */
 static void test_mounted(gconstpointer data) {
         g_auto(Disk) d = { .loop = -1 };
         Fingerprint before, now;
@@ -90,12 +101,15 @@ static void test_mounted(gconstpointer data) {
         if (!disk_make(&d, data))
                 return;
         use(&d, 0, true);
-        before = read_disk(&d);
-        must(mount(d.device, d.target, d.fs_type, 0, NULL));
-        fd = open(d.target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd);
-        must(syncfs(fd));
-        now = read_disk(&d);
+        for (unsigned n = 0;; n++) {
+                before = read_disk(&d);
+                fd = mount_and_sync(&d);
+                now = read_disk(&d);
+                if (!g_str_equal(d.fs_type, "btrfs") || g_str_equal(now.text, before.text) || n == 5)
+                        break;
+                close(fd);
+                must(umount2(d.target, 0));
+        }
         if (g_str_equal(d.fs_type, "ext4"))
                 g_assert_true(fingerprint_is_next(&before, &now));
         else
