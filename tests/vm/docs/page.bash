@@ -7,8 +7,9 @@
 
 # What goes on until somebody presses a key: tried for two seconds, and not compared.
 endless=('busctl monitor*' 'selvolctl monitor*' '*--watch*')
-# What only looks is repeated for a while, until it shows what the page shows: people are slower than this.
-looks=('selvolctl' 'selvolctl list*' 'selvolctl conflicts' 'selvolctl jobs' 'ls *')
+# What only looks, or needs a container that is being started, is repeated for a while, until it shows what the page shows: people
+# are slower than this.
+looks=('selvolctl' 'selvolctl list*' 'selvolctl conflicts' 'selvolctl jobs' 'ls *' 'podman exec *')
 
 page_stage() { # PAGE
     local n disk
