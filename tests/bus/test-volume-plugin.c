@@ -58,7 +58,7 @@ static void plugin_start(Context *c, const char *timeout) {
 /* It was still there. */
 static void plugin_stop(Context *c) {
         g_assert_cmpint(program_get_end(c->plugin), ==, -1);
-        (void) program_end(c->plugin, SIGKILL);
+        (void) program_end(c->plugin, SIGTERM);
 }
 
 static void plugin_restart(Context *c, const char *timeout) {
