@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -500,6 +501,42 @@ static void test_reused_id(void) {
         close(loop);
 }
 
+static bool hears_of_orphan(sd_bus *bus) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+
+        g_assert_cmpint(sd_bus_process(bus, &m), >=, 0);
+        return m && sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_ORPHAN);
+}
+
+/* A child that another process has called is told of, and then that it has gone. */
+static void test_orphan(void) {
+        g_autoptr(Worker) w = worker_start(NULL, NULL);
+        g_autofree char *target = make_target("orphan");
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        const pid_t caller = fork();
+        OrphanNote orphan;
+        int status;
+
+        if (caller == 0) {
+                (void) operation_start_held(w, WORKER_MOUNT, &volume_at("tmpfs", "tmpfs", target, .hold_plan = true));
+                raise(SIGSTOP);
+        }
+        must(caller);
+        must(waitpid(caller, &status, WUNTRACED));
+        g_assert_true(WIFSTOPPED(status));
+
+        g_autoptr(sd_bus) bus = worker_dial(w);
+        must(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, ""));
+        must(sd_bus_message_enter_container(reply, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE));
+        g_assert_cmpint(orphan_note_read(reply, &orphan), ==, 1);
+        g_assert_cmpstr(orphan.operation, ==, WORKER_MOUNT);
+        g_assert_cmpstr(orphan.target, ==, target);
+        g_assert_cmpint(orphan_note_read(reply, &orphan), ==, 0);
+
+        g_assert_cmpint(program_end(caller, SIGKILL), !=, 0);
+        WAIT_FOR(hears_of_orphan(bus));
+}
+
 void add_tests(void) {
         g_test_add_func("/watch", test_watch);
         g_test_add_func("/watch/covered", test_covered);
@@ -513,5 +550,6 @@ void add_tests(void) {
         /* The worker does without statmount(2) then. */
         if (!stages_in_namespace())
                 g_test_add_func("/watch/reused-id", test_reused_id);
+        g_test_add_func("/watch/orphan", test_orphan);
         g_test_add_func("/watch/storm", test_storm);
 }
