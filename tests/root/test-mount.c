@@ -327,8 +327,7 @@ static pid_t mount_hidden(const char *device, const char *directory) {
         must(pipe2(pair, O_CLOEXEC));
         pid = fork();
         if (pid == 0) {
-                if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-                    mount(device, directory, "ext4", 0, NULL) < 0 || write(pair[1], "", 1) != 1)
+                if (!namespace_try() || mount(device, directory, "ext4", 0, NULL) < 0 || write(pair[1], "", 1) != 1)
                         _exit(1);
                 pause();
                 _exit(1);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -83,19 +84,43 @@ bool image_make(const char *path, uint64_t size, const char *fs_type, ...) {
         return true;
 }
 
+void disk_mount(const char *directory, unsigned long flags) {
+        must(mount("small", directory, "tmpfs", flags, "size=400k,mode=700"));
+}
+
+void disk_fill(const char *directory) {
+        g_autofree char *path = path_printf("%s/filler", directory);
+        char zeros[4096] = { 0 };
+        FILE *filler = fopen(path, "we");
+
+        g_assert_nonnull(filler);
+        while (fwrite(zeros, sizeof(zeros), 1, filler) == 1 && fflush(filler) == 0) {
+        }
+        (void) fclose(filler);
+}
+
+void disk_make_room(const char *directory) {
+        g_autofree char *path = path_printf("%s/filler", directory);
+
+        must(unlink(path));
+}
+
 static bool skip_all(const char *why) {
         g_print("1..0 # SKIP %s\n", why);
         return false;
 }
 
+bool namespace_try(void) {
+        return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
 bool namespace_enter(void) {
         if (geteuid() != 0)
                 return skip_all("needs root");
-        if (unshare(CLONE_NEWNS) < 0)
-                return skip_all("needs a mount namespace of its own");
         if (access("/dev/loop-control", R_OK | W_OK) < 0)
                 return skip_all("needs loop devices");
-        must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+        if (!namespace_try())
+                return skip_all("needs a mount namespace of its own");
         must(mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=4g"));
         return true;
 }

@@ -21,6 +21,13 @@ void tree_remove(const char *path);
  * mkfs for it. */
 bool image_make(const char *path, uint64_t size, const char *fs_type, ...) G_GNUC_NULL_TERMINATED;
 
+/* A disk of 400 KiB over a directory; flags are those of mount(2), also with MS_REMOUNT. */
+void disk_mount(const char *directory, unsigned long flags);
+void disk_fill(const char *directory);
+void disk_make_room(const char *directory);
+
+/* Puts the process into a private mount namespace; returns false if that can't be done here. */
+bool namespace_try(void);
 /* Puts the process into a private mount namespace with an empty /run: what is mounted, and its loop devices, go with the
  * last process of it. Prints why and returns false if that can't be done here: main() is to return 77 then. */
 bool namespace_enter(void);

@@ -236,6 +236,6 @@ int write_anew(Fixture *f, const Volumes *all) {
 /* A small file system as the directory of the file. */
 void mount_small(Fixture *f) {
         f->store = store_close(f->store);
-        g_assert_cmpint(mount("small", f->directory, "tmpfs", 0, "size=400k"), ==, 0);
+        disk_mount(f->directory, 0);
         g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
 }

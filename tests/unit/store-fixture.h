@@ -3,6 +3,7 @@
 
 #include "store/store.h"
 #include "support/cases.h"
+#include "support/files.h"
 
 /* A store in a directory of its own. */
 typedef struct Fixture {

@@ -2,7 +2,6 @@
 
 /* The disk of the state: a rewrite that is killed at any moment loses nothing, and a state that can't be written can be read. */
 
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -89,28 +88,6 @@ static void test_killed(Fixture *f, gconstpointer data) {
 
 /* --- a file system that can't be written --- */
 
-static void set_read_only(Fixture *f, bool read_only) {
-        g_assert_cmpint(mount(NULL, f->directory, NULL, MS_REMOUNT | (read_only ? MS_RDONLY : 0), "size=400k"), ==,
-                        0);
-}
-
-static void fill(Fixture *f) {
-        g_autofree char *path = g_build_filename(f->directory, "filler", NULL);
-        char zeros[4096] = { 0 };
-        FILE *filler = fopen(path, "we");
-
-        g_assert_nonnull(filler);
-        while (fwrite(zeros, sizeof(zeros), 1, filler) == 1 && fflush(filler) == 0) {
-        }
-        (void) fclose(filler);
-}
-
-static void make_room(Fixture *f) {
-        g_autofree char *path = g_build_filename(f->directory, "filler", NULL);
-
-        g_assert_cmpint(g_unlink(path), ==, 0);
-}
-
 /* What is there can be read, with its log or without, whatever its version; and once the file can be written, it is. */
 static void assert_read_and_rewritten(Fixture *f, int error, const char *history) {
         _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
@@ -124,9 +101,9 @@ static void assert_read_and_rewritten(Fixture *f, int error, const char *history
         g_assert_cmpstr(before, ==, history);
         g_assert_cmpint(write_anew(f, &all), ==, error);
         if (error == -EROFS)
-                set_read_only(f, false);
+                disk_mount(f->directory, MS_REMOUNT);
         else
-                make_room(f);
+                disk_make_room(f->directory);
         g_assert_cmpint(write_anew(f, &all), ==, 0);
         reopen(f);
         g_assert_cmpint(store_get_error(f->store), ==, 0);
@@ -153,7 +130,7 @@ static void test_read_only(Fixture *f, gconstpointer data) {
                 return;
         put_sample(f);
         f->store = store_close(f->store);
-        set_read_only(f, true);
+        disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
         assert_read_and_rewritten(f, -EROFS, "");
 }
 
@@ -170,7 +147,7 @@ static void test_read_only_log(Fixture *f, gconstpointer data) {
         f->store = store_close(f->store);
         g_assert_true(g_file_set_contents(f->path, file_text, (gssize) file_size, NULL));
         g_assert_true(g_file_set_contents(wal, wal_text, (gssize) wal_size, NULL));
-        set_read_only(f, true);
+        disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
         assert_read_and_rewritten(f, -EROFS, "");
 }
 
@@ -180,7 +157,7 @@ static void test_read_only_version(Fixture *f, gconstpointer data) {
         if (!has_small_disk(f))
                 return;
         make_version(f, 2, "");
-        set_read_only(f, true);
+        disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
         assert_read_and_rewritten(f, -EROFS, "mount");
         g_assert_true(g_file_test(copy, G_FILE_TEST_EXISTS));
 }
@@ -189,7 +166,7 @@ static void test_full_version(Fixture *f, gconstpointer data) {
         if (!has_small_disk(f))
                 return;
         make_version(f, 3, "");
-        fill(f);
+        disk_fill(f->directory);
         assert_read_and_rewritten(f, -ENOSPC, "mount");
 }
 
@@ -200,11 +177,11 @@ static void test_read_only_empty(Fixture *f, gconstpointer data) {
         if (!has_mounts())
                 return;
         f->store = store_close(f->store);
-        g_assert_cmpint(mount("small", f->directory, "tmpfs", MS_RDONLY, "size=400k"), ==, 0);
+        disk_mount(f->directory, MS_RDONLY);
         g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
         g_assert_cmpint(store_get_error(f->store), ==, -EROFS);
         load(f, &all);
-        set_read_only(f, false);
+        disk_mount(f->directory, MS_REMOUNT);
         g_assert_cmpint(write_anew(f, &all), ==, 0);
         put_sample(f);
 }
@@ -216,7 +193,7 @@ static void test_full(Fixture *f, gconstpointer data) {
         if (!has_small_disk(f))
                 return;
         put_sample(f);
-        fill(f);
+        disk_fill(f->directory);
         /* The log may have room for a few. */
         for (unsigned i = 0; i < 1000 && r == 0; i++) {
                 _cleanup_(volume_freep) Volume *v = sample("a/b", "/var/lib/kubelet/a");
@@ -227,12 +204,12 @@ static void test_full(Fixture *f, gconstpointer data) {
         g_assert_cmpint(r, ==, -ENOSPC);
         g_assert_cmpint(volumes_add(&all, sample("a/b", "/var/lib/kubelet/a")), ==, 0);
         g_assert_cmpint(write_anew(f, &all), ==, -ENOSPC);
-        make_room(f);
+        disk_make_room(f->directory);
         g_assert_cmpint(write_anew(f, &all), ==, 0);
 }
 
 void add_tests(void) {
-        private_mounts = unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+        private_mounts = namespace_try();
 #define ADD(name, data, function) \
         g_test_add("/store-disk/" name, Fixture, data, store_set_up, function, store_tear_down)
         ADD("killed", NULL, test_killed);
