@@ -336,7 +336,7 @@ static void test_silence(Fixture *f, gconstpointer data) {
         GDBusMethodInvocation *question = polkit_pop(f);
         g_autoptr(GVariant) metrics = NULL;
 
-        /* Who waits for polkit holds up nobody. */
+        /* That others go on meanwhile: /limits/questions. */
         metrics = expect_allowed(f, call_start(f, "GetMetrics", NULL));
         expect_error(f, pending, "org.freedesktop.DBus.Error.AccessDenied", "did not answer");
         polkit_answer(question, TRUE, FALSE);

@@ -262,6 +262,7 @@ static void test_request(Context *c, gconstpointer data) {
         g_autoptr(GVariant) holders = get_holders(&c->f, "pvc_2d1");
         text = g_variant_print(holders, FALSE);
         g_assert_nonnull(strstr(text, "'me'"));
+        g_assert_nonnull(strstr(text, "'ReadOnly': <true>"));
         assert_answer(c, "VolumeDriver.Unmount", NAMED("v"), DONE);
 }
 
