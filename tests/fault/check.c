@@ -204,8 +204,9 @@ static bool compare(const Environment *e, const Kernel *k, const Records *r, Wro
 
 /* One child of the worker remains: it watches the mount table. */
 static bool has_settled(const Environment *e, Kernel *k, Records *r, Wrong *w) {
-        if (count_children(e->worker, CHILDREN_SERVING) > 1)
-                return blame(w, NO_VOLUME, NO_TARGET, "an operation's child has not ended");
+        if (count_children(e->worker, CHILDREN_SERVING) != 1)
+                return blame(w, NO_VOLUME, NO_TARGET,
+                             "an operation's child has not ended, or nobody watches the mount table");
         return read_kernel(e, k, w) && read_records(e, r, w) && compare(e, k, r, w) && check_loops(e, k, w);
 }
 

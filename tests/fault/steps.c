@@ -220,7 +220,11 @@ static bool step(Steps *s, const Scene *scene, Blow *b, unsigned *ret_count, Wro
 static bool count_moments(Steps *s, const Scene *scene, Subject subject, bool kill, unsigned *ret, Wrong *w) {
         Blow none = { .subject = subject, .kill = kill, .n = UINT_MAX };
 
-        return step(s, scene, &none, ret, w);
+        if (!step(s, scene, &none, ret, w))
+                return false;
+        if (kill && *ret == 0)
+                return blame(w, scene->volume, scene->target, "%s has made no system call", subject_names[subject]);
+        return true;
 }
 
 static void print_blow(const Scene *scene, const Blow *b) {

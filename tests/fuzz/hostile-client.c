@@ -631,7 +631,8 @@ int main(int argc, char **argv) {
                 return 77;
         if (seed < 0)
                 seed = (int) (g_random_int() >> 1);
-        g_print("1..1\n# to repeat: --seed %i\n", seed);
+        g_print("1..1\n# to repeat: meson test -C build-asan hostile-client --test-args='--seed %i --seconds %i'\n",
+                seed, seconds);
         c.unfinished = -1;
         c.chance.random = g_rand_new_with_seed((guint32) seed);
         for (size_t i = 0; i < N_VERBS; i++)
