@@ -62,6 +62,7 @@ on_disk() {
         "$@" || status=$?
         umount /mnt
     else
+        echo "$source can't be mounted"
         status=1
     fi
     if $xfs; then blockdev --setrw "$source"; fi
@@ -71,7 +72,11 @@ on_disk() {
 # when each entry changed, but for the root, which has the mark
 times() { find "$1" -mindepth 1 -printf '%i %C@\n' | sort; }
 # touched BEFORE DIRECTORY: whose time is another one now
-touched() { comm -13 <(echo "$1") <(times "$2") | cut -d' ' -f1 | sort; }
+touched() {
+    local now
+    now=$(times "$2")
+    if [[ -z $now ]]; then echo 'nothing is there'; else comm -13 <(echo "$1") <(echo "$now") | cut -d' ' -f1 | sort; fi
+}
 # written FILE_SYSTEM TOTAL MISSING: what a walk over labels counts as changed, if the root has another label. Of ext4, which
 # leaves alone what has the label that it is given, all are written without a look.
 written() { if [[ $1 == ext4 ]]; then echo "$2"; else echo "$3"; fi; }

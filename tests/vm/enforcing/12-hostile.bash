@@ -130,8 +130,10 @@ umount /mnt
 block=$(xfs_db -r -c 'path /damaged' -c bmap $disk | sed -n 's/.* startblock \([0-9]*\) .*/\1/p')
 dd if=/dev/urandom of=$disk bs=4096 seek="$block" count=1 conv=notrunc,fsync status=none
 hostile 'FSGroup u 4242'
-is_incomplete 'a damaged xfs'
+like 'a damaged xfs: refused' "$error" Failed
+no 'a damaged xfs: nothing is mounted' is_mounted "$T"
 mount_with s0:c1,c2 hostile $disk "$T"
+mark_says 'a damaged xfs: the mark' "$T" ' ownership=partial gid=4242 '
 [[ -n $error ]] || verify_fully "$file_type:s0:c1,c2"
 unlike 'a damaged xfs: not verified' "$error$reply" 'bsa{sv} true '
 goes_on 'a damaged xfs'

@@ -20,7 +20,7 @@ mkfs.ext4 -q -F /var/lib/selvol-images/image
 round() {
     local name=$1 fs_type=$2 source=$3 mounts
     shift 3
-    mounts=$(</proc/self/mountinfo)
+    mounts=$(mount_table)
     mount_with s0:c1,c2 "fs-$name" "$source" "$T" "$@"
     answers "$name: mounted with a context" "$file_type:s0:c1,c2" '' context-mount context-mount
     is "$name: the type" "$(field FSType)" "$fs_type"
@@ -30,7 +30,7 @@ round() {
     # the copy of the mark, which these can't carry
     [[ $fs_type == vfat || $fs_type == nfs4 ]] || is "$name: tainted" "$(property "fs-$name" Tainted)" true
     unmount_volume "fs-$name" "$T"
-    is "$name: the mount table is as before" "$(</proc/self/mountinfo)" "$mounts"
+    is "$name: the mount table is as before" "$(mount_table)" "$mounts"
     no_loop_is_left "$name"
     mount_with s0:c3,c4 "fs-$name" "$source" "$T" "$@"
     is_labeled "$name: another label then" "$T" s0:c3,c4

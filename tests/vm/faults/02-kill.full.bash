@@ -65,48 +65,46 @@ answers 'it can be mounted afterwards' "$file_type:s0:c1,c2" '' context-mount co
 unmount_volume kill "$T"
 
 # at one certain moment: after publishing, before the answer
-if strace -V >/dev/null 2>&1; then
-    strace -f -qq -e trace=move_mount -e inject=move_mount:signal=KILL -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
-    tracer=$!
-    wait_for_tracer "$(main_pid selvol-worker)"
-    # The child that waits was there before the tracer: the next one is traced.
-    plan_volume spare none "$T" 'FSType s tmpfs'
-    mount_with s0:c1,c2 kill /dev/scratch0 "$T"
-    is 'killed while it publishes: an error' "${error:-none}" WorkerFailed
-    kill "$tracer" 2>/dev/null
-    wait "$tracer" 2>/dev/null
-    soon 'killed while it publishes: mounted and recorded, or neither' consistent
-    unmount_volume kill "$T"
+strace -f -qq -e trace=move_mount -e inject=move_mount:signal=KILL -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
+tracer=$!
+wait_for_tracer "$(main_pid selvol-worker)"
+# The child that waits was there before the tracer: the next one is traced.
+plan_volume spare none "$T" 'FSType s tmpfs'
+mount_with s0:c1,c2 kill /dev/scratch0 "$T"
+is 'killed while it publishes: an error' "${error:-none}" WorkerFailed
+kill "$tracer" 2>/dev/null
+wait "$tracer" 2>/dev/null
+soon 'killed while it publishes: mounted and recorded, or neither' consistent
+unmount_volume kill "$T"
 
-    # A child that can't be killed, as in uninterruptible sleep, publishes long after selvold has started again: only its
-    # own volume and target wait for it, and the mount is known.
-    strace -f -qq -e trace=move_mount,kill -e inject=move_mount:delay_enter=10000000 -e inject=kill:retval=0 \
-        -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
-    tracer=$!
-    wait_for_tracer "$(main_pid selvol-worker)"
-    plan_volume spare none "$T" 'FSType s tmpfs'
-    busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
-        3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
-    pid=$!
-    is_mounting() { [[ $(property kill Holders) == *'"mounting"'* ]]; }
-    wait_for is_mounting
-    kill -KILL "$(main_pid selvold)"
-    wait "$pid"
-    wait_for answers_calls
-    yes 'a child of before: its volume is being mounted' is_mounting
-    like 'a child of before: named' "$(journalctl -q -b -u selvold -o cat | tail -n 20)" 'kill: worker process' "from before selvold was restarted, still runs (Mount at $T)"
-    plan_volume other none "$pods/kill/w" 'FSType s tmpfs'
-    is 'a child of before: others are served' "${error:-none}" none
-    mount_with s0:c1,c2 kill /dev/scratch0 "$T" 'TimeoutUSec t 300000'
-    like 'a child of before: its volume waits for it' "$error $message" Busy 'Mount by process'
-    mount_with s0:c1,c2 kill /dev/scratch0 "$T"
-    answers 'a child of before: what it has published is the volume' "$file_type:s0:c1,c2" '' context-mount context-mount
-    is 'a child of before: once' "$(mount_table | grep -c " $T ")" 1
-    kill "$tracer" 2>/dev/null
-    wait "$tracer" 2>/dev/null
-    unmount_volume kill "$T"
-    yes 'a child of before: unmounted' has_no_holder kill
-fi
+# A child that can't be killed, as in uninterruptible sleep, publishes long after selvold has started again: only its
+# own volume and target wait for it, and the mount is known.
+strace -f -qq -e trace=move_mount,kill -e inject=move_mount:delay_enter=30000000 -e inject=kill:retval=0 \
+    -p "$(main_pid selvol-worker)" </dev/null >"$scratch/strace" 2>&1 &
+tracer=$!
+wait_for_tracer "$(main_pid selvol-worker)"
+plan_volume spare none "$T" 'FSType s tmpfs'
+busctl --timeout=120 call org.selvol1 /org/selvol1 org.selvol1.Manager MountVolume 'sssa{sv}' kill /dev/scratch0 "$T" \
+    3 SELinuxLevel s s0:c1,c2 $policy $supported </dev/null >"$scratch/kill" 2>&1 &
+pid=$!
+is_mounting() { [[ $(property kill Holders) == *'"mounting"'* ]]; }
+wait_for is_mounting
+kill -KILL "$(main_pid selvold)"
+wait "$pid"
+wait_for answers_calls
+yes 'a child of before: its volume is being mounted' is_mounting
+like 'a child of before: named' "$(journalctl -q -b -u selvold -o cat | tail -n 20)" 'kill: worker process' "from before selvold was restarted, still runs (Mount at $T)"
+plan_volume other none "$pods/kill/w" 'FSType s tmpfs'
+is 'a child of before: others are served' "${error:-none}" none
+mount_with s0:c1,c2 kill /dev/scratch0 "$T" 'TimeoutUSec t 300000'
+like 'a child of before: its volume waits for it' "$error $message" Busy 'Mount by process'
+mount_with s0:c1,c2 kill /dev/scratch0 "$T"
+answers 'a child of before: what it has published is the volume' "$file_type:s0:c1,c2" '' context-mount context-mount
+is 'a child of before: once' "$(mount_table | grep -c " $T ")" 1
+kill "$tracer" 2>/dev/null
+wait "$tracer" 2>/dev/null
+unmount_volume kill "$T"
+yes 'a child of before: unmounted' has_no_holder kill
 
 # selvold is killed in the middle
 systemctl reset-failed selvold

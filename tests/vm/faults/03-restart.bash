@@ -45,9 +45,10 @@ journal_has 'unmounted while selvold was down: in the journal' SELVOL_VOLUME=res
 # the worker has restarted: is its watch of the mount table there again?
 systemctl restart selvol-worker
 busctl monitor --match "type='signal',sender='org.selvol1',interface='org.selvol1.Manager'" \
-    </dev/null >"$scratch/signals" 2>/dev/null &
+    </dev/null >"$scratch/signals" 2>"$scratch/monitor" &
 monitor=$!
-sleep 1.5
+wait_for grep -q Monitoring "$scratch/monitor"
+wait_for eval '[[ $(counter selvol_mount_table_watched) == 1 ]]'
 umount "$T"
 soon 'unmounted behind our back: released' has_no_holder restart
 soon 'unmounted behind our back: ContextReleased' grep -q 'Member=ContextReleased' "$scratch/signals"

@@ -99,7 +99,7 @@ yes 'two at once: and the first again' as_pod 1000 "$T" 'test "$(cat shared)" = 
 no 'two at once: not through the other mount' as_pod 2000 "$T" 'cat secret'
 no 'two at once: nor the other way round' as_pod 1000 "$U" 'cat secret'
 is 'two at once: a file in both mounts' "$(stat -c %g "$T/of-B" "$U/of-B" | xargs)" '1000 2000'
-mounts=$(</proc/self/mountinfo)
+mounts=$(mount_table)
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U" 'FSGroup u 2000' 'Holder s pod-B'
 is 'two at once: the same call again' "$error$(field FSGroup) $(field DiskGroup)" '2000 1000'
 mount_with s0:c1,c2 mapped-ext4 /dev/scratch0 "$U" 'FSGroup u 3000' 'Holder s pod-B'
@@ -110,7 +110,7 @@ mount --bind "$U" "$U-2"
 volume_call AdoptVolume 'ssa{sv}' mapped-bound "$U-2" -- 'FSGroup u 2000' "$policy" "$supported" 'SELinuxLevel s s0:c1,c2'
 expect_error 'two at once: what somebody bound: nor there' GroupConflict "$pods/mapped"
 umount "$U-2"
-is 'two at once: nothing is mounted but these' "$(</proc/self/mountinfo)" "$mounts"
+is 'two at once: nothing is mounted but these' "$(mount_table)" "$mounts"
 like 'two at once: what is known stays known' " $(mark "$T") " ' ownership=complete gid=1000 '
 unmount_volume mapped-ext4 "$T"
 # the mapped one alone, and then others beside it

@@ -23,8 +23,8 @@ apply live 2000
 applied 'another group: not mapped, but on the disk' requested
 is 'another group: the job says so' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
 is 'another group: on the disk' "$(on_disk $source groups_of /mnt)" "$total 2000"
-# again, forced, who relies on a group, a volume that nobody knows: bus /ownership/apply, /ownership/apply-conflict;
-# a stranger: faults/08-matrix.bash; of selvolctl: bus /ctl/mount/fs-group-options, /ctl/show/groups-json
+# again, who relies on a group, a volume that nobody knows: bus /ownership/apply, /ownership/apply-conflict; forced: root
+# /ownership/readers; a stranger: faults/08-matrix.bash; of selvolctl: bus /ctl/mount/mapped, /ctl/show/groups-json
 
 # while it is used
 mount_service s0:c1 live $source "$T" 'Holder s pod-A'
@@ -50,12 +50,12 @@ interrupted() {
     apply live 3000
     applied "$1: and back" requested
 }
-apply live 4000 'MaxEntriesPerSecond t 10'
+apply live 4000 'MaxEntriesPerSecond t 5'
 wait_for job_has EntriesChanged 10
 kill -KILL $(walker)
 job_ends 'the child that walks: killed: the job fails' WorkerFailed
 interrupted 'the child that walks'
-apply live 4000 'MaxEntriesPerSecond t 10'
+apply live 4000 'MaxEntriesPerSecond t 5'
 wait_for job_has EntriesChanged 10
 job_call Cancel ''
 is 'canceled: the job says so' "$error$(job_property State) $(job_property Result)" '"ended" "Canceled"'
@@ -91,7 +91,7 @@ gives 'what was found is remembered' walked unknown
 is 'what was found is remembered: labels are still known' "$(field Relabel)" skipped
 all_owned 'and mended' "$T" 3000
 unmount_volume live "$T"
-# most are not: root /verify/group
+# most are not: root /verify/group; what is known then: bus /ownership/verify
 # through a mapped mount
 mount_service s0:c1 live $source "$T" 'FSGroup u 5000'
 gives 'a mapped mount' mapped other-group

@@ -65,15 +65,18 @@ container_says 'no more in use' $level 'cat /data/one' word db:/data
 
 # What is in the image is copied into an empty volume.
 create up --opt source=/dev/scratch1 --opt level=$level >/dev/null
+in_container $level 'ls /bin | wc -l'
+wanted=$output
 in_container $level '/up/busybox ls /up | wc -l' up:/bin up:/up
-like 'copied up' "$output" "$(podman run --rm --network=none "$image" sh -c 'ls /bin | wc -l')"
+yes 'copied up' test "$output" -gt 1 -a "$output" -eq "$wanted"
 
 # A relabel that takes longer than the plugin waits.
 mount /dev/scratch2 /mnt && fill /mnt 600 && umount /mnt
 create slow --opt source=/dev/scratch2 --opt level=$level --opt policy=Always --opt max-entries-per-second=60 >/dev/null
 plugin_waits ''
 in_container $level true slow:/data
-like 'relabel: told' "$output" 'Volume slow is not mounted yet: ' '% of its files are done' "see 'selvolctl jobs'"
+# how many of its files are done: bus /volume-plugin/relabel
+like 'relabel: told' "$output" 'Volume slow is not mounted yet' "see 'selvolctl jobs'"
 plugin_waits 290s
 soon 'relabel: goes on' is_mounted $targets/slow
 yes 'relabel: held, and podman does not know' is_held slow $targets/slow

@@ -18,7 +18,7 @@ configure '[Worker]\nIOSchedulingClass=idle'
 busctl monitor --json=short --match "type='signal',sender='org.selvol1'" </dev/null >"$scratch/signals" 2>"$scratch/monitor" &
 monitor=$!
 wait_for grep -q Monitoring "$scratch/monitor"
-slow='MaxEntriesPerSecond t 10'
+slow='MaxEntriesPerSecond t 2'
 relabel jobs "$file_type:s0:c3,c2" "$slow"
 like 'Relabel: a job' "$error$job" /org/selvol1/job/
 soon 'it has begun' job_has EntriesChanged 1
@@ -57,13 +57,16 @@ is 'what is known: complete' "$(property jobs LabelState)" '"complete"'
 is 'what was right is not touched' "$(comm -23 <(echo "$right") <(on_disk /dev/scratch2 times /mnt))" ''
 is 'on the disk' "$(on_disk /dev/scratch2 labels /mnt)" "$total $file_type:s0:c2,c3"
 
-# nothing to do: bus /job/held; a volume that is mounted: relabel/life.bash
-# a MountVolume is a job too, and can be canceled: bus /relabel/canceled; root /interrupted/hang-up/btrfs
+# nothing to do: bus /job/held
+# a MountVolume is a job too, and can be canceled: bus /relabel/hidden, /relabel/canceled, /relabel/killed
 # refusals: bus /job/refused/stealing, /job/refused/context-mounted, /job/refused/type, /job/bad-input
 # a stranger: faults/08-matrix.bash
 # selvolctl: bus /ctl-job/relabel, /ctl-job/jobs, /ctl-job/cancel
 
 mount_service s0:c2,c3 jobs /dev/scratch2 "$T"
+relabel jobs '' 'Force b true'
+job_ends 'a volume that is mounted, forced' 'done'
+is 'a volume that is mounted, forced: nothing is written' "$(field EntriesDone) $(field EntriesChanged)" "$total 0"
 verify() { volume_call VerifyLabel 'ssa{sv}' jobs '' -- 'Depth s full'; }
 verify
 like 'verify, full: all have the label' "$error$reply" "bsa{sv} true \"$file_type:s0:c2,c3\""
