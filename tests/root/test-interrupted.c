@@ -60,7 +60,7 @@ static void test_hang_up(gconstpointer data) {
         g_assert_cmpint(count_labeled(v->target, LABEL_1), ==, n);
 }
 
-/* So it does in a directory of very many files, whose walk would take ten seconds. */
+/* So it does in a directory of very many files, whose walk would take a hundred seconds. */
 static void test_hang_up_in_large_directory(void) {
         enum { FILES = 100000 };
         g_autoptr(TestVolume) v = volume_mount("large", "tmpfs", 0);
@@ -72,11 +72,11 @@ static void test_hang_up_in_large_directory(void) {
 
                 must(mknod(path, S_IFREG | 0600, 0));
         }
-        o = start_slowly(v, FILES / 10);
+        o = start_slowly(v, FILES / 100);
         assert_fails(operation_hang_up(o), "gone");
         labeled = count_labeled(v->target, LABEL_1);
         g_assert_cmpint(labeled, >, 0);
-        g_assert_cmpint(labeled, <, FILES);
+        g_assert_cmpint(labeled, <, FILES / 2);
         assert_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
 }
 

@@ -129,7 +129,7 @@ static void test_watch(void) {
         g_assert_cmpint(went.n_went, ==, 1);
         g_assert_cmpint(went.went[0], ==, id);
 
-        /* What is elsewhere is not told. */
+        /* The worker tells nothing of mounts elsewhere. */
         g_assert_cmpint(mount("outside", outside, "tmpfs", 0, NULL), ==, 0);
 
         /* Told what it did itself, too. */

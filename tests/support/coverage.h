@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* tools/coverage includes this into each file. A process that ends by SIGTERM writes none of gcc's counters: selvol-metrics and
- * selvol-volume-plugin end so when systemd stops them, and children of selvol-worker when selvold hangs up. */
+/* tools/coverage includes this into each file. A process that ends by SIGTERM writes none of gcc's counters:
+ * selvol-metrics and selvol-volume-plugin end so when systemd stops them, and children of selvol-worker when selvold hangs
+ * up. */
 
 #include <signal.h>
 #include <stdlib.h>

@@ -54,7 +54,7 @@ for tool, cases in REFUSED.items():
         report(" ".join([tool, *arguments]), judge_refusal(named, run(tool, arguments)))
 for arguments, named in (["nonsense"], "nonsense"), (["enforcing/99"], "enforcing/99"), (["-s", "nonsense"], "nonsense"):
     report(" ".join(["run-all", *arguments]), judge_refusal(named, run("../tests/vm/run-all", arguments)))
-# What it prints of a failure can be passed to it.
+# It takes each name that it prints of a failure.
 files = ["/".join(path.parts[-2:]) for path in (TOP / "tests/vm").glob("[a-z]*/[0-9]*.bash")]
 report("run-all with each file", run("../tests/vm/run-all", ["--list", *files]).stderr.splitlines())
 finish()

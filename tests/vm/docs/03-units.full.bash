@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
-# The unit of selvol-integration(7) that runs podman, and the quadlet, where podman has that: the image masks its generator.
+# The unit of selvol-integration(7) that runs podman, and the quadlet, where podman has that: the image masks its
+# generator.
 
 yes 'podman has an image' container_image
 # As after a boot: podman in a unit may not open the files of root's own.

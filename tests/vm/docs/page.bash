@@ -7,8 +7,8 @@
 
 # What goes on until somebody presses a key: tried for two seconds, and not compared.
 endless=('busctl monitor*' 'selvolctl monitor*' '*--watch*')
-# What only looks, or needs a container that is being started, is repeated for a while, until it shows what the page shows: people
-# are slower than this.
+# These are repeated for a while, until they show what the page shows: they only look, or need a container that is being
+# started, and people are slower than this.
 looks=('selvolctl' 'selvolctl list*' 'selvolctl conflicts' 'selvolctl jobs' 'ls *' 'podman exec *')
 
 page_stage() { # PAGE

@@ -23,8 +23,8 @@ apply live 2000
 applied 'another group: not mapped, but on the disk' requested
 is 'another group: the job says so' "$(field FSGroup) $(field DiskGroup)" '2000 2000'
 is 'another group: on the disk' "$(on_disk $source groups_of /mnt)" "$total 2000"
-# again, who relies on a group, a volume that nobody knows: bus /ownership/apply, /ownership/apply-conflict; forced: root
-# /ownership/readers; a stranger: faults/08-matrix.bash; of selvolctl: bus /ctl/mount/mapped, /ctl/show/groups-json
+# again, who relies on a group, a volume that nobody knows: bus /ownership/apply, /ownership/apply-conflict; forced:
+# root /ownership/readers; a stranger: faults/08-matrix.bash; of selvolctl: bus /ctl/mount/mapped, /ctl/show/groups-json
 
 # while it is used
 mount_service s0:c1 live $source "$T" 'Holder s pod-A'
