@@ -92,8 +92,8 @@ static int mount_and_sync(const Disk *d) {
 }
 
 /* While it is mounted: ext4 has counted the mount; xfs and btrfs are what they were until something is written.
- * A thread of btrfs makes the tree of UUIDs that mkfs leaves out. If the first mount ends before that, the next one makes
- * it. */
+ * A thread of btrfs makes the tree of UUIDs that mkfs leaves out. If the first mount ends before that, the next one
+ * makes it. */
 static void test_mounted(gconstpointer data) {
         g_auto(Disk) d = { .loop = -1 };
         Fingerprint before, now;

@@ -2,8 +2,8 @@
 #pragma once
 
 /* tools/coverage includes this into each file. A process that ends by SIGTERM writes none of gcc's counters:
- * selvol-metrics and selvol-volume-plugin end so when systemd stops them, and children of selvol-worker when selvold hangs
- * up. */
+ * selvol-metrics and selvol-volume-plugin end so when systemd stops them, and children of selvol-worker when
+ * selvold hangs up. */
 
 #include <signal.h>
 #include <stdlib.h>
