@@ -321,7 +321,9 @@ static void test_superblock_asks(void) {
 
 /* What the path led to when it was checked counts, not what it leads to when it is mounted. */
 static void test_device_replaced(void) {
-        g_autofree char *checked = make_image("checked", "ext4"), *other = make_image("other", "ext4");
+        g_autofree char *checked = make_image("checked", "ext4"), *other = make_image("other", "ext4"),
+                        *path = path_printf("/dev/selvol-test-%i-block", (int) getpid()),
+                        *next = path_printf("%s-next", path);
         int loops[2];
         char *devices[] = { attach_loop(checked, &loops[0]), attach_loop(other, &loops[1]) };
         struct stat st[2];
@@ -329,17 +331,15 @@ static void test_device_replaced(void) {
 
         for (size_t i = 0; i < G_N_ELEMENTS(st); i++)
                 must(stat(devices[i], &st[i]));
-        (void) unlink("/dev/selvol-test-a");
-        must(mknod("/dev/selvol-test-a", S_IFBLK | 0600, st[0].st_rdev));
-        o = operation_start_held(worker, WORKER_MOUNT,
-                                 &volume_at("/dev/selvol-test-a", "ext4", T "free", .hold_plan = true));
+        must(mknod(path, S_IFBLK | 0600, st[0].st_rdev));
+        o = operation_start_held(worker, WORKER_MOUNT, &volume_at(path, "ext4", T "free", .hold_plan = true));
 
-        must(mknod("/dev/selvol-test-b", S_IFBLK | 0600, st[1].st_rdev));
-        must(rename("/dev/selvol-test-b", "/dev/selvol-test-a"));
+        must(mknod(next, S_IFBLK | 0600, st[1].st_rdev));
+        must(rename(next, path));
         operation_answer(o);
         assert_fails(operation_finish(o), "MountFailed", "another device was mounted");
         g_assert_false(is_mounted(T "free"));
-        must(unlink("/dev/selvol-test-a"));
+        must(unlink(path));
         for (size_t i = 0; i < G_N_ELEMENTS(loops); i++) {
                 close(loops[i]);
                 g_free(devices[i]);
