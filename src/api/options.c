@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "api/options.h"
-#include "wire/unmarshal.h"
+#include "wire/message.h"
 
 /* Where the values of wire/options.h go. Flags and words are ints until all are read. */
 typedef struct Target {
@@ -46,7 +46,7 @@ static int read_strv(sd_bus_message *m, const RequestOption *o, char ***ret, Fai
         char **l;
         int r;
 
-        r = unmarshal_strv(m, OPTIONS_MAX, &l);
+        r = message_read_strv(m, OPTIONS_MAX, &l);
         if (r == -E2BIG)
                 return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has more than %i elements.", o->name,
                                    OPTIONS_MAX);

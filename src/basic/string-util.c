@@ -315,3 +315,14 @@ int parse_boolean(const char *s) {
         }
         return -EINVAL;
 }
+
+const char *string_table_get(const StringTable *t, size_t value) {
+        return value < t->n ? t->words[value] : NULL;
+}
+
+int string_table_find(const StringTable *t, const char *s) {
+        for (size_t i = 0; s && i < t->n; i++)
+                if (t->words[i] && streq(t->words[i], s))
+                        return (int) i;
+        return -EINVAL;
+}

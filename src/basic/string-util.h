@@ -78,20 +78,29 @@ size_t utf8_length_within(const char *s, size_t max) _pure_;
 int parse_u64(const char *s, unsigned long long *ret);
 int parse_boolean(const char *s);
 
-/* Declares/defines X_to_string() and X_from_string() over X_table. X_from_string() returns -EINVAL for unknown words.
- */
+/* The words of an enum, whose values begin with 0. */
+typedef struct StringTable {
+        const char *const *words; /* NULL for a value that has none */
+        size_t n;
+} StringTable;
+
+/* Returns NULL for a value that has no word. */
+const char *string_table_get(const StringTable *t, size_t value) _pure_;
+/* Returns the value, or -EINVAL if no word is s, which may be NULL. */
+int string_table_find(const StringTable *t, const char *s) _pure_;
+
+/* Declares/defines X_words, X_to_string() and X_from_string() over X_table. */
 #define DECLARE_STRING_TABLE(name, type)          \
+        extern const StringTable name##_words;    \
         const char *name##_to_string(type value); \
         int name##_from_string(const char *s)
 
-#define DEFINE_STRING_TABLE(name, type)                                                        \
-        const char *name##_to_string(type value) {                                             \
-                return (size_t) value < ELEMENTSOF(name##_table) ? name##_table[value] : NULL; \
-        }                                                                                      \
-        int name##_from_string(const char *s) {                                                \
-                for (size_t i = 0; i < ELEMENTSOF(name##_table); i++)                          \
-                        if (name##_table[i] && streq_ptr(name##_table[i], s))                  \
-                                return (int) i;                                                \
-                return -EINVAL;                                                                \
-        }                                                                                      \
+#define DEFINE_STRING_TABLE(name, type)                                              \
+        const StringTable name##_words = { name##_table, ELEMENTSOF(name##_table) }; \
+        const char *name##_to_string(type value) {                                   \
+                return string_table_get(&name##_words, (size_t) value);              \
+        }                                                                            \
+        int name##_from_string(const char *s) {                                      \
+                return string_table_find(&name##_words, s);                          \
+        }                                                                            \
         struct name##_table_needs_a_semicolon

@@ -142,8 +142,8 @@ static void on_mount_gone(void *userdata, const char *target) {
         line_mount_gone(userdata, target);
 }
 
-static int on_orphans(void *userdata, sd_bus_message *look) {
-        return orphans_take(userdata, look);
+static int on_orphans(void *userdata, const OrphanNote *notes, size_t n) {
+        return orphans_take(userdata, notes, n);
 }
 
 int jobs_new(State *state, Jobs **ret) {

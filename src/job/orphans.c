@@ -99,26 +99,19 @@ static void forget_gone(Jobs *jobs) {
         }
 }
 
-int orphans_take(Jobs *jobs, sd_bus_message *look) {
-        OrphanNote note;
+int orphans_take(Jobs *jobs, const OrphanNote *notes, size_t n) {
         Orphan *o;
-        int r;
 
-        r = sd_bus_message_enter_container(look, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE);
-        if (r <= 0)
-                return r < 0 ? r : -EBADMSG;
         DL_FOREACH (jobs->orphans, o)
                 o->listed = false;
-        while ((r = orphan_note_read(look, &note)) > 0) {
-                r = take(jobs, &note);
+        for (size_t i = 0; i < n; i++) {
+                int r = take(jobs, &notes[i]);
+
                 if (r < 0)
                         return r;
         }
-        if (r < 0)
-                return r;
         forget_gone(jobs);
-        r = sd_bus_message_exit_container(look);
-        return r < 0 ? r : 0;
+        return 0;
 }
 
 static const Orphan *find_in_front(const Job *job) {

@@ -7,9 +7,9 @@
  * mount after the next selvold has compared the record with the mount table. Each keeps its volume and its target claimed
  * until a look at the mount table doesn't name it any more. */
 
-/* Reads the list of children that a look at the mount table begins with, and lets go what those had who are not in it. Returns 0
- * or a negative errno. */
-int orphans_take(Jobs *jobs, sd_bus_message *look) _warn_unused_;
+/* Takes the children that a look at the mount table names, and lets go what those had who are not among them.
+ * Returns 0 or a negative errno. */
+int orphans_take(Jobs *jobs, const OrphanNote *notes, size_t n) _warn_unused_;
 
 /* Fails a job that waits in line behind one of them with BUSY, and says so. Returns whether it does. */
 bool orphans_fail_busy(Job *job);

@@ -71,12 +71,12 @@ static int check(Job *job) {
         c->depth = job->depth;
         c->gid = job->depth == VERIFY_ROOT ? GID_NONE : q->fs_group != GID_NONE ? q->fs_group : recorded_group(v, h);
         c->entries_per_sec = q->walk.entries_per_sec;
-        c->mount_id = h ? h->mount_id : 0;
+        c->mount.id = h ? h->mount_id : 0;
         c->path = strdup(q->target);
         c->expected = strdup(!isempty(q->context) ? q->context : h ? strempty(v->context) : "");
         c->mount_target = strdup(h ? h->target : "");
-        c->mount_device = strdup(h ? strempty(h->device) : "");
-        if (!c->path || !c->expected || !c->mount_target || !c->mount_device)
+        c->mount.device = strdup(h ? strempty(h->device) : "");
+        if (!c->path || !c->expected || !c->mount_target || !c->mount.device)
                 return -ENOMEM;
         if (isempty(c->expected) && c->gid == GID_NONE)
                 return failure_set(
@@ -162,7 +162,7 @@ static bool is_about(const Job *job, const Volume *v, const Holder *h) {
         const VerifyCall *c = &job->verify;
         const char *named = job->request.volume;
 
-        return h->mount_id == c->mount_id && streq(strempty(h->device), c->mount_device) &&
+        return h->mount_id == c->mount.id && streq(strempty(h->device), c->mount.device) &&
                (named[0] == '/' || streq(named, v->id));
 }
 

@@ -116,11 +116,6 @@ const char *ownership_reason_text(OwnershipReason reason) {
         return ownership_text[reason];
 }
 
-void files_wanted_done(FilesWanted *w) {
-        free(w->context);
-        *w = FILES_WANTED_INIT;
-}
-
 void reliances_free(Reliance *list, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 free(list[i].root);

@@ -104,8 +104,6 @@ typedef struct FilesWanted {
 
 #define FILES_WANTED_INIT ((FilesWanted){ .gid = GID_NONE, .swapped_gid = GID_NONE })
 
-void files_wanted_done(FilesWanted *w);
-
 /* What was decided, and in the end what was done. */
 typedef struct FilesDecision {
         RelabelAction relabel;

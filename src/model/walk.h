@@ -35,7 +35,6 @@ typedef struct WalkResult {
         char **submounts; /* what is mounted inside and was not entered, escaped */
 } WalkResult;
 
-void walk_result_done(WalkResult *r);
 /* "a, b: why; c: why; and 5 more": the issues by cause, about as many as are pleasant to read. The names are those of tenants:
  * whatever their length, the text is no longer than some 3 KB. NULL on lack of memory. */
 char *walk_describe_failures(const WalkResult *r) _warn_unused_;

@@ -9,6 +9,7 @@
 #include "state/events.h"
 #include "state/metrics.h"
 #include "store/store.h"
+#include "wire/messages.h"
 
 typedef struct Deferred Deferred;
 typedef struct Watch Watch;
@@ -36,7 +37,7 @@ typedef struct State {
         void (*mount_gone)(void *userdata, const char *target);
         /* Called with a look at the mount table, for the children of the worker that it names, before holders are compared
          * with it. Returns 0 or a negative errno. */
-        int (*take_orphans)(void *userdata, sd_bus_message *look);
+        int (*take_orphans)(void *userdata, const OrphanNote *notes, size_t n);
         void *userdata; /* of these */
         Watch *watch;
         Unrecorded *unrecorded; /* by target */

@@ -29,26 +29,18 @@ struct Watch {
 static void retry_later(State *s);
 
 static int take_snapshot(State *s, sd_bus_message *reply) {
-        _cleanup_(node_done) Node node = { 0 };
-        MountFact *facts;
-        size_t n;
+        _cleanup_(watched_done) Watched w = { 0 };
         int r;
 
-        r = s->take_orphans(s->userdata, reply);
+        r = watched_read(reply, &w);
         if (r < 0)
                 return r;
-        r = node_read(reply, &node);
+        r = s->take_orphans(s->userdata, w.orphans, w.n_orphans);
         if (r < 0)
                 return r;
-        r = mount_facts_read(reply, &facts, &n);
-        if (r < 0)
-                return r;
-        (void) state_take_node(s, &node);
-        r = reconcile(s, facts, n);
-        if (r >= 0)
-                r = unrecorded_take(s, facts, n);
-        mount_facts_free(facts, n);
-        return r;
+        (void) state_take_node(s, &w.node);
+        r = reconcile(s, w.mounts, w.n_mounts);
+        return r < 0 ? r : unrecorded_take(s, w.mounts, w.n_mounts);
 }
 
 /* What the worker says of an id before it has heard that it was recorded is of an earlier mount. */
@@ -59,10 +51,10 @@ static bool is_asked(const Watch *w, uint64_t mount_id) {
         return false;
 }
 
-static const MountFact *find_came(const Observed *came, uint64_t mount_id) {
-        for (size_t i = 0; i < came->n_mounts; i++)
-                if (came->mounts[i].mount_id == mount_id)
-                        return &came->mounts[i];
+static const MountFact *find_came(const MountChanges *c, uint64_t mount_id) {
+        for (size_t i = 0; i < c->n_came; i++)
+                if (c->came[i].mount_id == mount_id)
+                        return &c->came[i];
         return NULL;
 }
 
@@ -77,7 +69,7 @@ static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact
 
 /* The kernel gives an id anew once it is free, so what has come may have the id of what went. Returns whether it was a
  * holder's. */
-static bool take_removed(State *s, uint64_t mount_id, const Observed *came) {
+static bool take_removed(State *s, uint64_t mount_id, const MountChanges *changes) {
         Holder *h, *next_holder;
         Volume *v, *next;
         bool held = false;
@@ -87,7 +79,7 @@ static bool take_removed(State *s, uint64_t mount_id, const Observed *came) {
                         if (h->mount_id != mount_id)
                                 continue;
                         held = true;
-                        compare_holder(s, v, h, find_came(came, mount_id));
+                        compare_holder(s, v, h, find_came(changes, mount_id));
                 }
         return held;
 }
@@ -103,24 +95,20 @@ static void take_came(State *s, const MountFact *fact) {
 }
 
 static int take_changed(State *s, sd_bus_message *signal) {
-        _cleanup_(observed_done) Observed came = { 0 }; /* for its cleanup */
-        uint64_t id;
+        _cleanup_(mount_changes_done) MountChanges changes = { 0 };
         int r;
 
-        r = mount_facts_read(signal, &came.mounts, &came.n_mounts);
+        r = mount_changes_read(signal, &changes);
         if (r < 0)
                 return r;
-        r = sd_bus_message_enter_container(signal, 'a', "t");
-        if (r < 0)
-                return r;
-        while ((r = sd_bus_message_read(signal, "t", &id)) > 0) {
-                unrecorded_drop(s, id);
-                if (!take_removed(s, id, &came) && s->mount_gone)
+        for (size_t i = 0; i < changes.n_went; i++) {
+                unrecorded_drop(s, changes.went[i].id);
+                if (!take_removed(s, changes.went[i].id, &changes) && s->mount_gone)
                         s->mount_gone(s->userdata, NULL);
         }
-        for (size_t i = 0; r >= 0 && i < came.n_mounts; i++)
-                take_came(s, &came.mounts[i]);
-        return r;
+        for (size_t i = 0; i < changes.n_came; i++)
+                take_came(s, &changes.came[i]);
+        return 0;
 }
 
 static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {

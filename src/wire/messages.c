@@ -9,81 +9,278 @@ static const char *const plan_verdict_table[PLAN_VERDICTS] = {
 };
 DEFINE_STRING_TABLE(plan_verdict, PlanVerdict);
 
-void mount_identity_done(MountIdentity *i) {
-        free(i->device);
-        *i = (MountIdentity){ 0 };
+/* Of options there are those of the request and what the configuration adds. */
+enum { RELIANCES_MAX = 16 * 1024, PLAN_OPTIONS_MAX = 1024 };
+
+static const MessageField node_fields[] = {
+        FIELD_BOOL(Node, selinux),
+        FIELD_BOOL(Node, enforcing),
+        FIELD_BOOL(Node, mls),
+        FIELD_CONTEXT_OR_NULL(Node, file_context),
+};
+DEFINE_MESSAGE(Node, node, NODE_TYPE);
+
+static const MessageField mount_fact_fields[] = {
+        FIELD_U64(MountFact, mount_id),    FIELD_TEXT(MountFact, target),     FIELD_TEXT(MountFact, source),
+        FIELD_TEXT(MountFact, fs_type),    FIELD_TEXT(MountFact, device),     FIELD_TEXT(MountFact, root),
+        FIELD_CONTEXT(MountFact, context), FIELD_LINE(MountFact, covered_by), FIELD_LINE(MountFact, also_at),
+        FIELD_VOLUME(MountFact, volume),   FIELD_BOOL(MountFact, seclabel),   FIELD_BOOL(MountFact, read_only),
+};
+DEFINE_MESSAGE(MountFact, mount_fact, MOUNT_FACT_TYPE);
+
+static const MessageField mount_outcome_fields[] = {
+        FIELD_STRUCT(MountOutcome, fact, mount_fact),
+        FIELD_CONTEXT(MountOutcome, root_context),
+        FIELD_U32(MountOutcome, root_gid),
+        FIELD_U32(MountOutcome, root_mode),
+        FIELD_BOOL(MountOutcome, superblock_read_only),
+        FIELD_U64(MountOutcome, inodes_used),
+        FIELD_BOOL(MountOutcome, idmapped),
+};
+DEFINE_MESSAGE(MountOutcome, mount_outcome, MOUNT_OUTCOME_TYPE);
+
+static const MessageField observed_fields[] = {
+        FIELD_LINE_OR_NULL(Observed, fs_type),
+        FIELD_BOOL(Observed, device_read_only),
+        FIELD_LINE_OR_NULL(Observed, device),
+        FIELD_LINE_OR_NULL(Observed, superblock),
+        FIELD_BOOL(Observed, mounts_unknown),
+        FIELD_BOOL(Observed, hidden),
+        FIELD_ARRAY(Observed, mounts, n_mounts, mount_fact, SIZE_MAX),
+};
+DEFINE_MESSAGE(Observed, observed, OBSERVED_TYPE);
+
+/* A context and a gid say something only beside a state that speaks of them. */
+static void mark_tidy(void *copy) {
+        Mark *m = copy;
+
+        if (m->label_state == FILES_UNKNOWN)
+                m->context = NULL;
+        if (m->ownership_state == FILES_UNKNOWN)
+                m->gid = 0;
 }
 
-void mount_call_done(MountCall *c) {
-        free(c->volume);
-        free(c->source);
-        free(c->fs_type);
-        free(c->target);
-        mount_identity_done(&c->expected);
-        *c = (MountCall){ 0 };
+/* Where no mark was found nothing says anything. */
+static bool mark_is_good(const void *object) {
+        const Mark *m = object;
+
+        return mark_is_consistent(m) &&
+               (m->found == MARK_PRESENT ||
+                (m->label_state == FILES_UNKNOWN && m->ownership_state == FILES_UNKNOWN && !m->tainted));
 }
 
-void adopt_call_done(AdoptCall *c) {
-        free(c->volume);
-        free(c->target);
-        *c = (AdoptCall){ 0 };
+static const MessageField mark_fields[] = {
+        FIELD_WORD(Mark, found, mark_found),
+        FIELD_WORD(Mark, label_state, files_state),
+        FIELD_CONTEXT_OR_NULL(Mark, context),
+        FIELD_BOOL(Mark, tainted),
+        FIELD_WORD(Mark, ownership_state, files_state),
+        FIELD_U32(Mark, gid),
+};
+DEFINE_MESSAGE(Mark, mark, MARK_TYPE, .is_good = mark_is_good, .tidy = mark_tidy);
+
+static const MessageField walk_counts_fields[] = {
+        FIELD_U64(WalkCounts, done),     FIELD_U64(WalkCounts, changed), FIELD_U64(WalkCounts, mismatched),
+        FIELD_U64(WalkCounts, misowned), FIELD_U64(WalkCounts, failed),  FIELD_U64(WalkCounts, skipped),
+        FIELD_U64(WalkCounts, modified),
+};
+DEFINE_MESSAGE(WalkCounts, walk_counts, WALK_COUNTS_TYPE);
+
+static const MessageField walk_issue_fields[] = {
+        FIELD_LINE(WalkIssue, path),
+        FIELD_LINE(WalkIssue, text),
+};
+DEFINE_MESSAGE(WalkIssue, walk_issue, WALK_ISSUE_TYPE);
+
+static const MessageField walk_result_fields[] = {
+        FIELD_STRUCT(WalkResult, counts, walk_counts),
+        FIELD_ARRAY(WalkResult, issues, n_issues, walk_issue, WALK_ISSUES_MAX),
+        FIELD_LINES(WalkResult, submounts, WALK_SUBMOUNTS_MAX),
+};
+DEFINE_MESSAGE(WalkResult, walk_result, WALK_RESULT_TYPE);
+
+static const MessageField mount_identity_fields[] = {
+        FIELD_U64(MountIdentity, id),
+        FIELD_TEXT(MountIdentity, device),
+};
+DEFINE_MESSAGE(MountIdentity, mount_identity, MOUNT_IDENTITY_TYPE);
+
+static const MessageField mount_call_fields[] = {
+        FIELD_TEXT(MountCall, volume),
+        FIELD_TEXT(MountCall, source),
+        FIELD_TEXT(MountCall, fs_type),
+        FIELD_TEXT(MountCall, target),
+        FIELD_STRUCT(MountCall, expected, mount_identity),
+};
+DEFINE_MESSAGE(MountCall, mount_call, MOUNT_CALL_TYPE);
+
+static const MessageField adopt_call_fields[] = {
+        FIELD_TEXT(AdoptCall, volume),
+        FIELD_TEXT(AdoptCall, target),
+};
+DEFINE_MESSAGE(AdoptCall, adopt_call, ADOPT_CALL_TYPE);
+
+static const MessageField change_call_fields[] = {
+        FIELD_TEXT(ChangeCall, volume),
+        FIELD_TEXT(ChangeCall, target),
+        FIELD_TEXT(ChangeCall, source),
+        FIELD_TEXT(ChangeCall, fs_type),
+};
+DEFINE_MESSAGE(ChangeCall, change_call, CHANGE_CALL_TYPE);
+
+static const MessageField verify_call_fields[] = {
+        FIELD_TEXT(VerifyCall, path),
+        FIELD_TEXT(VerifyCall, expected),
+        FIELD_WORD(VerifyCall, depth, verify_depth),
+        FIELD_U32(VerifyCall, gid),
+        FIELD_U64(VerifyCall, entries_per_sec),
+        FIELD_TEXT(VerifyCall, mount_target),
+        FIELD_STRUCT(VerifyCall, mount, mount_identity),
+};
+DEFINE_MESSAGE(VerifyCall, verify_call, VERIFY_CALL_TYPE);
+
+static const MessageField verify_result_fields[] = {
+        FIELD_BOOL(VerifyResult, matches),
+        FIELD_CONTEXT(VerifyResult, actual),
+        FIELD_STRUCT(VerifyResult, walk, walk_result),
+        FIELD_WORD(VerifyResult, reset, mark_change),
+        FIELD_LINE(VerifyResult, not_reset),
+};
+DEFINE_MESSAGE(VerifyResult, verify_result, VERIFY_RESULT_TYPE);
+
+static const MessageField unmount_call_fields[] = {
+        FIELD_TEXT(UnmountCall, target),
+        FIELD_STRUCT(UnmountCall, identity, mount_identity),
+        FIELD_TEXT(UnmountCall, source),
+        FIELD_TEXT(UnmountCall, fs_type),
+};
+DEFINE_MESSAGE(UnmountCall, unmount_call, UNMOUNT_CALL_TYPE);
+
+static bool orphan_note_is_good(const void *object) {
+        const OrphanNote *o = object;
+
+        return o->pid > 0 && !isempty(o->operation);
 }
 
-void change_call_done(ChangeCall *c) {
-        free(c->volume);
-        free(c->target);
-        free(c->source);
-        free(c->fs_type);
-        *c = (ChangeCall){ 0 };
+static const MessageField orphan_note_fields[] = {
+        FIELD_INT(OrphanNote, pid),
+        FIELD_LINE(OrphanNote, operation),
+        FIELD_LINE(OrphanNote, volume),
+        FIELD_LINE(OrphanNote, target),
+};
+DEFINE_MESSAGE(OrphanNote, orphan_note, ORPHAN_NOTE_TYPE, .is_good = orphan_note_is_good);
+
+static const MessageField watched_fields[] = {
+        FIELD_ARRAY(Watched, orphans, n_orphans, orphan_note, SIZE_MAX),
+        FIELD_STRUCT(Watched, node, node),
+        FIELD_ARRAY(Watched, mounts, n_mounts, mount_fact, SIZE_MAX),
+};
+DEFINE_MESSAGE(Watched, watched, WATCHED_TYPE);
+
+static const MessageField mount_changes_fields[] = {
+        FIELD_ARRAY(MountChanges, came, n_came, mount_fact, SIZE_MAX),
+        FIELD_ARRAY(MountChanges, went, n_went, mount_identity, SIZE_MAX),
+};
+DEFINE_MESSAGE(MountChanges, mount_changes, MOUNT_CHANGES_TYPE);
+
+static bool seclabel_is_good(int seclabel) {
+        return seclabel >= -1 && seclabel <= 1;
 }
 
-void verify_call_done(VerifyCall *c) {
-        free(c->path);
-        free(c->expected);
-        free(c->mount_target);
-        free(c->mount_device);
-        *c = (VerifyCall){ 0 };
+static bool plan_question_is_good(const void *object) {
+        return seclabel_is_good(((const PlanQuestion *) object)->seclabel);
 }
 
-void verify_result_done(VerifyResult *r) {
-        free(r->actual);
-        walk_result_done(&r->walk);
-        free(r->not_reset);
-        *r = (VerifyResult){ 0 };
+static const MessageField plan_question_fields[] = {
+        FIELD_STRUCT(PlanQuestion, node, node),
+        FIELD_STRUCT(PlanQuestion, observed, observed),
+        FIELD_INT(PlanQuestion, seclabel),
+        FIELD_BOOL(PlanQuestion, mounted),
+        FIELD_STRUCT(PlanQuestion, outcome, mount_outcome),
+};
+DEFINE_MESSAGE(PlanQuestion, plan_question, PLAN_QUESTION_TYPE, .is_good = plan_question_is_good);
+
+static const MessageField files_wanted_fields[] = {
+        FIELD_CONTEXT(FilesWanted, context),
+        FIELD_U32(FilesWanted, gid),
+        FIELD_BOOL(FilesWanted, readers),
+        FIELD_WORD(FilesWanted, ownership, ownership_action),
+        FIELD_WORD(FilesWanted, ownership_reason, ownership_reason),
+        FIELD_BOOL(FilesWanted, force),
+        FIELD_BOOL(FilesWanted, gate),
+        FIELD_WORD(FilesWanted, policy, fs_group_change_policy),
+        FIELD_BOOL(FilesWanted, policy_given),
+        FIELD_BOOL(FilesWanted, user_namespace),
+        FIELD_BOOL(FilesWanted, on_disk),
+        FIELD_BOOL(FilesWanted, mounted),
+        FIELD_U32(FilesWanted, swapped_gid),
+};
+DEFINE_MESSAGE(FilesWanted, files_wanted, FILES_WANTED_TYPE);
+
+static const MessageField reliance_fields[] = {
+        FIELD_U32(Reliance, gid),
+        FIELD_TEXT_OR_NULL(Reliance, root),
+        FIELD_LINE(Reliance, who),
+};
+DEFINE_MESSAGE(Reliance, reliance, RELIANCE_TYPE);
+
+static bool plan_answer_is_good(const void *object) {
+        return seclabel_is_good(((const PlanAnswer *) object)->seclabel);
 }
 
-void unmount_call_done(UnmountCall *c) {
-        free(c->target);
-        mount_identity_done(&c->identity);
-        free(c->source);
-        free(c->fs_type);
-        *c = (UnmountCall){ 0 };
+static const MessageField plan_answer_fields[] = {
+        FIELD_WORD(PlanAnswer, verdict, plan_verdict),
+        FIELD_INT(PlanAnswer, seclabel),
+        FIELD_CONTEXT(PlanAnswer, context),
+        FIELD_STRV(PlanAnswer, mount_options, PLAN_OPTIONS_MAX),
+        FIELD_BOOL(PlanAnswer, read_only),
+        FIELD_TEXT(PlanAnswer, share_target),
+        FIELD_U64(PlanAnswer, share_id),
+        FIELD_WORD(PlanAnswer, change, mark_change),
+        FIELD_STRUCT(PlanAnswer, files, files_wanted),
+        FIELD_ARRAY(PlanAnswer, reliances, n_reliances, reliance, RELIANCES_MAX),
+        FIELD_U64(PlanAnswer, entries_per_sec),
+        FIELD_BOOL(PlanAnswer, witness.alive),
+        FIELD_BOOL(PlanAnswer, witness.beside),
+        FIELD_BOOL(PlanAnswer, witness.trusted),
+        FIELD_FINGERPRINT(PlanAnswer, witness.kept),
+};
+DEFINE_MESSAGE(PlanAnswer, plan_answer, PLAN_ANSWER_TYPE, .is_good = plan_answer_is_good);
+
+static const MessageField ready_note_fields[] = {
+        FIELD_STRUCT(ReadyNote, identity, mount_identity),
+        FIELD_U32(ReadyNote, gid),
+        FIELD_U32(ReadyNote, disk_gid),
+        FIELD_FINGERPRINT(ReadyNote, fingerprint),
+};
+DEFINE_MESSAGE(ReadyNote, ready_note, READY_NOTE_TYPE);
+
+/* A group that is shown is one that files have. */
+static bool files_decision_is_good(const void *object) {
+        const FilesDecision *d = object;
+
+        return (d->gid == GID_NONE) == (d->disk_gid == GID_NONE);
 }
 
-void plan_question_done(PlanQuestion *q) {
-        node_done(&q->node);
-        observed_done(&q->observed);
-        mount_outcome_done(&q->outcome);
-        *q = (PlanQuestion){ 0 };
-}
+static const MessageField files_decision_fields[] = {
+        FIELD_WORD(FilesDecision, relabel, relabel_action),
+        FIELD_WORD(FilesDecision, relabel_reason, relabel_reason),
+        FIELD_BOOL(FilesDecision, blind),
+        FIELD_WORD(FilesDecision, ownership, ownership_action),
+        FIELD_WORD(FilesDecision, ownership_reason, ownership_reason),
+        FIELD_U32(FilesDecision, gid),
+        FIELD_U32(FilesDecision, disk_gid),
+};
+DEFINE_MESSAGE(FilesDecision, files_decision, FILES_DECISION_TYPE, .is_good = files_decision_is_good);
 
-void plan_answer_done(PlanAnswer *a) {
-        free(a->context);
-        strv_free(a->mount_options);
-        free(a->share_target);
-        files_wanted_done(&a->files);
-        reliances_free(a->reliances, a->n_reliances);
-        *a = PLAN_ANSWER_INIT;
-}
-
-void ready_note_done(ReadyNote *n) {
-        mount_identity_done(&n->identity);
-}
-
-void operation_result_done(OperationResult *r) {
-        mount_outcome_done(&r->outcome);
-        mark_done(&r->mark);
-        free(r->detail);
-        walk_result_done(&r->walk);
-        *r = (OperationResult){ 0 };
-}
+static const MessageField operation_result_fields[] = {
+        FIELD_BOOL(OperationResult, repeated),
+        FIELD_STRUCT(OperationResult, outcome, mount_outcome),
+        FIELD_STRUCT(OperationResult, mark, mark),
+        FIELD_STRUCT(OperationResult, files, files_decision),
+        FIELD_LINE(OperationResult, detail),
+        FIELD_BOOL(OperationResult, walked),
+        FIELD_FINGERPRINT(OperationResult, fingerprint),
+        FIELD_STRUCT(OperationResult, walk, walk_result),
+};
+DEFINE_MESSAGE(OperationResult, operation_result, OPERATION_RESULT_TYPE);

@@ -32,7 +32,7 @@
  *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left alone and counts
  *   as absent. BUSY if it is in use; INVALID_TARGET if it is there and the worker has not made or adopted it.
  * Inspect(s target) -> Node, MountOutcome, Mark: what is mounted there. INVALID_TARGET if nothing is.
- * Watch() -> OrphanNote[], Node, MountFact[]: the children that are at work for another process, as an earlier selvold, and after
+ * Watch() -> Watched: the children that are at work for another process, as an earlier selvold, and after
  *   these every mount beneath the target roots; then the signal Changed with what came and what went, at most twice a second,
  *   until the connection ends. An event between two looks is seen as its sum.
  * Expect(MountFact): on a connection that watches, names a mount that must be there, because it may have come and gone
@@ -52,7 +52,7 @@
  * Progress(WalkCounts, t total): at most four times a second while files are visited, and once, with counts of 0, before
  *   the first of them. total is how many entries there are, 0: unknown. A walk that sends nothing is stuck.
  * Marked(Mark): the mark on the volume was written, and is this now.
- * Changed(MountFact[], at): of Watch.
+ * Changed(MountChanges): of Watch.
  * OrphanGone(): of Watch: one of the children that it has named; another Watch names those that are left.
  * NodeChanged(Node): of Watch: SELinux is in another mode than it was, or has another policy; within a second. */
 #define WORKER_PROGRESS "Progress"

@@ -74,7 +74,10 @@ bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNo
                 if (!e->ready || e->peer == peer)
                         continue;
                 *ret = (OrphanNote){
-                        .pid = e->pid, .operation = e->operation, .volume = e->volume, .target = e->target
+                        .pid = e->pid,
+                        .operation = (char *) e->operation,
+                        .volume = (char *) e->volume,
+                        .target = (char *) e->target,
                 };
                 ++*index;
                 return true;

@@ -165,7 +165,7 @@ static int open_mount(const Child *c, const VerifyCall *call, Target *ret, Mount
                       Failure *f) {
         int r;
 
-        r = target_open_id(call->mount_target, call->mount_id, c->settings, ret, f);
+        r = target_open_id(call->mount_target, call->mount.id, c->settings, ret, f);
         if (r != 0 || !ret->is_directory)
                 return r;
         return observe_mount(ret, ret_outcome, ret_mark);
@@ -196,7 +196,7 @@ static int reset(Child *c, const VerifyCall *call, const Expected *e, uint64_t c
         if (r != 0)
                 return r;
         /* The mark says nothing of what is mounted inside. */
-        if (!target.is_directory || compared != call->mount_id)
+        if (!target.is_directory || compared != call->mount.id)
                 return 0;
         v->reset = find_reset(call, e, &v->walk.counts, &o, before, &mark);
         log_debug("What was found wrong, and the mark claims: %s.", mark_change_to_string(v->reset));

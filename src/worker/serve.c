@@ -210,33 +210,14 @@ static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return finish(userdata, &(CallSubject){ WORKER_INSPECT, target }, r, &f, error);
 }
 
-static int append_watched(sd_bus_message *reply, const Node *node, const MountFact *mounts, size_t n) {
-        int r;
-
-        r = node_append(reply, node);
-        if (r < 0)
-                return r;
-        return mount_facts_append(reply, mounts, n);
-}
-
-/* The children first: one that has gone by then has published what it had before the table is read. */
 static int run_watch(Child *c, sd_bus_message *m) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        const MountFact *mounts;
-        const Node *node;
-        size_t n;
         int r;
 
         r = sd_bus_message_new_method_return(m, &reply);
         if (r < 0)
                 return r;
-        r = watch_orphans(c, reply);
-        if (r < 0)
-                return r;
-        r = watch_begin(c, &node, &mounts, &n);
-        if (r < 0)
-                return r;
-        r = append_watched(reply, node, mounts, n);
+        r = watch_begin(c, reply);
         if (r < 0)
                 return r;
         r = sd_bus_send(NULL, reply, NULL);
@@ -302,11 +283,11 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
-        METHOD(WORKER_WATCH, NULL, "a" ORPHAN_NOTE_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
+        METHOD(WORKER_WATCH, NULL, WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),
         SD_BUS_SIGNAL(WORKER_MARKED, MARK_TYPE, 0),
-        SD_BUS_SIGNAL(WORKER_CHANGED, "a" MOUNT_FACT_TYPE "at", 0),
+        SD_BUS_SIGNAL(WORKER_CHANGED, MOUNT_CHANGES_TYPE, 0),
         SD_BUS_SIGNAL(WORKER_ORPHAN, NULL, 0),
         SD_BUS_SIGNAL(WORKER_NODE, NODE_TYPE, 0),
         SD_BUS_VTABLE_END,

@@ -108,72 +108,41 @@ static bool is_unchanged(const MountFact *a, const MountFact *b) {
                streq(strempty(a->also_at), strempty(b->also_at));
 }
 
-/* Walks over both lists, which are sorted by id, and appends to came what is new or changed; to went, if not NULL,
- * the ids of what is gone. Two walks, as a message is written front to back. */
-static int append_difference(sd_bus_message *came, sd_bus_message *went, const MountFact *old, size_t n_old,
-                             const MountFact *new, size_t n_new, size_t *ret_count) {
-        size_t i = 0, k = 0, count = 0;
-        int r;
+/* Walks over both lists, which are sorted by id. The lists of *changes have room for all; their strings are
+ * w's and new's. */
+static void find_changes(const Watch *w, const MountFact *new, size_t n_new, MountChanges *changes) {
+        size_t i = 0, k = 0;
 
-        while (i < n_old || k < n_new) {
-                const MountFact *o = i < n_old ? &old[i] : NULL, *n = k < n_new ? &new[k] : NULL;
+        while (i < w->n_mounts || k < n_new) {
+                const MountFact *o = i < w->n_mounts ? &w->mounts[i] : NULL, *n = k < n_new ? &new[k] : NULL;
                 int order = !o ? 1 : !n ? -1 : compare_ids(o, n);
-                bool gone = order < 0 || (order == 0 && !is_same_mount(o, n)),
-                     fresh = order > 0 || (order == 0 && !is_unchanged(o, n));
 
-                if (gone && went) {
-                        r = sd_bus_message_append(went, "t", o->mount_id);
-                        if (r < 0)
-                                return r;
-                }
-                if (fresh && came) {
-                        r = mount_fact_append(came, n);
-                        if (r < 0)
-                                return r;
-                }
-                count += gone || fresh;
+                if (order < 0 || (order == 0 && !is_same_mount(o, n)))
+                        changes->went[changes->n_went++] = (MountIdentity){ .id = o->mount_id, .device = o->device };
+                if (order > 0 || (order == 0 && !is_unchanged(o, n)))
+                        changes->came[changes->n_came++] = *n;
                 i += order <= 0;
                 k += order >= 0;
         }
-        *ret_count = count;
-        return 0;
-}
-
-static int append_changes(sd_bus_message *m, const Watch *w, const MountFact *new, size_t n_new) {
-        size_t count;
-        int r;
-
-        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, MOUNT_FACT_TYPE);
-        if (r < 0)
-                return r;
-        r = append_difference(m, NULL, w->mounts, w->n_mounts, new, n_new, &count);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_close_container(m);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(m, SD_BUS_TYPE_ARRAY, "t");
-        if (r < 0)
-                return r;
-        r = append_difference(NULL, m, w->mounts, w->n_mounts, new, n_new, &count);
-        if (r < 0)
-                return r;
-        return sd_bus_message_close_container(m);
 }
 
 static int tell(Watch *w, const MountFact *new, size_t n_new) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        size_t count;
+        _cleanup_free_ MountFact *came = calloc(n_new + 1, sizeof(*came));
+        _cleanup_free_ MountIdentity *went = calloc(w->n_mounts + 1, sizeof(*went));
+        MountChanges changes = { .came = came, .went = went };
         int r;
 
-        r = append_difference(NULL, NULL, w->mounts, w->n_mounts, new, n_new, &count);
-        if (r < 0 || count == 0)
-                return r;
-        log_debug("%zu mounts have come or gone.", count);
+        if (!came || !went)
+                return -ENOMEM;
+        find_changes(w, new, n_new, &changes);
+        if (changes.n_came == 0 && changes.n_went == 0)
+                return 0;
+        log_debug("%zu mounts have come or changed, %zu have gone.", changes.n_came, changes.n_went);
         r = sd_bus_message_new_signal(w->child->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED);
         if (r < 0)
                 return r;
-        r = append_changes(m, w, new, n_new);
+        r = mount_changes_append(m, &changes);
         if (r < 0)
                 return r;
         r = sd_bus_send(w->child->bus, m, NULL);
@@ -411,36 +380,46 @@ static int watch_orphan(Child *c, pid_t pid) {
         return r < 0 ? r : 1;
 }
 
-int watch_orphans(Child *c, sd_bus_message *reply) {
+/* The list is the caller's to free, the strings are not. */
+static int watch_orphans(Child *c, OrphanNote **list, size_t *n) {
         OrphanNote o;
         size_t i = 0;
-        int r;
 
-        r = sd_bus_message_open_container(reply, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE);
-        if (r < 0)
-                return r;
         while (children_next_orphan(c->children, child_peer_pid(c), &i, &o)) {
-                r = watch_orphan(c, o.pid);
-                if (r > 0)
-                        r = orphan_note_append(reply, &o);
+                OrphanNote *grown;
+                int r = watch_orphan(c, o.pid);
+
                 if (r < 0)
                         return r;
+                if (r == 0)
+                        continue;
+                grown = reallocarray(*list, *n + 1, sizeof(o));
+                if (!grown)
+                        return -ENOMEM;
+                *list = grown;
+                grown[(*n)++] = o;
         }
-        r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : 0;
+        return 0;
 }
 
-int watch_begin(Child *c, const Node **ret_node, const MountFact **ret_mounts, size_t *ret_n) {
+/* The children first: one that has gone by then has published what it had before the table is read. */
+int watch_begin(Child *c, sd_bus_message *reply) {
+        _cleanup_free_ OrphanNote *orphans = NULL;
+        size_t n_orphans = 0;
         int r;
 
+        r = watch_orphans(c, &orphans, &n_orphans);
+        if (r < 0)
+                return r;
         c->watch = watch_free(c->watch);
         r = start(c, &c->watch);
         if (r < 0)
                 return r;
-        *ret_node = &c->watch->node;
-        *ret_mounts = c->watch->mounts;
-        *ret_n = c->watch->n_mounts;
-        return 0;
+        return watched_append(reply, &(Watched){ .orphans = orphans,
+                                                 .n_orphans = n_orphans,
+                                                 .node = c->watch->node,
+                                                 .mounts = c->watch->mounts,
+                                                 .n_mounts = c->watch->n_mounts });
 }
 
 /* Where a mount with the id is, or would be. */

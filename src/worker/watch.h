@@ -8,12 +8,8 @@
 
 struct Watch *watch_free(struct Watch *w);
 
-/* Appends the children that are at work for another process, as OrphanNote[], and tells when one of them has gone. Before
- * watch_begin(). Returns 0 or a negative errno. */
-int watch_orphans(Child *c, sd_bus_message *reply) _warn_unused_;
-
-/* Begins; *ret_node and *ret_mounts, which belong to the watch, are what is there now. Returns 0 or a negative errno. */
-int watch_begin(Child *c, const Node **ret_node, const MountFact **ret_mounts, size_t *ret_n) _warn_unused_;
+/* Begins, and appends what is there now to the reply, as Watched. Returns 0 or a negative errno. */
+int watch_begin(Child *c, sd_bus_message *reply) _warn_unused_;
 
 /* Has a mount looked for within half a second, unless a look has seen it already. Takes the fact over. Returns 0, a
  * negative errno, or NOT_SUPPORTED if nothing is watched. */

@@ -671,7 +671,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         path = find_mount(&table, call.path);
         compare(&call, path ? path : &none, &v);
         mount = isempty(call.mount_target) ? NULL : find_mount(&table, call.mount_target);
-        if (mount && mount->mount_id == call.mount_id) {
+        if (mount && mount->mount_id == call.mount.id) {
                 Mark mark = read_mark(mount->source);
                 Swap swap = read_swap(mount);
 
@@ -776,23 +776,20 @@ static Observed look(void) {
 static void tell_changes(void) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
         Observed now = look(), came = { 0 };
-        bool changed;
+        MountIdentity *went = calloc(watched.n_mounts + 1, sizeof(*went));
+        size_t n_went = 0;
 
         for (size_t i = 0; i < now.n_mounts; i++)
                 if (!is_listed(&now.mounts[i], &watched))
                         add_fact(&came, &now.mounts[i]);
-        changed = came.n_mounts > 0;
-        check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED));
-        check(mount_facts_append(signal, came.mounts, came.n_mounts));
-        check(sd_bus_message_open_container(signal, 'a', "t"));
         for (size_t i = 0; i < watched.n_mounts; i++)
-                if (!is_listed(&watched.mounts[i], &now)) {
-                        check(sd_bus_message_append(signal, "t", watched.mounts[i].mount_id));
-                        changed = true;
-                }
-        check(sd_bus_message_close_container(signal));
-        if (changed)
+                if (!is_listed(&watched.mounts[i], &now))
+                        went[n_went++] = (MountIdentity){ .id = watched.mounts[i].mount_id };
+        if (came.n_mounts > 0 || n_went > 0) {
+                check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED));
+                check(mount_changes_append(signal, &(MountChanges){ came.mounts, came.n_mounts, went, n_went }));
                 check(sd_bus_send(peer, signal, NULL));
+        }
         watched = now;
 }
 
@@ -815,33 +812,30 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return sd_bus_reply_method_return(m, NULL);
 }
 
-static void append_orphan(sd_bus_message *reply) {
-        char *text = read_text(FORMAT("%s/orphan", directory)), *volume = NULL, *target = NULL;
-        int pid, of;
+/* Returns whether there is one. */
+static bool read_orphan(OrphanNote *ret) {
+        char *text = read_text(FORMAT("%s/orphan", directory));
+        int of;
 
-        check(sd_bus_message_open_container(reply, 'a', ORPHAN_NOTE_TYPE));
-        watched_orphan = text && sscanf(text, "%i %i %ms %ms", &pid, &of, &volume, &target) == 4 && of != peer_pid();
-        if (watched_orphan)
-                check(orphan_note_append(
-                        reply,
-                        &(OrphanNote){ .pid = pid, .operation = WORKER_MOUNT, .volume = volume, .target = target }));
-        check(sd_bus_message_close_container(reply));
+        *ret = (OrphanNote){ .operation = (char *) WORKER_MOUNT };
+        return text && sscanf(text, "%i %i %ms %ms", &ret->pid, &of, &ret->volume, &ret->target) == 4 &&
+               of != peer_pid();
 }
 
 static int on_watch(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
-        Node node = read_node();
+        OrphanNote orphan;
 
         if (access(FORMAT("%s/hang-watch", directory), F_OK) == 0) {
                 write_text(FORMAT("%s/at", directory), "watch");
                 hang();
         }
-        append_orphan(reply);
-        watched_node = node;
+        watched_orphan = read_orphan(&orphan);
+        watched_node = read_node();
         watched = look();
         watching = true;
-        check(node_append(reply, &node));
-        check(mount_facts_append(reply, watched.mounts, watched.n_mounts));
+        check(watched_append(reply,
+                             &(Watched){ &orphan, watched_orphan, watched_node, watched.mounts, watched.n_mounts }));
         return send_reply(reply);
 }
 
@@ -855,7 +849,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
         METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
-        METHOD(WORKER_WATCH, "", "a" ORPHAN_NOTE_TYPE NODE_TYPE "a" MOUNT_FACT_TYPE, on_watch),
+        METHOD(WORKER_WATCH, "", WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, "", on_expect),
         SD_BUS_VTABLE_END,
 };

@@ -148,7 +148,7 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
                                                             .depth = below(c, VERIFY_DEPTHS),
                                                             .gid = random_group(c),
                                                             .mount_target = percent(c, 50) ? target : NULL,
-                                                            .mount_id = identity.id });
+                                                            .mount = identity });
         if (g_str_equal(verb, WORKER_UNMOUNT))
                 return unmount_call_append(m, &(UnmountCall){ target, identity, source, type });
         if (g_str_equal(verb, WORKER_INSPECT))

@@ -198,7 +198,7 @@ static void test_reset(void) {
                 assert_mark(v->target, rows[i].mark);
 
                 call.mount_target = v->target;
-                call.mount_id = v->mount_id;
+                call.mount.id = v->mount_id;
                 g_auto(Answer) verified = call_verify(worker, &call);
                 g_test_message("%s: %s", rows[i].name, mark_change_to_string(verified.reset));
                 assert_answer(verified, "ok");
@@ -223,7 +223,7 @@ static void test_submount(void) {
                 VerifyCall call = verify_labels(sub, LABEL_1, depth);
 
                 call.mount_target = v->target;
-                call.mount_id = v->mount_id;
+                call.mount.id = v->mount_id;
                 g_auto(Answer) verified = expect_ok(call_verify(worker, &call));
                 g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
                 g_assert_cmpint(verified.reset, ==, MARK_KEEP);
@@ -243,7 +243,7 @@ static void test_mark_completed(void) {
         fill_tree(v->target, 10, 20);
         set_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
         call.mount_target = v->target;
-        call.mount_id = v->mount_id;
+        call.mount.id = v->mount_id;
         call.entries_per_sec = 100;
         o = operation_start_verify(worker, &call);
         child = worker_find_child(worker);
@@ -265,14 +265,14 @@ static void test_not_reset(void) {
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
 
         call.mount_target = v->target;
-        call.mount_id = v->mount_id + 100000;
+        call.mount.id = v->mount_id + 100000;
         set_label(v->target, LABEL_1);
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
         g_auto(Answer) other_mount = expect_ok(call_verify(worker, &call));
         g_assert_false(other_mount.matches);
         g_assert_cmpstr(other_mount.not_reset, !=, "");
 
-        call.mount_id = v->mount_id;
+        call.mount.id = v->mount_id;
         must(mount(NULL, v->target, NULL, MS_REMOUNT | MS_RDONLY, NULL));
         g_auto(Answer) frozen = expect_ok(call_verify(worker, &call));
         g_assert_false(frozen.matches);

@@ -16,39 +16,29 @@
 
 /* The mount table's changes, as the worker tells them. */
 
-typedef struct Change {
-        MountFact *came;
-        size_t n_came, n_went;
-        const uint64_t *went;
-        sd_bus_message *message;
-} Change;
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MountChanges, mount_changes_done)
 
-static void change_done(Change *c) {
-        mount_facts_free(c->came, c->n_came);
-        sd_bus_message_unref(c->message);
+static Watched watch(sd_bus *bus) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Watched w;
+
+        must(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, ""));
+        g_assert_cmpint(watched_read(reply, &w), ==, 0);
+        return w;
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Change, change_done)
 
 /* With what there is, as if it had come. */
-static Change start_watch(sd_bus *bus, size_t expected) {
-        _cleanup_(node_done) Node node = { 0 };
-        Change c = { 0 };
+static MountChanges start_watch(sd_bus *bus, size_t expected) {
+        _cleanup_(watched_done) Watched w = watch(bus);
 
-        g_assert_cmpint(
-                sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &c.message, ""), >=,
-                0);
-        g_assert_cmpint(sd_bus_message_skip(c.message, "a" ORPHAN_NOTE_TYPE), >, 0);
-        g_assert_cmpint(node_read(c.message, &node), ==, 0);
-        g_assert_cmpint(mount_facts_read(c.message, &c.came, &c.n_came), ==, 0);
-        g_assert_cmpuint(c.n_came, ==, expected);
-        return c;
+        g_assert_cmpuint(w.n_mounts, ==, expected);
+        w.n_mounts = 0;
+        return (MountChanges){ .came = TAKE_PTR(w.mounts), .n_came = expected };
 }
 
 /* The same where nothing else matters. */
 static void begin_watch(sd_bus *bus, size_t expected) {
-        Change c = start_watch(bus, expected);
-
-        change_done(&c);
+        g_auto(MountChanges) there = start_watch(bus, expected);
 }
 
 static void expect_mount(sd_bus *bus, const MountFact *fact) {
@@ -61,30 +51,23 @@ static void expect_mount(sd_bus *bus, const MountFact *fact) {
         g_assert_cmpint(sd_bus_call(bus, call, 0, NULL, NULL), >=, 0);
 }
 
-/* The next Changed; c->message is NULL if none comes. */
-static Change next_change(sd_bus *bus, uint64_t timeout_usec) {
+/* The next Changed; empty if none comes. */
+static MountChanges next_change(sd_bus *bus, uint64_t timeout_usec) {
         gint64 end = g_get_monotonic_time() + (gint64) timeout_usec;
-        Change c = { 0 };
+        MountChanges c = { 0 };
 
         for (;;) {
-                sd_bus_message *m = NULL;
+                _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
                 gint64 now = g_get_monotonic_time();
-                size_t size;
                 int r;
 
                 r = sd_bus_process(bus, &m);
                 g_assert_cmpint(r, >=, 0);
                 if (m && sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_CHANGED)) {
-                        const void *went;
-
-                        g_assert_cmpint(mount_facts_read(m, &c.came, &c.n_came), ==, 0);
-                        g_assert_cmpint(sd_bus_message_read_array(m, 't', &went, &size), >=, 0);
-                        c.went = went;
-                        c.n_went = size / sizeof(uint64_t);
-                        c.message = m;
+                        g_assert_cmpint(mount_changes_read(m, &c), ==, 0);
+                        g_assert_cmpuint(c.n_came + c.n_went, >, 0);
                         return c;
                 }
-                sd_bus_message_unref(m);
                 if (r == 0) {
                         if (now >= end)
                                 return c;
@@ -104,13 +87,13 @@ static void test_watch(void) {
 
         g_assert_cmpint(mkdir(outside, 0755), ==, 0);
         g_assert_cmpint(mount("early", early, "tmpfs", 0, NULL), ==, 0);
-        g_auto(Change) there = start_watch(bus, 1);
+        g_auto(MountChanges) there = start_watch(bus, 1);
         g_assert_cmpstr(there.came[0].target, ==, early);
         g_assert_cmpint(there.came[0].mount_id, ==, mount_id_of(early));
 
         g_assert_cmpint(mount("late", late, "tmpfs", 0, NULL), ==, 0);
         id = mount_id_of(late);
-        g_auto(Change) came = next_change(bus, LONG);
+        g_auto(MountChanges) came = next_change(bus, LONG);
         g_assert_cmpint(came.n_came, ==, 1);
         g_assert_cmpint(came.n_went, ==, 0);
         g_assert_cmpstr(came.came[0].target, ==, late);
@@ -119,22 +102,22 @@ static void test_watch(void) {
 
         /* A remount changes the fact, not the mount. */
         g_assert_cmpint(mount(NULL, late, NULL, MS_REMOUNT | MS_RDONLY, NULL), ==, 0);
-        g_auto(Change) changed = next_change(bus, LONG);
+        g_auto(MountChanges) changed = next_change(bus, LONG);
         g_assert_cmpint(changed.n_came, ==, 1);
         g_assert_true(changed.came[0].read_only);
         g_assert_cmpint(changed.n_went, ==, 0);
 
         g_assert_cmpint(umount2(late, 0), ==, 0);
-        g_auto(Change) went = next_change(bus, LONG);
+        g_auto(MountChanges) went = next_change(bus, LONG);
         g_assert_cmpint(went.n_went, ==, 1);
-        g_assert_cmpint(went.went[0], ==, id);
+        g_assert_cmpint(went.went[0].id, ==, id);
 
         /* The worker tells nothing of mounts elsewhere. */
         g_assert_cmpint(mount("outside", outside, "tmpfs", 0, NULL), ==, 0);
 
         /* Told what it did itself, too. */
         g_auto(Answer) mounted = expect_ok(mount_with(w, "tmpfs", "tmpfs", late));
-        g_auto(Change) own = next_change(bus, LONG);
+        g_auto(MountChanges) own = next_change(bus, LONG);
         g_assert_cmpint(own.n_came, ==, 1);
         g_assert_cmpint(own.came[0].mount_id, ==, mounted.outcome.fact.mount_id);
         g_assert_cmpstr(own.came[0].device, ==, mounted.outcome.fact.device);
@@ -158,13 +141,13 @@ static void test_covered(void) {
                 g_autofree char *expected = path_printf("on-top, type tmpfs, at '%s'", over[i]);
 
                 must(mount("on-top", over[i], "tmpfs", 0, NULL));
-                g_auto(Change) covered = next_change(bus, LONG);
+                g_auto(MountChanges) covered = next_change(bus, LONG);
                 g_assert_cmpint(covered.n_came, ==, 2);
                 for (size_t k = 0; k < covered.n_came; k++)
                         g_assert_cmpstr(covered.came[k].covered_by, ==,
                                         g_str_equal(covered.came[k].source, "volume") ? expected : "");
                 must(umount2(over[i], 0));
-                g_auto(Change) uncovered = next_change(bus, LONG);
+                g_auto(MountChanges) uncovered = next_change(bus, LONG);
                 g_assert_cmpint(uncovered.n_came, ==, 1);
                 g_assert_cmpstr(uncovered.came[0].covered_by, ==, "");
                 g_assert_cmpint(uncovered.n_went, ==, 1);
@@ -180,15 +163,15 @@ static void test_also_at(void) {
 
         must(mkdir(outside, 0755));
         must(mount("volume", target, "tmpfs", 0, NULL));
-        g_auto(Change) there = start_watch(bus, 1);
+        g_auto(MountChanges) there = start_watch(bus, 1);
         g_assert_cmpstr(there.came[0].also_at, ==, "");
         must(mount(target, outside, NULL, MS_BIND, NULL));
-        g_auto(Change) bound = next_change(bus, LONG);
+        g_auto(MountChanges) bound = next_change(bus, LONG);
         g_assert_cmpint(bound.n_came, ==, 1);
         g_assert_cmpstr(bound.came[0].target, ==, target);
         g_assert_cmpstr(bound.came[0].also_at, ==, outside);
         must(umount2(outside, 0));
-        g_auto(Change) gone = next_change(bus, LONG);
+        g_auto(MountChanges) gone = next_change(bus, LONG);
         g_assert_cmpint(gone.n_came, ==, 1);
         g_assert_cmpstr(gone.came[0].also_at, ==, "");
         g_assert_cmpint(gone.n_went, ==, 0);
@@ -206,15 +189,15 @@ static void test_expect(void) {
         begin_watch(bus, 1);
         g_auto(Answer) there = expect_ok(call_inspect(w, target));
         expect_mount(bus, &there.outcome.fact);
-        g_auto(Change) none = next_change(bus, SHORT);
-        g_assert_null(none.message);
+        g_auto(MountChanges) none = next_change(bus, SHORT);
+        g_assert_cmpuint(none.n_came + none.n_went, ==, 0);
 
         there.outcome.fact.mount_id += 100000;
         expect_mount(bus, &there.outcome.fact);
-        g_auto(Change) went = next_change(bus, LONG);
+        g_auto(MountChanges) went = next_change(bus, LONG);
         g_assert_cmpuint(went.n_came, ==, 0);
         g_assert_cmpuint(went.n_went, ==, 1);
-        g_assert_cmpuint(went.went[0], ==, there.outcome.fact.mount_id);
+        g_assert_cmpuint(went.went[0].id, ==, there.outcome.fact.mount_id);
         must(umount2(target, 0));
 }
 
@@ -272,11 +255,11 @@ static void test_expect_elsewhere(void) {
 
         must(umount2(target->str, 0));
         for (bool went = false; !went;) {
-                g_auto(Change) c = next_change(bus, LONG);
+                g_auto(MountChanges) c = next_change(bus, LONG);
 
-                g_assert_nonnull(c.message);
+                g_assert_cmpuint(c.n_came + c.n_went, >, 0);
                 for (size_t i = 0; i < c.n_went; i++)
-                        went |= c.went[i] == id;
+                        went |= c.went[i].id == id;
         }
 }
 
@@ -300,13 +283,13 @@ static void test_storm(void) {
         uint64_t there = 0;
         for (;;) {
                 /* The last one may come late; nothing follows it. */
-                g_auto(Change) c = next_change(bus, there == mount_id_of(target) ? SHORT : LONG);
+                g_auto(MountChanges) c = next_change(bus, there == mount_id_of(target) ? SHORT : LONG);
 
-                if (!c.message)
+                if (c.n_came + c.n_went == 0)
                         break;
                 messages++;
                 for (size_t i = 0; i < c.n_went; i++)
-                        if (c.went[i] == there)
+                        if (c.went[i].id == there)
                                 there = 0;
                 if (c.n_came > 0)
                         there = c.came[c.n_came - 1].mount_id;
@@ -320,7 +303,7 @@ static void test_storm(void) {
 /* The volume of the only mount that a watch begins with; NULL if it has none. */
 static char *only_volume(const Worker *w, MountIdentity *ret) {
         g_autoptr(sd_bus) bus = worker_dial(w);
-        g_auto(Change) there = start_watch(bus, 1);
+        g_auto(MountChanges) there = start_watch(bus, 1);
         const MountFact *fact = &there.came[0];
 
         *ret = (MountIdentity){ .id = fact->mount_id, .device = g_strdup(fact->device) };
@@ -377,11 +360,11 @@ static void test_adopted_anew(void) {
 
         must(mount("theirs", target, "tmpfs", MS_NOSUID | MS_NODEV, NULL));
         note_mount_as(target, "one");
-        g_auto(Change) there = start_watch(bus, 1);
+        g_auto(MountChanges) there = start_watch(bus, 1);
         g_assert_cmpstr(there.came[0].volume, ==, "one");
         assert_ok(call_adopt(w, &(Arguments){ .target = target }));
         remount(target, MS_RDONLY);
-        g_auto(Change) c = next_change(bus, LONG);
+        g_auto(MountChanges) c = next_change(bus, LONG);
         g_assert_cmpuint(c.n_came, ==, 1);
         g_assert_cmpstr(c.came[0].volume, ==, "volume");
         must(umount2(target, 0));
@@ -399,10 +382,10 @@ static void test_noted_first(void) {
 
         begin_watch(bus, 0);
         must(mount("other", other, "tmpfs", 0, NULL));
-        g_auto(Change) came = next_change(bus, LONG);
+        g_auto(MountChanges) came = next_change(bus, LONG);
         g_assert_cmpuint(came.n_came, ==, 1);
         must(umount2(other, 0));
-        g_auto(Change) went = next_change(bus, LONG);
+        g_auto(MountChanges) went = next_change(bus, LONG);
         g_assert_cmpuint(went.n_went, ==, 1);
 
         operation_answer(o);
@@ -448,11 +431,11 @@ static void expect_replaced(sd_bus *bus, uint64_t id) {
         bool went = false;
 
         for (;;) {
-                g_auto(Change) c = next_change(bus, LONG);
+                g_auto(MountChanges) c = next_change(bus, LONG);
 
-                g_assert_nonnull(c.message);
+                g_assert_cmpuint(c.n_came + c.n_went, >, 0);
                 for (size_t i = 0; i < c.n_went; i++)
-                        went |= c.went[i] == id;
+                        went |= c.went[i].id == id;
                 for (size_t i = 0; i < c.n_came; i++)
                         if (c.came[i].mount_id == id) {
                                 g_assert_true(went);
@@ -512,9 +495,7 @@ static bool hears_of_orphan(sd_bus *bus) {
 static void test_orphan(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *target = make_target("orphan");
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         const pid_t caller = fork();
-        OrphanNote orphan;
         int status;
 
         if (caller == 0) {
@@ -526,12 +507,10 @@ static void test_orphan(void) {
         g_assert_true(WIFSTOPPED(status));
 
         g_autoptr(sd_bus) bus = worker_dial(w);
-        must(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_WATCH, NULL, &reply, ""));
-        must(sd_bus_message_enter_container(reply, SD_BUS_TYPE_ARRAY, ORPHAN_NOTE_TYPE));
-        g_assert_cmpint(orphan_note_read(reply, &orphan), ==, 1);
-        g_assert_cmpstr(orphan.operation, ==, WORKER_MOUNT);
-        g_assert_cmpstr(orphan.target, ==, target);
-        g_assert_cmpint(orphan_note_read(reply, &orphan), ==, 0);
+        _cleanup_(watched_done) Watched there = watch(bus);
+        g_assert_cmpuint(there.n_orphans, ==, 1);
+        g_assert_cmpstr(there.orphans[0].operation, ==, WORKER_MOUNT);
+        g_assert_cmpstr(there.orphans[0].target, ==, target);
 
         g_assert_cmpint(program_end(caller, SIGKILL), !=, 0);
         WAIT_FOR(hears_of_orphan(bus));

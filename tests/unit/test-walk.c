@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "basic/string-util.h"
-#include "model/walk.h"
 #include "support/cases.h"
+#include "wire/messages.h"
 
 /* Of issues whose names have that length and more, by turns of so many causes. */
 static char *describe(size_t n_issues, size_t name_length, size_t n_causes, uint64_t failed) {

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+#include <systemd/sd-bus.h>
+
+#include "basic/string-util.h"
+#include "model/fingerprint.h"
+
+/* The engine of the wire. A struct that one process sends to the other has a table of its members, by which
+ * it is appended to a message, read from one, and released; nothing else says which members it has.
+ *
+ * Neither end trusts the other. Append: strings that are not UTF-8, which D-Bus can't carry, are escaped;
+ * NULL is "". Read: -EBADMSG is a word that stands for nothing, a string that its field refuses, more
+ * elements than are ever sent, or members that don't go together. Memory and time are bounded by the length
+ * of the message.
+ *
+ * The signature is written beside the struct, as the vtables of sd-bus need a constant. sd-bus compares each
+ * value that is appended or read with it, so a table that differs from its signature fails at once
+ * (tests/unit/test-wire.c). */
+
+/* Where a value of D-Bus is the member as it is: its type. */
+typedef enum FieldKind {
+        KIND_BOOL = SD_BUS_TYPE_BOOLEAN,
+        KIND_INT = SD_BUS_TYPE_INT32,
+        KIND_U32 = SD_BUS_TYPE_UINT32,
+        KIND_U64 = SD_BUS_TYPE_UINT64,
+        KIND_TEXT = SD_BUS_TYPE_STRING,
+        KIND_WORD = 'W',        /* of an enum, as a string */
+        KIND_FINGERPRINT = 'F', /* as a string */
+        KIND_STRV = 'S',
+        KIND_STRUCT = SD_BUS_TYPE_STRUCT,
+        KIND_ARRAY = SD_BUS_TYPE_ARRAY, /* of structs */
+} FieldKind;
+
+typedef struct MessageField {
+        FieldKind kind;
+        bool or_null;                   /* TEXT: "" is read as NULL */
+        size_t offset, count_offset;    /* the latter of ARRAY: a size_t */
+        size_t max;                     /* STRV, ARRAY: elements */
+        bool (*is_good)(const char *s); /* TEXT, STRV; NULL: any text is */
+        const StringTable *words;       /* WORD */
+        const struct MessageType *type; /* STRUCT, ARRAY */
+} MessageField;
+
+typedef struct MessageType {
+        const char *signature; /* "(...)" */
+        size_t size;
+        const MessageField *fields;
+        size_t n_fields;
+        /* Whether the members that were read go together; NULL: in any way. */
+        bool (*is_good)(const void *object);
+        /* Takes what means nothing from a shallow copy, which is appended in the place of the struct; may be
+         * NULL. */
+        void (*tidy)(void *copy);
+} MessageType;
+
+/* Returns 0 or a negative errno. */
+int message_append(sd_bus_message *m, const MessageType *type, const void *object) _warn_unused_;
+/* *ret is overwritten, not released, and untouched on failure. Members that are not on the wire are 0. Returns
+ * 0 or a negative errno. */
+int message_read(sd_bus_message *m, const MessageType *type, void *ret) _warn_unused_;
+/* A string array of max elements at most. Beyond that nothing is read, and the result is -E2BIG: a message
+ * has room for millions, and sd_bus_message_read_strv() takes the square of their number. *ret is untouched
+ * on failure. */
+int message_read_strv(sd_bus_message *m, size_t max, char ***ret) _warn_unused_;
+/* Releases what the members own; all of *object becomes 0. */
+void message_done(const MessageType *type, void *object);
+
+/* What a string may be: one line that may go on to users and logs; a canonical context, or ""; a volume's id,
+ * or "". */
+bool message_line_is_good(const char *s) _pure_;
+bool message_context_is_good(const char *s);
+bool message_volume_is_good(const char *s);
+
+/* The fields of a table. What the member is in C is checked by the compiler. */
+
+#define MEMBER_OF(Struct, member, Type) offsetof(Struct, member) + _Generic(&((Struct *) NULL)->member, Type * : 0)
+
+#define FIELD_BOOL(Struct, member) \
+        { .kind = KIND_BOOL, .offset = MEMBER_OF(Struct, member, bool) }
+#define FIELD_INT(Struct, member) \
+        { .kind = KIND_INT, .offset = MEMBER_OF(Struct, member, int) }
+#define FIELD_U32(Struct, member) \
+        { .kind = KIND_U32, .offset = MEMBER_OF(Struct, member, uint32_t) }
+#define FIELD_U64(Struct, member) \
+        { .kind = KIND_U64, .offset = MEMBER_OF(Struct, member, uint64_t) }
+
+#define FIELD_STRING(Struct, member, good, null) \
+        { .kind = KIND_TEXT, .offset = MEMBER_OF(Struct, member, char *), .is_good = good, .or_null = null }
+#define FIELD_TEXT(Struct, member)            FIELD_STRING(Struct, member, NULL, false)
+#define FIELD_TEXT_OR_NULL(Struct, member)    FIELD_STRING(Struct, member, NULL, true)
+#define FIELD_LINE(Struct, member)            FIELD_STRING(Struct, member, message_line_is_good, false)
+#define FIELD_LINE_OR_NULL(Struct, member)    FIELD_STRING(Struct, member, message_line_is_good, true)
+#define FIELD_CONTEXT(Struct, member)         FIELD_STRING(Struct, member, message_context_is_good, false)
+#define FIELD_CONTEXT_OR_NULL(Struct, member) FIELD_STRING(Struct, member, message_context_is_good, true)
+#define FIELD_VOLUME(Struct, member)          FIELD_STRING(Struct, member, message_volume_is_good, false)
+#define FIELD_STRV(Struct, member, limit) \
+        { .kind = KIND_STRV, .offset = MEMBER_OF(Struct, member, char **), .max = limit }
+#define FIELD_LINES(Struct, member, limit)                                                     \
+        {                                                                                      \
+                .kind = KIND_STRV, .offset = MEMBER_OF(Struct, member, char **), .max = limit, \
+                .is_good = message_line_is_good                                                \
+        }
+
+#define FIELD_FINGERPRINT(Struct, member) \
+        { .kind = KIND_FINGERPRINT, .offset = MEMBER_OF(Struct, member, Fingerprint) }
+/* name: of DECLARE_STRING_TABLE(). */
+#define FIELD_WORD(Struct, member, name)                                                                    \
+        {                                                                                                   \
+                .kind = KIND_WORD, .offset = offsetof(Struct, member),                                      \
+                .words = _Generic(name##_to_string, const char *(*) (__typeof__(((Struct *) NULL)->member)) \
+                                  : &name##_words)                                                          \
+        }
+/* name: of DECLARE_MESSAGE(). */
+#define FIELD_STRUCT(Struct, member, name)                                           \
+        {                                                                            \
+                .kind = KIND_STRUCT, .offset = offsetof(Struct, member),             \
+                .type = MESSAGE_TYPE_OF(name, __typeof__(((Struct *) NULL)->member)) \
+        }
+#define FIELD_ARRAY(Struct, member, count, name, limit)                               \
+        {                                                                             \
+                .kind = KIND_ARRAY, .offset = offsetof(Struct, member),               \
+                .count_offset = MEMBER_OF(Struct, count, size_t), .max = limit,       \
+                .type = MESSAGE_TYPE_OF(name, __typeof__(*((Struct *) NULL)->member)) \
+        }
+#define MESSAGE_TYPE_OF(name, Type) _Generic(name##_append, int (*)(sd_bus_message *, const Type *) : &name##_type)
+
+/* NAME_type, of which the fields are NAME_fields; what else it has is in the last arguments. */
+#define DEFINE_MESSAGE(Type, name, type_signature, ...)                          \
+        const MessageType name##_type = { .signature = type_signature,           \
+                                          .size = sizeof(Type),                  \
+                                          .fields = name##_fields,               \
+                                          .n_fields = ELEMENTSOF(name##_fields), \
+                                          __VA_ARGS__ }
+
+/* The functions above for a struct of this type only: NAME_append(), NAME_read(), and NAME_done() where model
+ * has none. */
+#define DECLARE_MESSAGE_OF_MODEL(Type, name)                                                            \
+        extern const MessageType name##_type;                                                           \
+        static inline _unused_ _warn_unused_ int name##_append(sd_bus_message *m, const Type *object) { \
+                return message_append(m, &name##_type, object);                                         \
+        }                                                                                               \
+        static inline _unused_ _warn_unused_ int name##_read(sd_bus_message *m, Type *ret) {            \
+                return message_read(m, &name##_type, ret);                                              \
+        }                                                                                               \
+        struct name##_message_needs_a_semicolon
+#define DECLARE_MESSAGE(Type, name)                             \
+        DECLARE_MESSAGE_OF_MODEL(Type, name);                   \
+        static inline _unused_ void name##_done(Type *object) { \
+                message_done(&name##_type, object);             \
+        }                                                       \
+        struct name##_done_needs_a_semicolon
