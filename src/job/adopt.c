@@ -18,7 +18,7 @@ static int check(Job *job) {
 }
 
 static int append(const Job *job, sd_bus_message *call) {
-        const AdoptCall c = { .volume = job->request.volume, .target = job->request.target };
+        const AdoptCall c = { .origin = job_origin(job), .target = job->request.target };
 
         return adopt_call_append(call, &c);
 }

@@ -65,7 +65,7 @@ static int check(Job *job) {
 
 static int append(const Job *job, sd_bus_message *call) {
         const ChangeCall c = {
-                .volume = job->request.volume,
+                .origin = job_origin(job),
                 .target = job->share_target,
                 .source = job->request.source,
                 .fs_type = job->request.fs_type,

@@ -113,29 +113,11 @@ void job_stop(Job *job) {
 
 /* The connection to the worker. Its end is that of the child. */
 
-/* For the worker's records in the journal. */
-static int tell_about(const Job *job) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_ABOUT);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(call, "st", job->request.volume, job->id);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_set_expect_reply(call, false);
-        return r < 0 ? r : sd_bus_send(job->worker, call, NULL);
-}
-
 static int connect_with(Job *job, sd_bus_message_handler_t on_disconnect) {
         const State *s = job->jobs->state;
         int r;
 
         r = peer_connect(s->worker_socket, s->event, &job->worker);
-        if (r < 0)
-                return r;
-        r = tell_about(job);
         if (r < 0)
                 return r;
         return sd_bus_match_signal_async(job->worker, NULL, NULL, "/org/freedesktop/DBus/Local",
@@ -234,7 +216,11 @@ static int on_settled(sd_bus_message *reply, void *userdata, sd_bus_error *error
 }
 
 static int call_unmount(Job *job) {
-        const UnmountCall c = { .target = job->request.target, .identity = job->identity };
+        const UnmountCall c = {
+                .origin = job_origin(job),
+                .target = job->request.target,
+                .identity = job->identity,
+        };
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r;
 

@@ -126,6 +126,10 @@ static inline Volume *job_volume(const Job *job) {
         return volumes_find(&job->jobs->state->volumes, job->request.volume);
 }
 
+static inline CallOrigin job_origin(const Job *job) {
+        return (CallOrigin){ .volume = job->request.volume, .job = job->id };
+}
+
 static inline bool job_has_failed(const Job *job) {
         return job->failure.kind != FAILURE_NONE;
 }

@@ -16,7 +16,7 @@ static int append(const Job *job, sd_bus_message *call) {
         const Holder *h = job_find_at_target(job, &v);
         bool expected = h && (h->state == HOLDER_MOUNTED || v != job_volume(job));
         const MountCall c = {
-                .volume = job->request.volume,
+                .origin = job_origin(job),
                 .source = job->request.source,
                 .fs_type = job->request.fs_type,
                 .target = job->request.target,

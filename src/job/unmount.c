@@ -66,6 +66,7 @@ static int append(const Job *job, sd_bus_message *call) {
         /* The mark is believed the next time if nobody has had the volume in between. */
         bool keep = h && !v->holders->next && streq(v->fingerprint.text, FINGERPRINT_MOUNTED);
         const UnmountCall c = {
+                .origin = job_origin(job),
                 .target = job->request.target,
                 .identity = find_identity(job),
                 .source = keep ? v->source : NULL,

@@ -88,7 +88,10 @@ static int check(Job *job) {
 }
 
 static int append(const Job *job, sd_bus_message *call) {
-        return verify_call_append(call, &job->verify);
+        VerifyCall c = job->verify;
+
+        c.origin = job_origin(job);
+        return verify_call_append(call, &c);
 }
 
 static char *describe_labels(const Job *job) {

@@ -105,8 +105,14 @@ static const MessageField mount_identity_fields[] = {
 };
 DEFINE_MESSAGE(MountIdentity, mount_identity, MOUNT_IDENTITY_TYPE);
 
+static const MessageField call_origin_fields[] = {
+        FIELD_TEXT(CallOrigin, volume),
+        FIELD_U64(CallOrigin, job),
+};
+DEFINE_MESSAGE(CallOrigin, call_origin, CALL_ORIGIN_TYPE);
+
 static const MessageField mount_call_fields[] = {
-        FIELD_TEXT(MountCall, volume),
+        FIELD_STRUCT(MountCall, origin, call_origin),
         FIELD_TEXT(MountCall, source),
         FIELD_TEXT(MountCall, fs_type),
         FIELD_TEXT(MountCall, target),
@@ -115,13 +121,13 @@ static const MessageField mount_call_fields[] = {
 DEFINE_MESSAGE(MountCall, mount_call, MOUNT_CALL_TYPE);
 
 static const MessageField adopt_call_fields[] = {
-        FIELD_TEXT(AdoptCall, volume),
+        FIELD_STRUCT(AdoptCall, origin, call_origin),
         FIELD_TEXT(AdoptCall, target),
 };
 DEFINE_MESSAGE(AdoptCall, adopt_call, ADOPT_CALL_TYPE);
 
 static const MessageField change_call_fields[] = {
-        FIELD_TEXT(ChangeCall, volume),
+        FIELD_STRUCT(ChangeCall, origin, call_origin),
         FIELD_TEXT(ChangeCall, target),
         FIELD_TEXT(ChangeCall, source),
         FIELD_TEXT(ChangeCall, fs_type),
@@ -129,6 +135,7 @@ static const MessageField change_call_fields[] = {
 DEFINE_MESSAGE(ChangeCall, change_call, CHANGE_CALL_TYPE);
 
 static const MessageField verify_call_fields[] = {
+        FIELD_STRUCT(VerifyCall, origin, call_origin),
         FIELD_TEXT(VerifyCall, path),
         FIELD_TEXT(VerifyCall, expected),
         FIELD_WORD(VerifyCall, depth, verify_depth),
@@ -149,6 +156,7 @@ static const MessageField verify_result_fields[] = {
 DEFINE_MESSAGE(VerifyResult, verify_result, VERIFY_RESULT_TYPE);
 
 static const MessageField unmount_call_fields[] = {
+        FIELD_STRUCT(UnmountCall, origin, call_origin),
         FIELD_TEXT(UnmountCall, target),
         FIELD_STRUCT(UnmountCall, identity, mount_identity),
         FIELD_TEXT(UnmountCall, source),

@@ -44,35 +44,45 @@ typedef struct MountIdentity {
 #define MOUNT_IDENTITY_TYPE "(ts)"
 DECLARE_MESSAGE(MountIdentity, mount_identity);
 
+/* Each call begins with it, for messages and the journal: whose records the child's are. */
+typedef struct CallOrigin {
+        char *volume;
+        uint64_t job;
+} CallOrigin;
+
+#define CALL_ORIGIN_TYPE "(st)"
+DECLARE_MESSAGE(CallOrigin, call_origin);
+
 typedef struct MountCall {
-        char *volume;           /* for messages */
+        CallOrigin origin;
         char *source, *fs_type; /* type "": find it out */
         char *target;
         MountIdentity expected; /* the mount that is at the target already if this repeats a request; id 0: none */
 } MountCall;
 
-#define MOUNT_CALL_TYPE "(ssss" MOUNT_IDENTITY_TYPE ")"
+#define MOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss" MOUNT_IDENTITY_TYPE ")"
 DECLARE_MESSAGE(MountCall, mount_call);
 
 typedef struct AdoptCall {
-        char *volume; /* for messages */
+        CallOrigin origin;
         char *target;
 } AdoptCall;
 
-#define ADOPT_CALL_TYPE "(ss)"
+#define ADOPT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s)"
 DECLARE_MESSAGE(AdoptCall, adopt_call);
 
 /* Of a volume that is mounted the target of one of its mounts, of one that isn't what it was mounted from. */
 typedef struct ChangeCall {
-        char *volume; /* for messages */
+        CallOrigin origin;
         char *target; /* "": it has to be staged */
         char *source, *fs_type;
 } ChangeCall;
 
-#define CHANGE_CALL_TYPE "(ssss)"
+#define CHANGE_CALL_TYPE "(" CALL_ORIGIN_TYPE "sss)"
 DECLARE_MESSAGE(ChangeCall, change_call);
 
 typedef struct VerifyCall {
+        CallOrigin origin;
         char *path;     /* a directory or file beneath the roots, mounted or not */
         char *expected; /* context; "": labels don't matter */
         VerifyDepth depth;
@@ -84,7 +94,7 @@ typedef struct VerifyCall {
         MountIdentity mount;
 } VerifyCall;
 
-#define VERIFY_CALL_TYPE "(sssuts" MOUNT_IDENTITY_TYPE ")"
+#define VERIFY_CALL_TYPE "(" CALL_ORIGIN_TYPE "sssuts" MOUNT_IDENTITY_TYPE ")"
 DECLARE_MESSAGE(VerifyCall, verify_call);
 
 typedef struct VerifyResult {
@@ -99,12 +109,13 @@ typedef struct VerifyResult {
 DECLARE_MESSAGE(VerifyResult, verify_result);
 
 typedef struct UnmountCall {
+        CallOrigin origin;
         char *target;
         MountIdentity identity; /* id 0: none is expected there */
         char *source, *fs_type; /* of which the fingerprint is to be kept when it is gone; source "": of none */
 } UnmountCall;
 
-#define UNMOUNT_CALL_TYPE "(s" MOUNT_IDENTITY_TYPE "ss)"
+#define UNMOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s" MOUNT_IDENTITY_TYPE "ss)"
 DECLARE_MESSAGE(UnmountCall, unmount_call);
 
 /* A child that is at work for a process that is gone, or another one. */

@@ -21,7 +21,6 @@
 
 /* Methods of the worker.
  *
- * About(s volume, t job): before another call, for the journal: whose records the child's are. Not answered.
  * Mount(MountCall) -> OperationResult: stage what is at the source and publish it at the target; asks Plan. Nothing is
  *   visible unless it succeeds; entries that failed in a walk are a result, and then nothing is published.
  *   Is the expected mount there already, nothing is done, and nothing asked.
@@ -37,7 +36,6 @@
  *   until the connection ends. An event between two looks is seen as its sum.
  * Expect(MountFact): on a connection that watches, names a mount that must be there, because it may have come and gone
  *   between two looks. It is looked for within half a second, and is among those that went if it isn't there. */
-#define WORKER_ABOUT   "About"
 #define WORKER_MOUNT   "Mount"
 #define WORKER_ADOPT   "Adopt"
 #define WORKER_CHANGE  "Change"

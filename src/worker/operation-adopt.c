@@ -58,7 +58,7 @@ static int change_files(Child *c, const AdoptCall *call, const Target *target, c
                 if (r != 0)
                         return r;
         }
-        return files_change(c, call->volume, answer, &s, result, f);
+        return files_change(c, call->origin.volume, answer, &s, result, f);
 }
 
 /* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of groups. Labels that
@@ -99,7 +99,7 @@ static int judge_adopted(const Target *target, const PlanAnswer *answer, Operati
 /* What the worker has made itself is adopted when its record was lost. */
 static int note(const AdoptCall *call, const Target *target, const MountFact *fact, Failure *f) {
         _cleanup_(mount_note_done) MountNote before = { .adopted = true };
-        MountNote note = { .device = fact->device, .volume = call->volume, .target = fact->target };
+        MountNote note = { .device = fact->device, .volume = call->origin.volume, .target = fact->target };
         int r;
 
         r = mount_note_find(fact->mount_id, fact->device, fact->target, &before);
@@ -117,7 +117,7 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = child_check_propagation(c, f);
         if (r != 0)
                 return r;
-        r = check_call(c->settings, call->volume, NULL, NULL, call->target, f);
+        r = check_call(c->settings, call->origin.volume, NULL, NULL, call->target, f);
         if (r != 0)
                 return r;
         r = target_open_mount(call->target, c->settings, &target, f);
@@ -152,6 +152,6 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
                 if (r != 0)
                         return r;
         }
-        log_debug("%s: adopted mount %llu.", call->volume, (unsigned long long) result->outcome.fact.mount_id);
+        log_debug("%s: adopted mount %llu.", call->origin.volume, (unsigned long long) result->outcome.fact.mount_id);
         return 0;
 }

@@ -137,10 +137,11 @@ static int check_outcome(const ChangeCall *call, const Node *node, const PlanAns
         if (!isempty(a->files.context) && node->selinux && !o->fact.seclabel)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
                                    "%s: the file system keeps no labels of its own, so there is nothing to relabel.",
-                                   call->volume);
+                                   call->origin.volume);
         if (o->superblock_read_only)
                 return failure_set(f, FAILURE_NOT_SUPPORTED,
-                                   "%s: the file system is read-only: its files can't be changed.", call->volume);
+                                   "%s: the file system is read-only: its files can't be changed.",
+                                   call->origin.volume);
         return 0;
 }
 
@@ -170,8 +171,8 @@ static void log_changed(const ChangeCall *call, const PlanAnswer *a, const Opera
         if (!result->walked)
                 return;
         log_fields(n->failed > 0 ? LOG_WARNING : LOG_INFO, fields, ELEMENTSOF(fields),
-                   "%s: %s: %s entries, %" PRIu64 " changed, %" PRIu64 " skipped, %" PRIu64 " failed.", call->volume,
-                   strempty(what), strempty(entries), n->changed, n->skipped, n->failed);
+                   "%s: %s: %s entries, %" PRIu64 " changed, %" PRIu64 " skipped, %" PRIu64 " failed.",
+                   call->origin.volume, strempty(what), strempty(entries), n->changed, n->skipped, n->failed);
 }
 
 static int check(const Child *c, const ChangeCall *call, Failure *f) {
@@ -181,8 +182,8 @@ static int check(const Child *c, const ChangeCall *call, Failure *f) {
         if (r != 0)
                 return r;
         if (is_mounted(call))
-                return check_call(c->settings, call->volume, NULL, NULL, call->target, f);
-        return check_call(c->settings, call->volume, call->source, call->fs_type, NULL, f);
+                return check_call(c->settings, call->origin.volume, NULL, NULL, call->target, f);
+        return check_call(c->settings, call->origin.volume, call->source, call->fs_type, NULL, f);
 }
 
 /* What was staged goes before anybody can want it, and its fingerprint is noted. */
@@ -219,7 +220,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = check_outcome(call, &place.question.node, &answer, &result->outcome, f);
         if (r != 0)
                 return r;
-        r = files_change(c, call->volume, &answer, &subject, result, f);
+        r = files_change(c, call->origin.volume, &answer, &subject, result, f);
         if (r != 0)
                 return r;
         keep(&place, &answer, &subject, result);

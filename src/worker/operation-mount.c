@@ -38,7 +38,7 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
                 return r;
         if (!streq(o.fact.device, call->expected.device))
                 return 0;
-        log_debug("%s: the expected mount %" PRIu64 " is at the target.", call->volume, call->expected.id);
+        log_debug("%s: the expected mount %" PRIu64 " is at the target.", call->origin.volume, call->expected.id);
         result->repeated = true;
         result->outcome = o;
         o = (MountOutcome){ 0 };
@@ -124,7 +124,7 @@ static int check_group_option(const MountCall *call, const FilesWanted *wanted, 
                 f, FAILURE_GROUP_CONFLICT,
                 "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
                 ": somebody else may have the file system mounted. Unmount it there first, or use FSGroupPolicy=File.",
-                call->volume, wanted->gid, o->root_gid);
+                call->origin.volume, wanted->gid, o->root_gid);
 }
 
 /* What is staged becomes what was asked for, before anybody sees it. */
@@ -152,7 +152,7 @@ static int prepare(Child *c, const MountCall *call, const Source *source, const 
         r = check_group_option(call, &answer->files, &result->outcome, f);
         if (r != 0)
                 return r;
-        return files_change(c, call->volume, answer, staged, result, f);
+        return files_change(c, call->origin.volume, answer, staged, result, f);
 }
 
 /* Which mount it is has to be on record before others can see it, whatever becomes of selvold. */
@@ -170,7 +170,9 @@ static int tell_ready(Child *c, const MountNote *mount, const OperationResult *r
 /* The mark says no more than will be true once somebody can write. */
 static int publish(Child *c, const MountCall *call, const PlanAnswer *answer, const Subject *staged,
                    const Target *target, OperationResult *result, Failure *f) {
-        MountNote note = { .device = result->outcome.fact.device, .volume = call->volume, .target = target->path };
+        MountNote note = { .device = result->outcome.fact.device,
+                           .volume = call->origin.volume,
+                           .target = target->path };
         int r;
 
         r = files_mark_staged(c, staged, &result->outcome, answer->change, &result->mark, f);
@@ -215,7 +217,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = child_check_propagation(c, f);
         if (r != 0)
                 return r;
-        r = check_call(c->settings, call->volume, call->source, call->fs_type, call->target, f);
+        r = check_call(c->settings, call->origin.volume, call->source, call->fs_type, call->target, f);
         if (r != 0)
                 return r;
         r = target_open(call->target, c->settings, &target, f);

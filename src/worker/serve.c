@@ -74,6 +74,22 @@ static int reply_result(sd_bus_message *m, const OperationResult *result) {
         return r < 0 ? r : 0;
 }
 
+static int log_origin(const CallOrigin *origin) {
+        _cleanup_free_ char *volume = string_escape(origin->volume, VOLUME_ID_MAX),
+                            *job = strdup_printf("%" PRIu64, origin->job);
+        const LogField fields[] = { { "SELVOL_VOLUME", volume }, { "SELVOL_JOB", job } };
+
+        return volume && job ? log_set_common_fields(fields, ELEMENTSOF(fields)) : -ENOMEM;
+}
+
+/* *ret_call begins with a CallOrigin. */
+static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call) {
+        int r;
+
+        r = message_read(m, type, ret_call);
+        return r < 0 ? r : log_origin(ret_call);
+}
+
 /* From here on something may be changed, also when selvold is gone. */
 static void enter(Child *c, const char *operation, const char *volume, const char *target) {
         children_enter(c->children, child_peer_pid(c), operation, volume, target);
@@ -85,10 +101,10 @@ static void enter(Child *c, const char *operation, const char *volume, const cha
                 _cleanup_(operation_result_done) OperationResult result = OPERATION_RESULT_INIT; \
                 int r;                                                                           \
                                                                                                  \
-                r = name##_call_read(m, call);                                                   \
+                r = read_call(m, &name##_call_type, call);                                       \
                 if (r < 0)                                                                       \
                         return r;                                                                \
-                enter(c, member, call->volume, call->target);                                    \
+                enter(c, member, call->origin.volume, call->target);                             \
                 r = operation_##name(c, call, &result, f);                                       \
                 if (r != 0)                                                                      \
                         return r;                                                                \
@@ -126,7 +142,7 @@ static int run_verify(Child *c, sd_bus_message *m, VerifyCall *call, Failure *f)
         _cleanup_(verify_result_done) VerifyResult result = { 0 };
         int r;
 
-        r = verify_call_read(m, call);
+        r = read_call(m, &verify_call_type, call);
         if (r < 0)
                 return r;
         r = operation_verify(c, call, &result, f);
@@ -148,7 +164,7 @@ static int run_unmount(Child *c, sd_bus_message *m, UnmountCall *call, Failure *
         bool unmounted;
         int r;
 
-        r = unmount_call_read(m, call);
+        r = read_call(m, &unmount_call_type, call);
         if (r < 0)
                 return r;
         enter(c, WORKER_UNMOUNT, NULL, call->target);
@@ -253,30 +269,10 @@ static int on_expect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return r == 0 ? 1 : finish(userdata, &(CallSubject){ .operation = WORKER_EXPECT }, r, &f, error);
 }
 
-static int on_about(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_free_ char *escaped = NULL, *id = NULL;
-        const char *volume;
-        uint64_t job;
-        int r;
-
-        r = sd_bus_message_read(m, "st", &volume, &job);
-        if (r < 0)
-                return r;
-        escaped = string_escape(volume, VOLUME_ID_MAX);
-        id = strdup_printf("%" PRIu64, job);
-        if (!escaped || !id)
-                return -ENOMEM;
-        const LogField fields[] = { { "SELVOL_VOLUME", escaped }, { "SELVOL_JOB", id } };
-
-        r = log_set_common_fields(fields, ELEMENTSOF(fields));
-        return r < 0 ? r : 1;
-}
-
 #define METHOD(name, in, out, handler) SD_BUS_METHOD(name, in, out, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 
 static const sd_bus_vtable vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD(WORKER_ABOUT, "st", NULL, on_about, SD_BUS_VTABLE_UNPRIVILEGED | SD_BUS_VTABLE_METHOD_NO_REPLY),
         METHOD(WORKER_MOUNT, MOUNT_CALL_TYPE, OPERATION_RESULT_TYPE, on_mount),
         METHOD(WORKER_ADOPT, ADOPT_CALL_TYPE, OPERATION_RESULT_TYPE, on_adopt),
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),

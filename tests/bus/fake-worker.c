@@ -512,7 +512,7 @@ static int mount_volume(Operation *o, const MountCall *call, Failure *f) {
         const MountFact *there = find_mount(&table, call->target);
         int r;
 
-        o->volume = call->volume;
+        o->volume = call->origin.volume;
         if (there && access(FORMAT("%s/hidden", directory), F_OK) == 0) {
                 if (call->expected.id != 0 && has_identity(there, &call->expected))
                         return failure_set(f, FAILURE_BUSY, "The mount at %s is hidden.", call->target);
@@ -546,7 +546,7 @@ static int adopt_volume(Operation *o, const AdoptCall *call, Failure *f) {
         const MountFact *there = find_mount(&table, call->target);
         int r;
 
-        o->volume = call->volume;
+        o->volume = call->origin.volume;
         if (!there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at %s.", call->target);
         observe(o, there->source, there);
@@ -562,7 +562,7 @@ static int change_volume(Operation *o, const ChangeCall *call, Failure *f) {
         const MountFact *there = find_mount(&table, call->target);
         int r;
 
-        o->volume = call->volume;
+        o->volume = call->origin.volume;
         if (!isempty(call->target) && !there)
                 return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at %s.", call->target);
         observe(o, there ? there->source : call->source, there);

@@ -90,7 +90,7 @@ typedef struct Client {
         unsigned phase;       /* how many sessions there are in one */
         unsigned phase_end;   /* the number of sessions */
         guint32 session_usec; /* the longest that one lasts */
-        unsigned n_sessions, n_checked, n_questions, n_abouts, n_giants, n_giants_answered, n_unfinished;
+        unsigned n_sessions, n_checked, n_questions, n_giants, n_giants_answered, n_unfinished;
         long memory;                                /* after the first phase */
         long memory_of_children, memory_with_giant; /* the most that all had */
 } Client;
@@ -144,18 +144,6 @@ static int on_question(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 1;
 }
 
-/* Before a call, after it, or more than once; never answered, whether an answer is asked for or not. */
-static void say_about(Session *s) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
-        Client *c = s->client;
-
-        if (sd_bus_message_new_method_call(s->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_ABOUT) < 0 ||
-            sd_bus_message_set_expect_reply(m, percent(&c->chance, 20)) < 0 ||
-            append_call(&c->chance, WORKER_ABOUT, m) < 0 || sd_bus_send(s->bus, m, NULL) < 0)
-                return;
-        c->n_abouts++;
-}
-
 static void say(Session *s) {
         Client *c = s->client;
         size_t verb = below(&c->chance, N_VERBS);
@@ -163,8 +151,6 @@ static void say(Session *s) {
 
         if (verb == ADOPT && !c->adopts)
                 verb = MOUNT;
-        if (percent(&c->chance, 50))
-                say_about(s);
         if (sd_bus_message_new_method_call(s->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, verb_names[verb]) < 0 ||
             append_call(&c->chance, verb_names[verb], m) < 0)
                 return;
@@ -197,25 +183,16 @@ static int on_giant_reply(sd_bus_message *reply, void *userdata, sd_bus_error *e
 }
 
 static int send_giant(Session *s, const char *verb) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *after = NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
 
         g_assert_cmpint(sd_bus_message_new_method_call(s->bus, &m, NULL, WORKER_PATH, WORKER_INTERFACE, verb), >=, 0);
         g_assert_cmpint(append_giant(verb, m), >=, 0);
-        if (!g_str_equal(verb, WORKER_ABOUT))
-                return sd_bus_call_async(s->bus, NULL, m, on_giant_reply, s, UINT64_MAX);
-        /* About has no answer, so something else shows that it was taken. */
-        g_assert_cmpint(
-                sd_bus_message_new_method_call(s->bus, &after, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_INSPECT),
-                >=, 0);
-        g_assert_cmpint(sd_bus_message_append(after, "s", OUTSIDE), >=, 0);
-        if (sd_bus_message_set_expect_reply(m, false) < 0 || sd_bus_send(s->bus, m, NULL) < 0)
-                return -EIO;
-        return sd_bus_call_async(s->bus, NULL, after, on_giant_reply, s, UINT64_MAX);
+        return sd_bus_call_async(s->bus, NULL, m, on_giant_reply, s, UINT64_MAX);
 }
 
 /* Nothing else is said in this session, as the child serves one call. */
 static void say_giant(Session *s) {
-        static const char *const verbs[] = { WORKER_ABOUT, WORKER_MOUNT, WORKER_VERIFY, WORKER_INSPECT };
+        static const char *const verbs[] = { WORKER_MOUNT, WORKER_VERIFY, WORKER_INSPECT };
         Client *c = s->client;
         gint64 now = g_get_monotonic_time();
 
@@ -542,8 +519,7 @@ static bool has_tried_all(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 if (c->verbs[i].n_done == 0 || (i != WATCH && c->verbs[i].n_refused == 0))
                         return false;
-        return c->n_abouts > 0 && c->n_giants_answered > 0 && c->n_unfinished > 0 && c->memory > 0 &&
-               c->n_sessions >= 2 * c->phase;
+        return c->n_giants_answered > 0 && c->n_unfinished > 0 && c->memory > 0 && c->n_sessions >= 2 * c->phase;
 }
 
 static bool goes_on(const Client *c, gint64 end) {
@@ -592,9 +568,8 @@ static void run_sessions(Client *c, int seconds) {
 static void check_mixture(const Client *c) {
         for (size_t i = 0; i < N_VERBS; i++)
                 g_print("# %s: %u done, %u refused\n", c->verbs[i].name, c->verbs[i].n_done, c->verbs[i].n_refused);
-        g_print("# %u sessions, %u questions, %u times About, memory of the worker %li KiB, then %li KiB, of its children %li KiB at most\n",
-                c->n_sessions, c->n_questions, c->n_abouts, c->memory, program_memory(c->worker->pid),
-                c->memory_of_children);
+        g_print("# %u sessions, %u questions, memory of the worker %li KiB, then %li KiB, of its children %li KiB at most\n",
+                c->n_sessions, c->n_questions, c->memory, program_memory(c->worker->pid), c->memory_of_children);
         g_print("# %u giants, %u of them answered, memory of the children %li KiB with one, %u messages without an end\n",
                 c->n_giants, c->n_giants_answered, c->memory_with_giant, c->n_unfinished);
         (void) fflush(stdout);

@@ -102,12 +102,14 @@ int append_rubbish(const Chance *c, sd_bus_message *m) {
         }
 }
 
-/* What it is about is written into each journal record of the child. */
-static int append_about(const Chance *c, sd_bus_message *m) {
-        static const char *const volumes[] = { "volume", "", "\033[2J", "v\nSELVOL_JOB=1\nMESSAGE=lie", "../v" };
-        g_autofree char *endless = percent(c, 10) ? g_strnfill(1000000, 'v') : NULL;
+/* It is written into each journal record of the child. */
+static CallOrigin random_origin(const Chance *c) {
+        static const char *const volumes[] = { "", "\033[2J", "v\nSELVOL_JOB=1\nMESSAGE=lie", "../v", "../v\n" };
+        char *volume = percent(c, 1)    ? g_strnfill(1000000, 'v')
+                       : percent(c, 90) ? g_strdup("volume")
+                                        : g_strdup(PICK(c, volumes));
 
-        return sd_bus_message_append(m, "st", endless ?: PICK(c, volumes), (uint64_t) g_rand_int(c->random));
+        return (CallOrigin){ .volume = volume, .job = g_rand_int(c->random) };
 }
 
 static int append_expected(const Chance *c, sd_bus_message *m) {
@@ -127,30 +129,30 @@ static int append_expected(const Chance *c, sd_bus_message *m) {
 
 int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
         char *target = (char *) some_target(c), *source = (char *) c->sources[below(c, (unsigned) c->n_sources)],
-             *type = (char *) some_type(c, source), *volume = (char *) (percent(c, 95) ? "volume" : "../v\n");
+             *type = (char *) some_type(c, source);
+        _cleanup_(call_origin_done) CallOrigin origin = random_origin(c);
         _cleanup_(mount_identity_done) MountIdentity identity = some_identity(c, target);
 
         if (percent(c, 5))
                 return append_rubbish(c, m);
-        if (g_str_equal(verb, WORKER_ABOUT))
-                return append_about(c, m);
         if (g_str_equal(verb, WORKER_MOUNT))
-                return mount_call_append(m, &(MountCall){ volume, source, type, target,
+                return mount_call_append(m, &(MountCall){ origin, source, type, target,
                                                           percent(c, 30) ? identity : (MountIdentity){ 0 } });
         if (g_str_equal(verb, WORKER_ADOPT))
-                return adopt_call_append(m, &(AdoptCall){ volume, target });
+                return adopt_call_append(m, &(AdoptCall){ origin, target });
         if (g_str_equal(verb, WORKER_CHANGE))
                 return change_call_append(
-                        m, &(ChangeCall){ volume, percent(c, 60) ? target : (char *) "", source, type });
+                        m, &(ChangeCall){ origin, percent(c, 60) ? target : (char *) "", source, type });
         if (g_str_equal(verb, WORKER_VERIFY))
-                return verify_call_append(m, &(VerifyCall){ .path = target,
+                return verify_call_append(m, &(VerifyCall){ .origin = origin,
+                                                            .path = target,
                                                             .expected = (char *) PICK(c, contexts),
                                                             .depth = below(c, VERIFY_DEPTHS),
                                                             .gid = random_group(c),
                                                             .mount_target = percent(c, 50) ? target : NULL,
                                                             .mount = identity });
         if (g_str_equal(verb, WORKER_UNMOUNT))
-                return unmount_call_append(m, &(UnmountCall){ target, identity, source, type });
+                return unmount_call_append(m, &(UnmountCall){ origin, target, identity, source, type });
         if (g_str_equal(verb, WORKER_INSPECT))
                 return sd_bus_message_append(m, "s", target);
         return g_str_equal(verb, WORKER_EXPECT) ? append_expected(c, m) : 0;
@@ -160,12 +162,12 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
 int append_giant(const char *verb, sd_bus_message *m) {
         g_autofree char *endless = g_strnfill(128 * 1024 * 1024 - 4096, 'v');
 
-        if (g_str_equal(verb, WORKER_ABOUT))
-                return sd_bus_message_append(m, "st", endless, (uint64_t) 1);
         if (g_str_equal(verb, WORKER_MOUNT))
-                return mount_call_append(
-                        m, &(MountCall){
-                                   endless, (char *) "tmpfs", (char *) "tmpfs", (char *) usual_targets[0], { 0 } });
+                return mount_call_append(m, &(MountCall){ { endless, 1 },
+                                                          (char *) "tmpfs",
+                                                          (char *) "tmpfs",
+                                                          (char *) usual_targets[0],
+                                                          { 0 } });
         if (g_str_equal(verb, WORKER_VERIFY))
                 return verify_call_append(
                         m, &(VerifyCall){ .path = endless, .expected = (char *) LABEL_1, .gid = GID_NONE });

@@ -188,22 +188,22 @@ static Operation *operation_send(Operation *o, sd_bus_message *call) {
 }
 
 Operation *operation_start(const Worker *w, const char *method, const Arguments *a) {
+        const CallOrigin origin = { (char *) "volume", 1 };
         sd_bus_message *call;
         Operation *o = operation_new(w, method, &call);
 
         o->arguments = *a;
         if (g_str_equal(method, WORKER_MOUNT)) {
-                const MountCall c = { (char *) "volume", (char *) a->source, (char *) a->fs_type, (char *) a->target,
+                const MountCall c = { origin, (char *) a->source, (char *) a->fs_type, (char *) a->target,
                                       a->expected };
 
                 g_assert_cmpint(mount_call_append(call, &c), ==, 0);
         } else if (g_str_equal(method, WORKER_ADOPT)) {
-                const AdoptCall c = { (char *) "volume", (char *) a->target };
+                const AdoptCall c = { origin, (char *) a->target };
 
                 g_assert_cmpint(adopt_call_append(call, &c), ==, 0);
         } else {
-                const ChangeCall c = { (char *) "volume", (char *) a->target, (char *) a->source,
-                                       (char *) a->fs_type };
+                const ChangeCall c = { origin, (char *) a->target, (char *) a->source, (char *) a->fs_type };
 
                 g_assert_cmpint(change_call_append(call, &c), ==, 0);
         }

@@ -217,6 +217,7 @@ static void test_round_trip(void) {
         TEST_TYPE(WalkIssue, walk_issue, );
         TEST_TYPE(WalkResult, walk_result, );
         TEST_TYPE(MountIdentity, mount_identity, );
+        TEST_TYPE(CallOrigin, call_origin, );
         TEST_TYPE(MountCall, mount_call, );
         TEST_TYPE(AdoptCall, adopt_call, );
         TEST_TYPE(ChangeCall, change_call, );
