@@ -30,7 +30,6 @@
  * Unmount(UnmountCall) -> b, s: what the worker has made or adopted; whether the mount was there, and the fingerprint of the file system if that was the last one
  *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left alone and counts
  *   as absent. BUSY if it is in use; INVALID_TARGET if it is there and the worker has not made or adopted it.
- * Inspect(s target) -> Node, MountOutcome, Mark: what is mounted there. INVALID_TARGET if nothing is.
  * Watch() -> Watched: the children that are at work for another process, as an earlier selvold, and after
  *   these every mount beneath the target roots; then the signal Changed with what came and what went, at most twice a second,
  *   until the connection ends. An event between two looks is seen as its sum.
@@ -41,7 +40,6 @@
 #define WORKER_CHANGE  "Change"
 #define WORKER_VERIFY  "Verify"
 #define WORKER_UNMOUNT "Unmount"
-#define WORKER_INSPECT "Inspect"
 #define WORKER_WATCH   "Watch"
 #define WORKER_EXPECT  "Expect"
 

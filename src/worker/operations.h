@@ -17,5 +17,3 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) _warn_unused_;
 int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
                       Failure *f) _warn_unused_;
-int operation_inspect(Child *c, const char *target, Node *ret_node, MountOutcome *ret, Mark *ret_mark,
-                      Failure *f) _warn_unused_;

@@ -183,49 +183,6 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return finish(userdata, &(CallSubject){ WORKER_UNMOUNT, call.target }, r, &f, error);
 }
 
-static int reply_inspected(sd_bus_message *m, const Node *node, const MountOutcome *o, const Mark *mark) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_return(m, &reply);
-        if (r < 0)
-                return r;
-        r = node_append(reply, node);
-        if (r < 0)
-                return r;
-        r = mount_outcome_append(reply, o);
-        if (r < 0)
-                return r;
-        r = mark_append(reply, mark);
-        if (r < 0)
-                return r;
-        r = sd_bus_send(NULL, reply, NULL);
-        return r < 0 ? r : 0;
-}
-
-static int run_inspect(Child *c, sd_bus_message *m, const char **ret_target, Failure *f) {
-        _cleanup_(mount_outcome_done) MountOutcome outcome = { 0 };
-        _cleanup_(mark_done) Mark mark = { 0 };
-        _cleanup_(node_done) Node node = { 0 };
-        int r;
-
-        r = sd_bus_message_read(m, "s", ret_target);
-        if (r < 0)
-                return r;
-        r = operation_inspect(c, *ret_target, &node, &outcome, &mark, f);
-        if (r != 0)
-                return r;
-        return reply_inspected(m, &node, &outcome, &mark);
-}
-
-static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_failure_ Failure f = { 0 };
-        const char *target = NULL;
-        int r = run_inspect(userdata, m, &target, &f);
-
-        return finish(userdata, &(CallSubject){ WORKER_INSPECT, target }, r, &f, error);
-}
-
 static int run_watch(Child *c, sd_bus_message *m) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;
@@ -278,7 +235,6 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
-        METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
         METHOD(WORKER_WATCH, NULL, WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),

@@ -728,29 +728,6 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return send_reply(reply);
 }
 
-static int on_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        sd_bus_message *reply = new_reply(m);
-        Observed table = read_table();
-        Node node = read_node();
-        const MountFact *there;
-        const char *target;
-        MountOutcome outcome;
-        Mark mark;
-        Swap swap;
-
-        check(sd_bus_message_read(m, "s", &target));
-        there = find_mount(&table, target);
-        if (!there)
-                return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "Nothing is mounted there.");
-        swap = read_swap(there);
-        outcome = outcome_of(there, &swap);
-        mark = read_mark(there->source);
-        check(node_append(reply, &node));
-        check(mount_outcome_append(reply, &outcome));
-        check(mark_append(reply, &mark));
-        return send_reply(reply);
-}
-
 static void tell_node(void) {
         sd_bus_message *signal;
         Node now = read_node();
@@ -848,7 +825,6 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
         METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
-        METHOD(WORKER_INSPECT, "s", NODE_TYPE MOUNT_OUTCOME_TYPE MARK_TYPE, on_inspect),
         METHOD(WORKER_WATCH, "", WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, "", on_expect),
         SD_BUS_VTABLE_END,

@@ -49,10 +49,10 @@ enum { GIANT_EVERY_SEC = 15, GIANT_MAX_SEC = 120, UNFINISHED_MAX_MSEC = 2000 };
 /* For how long a session lasts at most, and how many times as long as an answer takes. */
 enum { SESSION_MSEC = 1500, PATIENCE = 100 };
 
-enum { MOUNT, ADOPT, CHANGE, VERIFY, UNMOUNT, INSPECT, WATCH, EXPECT, N_VERBS };
+enum { MOUNT, ADOPT, CHANGE, VERIFY, UNMOUNT, WATCH, EXPECT, N_VERBS };
 
-static const char *const verb_names[N_VERBS] = { WORKER_MOUNT,   WORKER_ADOPT,   WORKER_CHANGE, WORKER_VERIFY,
-                                                 WORKER_UNMOUNT, WORKER_INSPECT, WORKER_WATCH,  WORKER_EXPECT };
+static const char *const verb_names[N_VERBS] = { WORKER_MOUNT,   WORKER_ADOPT, WORKER_CHANGE, WORKER_VERIFY,
+                                                 WORKER_UNMOUNT, WORKER_WATCH, WORKER_EXPECT };
 
 typedef struct Verb {
         const char *name;
@@ -192,7 +192,7 @@ static int send_giant(Session *s, const char *verb) {
 
 /* Nothing else is said in this session, as the child serves one call. */
 static void say_giant(Session *s) {
-        static const char *const verbs[] = { WORKER_MOUNT, WORKER_VERIFY, WORKER_INSPECT };
+        static const char *const verbs[] = { WORKER_MOUNT, WORKER_VERIFY, WORKER_UNMOUNT };
         Client *c = s->client;
         gint64 now = g_get_monotonic_time();
 
@@ -495,9 +495,7 @@ static void begin_sessions(Client *c) {
         g_autoptr(sd_bus) bus = worker_dial(c->worker);
         gint64 start = g_get_monotonic_time();
 
-        g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_INSPECT, NULL, NULL, "s",
-                                           OUTSIDE),
-                        <, 0);
+        g_assert_cmpint(call_verify_on(bus, OUTSIDE, NULL), <, 0);
         c->session_usec = MAX(SESSION_MSEC * 1000, PATIENCE * (guint32) (g_get_monotonic_time() - start));
         c->phase_end = c->n_sessions + c->phase;
 }

@@ -153,8 +153,6 @@ int append_call(const Chance *c, const char *verb, sd_bus_message *m) {
                                                             .mount = identity });
         if (g_str_equal(verb, WORKER_UNMOUNT))
                 return unmount_call_append(m, &(UnmountCall){ origin, target, identity, source, type });
-        if (g_str_equal(verb, WORKER_INSPECT))
-                return sd_bus_message_append(m, "s", target);
         return g_str_equal(verb, WORKER_EXPECT) ? append_expected(c, m) : 0;
 }
 
@@ -168,10 +166,9 @@ int append_giant(const char *verb, sd_bus_message *m) {
                                                           (char *) "tmpfs",
                                                           (char *) usual_targets[0],
                                                           { 0 } });
-        if (g_str_equal(verb, WORKER_VERIFY))
-                return verify_call_append(
-                        m, &(VerifyCall){ .path = endless, .expected = (char *) LABEL_1, .gid = GID_NONE });
-        return sd_bus_message_append(m, "s", endless);
+        if (g_str_equal(verb, WORKER_UNMOUNT))
+                return unmount_call_append(m, &(UnmountCall){ .target = endless });
+        return verify_call_append(m, &(VerifyCall){ .path = endless, .expected = (char *) LABEL_1, .gid = GID_NONE });
 }
 
 int append_plan(const Chance *c, sd_bus_message *m) {

@@ -66,7 +66,7 @@ typedef struct Answer {
         char *message;    /* of a failure */
         Heard heard;
         PlanQuestion question; /* the last one */
-        /* Of Mount, Adopt and Change; outcome and mark also of Inspect, walk of Verify */
+        /* Of Mount, Adopt and Change; walk also of Verify */
         bool repeated, walked;
         MountOutcome outcome;
         Mark mark;
@@ -78,8 +78,7 @@ typedef struct Answer {
         bool matches;
         char *actual, *not_reset;
         MarkChange reset;
-        /* Of Inspect and Unmount */
-        Node node;
+        /* Of Unmount */
         bool unmounted;
 } Answer;
 
@@ -123,8 +122,9 @@ Answer call_adopt(const Worker *w, const Arguments *a);
 Answer call_change(const Worker *w, const Arguments *a);
 /* A Mount that ends with the plan: "ok" if it was asked for one. */
 Answer call_observe(const Worker *w, const char *source, const char *fs_type, const char *target);
-Answer call_inspect(const Worker *w, const char *target);
 Answer call_verify(const Worker *w, const VerifyCall *call);
+/* On a connection that is there. Returns as sd_bus_call(). */
+int call_verify_on(sd_bus *bus, const char *path, sd_bus_error *error);
 Answer call_verify_labels(const Worker *w, const char *path, const char *context, VerifyDepth depth);
 /* id 0: none is expected there. */
 Answer call_unmount(const Worker *w, const char *target, uint64_t id);

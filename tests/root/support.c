@@ -73,16 +73,24 @@ uint64_t mount_id_of(const char *path) {
         return id;
 }
 
-void note_mount_as(const char *target, const char *volume) {
+MountFact mount_fact_of(const char *path) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_(mount_fact_done) MountFact fact = { 0 };
-        MountNote note = { .volume = (char *) volume, .target = (char *) target };
+        int fd = open(path, O_PATH | O_CLOEXEC);
+        MountFact fact;
+
+        must(fd);
+        g_assert_cmpint(mount_table_read_own(fd, true, &table), ==, 0);
+        g_assert_cmpint(mount_table_find_id(table, mount_id_of(path), &fact), ==, 0);
+        close(fd);
+        return fact;
+}
+
+void note_mount_as(const char *target, const char *volume) {
+        g_auto(MountFact) fact = mount_fact_of(target);
+        MountNote note = { .device = fact.device, .volume = (char *) volume, .target = (char *) target };
         int fd = open(target, O_PATH | O_CLOEXEC);
 
         must(fd);
-        g_assert_cmpint(mount_table_read_own(fd, false, &table), ==, 0);
-        g_assert_cmpint(mount_table_find_id(table, mount_id_of(target), &fact), ==, 0);
-        note.device = fact.device;
         g_assert_cmpint(g_mkdir_with_parents(MOUNT_NOTES, 0700), ==, 0);
         g_assert_cmpint(mount_note_write(fd, &note), ==, 0);
         close(fd);

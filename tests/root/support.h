@@ -3,6 +3,7 @@
 
 #include <systemd/sd-bus.h>
 
+#include "model/observed.h"
 #include "support/cases.h"
 #include "support/files.h"
 #include "support/program.h"
@@ -33,6 +34,9 @@ void note_mount_as(const char *target, const char *volume);
 bool is_mounted(const char *path);
 bool is_read_only(const char *path);
 uint64_t mount_id_of(const char *path);
+/* What the mount table says of the mount that the path is on. */
+MountFact mount_fact_of(const char *path);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MountFact, mount_fact_done)
 /* How many mounts the namespace has beneath the targets. */
 size_t count_mounts(void);
 /* How many loop devices there are over the image. */

@@ -10,7 +10,7 @@
 
 #include "volumes.h"
 
-/* Mounting, sharing, inspecting and unmounting on real file systems. */
+/* Mounting, sharing and unmounting on real file systems. */
 
 static void assert_forced_flags(const char *target) {
         g_autofree char *options = NULL, *table = NULL, *needle = path_printf(" %s ", target);
@@ -55,10 +55,9 @@ static void test_file_system(gconstpointer data) {
                 g_assert_cmpint(mounted.outcome.inodes_used, >, 0);
         g_assert_true(g_file_set_contents(file, "data", -1, NULL));
 
-        g_auto(Answer) inspected = expect_ok(call_inspect(worker, target));
-        g_assert_cmpint(inspected.outcome.fact.mount_id, ==, mounted.outcome.fact.mount_id);
-        g_assert_cmpstr(inspected.outcome.fact.device, ==, mounted.outcome.fact.device);
-        g_assert_cmpstr(inspected.outcome.fact.target, ==, target);
+        g_auto(MountFact) there = mount_fact_of(target);
+        g_assert_cmpstr(there.device, ==, mounted.outcome.fact.device);
+        g_assert_cmpstr(there.target, ==, target);
 
         assert_says(call_unmount(worker, target, mounted.outcome.fact.mount_id), unmounted, ==, true);
         g_assert_false(is_mounted(target));
@@ -198,10 +197,10 @@ static void test_share(gconstpointer data) {
         g_assert_cmpint(g_file_set_contents(file, "data", -1, NULL), ==, !second_read_only);
         g_assert_cmpint(g_file_test(file_one, G_FILE_TEST_EXISTS), ==, !second_read_only);
 
-        /* The inspection agrees with what the mount said. */
-        g_auto(Answer) inspected = expect_ok(call_inspect(worker, two));
-        g_assert_cmpint(inspected.outcome.superblock_read_only, ==, second.outcome.superblock_read_only);
-        g_assert_cmpint(inspected.outcome.fact.read_only, ==, second.outcome.fact.read_only);
+        /* The mount table agrees with what the mount said. */
+        g_auto(MountFact) there = mount_fact_of(two);
+        g_assert_cmpint(there.superblock_read_only, ==, second.outcome.superblock_read_only);
+        g_assert_cmpint(there.read_only, ==, second.outcome.fact.read_only);
 
         g_auto(Answer) gone = call_unmount(worker, one, first.outcome.fact.mount_id);
         g_assert_true(gone.unmounted);
@@ -525,8 +524,8 @@ static void test_labels(void) {
         g_assert_cmpstr(verified.actual, ==, "system_u:object_r:container_file_t:s0:c1,c2");
         assert_says(call_verify_root(target, "system_u:object_r:container_file_t:s0:c1,c3"), matches, ==, false);
         assert_fails(call_verify_root(target, "nonsense"), "InvalidContext");
-        g_auto(Answer) inspected = call_inspect(worker, target);
-        g_assert_cmpstr(inspected.outcome.root_context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
+        g_auto(Answer) adopted = call_adopt(worker, &(Arguments){ .target = target });
+        g_assert_cmpstr(adopted.outcome.root_context, ==, "system_u:object_r:container_file_t:s0:c1,c2");
 
         /* Files of other kinds are looked at, not opened. */
         g_assert_true(g_file_set_contents(file, "", -1, NULL));

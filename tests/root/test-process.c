@@ -192,9 +192,7 @@ static void test_peers(void) {
 static void assert_is_served(sd_bus *bus) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 
-        g_assert_cmpint(sd_bus_call_method(bus, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_INSPECT, &error, NULL,
-                                           "s", TEST_TARGETS "/missing"),
-                        <, 0);
+        g_assert_cmpint(call_verify_on(bus, TEST_TARGETS "/missing", &error), <, 0);
         g_assert_cmpstr(error.name, ==, ERROR_PREFIX "InvalidTarget");
 }
 

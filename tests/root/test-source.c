@@ -127,7 +127,6 @@ static void test_only_looks(void) {
                 assert_ok(call_observe(traced, sources[i], "", target));
         }
         fill_tree(v->target, 2, 2);
-        assert_ok(call_inspect(traced, v->target));
         for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++)
                 assert_ok(call_verify_labels(traced, v->target, LABEL_1, depth));
         g_assert_cmpuint(count_opened_for_writing(log), ==, before);

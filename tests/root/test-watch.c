@@ -187,17 +187,17 @@ static void test_expect(void) {
         must(mount("expected", target, "tmpfs", 0, NULL));
         note_mount(target);
         begin_watch(bus, 1);
-        g_auto(Answer) there = expect_ok(call_inspect(w, target));
-        expect_mount(bus, &there.outcome.fact);
+        g_auto(MountFact) there = mount_fact_of(target);
+        expect_mount(bus, &there);
         g_auto(MountChanges) none = next_change(bus, SHORT);
         g_assert_cmpuint(none.n_came + none.n_went, ==, 0);
 
-        there.outcome.fact.mount_id += 100000;
-        expect_mount(bus, &there.outcome.fact);
+        there.mount_id += 100000;
+        expect_mount(bus, &there);
         g_auto(MountChanges) went = next_change(bus, LONG);
         g_assert_cmpuint(went.n_came, ==, 0);
         g_assert_cmpuint(went.n_went, ==, 1);
-        g_assert_cmpuint(went.went[0].id, ==, there.outcome.fact.mount_id);
+        g_assert_cmpuint(went.went[0].id, ==, there.mount_id);
         must(umount2(target, 0));
 }
 
