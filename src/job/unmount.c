@@ -81,17 +81,13 @@ static int take(Job *job, sd_bus_message *reply) {
         Holder *h = job_find_holder(job);
         Volume *v = job_volume(job);
         const Unrecorded *lost;
-        Fingerprint fingerprint;
-        const char *text;
-        int there, r;
+        UnmountResult result;
+        int r;
 
-        r = sd_bus_message_read(reply, "bs", &there, &text);
-        if (r <= 0)
-                return r < 0 ? r : -EBADMSG;
-        r = fingerprint_from_string(text, &fingerprint);
+        r = unmount_result_read(reply, &result);
         if (r < 0)
                 return r;
-        job->unmounted = there;
+        job->unmounted = result.unmounted;
         lost = unrecorded_find(s, job->request.target);
         if (lost)
                 unrecorded_drop(s, lost->mount_id);
@@ -100,7 +96,7 @@ static int take(Job *job, sd_bus_message *reply) {
                 if (free_and_strdup(&job->request.holder, h->name) < 0)
                         log_debug("%s: out of memory for the name of the holder.", v->id);
                 if (!v->holders->next)
-                        v->fingerprint = fingerprint;
+                        v->fingerprint = result.fingerprint;
                 holder_drop(s, v, h);
         }
         return 0;

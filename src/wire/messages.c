@@ -164,6 +164,12 @@ static const MessageField unmount_call_fields[] = {
 };
 DEFINE_MESSAGE(UnmountCall, unmount_call, UNMOUNT_CALL_TYPE);
 
+static const MessageField unmount_result_fields[] = {
+        FIELD_BOOL(UnmountResult, unmounted),
+        FIELD_FINGERPRINT(UnmountResult, fingerprint),
+};
+DEFINE_MESSAGE(UnmountResult, unmount_result, UNMOUNT_RESULT_TYPE);
+
 static bool orphan_note_is_good(const void *object) {
         const OrphanNote *o = object;
 

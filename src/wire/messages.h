@@ -8,8 +8,8 @@
 #include "model/walk.h"
 #include "wire/message.h"
 
-/* What the two processes say to each other, as structs that wire/message.h appends and reads. A new member is a line in the struct, its
- * type in the signature, and a line in the table in messages.c. */
+/* What the two processes say to each other, as structs that wire/message.h appends and reads. A new member is
+ * a line in the struct, a letter in the signature, and a line in the table in messages.c. */
 
 #define NODE_TYPE "(bbbs)"
 DECLARE_MESSAGE_OF_MODEL(Node, node);
@@ -117,6 +117,14 @@ typedef struct UnmountCall {
 
 #define UNMOUNT_CALL_TYPE "(" CALL_ORIGIN_TYPE "s" MOUNT_IDENTITY_TYPE "ss)"
 DECLARE_MESSAGE(UnmountCall, unmount_call);
+
+typedef struct UnmountResult {
+        bool unmounted;          /* whether it was there */
+        Fingerprint fingerprint; /* of the file system, if that was the last mount of it and it was asked for */
+} UnmountResult;
+
+#define UNMOUNT_RESULT_TYPE "(bs)"
+DECLARE_MESSAGE(UnmountResult, unmount_result);
 
 /* A child that is at work for a process that is gone, or another one. */
 typedef struct OrphanNote {

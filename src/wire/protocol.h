@@ -27,12 +27,12 @@
  * Adopt(AdoptCall) -> OperationResult: what somebody else has mounted at the target; asks Plan.
  * Change(ChangeCall) -> OperationResult: the files of a volume, where it is mounted or staged for this; asks Plan.
  * Verify(VerifyCall) -> VerifyResult: compares, and resets what the mark of the volume wrongly claims. Asks nothing.
- * Unmount(UnmountCall) -> b, s: what the worker has made or adopted; whether the mount was there, and the fingerprint of the file system if that was the last one
- *   of it, and it was asked for; otherwise "". Absent is success; another mount than the one named is left alone and counts
- *   as absent. BUSY if it is in use; INVALID_TARGET if it is there and the worker has not made or adopted it.
+ * Unmount(UnmountCall) -> UnmountResult: what the worker has made or adopted. Absent is success; another
+ *   mount than the one named is left alone and counts as absent. BUSY if it is in use; INVALID_TARGET if it is
+ *   there and the worker has not made or adopted it.
  * Watch() -> Watched: the children that are at work for another process, as an earlier selvold, and after
- *   these every mount beneath the target roots; then the signal Changed with what came and what went, at most twice a second,
- *   until the connection ends. An event between two looks is seen as its sum.
+ *   these every mount beneath the target roots; then the signal Changed with what came and what went, at most
+ *   twice a second, until the connection ends. An event between two looks is seen as its sum.
  * Expect(MountFact): on a connection that watches, names a mount that must be there, because it may have come and gone
  *   between two looks. It is looked for within half a second, and is among those that went if it isn't there. */
 #define WORKER_MOUNT   "Mount"

@@ -80,29 +80,26 @@ static bool is_anywhere(uint64_t id) {
         return mount_table_read_mount(NULL, id, &table) != -ENOENT;
 }
 
-int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
-                      Failure *f) {
+int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         _cleanup_(source_done) Source source = SOURCE_INIT;
         int r;
 
-        *ret_unmounted = false;
-        *ret_fingerprint = (Fingerprint){ 0 };
         r = mount_note_find(call->identity.id, call->identity.device, call->target, &note);
         if (r < 0)
                 return r;
         if (r == 0)
                 return check_absent(c, call, f);
         open_source(c, call, &source);
-        r = unmount(c, call, ret_unmounted, f);
+        r = unmount(c, call, &result->unmounted, f);
         if (r != 0)
                 return r;
-        if (*ret_unmounted || !is_anywhere(note.id))
+        if (result->unmounted || !is_anywhere(note.id))
                 mount_note_remove(note.id, note.unique_id);
-        if (!*ret_unmounted)
+        if (!result->unmounted)
                 return 0;
         if (source.fs)
-                *ret_fingerprint = source_take_fingerprint(&source);
+                result->fingerprint = source_take_fingerprint(&source);
         log_unmounted(call->target);
         return 0;
 }

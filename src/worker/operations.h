@@ -15,5 +15,4 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
 int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) _warn_unused_;
 int operation_change(Child *c, const ChangeCall *call, OperationResult *result, Failure *f) _warn_unused_;
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) _warn_unused_;
-int operation_unmount(Child *c, const UnmountCall *call, bool *ret_unmounted, Fingerprint *ret_fingerprint,
-                      Failure *f) _warn_unused_;
+int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) _warn_unused_;

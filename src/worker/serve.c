@@ -60,14 +60,14 @@ static int finish(Child *c, const CallSubject *s, int r, Failure *f, sd_bus_erro
         return peer_error_set(error, f);
 }
 
-static int reply_result(sd_bus_message *m, const OperationResult *result) {
+static int reply_with(sd_bus_message *m, const MessageType *type, const void *result) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;
 
         r = sd_bus_message_new_method_return(m, &reply);
         if (r < 0)
                 return r;
-        r = operation_result_append(reply, result);
+        r = message_append(reply, type, result);
         if (r < 0)
                 return r;
         r = sd_bus_send(NULL, reply, NULL);
@@ -108,7 +108,7 @@ static void enter(Child *c, const char *operation, const char *volume, const cha
                 r = operation_##name(c, call, &result, f);                                       \
                 if (r != 0)                                                                      \
                         return r;                                                                \
-                return reply_result(m, &result);                                                 \
+                return reply_with(m, &operation_result_type, &result);                           \
         }                                                                                        \
                                                                                                  \
         static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {           \
@@ -124,20 +124,6 @@ DEFINE_OPERATION(mount, MountCall, WORKER_MOUNT);
 DEFINE_OPERATION(adopt, AdoptCall, WORKER_ADOPT);
 DEFINE_OPERATION(change, ChangeCall, WORKER_CHANGE);
 
-static int reply_verified(sd_bus_message *m, const VerifyResult *result) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        int r;
-
-        r = sd_bus_message_new_method_return(m, &reply);
-        if (r < 0)
-                return r;
-        r = verify_result_append(reply, result);
-        if (r < 0)
-                return r;
-        r = sd_bus_send(NULL, reply, NULL);
-        return r < 0 ? r : 0;
-}
-
 static int run_verify(Child *c, sd_bus_message *m, VerifyCall *call, Failure *f) {
         _cleanup_(verify_result_done) VerifyResult result = { 0 };
         int r;
@@ -148,7 +134,7 @@ static int run_verify(Child *c, sd_bus_message *m, VerifyCall *call, Failure *f)
         r = operation_verify(c, call, &result, f);
         if (r != 0)
                 return r;
-        return reply_verified(m, &result);
+        return reply_with(m, &verify_result_type, &result);
 }
 
 static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -160,19 +146,17 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 static int run_unmount(Child *c, sd_bus_message *m, UnmountCall *call, Failure *f) {
-        Fingerprint fingerprint;
-        bool unmounted;
+        UnmountResult result = { 0 };
         int r;
 
         r = read_call(m, &unmount_call_type, call);
         if (r < 0)
                 return r;
         enter(c, WORKER_UNMOUNT, NULL, call->target);
-        r = operation_unmount(c, call, &unmounted, &fingerprint, f);
+        r = operation_unmount(c, call, &result, f);
         if (r != 0)
                 return r;
-        r = sd_bus_reply_method_return(m, "bs", (int) unmounted, fingerprint.text);
-        return r < 0 ? r : 0;
+        return reply_with(m, &unmount_result_type, &result);
 }
 
 static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -234,7 +218,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_ADOPT, ADOPT_CALL_TYPE, OPERATION_RESULT_TYPE, on_adopt),
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
-        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
+        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, UNMOUNT_RESULT_TYPE, on_unmount),
         METHOD(WORKER_WATCH, NULL, WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, NULL, on_expect),
         SD_BUS_SIGNAL(WORKER_PROGRESS, WALK_COUNTS_TYPE "t", 0),

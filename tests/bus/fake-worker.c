@@ -697,6 +697,7 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         sd_bus_message *reply = new_reply(m);
         Observed table = read_table();
         const MountFact *there;
+        UnmountResult result = { 0 };
         UnmountCall call;
         bool found;
         int lock;
@@ -723,8 +724,10 @@ static int on_unmount(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 return sd_bus_error_set(error, ERROR_PREFIX "InvalidTarget", "There is a mount without a record.");
         if (!found && is_hidden(&table, &call))
                 return sd_bus_error_set(error, ERROR_PREFIX "Busy", "Another mount is on top.");
-        check(sd_bus_message_append(reply, "bs", (int) found,
-                                    found && !isempty(call.source) ? read_fingerprint(call.source).text : ""));
+        result.unmounted = found;
+        if (found && !isempty(call.source))
+                result.fingerprint = read_fingerprint(call.source);
+        check(unmount_result_append(reply, &result));
         return send_reply(reply);
 }
 
@@ -824,7 +827,7 @@ static const sd_bus_vtable vtable[] = {
         METHOD(WORKER_ADOPT, ADOPT_CALL_TYPE, OPERATION_RESULT_TYPE, on_adopt),
         METHOD(WORKER_CHANGE, CHANGE_CALL_TYPE, OPERATION_RESULT_TYPE, on_change),
         METHOD(WORKER_VERIFY, VERIFY_CALL_TYPE, VERIFY_RESULT_TYPE, on_verify),
-        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, "bs", on_unmount),
+        METHOD(WORKER_UNMOUNT, UNMOUNT_CALL_TYPE, UNMOUNT_RESULT_TYPE, on_unmount),
         METHOD(WORKER_WATCH, "", WATCHED_TYPE, on_watch),
         METHOD(WORKER_EXPECT, MOUNT_FACT_TYPE, "", on_expect),
         SD_BUS_VTABLE_END,

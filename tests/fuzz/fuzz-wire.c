@@ -5,8 +5,8 @@
 #include "model/failure.h"
 #include "wire/messages.h"
 
-/* What the two processes say to each other: the number of what is said, its signature, or "" for the right one, and its values. What
- * is read is what was said, and is said again in the same words. */
+/* What the two processes say to each other: the number of what is said, its signature, or "" for the right
+ * one, and its values. What is read is what was said, and is said again in the same words. */
 
 /* More than any reader with a limit takes, but for that of reliances (16384), with which inputs would be few: see test-wire.c. */
 enum { BEYOND_MAX = 1200 };
@@ -34,13 +34,14 @@ static int check(const MessageType *type, sd_bus_message *m, sd_bus_message *aga
 
 /* The inputs in corpus/ have the positions. */
 static const MessageType *const types[] = {
-        &node_type,          &mount_fact_type,     &mount_changes_type,
-        &mount_outcome_type, &observed_type,       &mark_type,
-        &walk_counts_type,   &walk_result_type,    &mount_identity_type,
-        &mount_call_type,    &adopt_call_type,     &change_call_type,
-        &verify_call_type,   &verify_result_type,  &unmount_call_type,
-        &watched_type,       &plan_question_type,  &plan_answer_type,
-        &ready_note_type,    &files_decision_type, &operation_result_type,
+        &node_type,           &mount_fact_type,     &mount_changes_type,
+        &mount_outcome_type,  &observed_type,       &mark_type,
+        &walk_counts_type,    &walk_result_type,    &mount_identity_type,
+        &mount_call_type,     &adopt_call_type,     &change_call_type,
+        &verify_call_type,    &verify_result_type,  &unmount_call_type,
+        &watched_type,        &plan_question_type,  &plan_answer_type,
+        &ready_note_type,     &files_decision_type, &operation_result_type,
+        &unmount_result_type,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -312,19 +312,17 @@ static void read_verified(Operation *o, Answer *a) {
 }
 
 static void read_reply(Operation *o, Answer *a) {
-        sd_bus_message *m = o->reply;
-        const char *fingerprint;
-        int unmounted;
+        UnmountResult result;
 
         if (g_str_equal(o->method, WORKER_VERIFY))
                 read_verified(o, a);
         else if (g_str_equal(o->method, WORKER_UNMOUNT)) {
-                g_assert_cmpint(sd_bus_message_read(m, "bs", &unmounted, &fingerprint), >, 0);
-                g_assert_cmpint(fingerprint_from_string(fingerprint, &a->fingerprint), ==, 0);
-                a->unmounted = unmounted;
+                g_assert_cmpint(unmount_result_read(o->reply, &result), ==, 0);
+                a->unmounted = result.unmounted;
+                a->fingerprint = result.fingerprint;
         } else
                 read_result(o, a);
-        g_assert_cmpint(sd_bus_message_at_end(m, true), >, 0);
+        g_assert_cmpint(sd_bus_message_at_end(o->reply, true), >, 0);
 }
 
 Answer operation_finish(Operation *operation) {

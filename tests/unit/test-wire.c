@@ -55,7 +55,8 @@ static char **make_numbers(unsigned n) {
         return l;
 }
 
-/* A good value for each member, if there can be another one not that of any other: a context is a line, and a volume's id, too. */
+/* A good value for each member, and another one for each where there are enough. A context is also a good
+ * line, and a good id of a volume. */
 static void fill(const MessageType *type, void *object, unsigned *n) {
         for (size_t i = 0; i < type->n_fields; i++) {
                 const MessageField *f = &type->fields[i];
@@ -224,6 +225,7 @@ static void test_round_trip(void) {
         TEST_TYPE(VerifyCall, verify_call, );
         TEST_TYPE(VerifyResult, verify_result, );
         TEST_TYPE(UnmountCall, unmount_call, );
+        TEST_TYPE(UnmountResult, unmount_result, );
         TEST_TYPE(OrphanNote, orphan_note, );
         TEST_TYPE(Watched, watched, );
         TEST_TYPE(MountChanges, mount_changes, );
