@@ -43,11 +43,11 @@ PROPERTY_GETTER(get_operation, "s", operation_to_string(job->operation));
 PROPERTY_GETTER(get_context, "s", job_context(job));
 PROPERTY_GETTER(get_target, "s", strempty(job->request.target));
 PROPERTY_GETTER(get_holder, "s", strempty(job->request.holder));
-PROPERTY_GETTER(get_state, "s", job_state_to_string(job->state));
+PROPERTY_GETTER(get_state, "s", job_state_word(job));
 PROPERTY_GETTER(get_result, "s", job_result(job));
 PROPERTY_GETTER(get_error_name, "s",
-                job->state == JOB_ENDED && job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : "");
-PROPERTY_GETTER(get_error_message, "s", job->state == JOB_ENDED ? strempty(job->failure.message) : "");
+                job_has_ended(job) && job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : "");
+PROPERTY_GETTER(get_error_message, "s", job_has_ended(job) ? strempty(job->failure.message) : "");
 
 static void append_front(Dict *d, const Job *front) {
         dict_open(d, 'a', "a{sv}");

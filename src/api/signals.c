@@ -194,7 +194,7 @@ void signals_notify_status(const Api *api) {
         HASH_ITER (hh, s->volumes.table, v, next)
                 holders += volume_count_holders(v);
         for (job = api->jobs->list; job; job = job->next)
-                jobs += job->state != JOB_ENDED;
+                jobs += !job_has_ended(job);
         (void) sd_notifyf(
                 0, "STATUS=%zu volume%s, %zu holder%s, %zu job%s; SELinux is %s.%s%s%s%s", volumes, plural(volumes),
                 holders, plural(holders), jobs, plural(jobs), s->node_known ? state_selinux_mode(s) : "not known yet",

@@ -1,21 +1,113 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "job/answer.h"
 #include "job/end.h"
 #include "job/holder.h"
 #include "job/job-log.h"
 #include "job/job-metrics.h"
 #include "job/line.h"
-#include "job/operations.h"
+#include "job/operation.h"
 #include "job/orphans.h"
+#include "state/commit.h"
 #include "state/watch.h"
 #include "wire/peer.h"
-#include "wire/protocol.h"
 
-static void settle(Job *job);
+/* Answers. */
 
-static void release(Job *job) {
+static void answer_all(const Job *job, JobWaiter **waiters, size_t *n) {
+        JobWaiter *list = TAKE_PTR(*waiters);
+        size_t count = *n;
+
+        *n = 0;
+        for (size_t i = 0; i < count; i++)
+                list[i].reply(job, list[i].userdata);
+        free(list);
+}
+
+void job_answer(Job *job) {
+        answer_all(job, &job->waiters, &job->n_waiters);
+}
+
+void job_answer_all(Job *job) {
+        job_answer(job);
+        answer_all(job, &job->followers, &job->n_followers);
+}
+
+/* Waits for a commit. */
+
+typedef struct Commit {
+        Job *job;
+        void (*callback)(Job *job);
+} Commit;
+
+static void set_commit_failure(Job *job, int error) {
+        const char *outcome = job_has_outcome(job)    ? "what was done is not recorded yet"
+                              : job->identity.id != 0 ? "the volume was not mounted"
+                                                      : "no file was changed";
+        const State *s = job->jobs->state;
+        int r;
+
+        if (error == -ECANCELED)
+                r = failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs.");
+        else
+                r = failure_set(&job->failure, FAILURE_STORE_FAILED,
+                                "The state could not be written to %s (%s), so %s. To fix that, %s, then try again.",
+                                s->directory, strerror(-error), outcome, commit_remedy(error));
+        job_fail(job, r);
+}
+
+/* Who only asks needs none, and what is unmounted the mount table tells a later selvold as well. */
+static bool needs_record(const Job *job) {
+        return operation_changes(job->operation) && job->operation != OPERATION_UNMOUNT;
+}
+
+static void on_committed(State *s, int error, void *userdata) {
+        Commit *c = userdata;
+        Job *job = c->job;
+        void (*callback)(Job * job) = c->callback;
+
+        free(c);
+        if (error < 0 && !job_has_failed(job) && needs_record(job))
+                set_commit_failure(job, error);
+        callback(job);
+}
+
+/* A verify that has found the mark wrong changes the record, too. */
+static bool has_changes(const Job *job) {
+        return operation_changes(job->operation) || job->verified.reset != MARK_KEEP;
+}
+
+void job_then(Job *job, void (*callback)(Job *job)) {
+        Commit *c;
+
+        if (!has_changes(job)) {
+                callback(job);
+                return;
+        }
+        c = malloc(sizeof(*c));
+        if (c)
+                *c = (Commit){ job, callback };
+        if (c && commit_then(job->jobs->state, on_committed, c) >= 0)
+                return;
+        free(c);
+        if (needs_record(job))
+                job_fail(job, -ENOMEM);
+        callback(job);
+}
+
+/* That it would be refused is the answer to PlanVolume. */
+void job_refuse(Job *job) {
+        if (job->operation == OPERATION_PLAN) {
+                failure_done(&job->refusal);
+                job->refusal = job->failure;
+                job->failure = (Failure){ 0 };
+        } else if (job->plan.n_conflicts > 0)
+                event_emit(job->jobs->state, conflict, job->request.volume, job->failure.kind, &job->plan);
+}
+
+/* The end. */
+
+void job_release(Job *job) {
         State *s = job->jobs->state;
         const Holder *h = job->request.target ? job_find_at_target(job, NULL) : NULL;
 
@@ -29,24 +121,24 @@ static void release(Job *job) {
 static void finish(Job *job) {
         job_log(job);
         job_count(job);
-        job->state = JOB_ENDED;
+        job_set_state(job, job->worker ? JOB_ENDED : JOB_OVER);
         job->progress.expected_end_usec = 0;
         /* Whatever is returned as a job can be asked about. */
         if (operation_is_answered_early(job->operation) && !job_has_failed(job))
                 job_show(job);
-        job_answer(job);
-        job_answer_followers(job);
+        job_answer_all(job);
         if (job->shown)
                 event_emit(job->jobs->state, job_ended, job);
         if (job_is_over(job))
-                release(job);
+                job_release(job);
 }
 
 void job_conclude(Job *job) {
-        job->deadline = sd_event_source_disable_unref(job->deadline);
+        job->deadline_usec = UINT64_MAX;
         job->ended_usec = now_monotonic_usec();
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
+        job_set_state(job, JOB_COMMITTING);
         job_add_history(job);
         /* Which mount it would be is durable: that it was made, the mount table tells a later selvold as well. */
         if (job->identity.id != 0 && !job_has_failed(job))
@@ -67,68 +159,32 @@ void job_conclude_failed(Job *job) {
         job_conclude(job);
 }
 
-/* What may have been published is taken away by its identity, never by its looks. */
-static void end_without_reply(Job *job) {
-        if (!job_has_failed(job) && failure_set(&job->failure, FAILURE_WORKER_FAILED,
-                                                "The worker gave no answer: see 'journalctl -u selvol-worker'.") < 0)
-                job_fail(job, -ENOMEM);
-        if (job->identity.id != 0)
-                settle(job);
-        else
-                job_conclude_failed(job);
-}
-
-static void on_gone(Job *job) {
-        job->call = sd_bus_slot_unref(job->call);
-        job->question = sd_bus_message_unref(job->question);
-        job->worker = peer_disconnect(job->worker);
-        if (job->state == JOB_WAITING) {
-                log_debug("%s: job %llu: waits in line.", job->request.volume, (unsigned long long) job->id);
-                line_park(job);
-                return;
-        }
-        if (job_is_over(job))
-                release(job);
-        else if (job->ended_usec == 0)
-                end_without_reply(job);
-}
-
-static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
-        on_gone(userdata);
-        return 0;
-}
-
 void job_stop(Job *job) {
-        if (job->state == JOB_WAITING && !job->worker) {
+        switch (job->state) {
+        case JOB_IN_LINE:
+        case JOB_PARKED:
                 job_conclude(job);
                 return;
-        }
-        /* Whose child lingers after it was told to wait is not kept waiting for that. */
-        if (job->state == JOB_WAITING)
+        case JOB_LEAVING:
+                /* Nobody is kept waiting because the child lingers. */
                 job_answer(job);
-        job_set_state(job, JOB_SETTLING);
+                job_set_state(job, JOB_STOPPING);
+                break;
+        case JOB_RUNNING:
+        case JOB_ACTING:
+                job_set_state(job, JOB_STOPPING);
+                break;
+        case JOB_STOPPING:
+        case JOB_SETTLING:
+                break;
+        default:
+                return;
+        }
         if (job->worker)
                 peer_hang_up(job->worker);
 }
 
-/* The connection to the worker. Its end is that of the child. */
-
-static int connect_with(Job *job, sd_bus_message_handler_t on_disconnect) {
-        const State *s = job->jobs->state;
-        int r;
-
-        r = peer_connect(s->worker_socket, s->event, &job->worker);
-        if (r < 0)
-                return r;
-        return sd_bus_match_signal_async(job->worker, NULL, NULL, "/org/freedesktop/DBus/Local",
-                                         "org.freedesktop.DBus.Local", "Disconnected", on_disconnect, NULL, job);
-}
-
-int job_connect(Job *job) {
-        return connect_with(job, on_disconnected);
-}
-
-/* Deadlines. */
+/* Time. */
 
 static int set_timed_out(Job *job) {
         const Volume *v = job_volume(job);
@@ -153,99 +209,38 @@ static int set_timed_out(Job *job) {
                 isempty(source) ? "" : " of ", source);
 }
 
-static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
-        Job *job = userdata;
-        int r;
-
-        if (job->ended_usec > 0)
-                return 0;
-        if (job->state == JOB_WAITING) {
-                if (!orphans_fail_busy(job))
+static void end_of_time(Job *job) {
+        switch (job->state) {
+        case JOB_IN_LINE:
+        case JOB_PARKED:
+        case JOB_LEAVING:
+                /* The conflict is the failure that a wait for its end has from the beginning. */
+                if (!line_waits_for_conflict(job) && !orphans_fail_busy(job))
                         line_fail_busy(job);
-                job_stop(job);
-                return 0;
+                break;
+        case JOB_RUNNING:
+        case JOB_ACTING:
+                job_fail(job, set_timed_out(job));
+                job_answer(job);
+                break;
+        default:
+                job_answer(job);
         }
-        if (job->state != JOB_SETTLING) {
-                r = set_timed_out(job);
-                job_fail(job, r);
-        }
-        job_answer(job);
         job_stop(job);
-        return 0;
 }
 
-int job_set_deadline(Job *job, uint64_t usec) {
-        job->deadline = sd_event_source_disable_unref(job->deadline);
-        return sd_event_add_time_relative(job->jobs->state->event, &job->deadline, CLOCK_MONOTONIC, usec, 0,
-                                          on_deadline, job);
-}
-
-/* Taking away what a child that was lost may have published. */
-
-/* The intent stays in the record, and the mount table decides. */
-static void conclude_unsettled(Job *job) {
-        mount_identity_done(&job->identity);
-        job_conclude(job);
-        watch_recheck(job->jobs->state);
-}
-
-static int on_settle_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata) {
+        uint64_t now = now_monotonic_usec();
         Job *job = userdata;
 
-        job->call = sd_bus_slot_unref(job->call);
-        job->worker = peer_disconnect(job->worker);
-        if (job_is_over(job))
-                release(job);
-        else if (job->ended_usec == 0)
-                conclude_unsettled(job);
-        return 0;
-}
-
-static int on_settled(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        Job *job = userdata;
-
-        job->call = sd_bus_slot_unref(job->call);
-        if (sd_bus_message_get_error(reply)) {
-                if (job->ended_usec == 0)
-                        conclude_unsettled(job);
-                return 0;
+        if (now >= job->notice_usec) {
+                job->notice_usec = UINT64_MAX;
+                line_log_long_wait(job);
         }
-        mount_identity_done(&job->identity);
-        job_conclude_failed(job);
+        if (now >= job->deadline_usec) {
+                job->deadline_usec = UINT64_MAX;
+                end_of_time(job);
+        }
+        job_set_timer(job);
         return 0;
-}
-
-static int call_unmount(Job *job) {
-        const UnmountCall c = {
-                .origin = job_origin(job),
-                .target = job->request.target,
-                .identity = job->identity,
-        };
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
-
-        r = connect_with(job, on_settle_disconnected);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_UNMOUNT);
-        if (r < 0)
-                return r;
-        r = unmount_call_append(call, &c);
-        if (r < 0)
-                return r;
-        r = job_set_deadline(job, job->jobs->state->settings.job_timeout_usec);
-        if (r < 0)
-                return r;
-        return sd_bus_call_async(job->worker, &job->call, call, on_settled, job, UINT64_MAX);
-}
-
-static void settle(Job *job) {
-        int r;
-
-        job_set_state(job, JOB_SETTLING);
-        r = call_unmount(job);
-        if (r >= 0)
-                return;
-        job->worker = peer_disconnect(job->worker);
-        conclude_unsettled(job);
 }

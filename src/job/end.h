@@ -3,12 +3,19 @@
 
 #include "job/job.h"
 
-/* How a job ends: its result is made durable, its callers are answered, and its claims end when its child is gone. */
+/* How a job ends: its outcome is made durable, its callers are answered, and its claims end when its child is gone. */
 
-/* Connects to the worker. When the connection ends before the reply has come, so does the job. Returns 0 or a negative
- * errno. */
-int job_connect(Job *job) _warn_unused_;
+/* Answers those who wait for it so far. */
+void job_answer(Job *job);
+/* Answers those who wait for its end as well. */
+void job_answer_all(Job *job);
 
+/* Calls back once all that has changed is durable; if it can't be made so, a job that changes something has failed
+ * then. */
+void job_then(Job *job, void (*callback)(Job *job));
+
+/* Takes note of the failure that it is refused with: that of PlanVolume is part of the answer. */
+void job_refuse(Job *job);
 /* Ends it, with a failure that the job has, as soon as possible: at once in line, otherwise when its child is gone. */
 void job_stop(Job *job);
 /* Ends a job that has published nothing, or whose child has said what came of it, with the result that it has. */
@@ -17,6 +24,8 @@ void job_conclude(Job *job);
 void job_conclude_failed(Job *job);
 /* Undoes what was recorded for it. */
 void job_revert(Job *job);
+/* Gives up its claims: its child is gone. */
+void job_release(Job *job);
 
-/* How long the job may take, from now on. Returns 0 or a negative errno. */
-int job_set_deadline(Job *job, uint64_t usec) _warn_unused_;
+/* Of job->timer. */
+int job_on_timer(sd_event_source *source, uint64_t usec, void *userdata);

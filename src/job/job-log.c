@@ -105,7 +105,7 @@ static void write_record(const Job *job, const char *message, int priority, cons
         bool planned = job->plan.text, walked = job->progress.started_usec > 0,
              relabel = job->result.files.relabel != RELABEL_NONE,
              group = job->result.files.ownership_reason != OWNERSHIP_NOT_ASKED;
-        const char *done = job->ended_usec == 0 ? NULL : "done";
+        const char *done = job_has_outcome(job) ? "done" : NULL;
         const FilesDecision *d = &job->result.files;
         const Request *q = &job->request;
         Numbers n;

@@ -157,7 +157,7 @@ static const char *age_state(const Job *job) {
                 return NULL;
         if (job->state == JOB_RUNNING && job->progress.started_usec > 0)
                 return "walking";
-        return job_state_to_string(job->state == JOB_ENDED ? JOB_SETTLING : job->state);
+        return job_has_ended(job) ? "settling" : job_state_word(job);
 }
 
 /* Jobs are in the order of their arrival. */
@@ -176,7 +176,7 @@ static void measure_ages(Metrics *metrics, const Jobs *jobs) {
 }
 
 static bool walks(const Job *job) {
-        return job->state != JOB_ENDED && job->progress.started_usec > 0;
+        return !job_has_ended(job) && job->progress.started_usec > 0;
 }
 
 static void count_jobs(Metrics *metrics, const Jobs *jobs) {
@@ -184,8 +184,8 @@ static void count_jobs(Metrics *metrics, const Jobs *jobs) {
         const Job *job;
 
         DL_FOREACH (jobs->list, job) {
-                waiting += job->state == JOB_WAITING;
-                running += job->state != JOB_WAITING && job->state != JOB_ENDED;
+                waiting += job_is_waiting(job);
+                running += !job_is_waiting(job) && !job_has_ended(job);
                 walking += walks(job);
         }
         metrics_set(metrics, METRIC_JOBS, (double) running);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <assert.h>
+
+#include "basic/time-util.h"
 #include "job/job.h"
 
 static const char *const operation_table[OPERATIONS] = {
@@ -8,11 +11,58 @@ static const char *const operation_table[OPERATIONS] = {
 };
 DEFINE_STRING_TABLE(operation, Operation);
 
-static const char *const job_state_table[JOB_STATES] = {
-        [JOB_WAITING] = "waiting",   [JOB_RUNNING] = "running", [JOB_ACTING] = "acting",
-        [JOB_SETTLING] = "settling", [JOB_ENDED] = "ended",
+#define STEP(state) (1U << (state))
+
+/* When selvold stops, a job is over at once, whatever its state. */
+static const unsigned steps[JOB_STATES] = {
+        [JOB_IN_LINE] = STEP(JOB_RUNNING) | STEP(JOB_COMMITTING),
+        [JOB_PARKED] = STEP(JOB_IN_LINE) | STEP(JOB_COMMITTING),
+        [JOB_LEAVING] = STEP(JOB_IN_LINE) | STEP(JOB_PARKED) | STEP(JOB_STOPPING),
+        [JOB_RUNNING] =
+                STEP(JOB_LEAVING) | STEP(JOB_ACTING) | STEP(JOB_STOPPING) | STEP(JOB_SETTLING) | STEP(JOB_COMMITTING),
+        [JOB_ACTING] = STEP(JOB_STOPPING) | STEP(JOB_SETTLING) | STEP(JOB_COMMITTING),
+        [JOB_STOPPING] = STEP(JOB_SETTLING) | STEP(JOB_COMMITTING),
+        [JOB_SETTLING] = STEP(JOB_COMMITTING),
+        [JOB_COMMITTING] = STEP(JOB_ENDED) | STEP(JOB_OVER),
+        [JOB_ENDED] = STEP(JOB_OVER),
 };
-DEFINE_STRING_TABLE(job_state, JobState);
+
+void job_set_state(Job *job, JobState state) {
+        const char *before = job_state_word(job);
+
+        assert(state == JOB_OVER || (steps[job->state] & STEP(state)));
+        job->state = state;
+        /* The end is told of once the callers are answered. */
+        if (job->shown && !job_has_ended(job) && !streq(before, job_state_word(job)))
+                event_emit(job->jobs->state, job_changed, job);
+}
+
+const char *job_state_word(const Job *job) {
+        switch (job->state) {
+        case JOB_IN_LINE:
+        case JOB_PARKED:
+        case JOB_LEAVING:
+                return "waiting";
+        case JOB_RUNNING:
+                return "running";
+        case JOB_ACTING:
+                return "acting";
+        case JOB_STOPPING:
+        case JOB_SETTLING:
+                return "settling";
+        case JOB_COMMITTING:
+                return job_has_failed(job) ? "settling" : job->operation == OPERATION_UNMOUNT ? "acting" : "running";
+        default:
+                return "ended";
+        }
+}
+
+void job_show(Job *job) {
+        if (job->shown)
+                return;
+        job->shown = true;
+        event_emit(job->jobs->state, job_added, job);
+}
 
 bool operation_changes(Operation operation) {
         return operation != OPERATION_PLAN && operation != OPERATION_VERIFY;
@@ -20,6 +70,23 @@ bool operation_changes(Operation operation) {
 
 bool operation_is_answered_early(Operation operation) {
         return operation == OPERATION_RELABEL || operation == OPERATION_OWNERSHIP;
+}
+
+uint64_t job_timeout_usec(const Job *job) {
+        return job->request.timeout_usec > 0 ? job->request.timeout_usec
+                                             : job->jobs->state->settings.job_timeout_usec;
+}
+
+void job_set_timer(Job *job) {
+        uint64_t next = job->deadline_usec < job->notice_usec ? job->deadline_usec : job->notice_usec;
+
+        (void) sd_event_source_set_time(job->timer, next);
+        (void) sd_event_source_set_enabled(job->timer, next == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+void job_set_deadline(Job *job, uint64_t usec) {
+        job->deadline_usec = now_monotonic_usec() + usec;
+        job_set_timer(job);
 }
 
 void job_fail(Job *job, int r) {
@@ -37,7 +104,7 @@ void job_fail(Job *job, int r) {
 }
 
 const char *job_result(const Job *job) {
-        if (job->state != JOB_ENDED)
+        if (!job_has_ended(job))
                 return "";
         return job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : "done";
 }

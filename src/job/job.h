@@ -22,15 +22,20 @@ typedef enum Operation {
 } Operation;
 DECLARE_STRING_TABLE(operation, Operation);
 
+/* The states, and below each the steps that it allows (job_set_state()). HACKING.md has the picture. */
 typedef enum JobState {
-        JOB_WAITING,  /* in line; there is no child */
-        JOB_RUNNING,  /* a child is at work, and has changed no mount that others see */
-        JOB_ACTING,   /* the mount may be published, or gone */
-        JOB_SETTLING, /* it has failed, and what is left of it is being ended or taken away */
-        JOB_ENDED,
+        JOB_IN_LINE,    /* it waits for its claims, or for a place to run; there is no child */
+        JOB_PARKED,     /* it waits for a conflict to end, which its plan names (WaitUSec); there is no child */
+        JOB_LEAVING,    /* it was told to wait in line or for a conflict, and its child has yet to go */
+        JOB_RUNNING,    /* a child is at work, or about to be, and has changed no mount that others see */
+        JOB_ACTING,     /* the mount may be published, or gone */
+        JOB_STOPPING,   /* it has failed, and its child is being ended */
+        JOB_SETTLING,   /* its child was lost, and another one unmounts what that may have published */
+        JOB_COMMITTING, /* its outcome is known, and is being made durable */
+        JOB_ENDED,      /* its callers are answered, and its child has yet to go */
+        JOB_OVER,
         JOB_STATES,
 } JobState;
-DECLARE_STRING_TABLE(job_state, JobState);
 
 /* Who calls. */
 typedef struct Caller {
@@ -79,14 +84,14 @@ struct Job {
         size_t n_followers;
         bool shown; /* as an object: it walks, or waits in line */
         uint64_t started_usec, started_realtime_usec, ended_usec;
+        sd_event_source *timer; /* for the first of: */
+        uint64_t deadline_usec; /* monotonic; UINT64_MAX: none */
+        uint64_t notice_usec;   /* the journal is told then that it waits in line */
 
         /* While there is a child: */
         sd_bus *worker;
         sd_bus_slot *call;
         sd_bus_message *question; /* of the child, that has no answer yet */
-        sd_event_source *deadline;
-        sd_event_source *conflict_deadline; /* of WaitUSec */
-        sd_event_source *wait_is_long;      /* when the journal is told that it waits in line */
 
         Plan plan;
         char *share_target; /* of plan.share, which may go */
@@ -134,10 +139,39 @@ static inline bool job_has_failed(const Job *job) {
         return job->failure.kind != FAILURE_NONE;
 }
 
-/* Whether it can be freed: it has ended, and its child is gone. */
-static inline bool job_is_over(const Job *job) {
-        return job->state == JOB_ENDED && !job->worker;
+/* In line or parked, or about to be. */
+static inline bool job_is_waiting(const Job *job) {
+        return job->state <= JOB_LEAVING;
 }
+
+/* What it ends with can't be changed any more. */
+static inline bool job_has_outcome(const Job *job) {
+        return job->state >= JOB_COMMITTING;
+}
+
+/* Its callers are answered. */
+static inline bool job_has_ended(const Job *job) {
+        return job->state >= JOB_ENDED;
+}
+
+/* It can be freed. */
+static inline bool job_is_over(const Job *job) {
+        return job->state == JOB_OVER;
+}
+
+/* Takes one of the steps that the table allows, and tells those who see the job. */
+void job_set_state(Job *job, JobState state);
+/* Makes it an object that callers can see. */
+void job_show(Job *job);
+/* Its state as callers know it: "waiting", "running", "acting", "settling", "ended". */
+const char *job_state_word(const Job *job);
+
+/* How long it may take, by default or as its caller wants it. */
+uint64_t job_timeout_usec(const Job *job);
+/* The job, or its wait, ends if it lasts longer, from now on. */
+void job_set_deadline(Job *job, uint64_t usec);
+/* Sets the timer for the first of the job's times. */
+void job_set_timer(Job *job);
 
 /* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. 0 is none, a failure
  * kind is set already, and an earlier failure stays. */

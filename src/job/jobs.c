@@ -6,7 +6,6 @@
 #include "basic/log.h"
 #include "basic/path-util.h"
 #include "basic/time-util.h"
-#include "job/answer.h"
 #include "job/end.h"
 #include "job/job-log.h"
 #include "job/jobs.h"
@@ -27,9 +26,7 @@ void caller_done(Caller *c) {
 static Job *job_free(Job *job) {
         DL_DELETE(job->jobs->list, job);
         claims_leave(&job->jobs->state->claims, &job->claims);
-        sd_event_source_disable_unref(job->deadline);
-        sd_event_source_disable_unref(job->conflict_deadline);
-        sd_event_source_disable_unref(job->wait_is_long);
+        sd_event_source_disable_unref(job->timer);
         sd_bus_slot_unref(job->call);
         sd_bus_message_unref(job->question);
         peer_disconnect(job->worker);
@@ -103,19 +100,6 @@ static int on_expiry(sd_event_source *source, uint64_t usec, void *userdata) {
 
 static void cancel_verifies(const Job *unmount);
 
-static uint64_t timeout_usec(const Job *job) {
-        return job->request.timeout_usec > 0 ? job->request.timeout_usec
-                                             : job->jobs->state->settings.job_timeout_usec;
-}
-
-/* One whose conflict has ended has its time anew. */
-static void check_wait(Job *job) {
-        if (line_conflict_wait_is_over(job))
-                job_stop(job);
-        else if (!job->deadline && !job->conflict_deadline)
-                job_fail(job, job_set_deadline(job, timeout_usec(job)));
-}
-
 static int on_advance(sd_event_source *source, void *userdata) {
         Jobs *jobs = userdata;
         Job *job, *next;
@@ -124,9 +108,7 @@ static int on_advance(sd_event_source *source, void *userdata) {
         expire(jobs);
         places_count(&places, jobs);
         DL_FOREACH_SAFE (jobs->list, job, next) {
-                if (job->state == JOB_WAITING && job->ended_usec == 0)
-                        check_wait(job);
-                if (job->state != JOB_WAITING || !places_have_room(&places, job))
+                if (job->state != JOB_IN_LINE || !places_have_room(&places, job))
                         continue;
                 if (job->operation == OPERATION_UNMOUNT)
                         cancel_verifies(job);
@@ -178,9 +160,8 @@ static void end(Job *job) {
         job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs."));
         job_add_history(job);
         job_log(job);
-        job->state = JOB_ENDED;
-        job_answer(job);
-        job_answer_followers(job);
+        job_set_state(job, JOB_OVER);
+        job_answer_all(job);
 }
 
 Jobs *jobs_free(Jobs *jobs) {
@@ -194,7 +175,7 @@ Jobs *jobs_free(Jobs *jobs) {
         while (jobs->list) {
                 Job *job = jobs->list;
 
-                if (job->state != JOB_ENDED)
+                if (!job_has_ended(job))
                         end(job);
                 job_free(job);
         }
@@ -217,7 +198,7 @@ Job *job_find_running(const Jobs *jobs, const char *volume) {
         Job *job;
 
         DL_FOREACH (jobs->list, job)
-                if (job->shown && job->state != JOB_ENDED && streq(job->request.volume, volume))
+                if (job->shown && !job_has_ended(job) && streq(job->request.volume, volume))
                         return job;
         return NULL;
 }
@@ -226,8 +207,7 @@ const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
         const Job *job;
 
         DL_FOREACH (jobs->list, job)
-                if (operation_changes(job->operation) && job->state != JOB_ENDED &&
-                    streq(job->request.volume, volume))
+                if (operation_changes(job->operation) && !job_has_ended(job) && streq(job->request.volume, volume))
                         return job;
         return NULL;
 }
@@ -276,14 +256,14 @@ void job_forget_waiter(Jobs *jobs, const void *userdata) {
         DL_FOREACH (jobs->list, job)
                 if (remove_waiter(job->waiters, &job->n_waiters, userdata) ||
                     remove_waiter(job->followers, &job->n_followers, userdata)) {
-                        if (job->state == JOB_WAITING && !job->worker)
-                                line_park(job);
+                        if (job->state == JOB_IN_LINE || job->state == JOB_PARKED)
+                                line_let_past(job);
                         return;
                 }
 }
 
 int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, void *userdata, Failure *f) {
-        if (job->state == JOB_ENDED) {
+        if (job_has_ended(job)) {
                 reply(job, userdata);
                 return 0;
         }
@@ -311,7 +291,7 @@ static int set_canceled(Job *job, const char *by) {
 }
 
 void job_cancel(Job *job, const char *by) {
-        if (job->state == JOB_SETTLING || job->ended_usec > 0)
+        if (job->state >= JOB_STOPPING)
                 return;
         failure_done(&job->failure);
         job_fail(job, set_canceled(job, by));
@@ -340,7 +320,7 @@ static bool works_through_last(const Job *job, const char *target) {
         const Volume *v = job_volume(job);
 
         return operation_is_answered_early(job->operation) && v && v->holders && !v->holders->next &&
-               streq_ptr(job->state == JOB_WAITING ? v->holders->target : job->share_target, target);
+               streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
 }
 
 /* What stands before an unmount, and is for nothing once it has run. */
@@ -348,8 +328,7 @@ static bool is_undone_by(const Job *job, const Job *unmount) {
         if (job == unmount || !streq(job->request.volume, unmount->request.volume))
                 return false;
         if (job->operation == OPERATION_MOUNT)
-                return streq(job->request.target, unmount->request.target) &&
-                       (job->state == JOB_WAITING || job->state == JOB_RUNNING);
+                return streq(job->request.target, unmount->request.target) && job->state <= JOB_RUNNING;
         return works_through_last(job, unmount->request.target);
 }
 
@@ -398,7 +377,7 @@ static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyD
         Job *job, *same = NULL;
 
         DL_FOREACH (jobs->list, job) {
-                if (job->state == JOB_SETTLING || job->state == JOB_ENDED || job->ended_usec > 0)
+                if (job->state >= JOB_STOPPING)
                         continue;
                 if (!same && is_same(job, operation, q, depth))
                         same = job;
@@ -434,7 +413,7 @@ static int resolve_volume(const Jobs *jobs, Request *q) {
         if (volumes_find_target(&jobs->state->volumes, q->target, &v))
                 return free_and_strdup(&q->volume, v->id);
         DL_FOREACH (jobs->list, job)
-                if (operation_changes(job->operation) && job->ended_usec == 0 &&
+                if (operation_changes(job->operation) && !job_has_outcome(job) &&
                     streq(strempty(job->request.target), q->target))
                         return free_and_strdup(&q->volume, job->request.volume);
         lost = unrecorded_find(jobs->state, q->target);
@@ -456,7 +435,11 @@ static int fill(Job *job, JobReply reply, void *userdata) {
                 if (r < 0)
                         return r;
         }
-        return job_set_deadline(job, timeout_usec(job));
+        r = sd_event_add_time(job->jobs->state->event, &job->timer, CLOCK_MONOTONIC, 0, 0, job_on_timer, job);
+        if (r < 0)
+                return r;
+        job_set_deadline(job, job_timeout_usec(job));
+        return 0;
 }
 
 static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDepth depth, Caller *caller,
@@ -470,12 +453,14 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
                 .jobs = jobs,
                 .id = ++jobs->last_id,
                 .operation = operation,
-                .state = JOB_WAITING,
+                .state = JOB_IN_LINE,
                 .request = *request,
                 .depth = depth,
                 .caller = *caller,
                 .started_usec = now_monotonic_usec(),
                 .started_realtime_usec = now_realtime_usec(),
+                .deadline_usec = UINT64_MAX,
+                .notice_usec = UINT64_MAX,
                 .plan = { .fs_group = GID_NONE },
                 .result = { .files = { .gid = GID_NONE, .disk_gid = GID_NONE } },
                 .verify = { .gid = GID_NONE },

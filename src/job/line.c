@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
+#include "basic/log.h"
 #include "basic/path-util.h"
 #include "basic/time-util.h"
-#include "job/answer.h"
 #include "job/job-log.h"
 #include "job/job-text.h"
 #include "job/line.h"
@@ -65,24 +65,7 @@ int line_claim_superblock(Job *job, const char *key) {
 }
 
 bool line_waits_for_conflict(const Job *job) {
-        return job->state == JOB_WAITING && job->plan.n_conflicts > 0;
-}
-
-/* Who waits for a conflict, or whose callers have all gone, lets others past. */
-static void set_passive(Job *job) {
-        job->claims.passive = line_waits_for_conflict(job) || job->n_waiters + job->n_followers == 0;
-}
-
-static int on_conflict_deadline(sd_event_source *source, uint64_t usec, void *userdata) {
-        Job *job = userdata;
-
-        job->conflict_deadline = sd_event_source_disable_unref(job->conflict_deadline);
-        line_advance(job->jobs);
-        return 0;
-}
-
-bool line_conflict_wait_is_over(const Job *job) {
-        return line_waits_for_conflict(job) && !job->conflict_deadline;
+        return job->state == JOB_PARKED || (job->state == JOB_LEAVING && job->plan.n_conflicts > 0);
 }
 
 bool line_wait_for_conflict(Job *job) {
@@ -90,10 +73,8 @@ bool line_wait_for_conflict(Job *job) {
 
         if (job->operation != OPERATION_MOUNT || job->plan.n_conflicts == 0 || now_monotonic_usec() >= end)
                 return false;
-        if (!job->conflict_deadline && sd_event_add_time(job->jobs->state->event, &job->conflict_deadline,
-                                                         CLOCK_MONOTONIC, end, 0, on_conflict_deadline, job) < 0)
-                return false;
-        job->deadline = sd_event_source_disable_unref(job->deadline);
+        job->deadline_usec = end;
+        job_set_timer(job);
         return true;
 }
 
@@ -102,8 +83,9 @@ int line_note_group_conflict(Job *job) {
                                          &job->observed, job->plan.fs_group, &job->plan);
 }
 
-void line_park(Job *job) {
-        set_passive(job);
+void line_let_past(Job *job) {
+        /* A job that waits for a conflict, or whose callers have all gone, lets others past. */
+        job->claims.passive = job->state == JOB_PARKED || job->n_waiters + job->n_followers == 0;
         if (job->claims.passive) {
                 claims_yield(&job->claims);
                 /* Who stands in line for a superblock owns all before it. */
@@ -113,10 +95,19 @@ void line_park(Job *job) {
         line_advance(job->jobs);
 }
 
+void line_take_place(Job *job) {
+        job_set_state(job, line_waits_for_conflict(job) ? JOB_PARKED : JOB_IN_LINE);
+        log_debug("%s: job %llu: waits in line.", job->request.volume, (unsigned long long) job->id);
+        line_let_past(job);
+}
+
+/* A job whose conflict has ended has its time anew. */
 static void wake(Job *job) {
         plan_done(&job->plan);
         failure_done(&job->failure);
-        job->conflict_deadline = sd_event_source_disable_unref(job->conflict_deadline);
+        if (job->state == JOB_PARKED)
+                job_set_state(job, JOB_IN_LINE);
+        job_set_deadline(job, job_timeout_usec(job));
         line_advance(job->jobs);
 }
 
@@ -156,9 +147,9 @@ static Job *find_verify(const Job *job) {
 }
 
 bool line_is_turn(Job *job) {
-        if (job->state != JOB_WAITING || job->worker || job->ended_usec > 0)
+        if (job->state != JOB_IN_LINE)
                 return false;
-        set_passive(job);
+        job->claims.passive = job->n_waiters + job->n_followers == 0;
         if (job->claims.passive || find_verify(job))
                 return false;
         return claims_take(&job->claims);
@@ -175,15 +166,15 @@ static Job *find_in_front(const Job *job) {
 }
 
 const Job *line_get_front(const Job *job) {
-        const Job *front = job->state == JOB_WAITING ? find_in_front(job) : NULL;
+        const Job *front = job_is_waiting(job) ? find_in_front(job) : NULL;
 
-        return front && front->state != JOB_ENDED ? front : NULL;
+        return front && !job_has_ended(front) ? front : NULL;
 }
 
 static bool is_long(const Job *job) {
         const Job *front = find_in_front(job);
 
-        return !front || front->state != JOB_ENDED;
+        return !front || !job_has_ended(front);
 }
 
 /* A place comes soon, whoever leaves it: nobody can do anything about that. */
@@ -198,13 +189,9 @@ static void log_wait(Job *job) {
                 job_log_waiting(job, why);
 }
 
-static int on_wait_is_long(sd_event_source *source, uint64_t usec, void *userdata) {
-        Job *job = userdata;
-
-        job->wait_is_long = sd_event_source_disable_unref(job->wait_is_long);
-        if (job->state == JOB_WAITING && job->ended_usec == 0 && !line_waits_for_conflict(job) && is_long(job))
+void line_log_long_wait(Job *job) {
+        if (job_is_waiting(job) && !line_waits_for_conflict(job) && is_long(job))
                 log_wait(job);
-        return 0;
 }
 
 void line_show(Job *job) {
@@ -213,9 +200,10 @@ void line_show(Job *job) {
         job_show(job);
         if (line_waits_for_conflict(job))
                 job_log_waiting(job, strempty(job->failure.message));
-        else if (!job->wait_is_long)
-                (void) sd_event_add_time_relative(job->jobs->state->event, &job->wait_is_long, CLOCK_MONOTONIC,
-                                                  USEC_PER_SEC, 0, on_wait_is_long, job);
+        else if (job->notice_usec == UINT64_MAX) {
+                job->notice_usec = now_monotonic_usec() + USEC_PER_SEC;
+                job_set_timer(job);
+        }
 }
 
 void line_fail_busy(Job *job) {
@@ -223,7 +211,7 @@ void line_fail_busy(Job *job) {
         _cleanup_free_ char *text = NULL;
 
         /* The caller may ask about it, and cancel it. */
-        if (front && front->state != JOB_ENDED)
+        if (front && !job_has_ended(front))
                 job_show(front);
         text = job_busy_text(job, front);
         job_fail(job, text ? failure_set(&job->failure, FAILURE_BUSY, "%s", text) : -ENOMEM);

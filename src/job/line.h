@@ -18,15 +18,15 @@ int line_claim_superblock(Job *job, const char *key) _warn_unused_;
 
 /* Whether a job that was refused for a conflict, with the plan naming it, may and does wait for that to end (WaitUSec). */
 bool line_wait_for_conflict(Job *job);
-/* Whether it waited for that as long as it may. */
-bool line_conflict_wait_is_over(const Job *job);
 /* A holder has gone, or a mount that is no holder's (target NULL): those who wait for nobody else any more go on. */
 void line_mount_gone(Jobs *jobs, const char *target);
 /* Fills the plan's conflicts after the child has refused a group. Returns 0 or -ENOMEM. */
 int line_note_group_conflict(Job *job) _warn_unused_;
 
-/* The child of a job that waits has gone: what it is not to keep meanwhile, others can have. */
-void line_park(Job *job);
+/* The child of a job that was told to wait is gone: the job is in line, or parked. */
+void line_take_place(Job *job);
+/* Others can have what a job in line or parked is not to keep meanwhile. */
+void line_let_past(Job *job);
 /* Whether it is this job's turn; then the claims are its own. */
 bool line_is_turn(Job *job);
 /* Has jobs whose turn it is run, soon. */
@@ -39,5 +39,7 @@ const Job *line_get_front(const Job *job);
 /* Of a job that waits: callers can see it, and the journal says what it waits for, unless that is only the end of a child
  * that has done its work. */
 void line_show(Job *job);
+/* Tells the journal what a job waits in line for, if that has taken long. */
+void line_log_long_wait(Job *job);
 /* Sets BUSY, naming who is in front, of a job whose time in line is over. */
 void line_fail_busy(Job *job);

@@ -22,5 +22,7 @@ typedef struct OperationType {
         void (*revert)(Job *job);
 } OperationType;
 
+const OperationType *operation_type(Operation operation);
+
 extern const OperationType mount_operation, plan_operation, adopt_operation, change_operation, verify_operation,
         unmount_operation;

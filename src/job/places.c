@@ -13,7 +13,7 @@ void places_count(Places *p, const Jobs *jobs) {
 
         p->n = 0;
         for (job = jobs->list; job; job = job->next)
-                if (job->worker || (job->state != JOB_WAITING && job->state != JOB_ENDED))
+                if (job->state != JOB_IN_LINE && job->state != JOB_PARKED && !job_is_over(job))
                         places_take(p, job);
 }
 

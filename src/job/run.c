@@ -1,110 +1,82 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
-#include "job/answer.h"
+#include "basic/time-util.h"
 #include "job/end.h"
+#include "job/holder.h"
+#include "job/job-log.h"
 #include "job/line.h"
-#include "job/operations.h"
-#include "job/questions.h"
+#include "job/operation.h"
+#include "job/progress.h"
 #include "job/run.h"
 #include "state/commit.h"
+#include "state/watch.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
-/* From job_run() to the end:
+/* One call of the worker, in the order in which things happen. job_run() starts a child over a connection of its own. The
+ * child asks Plan; before a walk it asks Walk, and before a mount can be seen Ready. It tells how far a walk is. It
+ * replies, and is gone when the connection ends. Walk and Ready are answered when what selvold has recorded is durable.
  *
- *   check → child → Plan: plan, answer → ... → Ready, of a mount: intent → durable → answer → ... → reply: outcome →
- *   durable, but of a mount → callers answered; the claims end when the child is gone.
- */
+ * A child that is lost after Ready may have published its mount: another one unmounts that, by its identity. */
 
-/* The reply. */
+static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
+static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error);
+static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error);
+static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error);
+static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error);
+static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error);
 
-static void take_error(Job *job, const sd_bus_error *e) {
-        if (job->state != JOB_SETTLING)
-                job_fail(job, peer_error_read(e, &job->failure));
-        /* What else may be left is known when the child is gone. */
-        if (!peer_error_is_answer(e))
-                return;
-        if (job->failure.kind == FAILURE_GROUP_CONFLICT && line_note_group_conflict(job) >= 0) {
-                job_refuse(job);
-                if (job->state == JOB_RUNNING && line_wait_for_conflict(job)) {
-                        job_put_in_line(job);
-                        return;
-                }
-        }
-        job_conclude_failed(job);
-}
+static const sd_bus_vtable questions[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD(DECISION_PLAN, PLAN_QUESTION_TYPE, PLAN_ANSWER_TYPE, on_plan, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(DECISION_WALK, FILES_DECISION_TYPE, "", on_walk, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(DECISION_READY, READY_NOTE_TYPE, "", on_ready, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
 
-static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const sd_bus_error *e = sd_bus_message_get_error(reply);
-        Job *job = userdata;
-        int r;
-
-        job->call = sd_bus_slot_unref(job->call);
-        /* What comes from a child that was told to wait, or to stop, is no answer; nor is what comes from one that broke the
-         * protocol. */
-        if (job->state == JOB_WAITING || job->ended_usec > 0 ||
-            (job->state == JOB_SETTLING && job->failure.kind == FAILURE_WORKER_FAILED)) {
-                peer_hang_up(job->worker);
-                return 0;
-        }
-        if (e) {
-                take_error(job, e);
-                return 0;
-        }
-        /* It ends by itself, and this makes sure of it. */
-        peer_hang_up(job->worker);
-        r = operation_type(job->operation)->take(job, reply);
-        /* Late, but done: a repeated call gets this answer. */
-        if (r == 0 && job->state == JOB_SETTLING)
-                failure_done(&job->failure);
-        job_fail(job, r);
-        if (r > 0)
-                job_refuse(job);
-        if (r < 0 && job->identity.id != 0)
-                job_stop(job);
-        else if (r != 0)
-                job_conclude_failed(job);
-        else
-                job_conclude(job);
-        return 0;
-}
-
-/* The child. */
-
-static int call_worker(Job *job) {
-        const OperationType *type = operation_type(job->operation);
+static int call_worker(Job *job, const char *method, int (*append)(const Job *job, sd_bus_message *call)) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        const State *s = job->jobs->state;
         int r;
 
-        r = job_connect(job);
+        r = peer_connect(s->worker_socket, s->event, &job->worker);
         if (r < 0)
                 return r;
-        r = questions_answer(job);
+        r = sd_bus_match_signal_async(job->worker, NULL, NULL, "/org/freedesktop/DBus/Local",
+                                      "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, job);
         if (r < 0)
                 return r;
-        r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, type->method);
+        r = sd_bus_add_object_vtable(job->worker, NULL, DECISION_PATH, DECISION_INTERFACE, questions, job);
         if (r < 0)
                 return r;
-        r = type->append(job, call);
+        r = sd_bus_match_signal(job->worker, NULL, NULL, WORKER_PATH, WORKER_INTERFACE, NULL, on_signal, job);
         if (r < 0)
                 return r;
-        /* The deadline is ours; sd-bus must not give up before it. */
+        r = sd_bus_message_new_method_call(job->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, method);
+        if (r < 0)
+                return r;
+        r = append(job, call);
+        if (r < 0)
+                return r;
+        log_debug("%s: job %llu: the worker is called for %s.", job->request.volume, (unsigned long long) job->id,
+                  method);
+        /* The deadline is the job's; sd-bus must not give up before it. */
         return sd_bus_call_async(job->worker, &job->call, call, on_reply, job, UINT64_MAX);
 }
 
 static void start_child(Job *job) {
+        const OperationType *type = operation_type(job->operation);
         int r;
 
+        /* It was canceled, or the state can't be written. */
         if (job->state != JOB_RUNNING || job_has_failed(job)) {
                 job_conclude_failed(job);
                 return;
         }
-        r = call_worker(job);
+        r = call_worker(job, type->method, type->append);
         if (r >= 0) {
                 if (job->operation == OPERATION_UNMOUNT)
                         job_set_state(job, JOB_ACTING);
-                log_debug("%s: job %llu: the worker is called for %s.", job->request.volume,
-                          (unsigned long long) job->id, operation_to_string(job->operation));
                 return;
         }
         job->worker = peer_disconnect(job->worker);
@@ -120,17 +92,388 @@ void job_run(Job *job) {
         failure_done(&job->failure);
         job_set_state(job, JOB_RUNNING);
         r = operation_type(job->operation)->check(job);
-        if (r == 0 && (job->operation == OPERATION_UNMOUNT || commit_get_error(job->jobs->state) == 0)) {
-                start_child(job);
+        if (r != 0) {
+                job_fail(job, r);
+                if (r > 0)
+                        job_refuse(job);
+                job_conclude_failed(job);
                 return;
         }
         /* Whether the state can be written again is found out before anything is done that needs a record. */
-        if (r == 0) {
+        if (job->operation == OPERATION_UNMOUNT || commit_get_error(job->jobs->state) == 0)
+                start_child(job);
+        else
                 job_then(job, start_child);
-                return;
+}
+
+/* The child broke the protocol: nothing that it says is believed from now on. */
+static int disbelieve(Job *job, int r) {
+        job_fail(job, r);
+        job_stop(job);
+        return r;
+}
+
+/* A question of an operation that has none, or in a state where none is due. */
+static bool is_unasked(const Job *job, bool has_question) {
+        return job->question || !has_question || job->state != JOB_RUNNING;
+}
+
+/* Plan. */
+
+static int send_answer(Job *job, const PlanAnswer *a) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question), *reply = NULL;
+        int r;
+
+        if (!question)
+                return -ENOENT;
+        log_debug("%s: job %llu: Plan is answered with %s.", job->request.volume, (unsigned long long) job->id,
+                  plan_verdict_to_string(a->verdict));
+        r = sd_bus_message_new_method_return(question, &reply);
+        if (r < 0)
+                return r;
+        r = plan_answer_append(reply, a);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(job->worker, reply, NULL);
+        return r < 0 ? r : 0;
+}
+
+/* All but PLAN_LOOK end the child, which has published nothing. */
+static void send_verdict(Job *job, PlanVerdict verdict) {
+        PlanAnswer a = PLAN_ANSWER_INIT;
+
+        a.verdict = verdict;
+        if (send_answer(job, &a) < 0)
+                peer_hang_up(job->worker);
+}
+
+static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
+        State *s = job->jobs->state;
+        int r;
+
+        r = plan_question_read(m, q);
+        if (r < 0)
+                return r;
+        /* The watch looks once a second, and has not noticed it yet: nor would it notice the way back. */
+        if (state_take_node(s, &q->node))
+                watch_recheck(s);
+        observed_done(&job->observed);
+        job->observed = q->observed;
+        q->observed = (Observed){ 0 };
+        job->question = sd_bus_message_ref(m);
+        log_debug("%s: job %llu: Plan is asked: %s on %s, %zu mounts.", job->request.volume,
+                  (unsigned long long) job->id, strempty(job->observed.fs_type), strempty(job->observed.superblock),
+                  job->observed.n_mounts);
+        return 0;
+}
+
+/* Undoes what was recorded for it, and lets it wait in line when its child is gone. */
+static void leave(Job *job) {
+        job_revert(job);
+        job_set_state(job, JOB_LEAVING);
+        line_show(job);
+}
+
+/* Returns 0 with the answer, PLAN_WAIT among them; a failure kind or a negative errno if nothing comes of the job. */
+static int decide(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
+        int r;
+
+        if (operation_changes(job->operation)) {
+                r = line_claim_superblock(job, job->observed.superblock);
+                if (r < 0)
+                        return r;
+                if (r == 0) {
+                        ret->verdict = PLAN_WAIT;
+                        return 0;
+                }
         }
+        r = operation_type(job->operation)->plan(job, q, ret);
+        if (r <= 0)
+                return r;
+        job_refuse(job);
+        if (!line_wait_for_conflict(job))
+                return r;
+        ret->verdict = PLAN_WAIT;
+        return 0;
+}
+
+static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(plan_answer_done) PlanAnswer a = PLAN_ANSWER_INIT;
+        _cleanup_(plan_question_done) PlanQuestion q = { 0 };
+        Job *job = userdata;
+        int r;
+
+        if (is_unasked(job, operation_type(job->operation)->plan))
+                return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "There is nothing to plan.");
+        r = take_question(job, m, &q);
+        if (r < 0)
+                return disbelieve(job, r);
+        r = decide(job, &q, &a);
+        if (r == 0 && a.verdict == PLAN_WAIT) {
+                leave(job);
+                send_verdict(job, PLAN_WAIT);
+                return 1;
+        }
+        if (r == 0 && a.verdict != PLAN_STOP)
+                r = send_answer(job, &a);
+        job_fail(job, r);
+        if (r != 0 || a.verdict == PLAN_STOP) {
+                send_verdict(job, PLAN_STOP);
+                job_conclude_failed(job);
+        }
+        return 1;
+}
+
+/* Walk. */
+
+static void answer_durable(Job *job) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = TAKE_PTR(job->question);
+
+        if (!question || !job->worker)
+                return;
+        if (job_has_failed(job) || sd_bus_reply_method_return(question, NULL) < 0)
+                job_stop(job);
+}
+
+static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Job *job = userdata;
+        int r;
+
+        if (is_unasked(job, operation_type(job->operation)->plan))
+                return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "There is nothing to walk over.");
+        r = files_decision_read(m, &job->result.files);
+        if (r < 0)
+                return disbelieve(job, r);
+        log_debug("%s: job %llu: Walk is asked.", job->request.volume, (unsigned long long) job->id);
+        job->question = sd_bus_message_ref(m);
+        job_then(job, answer_durable);
+        return 1;
+}
+
+/* A walk has its time anew as long as it gets on, unless the caller has set a limit to the whole. */
+static int take_progress(Job *job, sd_bus_message *signal) {
+        ProgressNews news;
+        WalkCounts counts;
+        uint64_t total;
+        int r;
+
+        r = walk_counts_read(signal, &counts);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(signal, "t", &total);
+        if (r <= 0)
+                return r < 0 ? r : -EBADMSG;
+        r = progress_take(&job->progress, &counts, total);
+        if (r < 0)
+                return r;
+        job_show(job);
+        news = progress_next_news(&job->progress, now_monotonic_usec());
+        if (news == PROGRESS_STARTED)
+                job_log_started(job);
+        else if (news == PROGRESS_GOES_ON)
+                job_log_progress(job);
+        if (operation_is_answered_early(job->operation))
+                job_answer(job);
+        event_emit(job->jobs->state, job_changed, job);
+        if (job->request.timeout_usec == 0 && job->state != JOB_STOPPING)
+                job_set_deadline(job, job_timeout_usec(job));
+        return 0;
+}
+
+static int take_marked(Job *job, sd_bus_message *signal) {
+        Mark mark;
+        int r;
+
+        r = mark_read(signal, &mark);
+        if (r < 0)
+                return r;
+        job_record_mark(job, &mark);
+        return 0;
+}
+
+static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        Job *job = userdata;
+        int r = 0;
+
+        if (job->state != JOB_RUNNING && job->state != JOB_ACTING && job->state != JOB_STOPPING)
+                return 0;
+        if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_PROGRESS))
+                r = take_progress(job, m);
+        else if (sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED))
+                r = take_marked(job, m);
+        /* The state of the files stays partial. */
+        if (r < 0)
+                (void) disbelieve(job, r);
+        return 0;
+}
+
+/* Ready. */
+
+/* Nothing is published before the answer. */
+static void answer_ready(Job *job) {
+        if (job_has_failed(job))
+                mount_identity_done(&job->identity);
+        else if (job->state == JOB_RUNNING)
+                job_set_state(job, JOB_ACTING);
+        answer_durable(job);
+}
+
+static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(ready_note_done) ReadyNote n = { 0 };
+        Job *job = userdata;
+        int r;
+
+        if (is_unasked(job, operation_type(job->operation)->ready))
+                return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "Nothing can be ready.");
+        r = ready_note_read(m, &n);
+        if (r >= 0)
+                r = operation_type(job->operation)->ready(job, &n);
+        if (r < 0)
+                return disbelieve(job, r);
+        log_debug("%s: job %llu: Ready: mount %llu of device %s.", job->request.volume, (unsigned long long) job->id,
+                  (unsigned long long) n.identity.id, n.identity.device);
+        job->question = sd_bus_message_ref(m);
+        mount_identity_done(&job->identity);
+        job->identity = n.identity;
+        n.identity = (MountIdentity){ 0 };
+        job_then(job, answer_ready);
+        return 1;
+}
+
+/* The reply. */
+
+static void take_error(Job *job, const sd_bus_error *e) {
+        if (job->state != JOB_STOPPING)
+                job_fail(job, peer_error_read(e, &job->failure));
+        /* What else may be left is known when the child is gone. */
+        if (!peer_error_is_answer(e))
+                return;
+        if (job->failure.kind == FAILURE_GROUP_CONFLICT && line_note_group_conflict(job) >= 0) {
+                job_refuse(job);
+                if (job->state == JOB_RUNNING && line_wait_for_conflict(job)) {
+                        leave(job);
+                        return;
+                }
+        }
+        job_conclude_failed(job);
+}
+
+static void take_reply(Job *job, sd_bus_message *reply) {
+        int r;
+
+        /* It ends by itself, and this makes sure of it. */
+        peer_hang_up(job->worker);
+        r = job->question ? -EBADMSG : operation_type(job->operation)->take(job, reply);
+        /* Late, but done: a repeated call gets this answer. */
+        if (r == 0 && job->state == JOB_STOPPING)
+                failure_done(&job->failure);
         job_fail(job, r);
         if (r > 0)
                 job_refuse(job);
-        job_conclude_failed(job);
+        if (r < 0 && job->identity.id != 0)
+                job_stop(job);
+        else if (r != 0)
+                job_conclude_failed(job);
+        else
+                job_conclude(job);
+}
+
+/* The intent stays in the record, and the mount table decides. */
+static void conclude_unsettled(Job *job) {
+        mount_identity_done(&job->identity);
+        job_conclude(job);
+        watch_recheck(job->jobs->state);
+}
+
+static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const sd_bus_error *e = sd_bus_message_get_error(reply);
+        Job *job = userdata;
+
+        job->call = sd_bus_slot_unref(job->call);
+        switch (job->state) {
+        case JOB_STOPPING:
+                /* A child that broke the protocol has no say. */
+                if (job->failure.kind == FAILURE_WORKER_FAILED)
+                        break;
+                _fallthrough_;
+        case JOB_RUNNING:
+        case JOB_ACTING:
+                if (e)
+                        take_error(job, e);
+                else
+                        take_reply(job, reply);
+                return 0;
+        case JOB_SETTLING:
+                if (e) {
+                        conclude_unsettled(job);
+                        return 0;
+                }
+                mount_identity_done(&job->identity);
+                job_conclude_failed(job);
+                return 0;
+        default:
+                /* It was told to wait, or to stop: this is no answer. */
+                break;
+        }
+        peer_hang_up(job->worker);
+        return 0;
+}
+
+/* The end of the connection. */
+
+static int append_unmount(const Job *job, sd_bus_message *call) {
+        const UnmountCall c = {
+                .origin = job_origin(job),
+                .target = job->request.target,
+                .identity = job->identity,
+        };
+
+        return unmount_call_append(call, &c);
+}
+
+static void settle(Job *job) {
+        job_set_state(job, JOB_SETTLING);
+        job_set_deadline(job, job->jobs->state->settings.job_timeout_usec);
+        if (call_worker(job, WORKER_UNMOUNT, append_unmount) >= 0)
+                return;
+        job->worker = peer_disconnect(job->worker);
+        conclude_unsettled(job);
+}
+
+static void take_loss(Job *job) {
+        if (!job_has_failed(job) && failure_set(&job->failure, FAILURE_WORKER_FAILED,
+                                                "The worker gave no answer: see 'journalctl -u selvol-worker'.") < 0)
+                job_fail(job, -ENOMEM);
+        if (job->identity.id != 0)
+                settle(job);
+        else
+                job_conclude_failed(job);
+}
+
+static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        Job *job = userdata;
+
+        job->call = sd_bus_slot_unref(job->call);
+        job->question = sd_bus_message_unref(job->question);
+        job->worker = peer_disconnect(job->worker);
+        switch (job->state) {
+        case JOB_LEAVING:
+                line_take_place(job);
+                break;
+        case JOB_RUNNING:
+        case JOB_ACTING:
+        case JOB_STOPPING:
+                take_loss(job);
+                break;
+        case JOB_SETTLING:
+                conclude_unsettled(job);
+                break;
+        case JOB_ENDED:
+                job_set_state(job, JOB_OVER);
+                job_release(job);
+                break;
+        default:
+                break;
+        }
+        return 0;
 }

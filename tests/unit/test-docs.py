@@ -99,8 +99,13 @@ members = read("src/api/dict.c") + read("src/api/volume-object.c")
 check("org.selvol1(5): members of holders, conflicts and history",
       [f"*{member}*" for member in re.findall(r'\(d, "(\w+)"', members)], page)
 jobs = read("src/job/job.c")
+states = re.search(r"^const char \*job_state_word.*?^}", jobs, flags=re.M | re.S)[0]
 check("org.selvol1(5): operations and states",
-      [f"*{word}*" for word in table_names(jobs, "operation") + table_names(jobs, "job_state")], page)
+      [f"*{word}*" for word in table_names(jobs, "operation") + re.findall(r'"(\w+)"', states)], page)
+steps = re.findall(r"\[JOB_(\w+)\] =\s+(STEP[^,]+),", re.search(r" steps\[.*?\};", jobs, flags=re.S)[0])
+compare("HACKING.md: the states of a job",
+        {(state.lower(), step.lower()) for state, text in steps for step in re.findall(r"STEP\(JOB_(\w+)\)", text)},
+        set(re.findall(r"^    (\w+) --> (\w+): ", read("HACKING.md"), flags=re.M)))
 
 files = read("src/model/files.c")
 check("selvol(7): reasons", table_names(read("src/model/volume.c"), "reason"), read("docs/selvol.7.rst"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "job/operations.h"
+#include "job/operation.h"
 
 const OperationType *operation_type(Operation operation) {
         static const OperationType *const types[OPERATIONS] = {
