@@ -8,6 +8,7 @@
 #include "api/paths.h"
 #include "api/sender.h"
 #include "job/line.h"
+#include "job/operation.h"
 
 static int find_job(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
                     sd_bus_error *error) {

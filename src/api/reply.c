@@ -2,6 +2,7 @@
 #include "api/dict.h"
 #include "api/paths.h"
 #include "api/reply.h"
+#include "job/operation.h"
 #include "wire/peer.h"
 
 static int zero_or_error(int r) {
@@ -11,7 +12,7 @@ static int zero_or_error(int r) {
 /* It says what is done; of a plan also what would avoid it. */
 static void put_text(Dict *d, const Job *job) {
         const Plan *p = &job->plan;
-        bool avoidable = job->operation == OPERATION_PLAN && !job->result.repeated;
+        bool avoidable = job->operation == OPERATION_PLAN && !job_operation_result(job)->repeated;
         _cleanup_free_ char *text =
                 strdup_printf("%s%s", strempty(p->text), avoidable ? plan_describe_avoidance(p) : "");
 
@@ -32,16 +33,17 @@ static void put_plan(Dict *d, const Job *job) {
         if (job->refusal.kind == FAILURE_NONE)
                 put_text(d, job);
         dict_put_string(d, "FSType",
-                        job->operation == OPERATION_PLAN ? job->observed.fs_type : job->result.outcome.fact.fs_type);
+                        job->operation == OPERATION_PLAN ? job->observed.fs_type
+                                                         : job_operation_result(job)->outcome.fact.fs_type);
         dict_put_strv(d, "MountOptions", p->mount_options);
         dict_put_true(d, "ReadOnly", p->read_only);
         dict_put_true(d, "Shared", p->reason == REASON_CONTEXT_SHARED || job->share_target);
 }
 
 static void put_counts(Dict *d, const Job *job) {
-        const WalkResult *w = &job->result.walk;
+        const WalkResult *w = &job_operation_result(job)->walk;
 
-        if (!job->result.walked)
+        if (!job_operation_result(job)->walked)
                 return;
         dict_put(d, "EntriesDone", "t", w->counts.done);
         dict_put(d, "EntriesChanged", "t", w->counts.changed);
@@ -53,7 +55,7 @@ static void put_counts(Dict *d, const Job *job) {
 /* "walk" and "skip" of a plan, "walked" and "skipped" of what was done; what the reason says fits both. */
 static void put_relabel(Dict *d, const Job *job) {
         static const char *const done[RELABEL_ACTIONS] = { [RELABEL_SKIP] = "skipped", [RELABEL_WALK] = "walked" };
-        const FilesDecision *f = &job->result.files;
+        const FilesDecision *f = &job_operation_result(job)->files;
 
         if (f->relabel == RELABEL_NONE)
                 return;
@@ -63,7 +65,7 @@ static void put_relabel(Dict *d, const Job *job) {
 }
 
 static void put_groups(Dict *d, const Job *job) {
-        const FilesDecision *f = &job->result.files;
+        const FilesDecision *f = &job_operation_result(job)->files;
         const Volume *v = job_volume(job);
 
         dict_put_gid(d, "FSGroup", f->gid);
@@ -79,14 +81,14 @@ static void put_ownership(Dict *d, const Job *job) {
                 [OWNERSHIP_NONE] = "none",  [OWNERSHIP_OPTION] = "option", [OWNERSHIP_SKIP] = "skipped",
                 [OWNERSHIP_MAP] = "mapped", [OWNERSHIP_WALK] = "walked",
         };
-        const FilesDecision *f = &job->result.files;
+        const FilesDecision *f = &job_operation_result(job)->files;
 
         if (f->ownership_reason != OWNERSHIP_NOT_ASKED) {
                 dict_put(d, "Ownership", "s",
                          job->operation == OPERATION_PLAN ? ownership_action_to_string(f->ownership)
                                                           : done[f->ownership]);
                 dict_put(d, "OwnershipReason", "s", ownership_reason_to_string(f->ownership_reason));
-                dict_put_string(d, "OwnershipDetail", job->result.detail);
+                dict_put_string(d, "OwnershipDetail", job_operation_result(job)->detail);
         }
         put_groups(d, job);
 }
@@ -114,7 +116,7 @@ static void put_label_state(Dict *d, const Job *job) {
 }
 
 static void put_mount(Dict *d, const Job *job) {
-        const MountFact *fact = &job->result.outcome.fact;
+        const MountFact *fact = &job_operation_result(job)->outcome.fact;
 
         put_plan(d, job);
         dict_put_string(d, "Device", fact->device);
@@ -163,19 +165,19 @@ static void put_issues(Dict *d, const char *key, const WalkResult *w) {
 }
 
 static void put_verified(Dict *d, const Job *job) {
-        const WalkResult *w = &job->verified.walk;
+        const WalkResult *w = &job->verify.result.walk;
 
         dict_put(d, "EntriesDone", "t", w->counts.done);
         dict_put(d, "EntriesMismatched", "t", w->counts.mismatched);
-        if (job->verify.gid != GID_NONE)
+        if (job->verify.call.gid != GID_NONE)
                 dict_put(d, "EntriesMisowned", "t", w->counts.misowned);
         dict_put_u64(d, "EntriesFailed", w->counts.failed);
         put_issues(d, "Mismatches", w);
-        dict_put_string(d, "Text", job->text);
+        dict_put_string(d, "Text", job->verify.text);
 }
 
 static void put_verify(Dict *d, const Job *job) {
-        const VerifyCall *c = &job->verify;
+        const VerifyCall *c = &job->verify.call;
 
         dict_put_string(d, "Expected", c->expected);
         dict_put(d, "Target", "s", c->path);
@@ -203,7 +205,8 @@ static int append_head(sd_bus_message *m, const Job *job) {
         case OPERATION_ADOPT:
                 return sd_bus_message_append(m, "ss", strempty(job->plan.context), strempty(job->plan.runtime_flag));
         case OPERATION_VERIFY:
-                return sd_bus_message_append(m, "bs", (int) job->verified.matches, strempty(job->verified.actual));
+                return sd_bus_message_append(m, "bs", (int) job->verify.result.matches,
+                                             strempty(job->verify.result.actual));
         default:
                 return 0;
         }
@@ -225,7 +228,7 @@ int reply_append(sd_bus_message *m, const Job *job) {
         };
         int r;
 
-        if (operation_is_answered_early(job->operation))
+        if (operation_type(job->operation)->answered_early)
                 return append_path(m, job);
         r = append_head(m, job);
         if (r < 0)
@@ -238,8 +241,8 @@ static void put_changed(Dict *d, const Job *job) {
         put_relabel(d, job);
         put_ownership(d, job);
         put_counts(d, job);
-        dict_put_u64(d, "EntriesFailed", job->result.walk.counts.failed);
-        put_issues(d, "Failures", &job->result.walk);
+        dict_put_u64(d, "EntriesFailed", job_operation_result(job)->walk.counts.failed);
+        put_issues(d, "Failures", &job_operation_result(job)->walk);
 }
 
 static void put_ended(Dict *d, const Job *job) {
@@ -252,8 +255,8 @@ static void put_ended(Dict *d, const Job *job) {
         }
         if (job_has_failed(job))
                 return;
-        dict_put(d, "Matches", "b", (int) job->verified.matches);
-        dict_put_string(d, "Actual", job->verified.actual);
+        dict_put(d, "Matches", "b", (int) job->verify.result.matches);
+        dict_put_string(d, "Actual", job->verify.result.actual);
         put_verified(d, job);
 }
 

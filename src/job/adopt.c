@@ -6,6 +6,7 @@
 #include "job/plan-answer.h"
 #include "model/context.h"
 #include "state/holders.h"
+#include "wire/message-ids.h"
 #include "wire/protocol.h"
 
 /* AdoptVolume: somebody else has mounted it. */
@@ -102,6 +103,11 @@ static int take(Job *job, sd_bus_message *reply) {
 }
 
 const OperationType adopt_operation = {
+        .name = "adopt",
+        .verb = "adopt",
+        .done_message = MESSAGE_ADOPTED,
+        .storage_operation = "volume_adopt",
+        .changes = true,
         .check = check,
         .method = WORKER_ADOPT,
         .append = append,

@@ -115,7 +115,24 @@ static int take(Job *job, sd_bus_message *reply) {
         return 0;
 }
 
-const OperationType change_operation = {
+const OperationType relabel_operation = {
+        .name = "relabel",
+        .verb = "relabel",
+        .storage_operation = "volume_relabel",
+        .changes = true,
+        .answered_early = true,
+        .check = check,
+        .method = WORKER_CHANGE,
+        .append = append,
+        .plan = plan,
+        .take = take,
+};
+
+const OperationType ownership_operation = {
+        .name = "ownership",
+        .verb = "change the group of",
+        .changes = true,
+        .answered_early = true,
         .check = check,
         .method = WORKER_CHANGE,
         .append = append,

@@ -58,7 +58,7 @@ static void set_commit_failure(Job *job, int error) {
 
 /* Who only asks needs none, and what is unmounted the mount table tells a later selvold as well. */
 static bool needs_record(const Job *job) {
-        return operation_changes(job->operation) && job->operation != OPERATION_UNMOUNT;
+        return operation_type(job->operation)->changes && job->operation != OPERATION_UNMOUNT;
 }
 
 static void on_committed(State *s, int error, void *userdata) {
@@ -74,7 +74,8 @@ static void on_committed(State *s, int error, void *userdata) {
 
 /* A verify that has found the mark wrong changes the record, too. */
 static bool has_changes(const Job *job) {
-        return operation_changes(job->operation) || job->verified.reset != MARK_KEEP;
+        return operation_type(job->operation)->changes ||
+               (job->operation == OPERATION_VERIFY && job->verify.result.reset != MARK_KEEP);
 }
 
 void job_then(Job *job, void (*callback)(Job *job)) {
@@ -114,7 +115,7 @@ void job_release(Job *job) {
         log_debug("%s: job %llu: child gone, claims released.", job->request.volume, (unsigned long long) job->id);
         line_leave(job);
         /* Changes of the mount table were not looked at where this job was at work. */
-        if (s->recheck_needed || (h && h->state != HOLDER_MOUNTED && operation_changes(job->operation)))
+        if (s->recheck_needed || (h && h->state != HOLDER_MOUNTED && operation_type(job->operation)->changes))
                 watch_recheck(s);
 }
 
@@ -124,7 +125,7 @@ static void finish(Job *job) {
         job_set_state(job, job->worker ? JOB_ENDED : JOB_OVER);
         job->progress.expected_end_usec = 0;
         /* Whatever is returned as a job can be asked about. */
-        if (operation_is_answered_early(job->operation) && !job_has_failed(job))
+        if (operation_type(job->operation)->answered_early && !job_has_failed(job))
                 job_show(job);
         job_answer_all(job);
         if (job->shown)
@@ -192,7 +193,7 @@ static int set_timed_out(Job *job) {
 
         /* Unless the caller has limited the whole, a walk is over time only if it is stuck. */
         if (job->request.timeout_usec > 0 && job->progress.counts.done > 0) {
-                if (!operation_changes(job->operation))
+                if (!operation_type(job->operation)->changes)
                         return failure_set(
                                 &job->failure, FAILURE_TIMED_OUT,
                                 "The walk over all files was not done within TimeoutUSec, and a further call begins anew: allow more time.");

@@ -5,20 +5,21 @@
 #include "basic/time-util.h"
 #include "job/job-log.h"
 #include "job/job-text.h"
+#include "job/operation.h"
 #include "wire/message-ids.h"
 
 /* A dry run is no decision, and what was decided before is no new one. */
 static bool is_decision(const Job *job) {
-        return job->operation != OPERATION_PLAN && (!job->result.repeated || job_has_failed(job));
+        return job->operation != OPERATION_PLAN && (!job_operation_result(job)->repeated || job_has_failed(job));
 }
 
 static bool verify_matches(const Job *job) {
-        return job->verified.matches && job->verified.walk.counts.misowned == 0;
+        return job->verify.result.matches && job->verify.result.walk.counts.misowned == 0;
 }
 
 /* A walk was about to begin, or the mount to be seen: whatever is wrong, it is no call that came to nothing at once. */
 static bool has_begun(const Job *job) {
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *d = &job_operation_result(job)->files;
 
         return job->progress.started_usec > 0 || job->identity.id != 0 || d->relabel == RELABEL_WALK ||
                d->ownership == OWNERSHIP_WALK;
@@ -76,15 +77,10 @@ static const char *failure_message(FailureKind kind) {
 }
 
 static const char *done_message(const Job *job) {
-        static const char *const done[OPERATIONS] = {
-                [OPERATION_MOUNT] = MESSAGE_MOUNTED,
-                [OPERATION_ADOPT] = MESSAGE_ADOPTED,
-                [OPERATION_UNMOUNT] = MESSAGE_UNMOUNTED,
-        };
-
         if (job->operation == OPERATION_VERIFY && !verify_matches(job))
                 return MESSAGE_VERIFY_MISMATCH;
-        return job->operation == OPERATION_MOUNT && job->share_target ? MESSAGE_SHARED : done[job->operation];
+        return job->operation == OPERATION_MOUNT && job->share_target ? MESSAGE_SHARED
+                                                                      : operation_type(job->operation)->done_message;
 }
 
 typedef struct Numbers {
@@ -103,10 +99,11 @@ static void format_numbers(const Job *job, Numbers *n) {
 
 static void write_record(const Job *job, const char *message, int priority, const char *text) {
         bool planned = job->plan.text, walked = job->progress.started_usec > 0,
-             relabel = job->result.files.relabel != RELABEL_NONE,
-             group = job->result.files.ownership_reason != OWNERSHIP_NOT_ASKED;
+             seen = job->operation == OPERATION_VERIFY && !isempty(job->verify.result.actual),
+             relabel = job_operation_result(job)->files.relabel != RELABEL_NONE,
+             group = job_operation_result(job)->files.ownership_reason != OWNERSHIP_NOT_ASKED;
         const char *done = job_has_outcome(job) ? "done" : NULL;
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *d = &job_operation_result(job)->files;
         const Request *q = &job->request;
         Numbers n;
 
@@ -118,7 +115,7 @@ static void write_record(const Job *job, const char *message, int priority, cons
                 { "SELVOL_JOB", n.id },
                 { "SELVOL_HOLDER", q->holder },
                 { "SELVOL_TARGET", q->target },
-                { "SELVOL_CONTEXT", isempty(job->verified.actual) ? job_context(job) : job->verified.actual },
+                { "SELVOL_CONTEXT", seen ? job->verify.result.actual : job_context(job) },
                 { "SELVOL_STRATEGY", planned ? strategy_to_string(job->plan.strategy) : NULL },
                 { "SELVOL_REASON", planned ? reason_to_string(job->plan.reason) : NULL },
                 { "SELVOL_RELABEL_REASON", relabel ? relabel_reason_to_string(d->relabel_reason) : NULL },
@@ -137,11 +134,12 @@ static void write_record(const Job *job, const char *message, int priority, cons
 
 /* A walk did not get through all files, so that nothing came of the operation. */
 static bool walk_has_failed(const Job *job) {
-        return job_has_failed(job) && (!job->result.walked || job->result.walk.counts.failed > 0);
+        return job_has_failed(job) &&
+               (!job_operation_result(job)->walked || job_operation_result(job)->walk.counts.failed > 0);
 }
 
 static void log_relabel(const Job *job) {
-        bool skipped = job->result.files.relabel == RELABEL_SKIP;
+        bool skipped = job_operation_result(job)->files.relabel == RELABEL_SKIP;
         _cleanup_free_ char *text = job_relabel_sentence(job);
 
         write_record(job, skipped ? MESSAGE_RELABEL_SKIPPED : MESSAGE_RELABELED, LOG_INFO, text);
@@ -155,11 +153,11 @@ static void log_ownership(const Job *job) {
         };
         _cleanup_free_ char *text = job_ownership_sentence(job);
 
-        write_record(job, messages[job->result.files.ownership], LOG_INFO, text);
+        write_record(job, messages[job_operation_result(job)->files.ownership], LOG_INFO, text);
 }
 
 static void log_failed(const Job *job) {
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *d = &job_operation_result(job)->files;
         bool walk = walk_has_failed(job);
         _cleanup_free_ char *text = job_sentence(job);
 
@@ -172,7 +170,7 @@ static void log_failed(const Job *job) {
 
 /* What became of the files is a record of its own, whatever operation it was for. */
 void job_log(const Job *job) {
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *d = &job_operation_result(job)->files;
         bool failed = job_has_failed(job),
              relabel = d->relabel == RELABEL_SKIP || (d->relabel == RELABEL_WALK && !walk_has_failed(job)),
              group = d->ownership == OWNERSHIP_SKIP || (d->ownership == OWNERSHIP_MAP && !failed) ||
@@ -189,7 +187,7 @@ void job_log(const Job *job) {
                 log_failed(job);
                 return;
         }
-        if (operation_is_answered_early(job->operation))
+        if (operation_type(job->operation)->answered_early)
                 return;
         text = job_sentence(job);
         write_record(job, done_message(job), LOG_INFO, text);

@@ -3,15 +3,9 @@
 
 #include "basic/time-util.h"
 #include "job/job-metrics.h"
+#include "job/operation.h"
 #include "state/unrecorded.h"
 #include "state/watch.h"
-
-/* kubelet's names of storage operations; NULL: not one. */
-static const char *const storage_operation[OPERATIONS] = {
-        [OPERATION_MOUNT] = "volume_mount",     [OPERATION_ADOPT] = "volume_adopt",
-        [OPERATION_UNMOUNT] = "volume_unmount", [OPERATION_VERIFY] = "volume_verify",
-        [OPERATION_RELABEL] = "volume_relabel",
-};
 
 /* The one for a walk that gives files to a group, whatever operation it was for. */
 static const char operation_apply_access_control[] = "volume_apply_access_control";
@@ -45,12 +39,12 @@ static void count_entries(Metrics *metrics, MetricId id, const WalkCounts *c) {
 }
 
 static bool walk_succeeded(const Job *job) {
-        return job->result.walked && !job_has_failed(job);
+        return job_operation_result(job)->walked && !job_has_failed(job);
 }
 
 static void count_relabel(const Job *job) {
         Metrics *metrics = job->jobs->state->metrics;
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *d = &job_operation_result(job)->files;
 
         if (d->relabel == RELABEL_NONE)
                 return;
@@ -59,10 +53,10 @@ static void count_relabel(const Job *job) {
                       : walk_succeeded(job)      ? "walked"
                                                  : "failed",
                       relabel_reason_to_string(d->relabel_reason));
-        if (!job->result.walked || d->relabel != RELABEL_WALK)
+        if (!job_operation_result(job)->walked || d->relabel != RELABEL_WALK)
                 return;
         metrics_observe(metrics, METRIC_RELABEL_DURATION, job->progress.duration_usec);
-        count_entries(metrics, METRIC_RELABEL_ENTRIES, &job->result.walk.counts);
+        count_entries(metrics, METRIC_RELABEL_ENTRIES, &job_operation_result(job)->walk.counts);
 }
 
 static const char *ownership_outcome(const Job *job) {
@@ -72,7 +66,7 @@ static const char *ownership_outcome(const Job *job) {
                 [OWNERSHIP_SKIP] = "skipped",
                 [OWNERSHIP_MAP] = "mapped",
         };
-        OwnershipAction action = job->result.files.ownership;
+        OwnershipAction action = job_operation_result(job)->files.ownership;
 
         if (action == OWNERSHIP_WALK)
                 return walk_succeeded(job) ? "walked" : "failed";
@@ -84,18 +78,18 @@ static const char *ownership_outcome(const Job *job) {
 
 static void count_ownership(const Job *job, const char *plugin) {
         Metrics *metrics = job->jobs->state->metrics;
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *d = &job_operation_result(job)->files;
 
         if (d->ownership_reason == OWNERSHIP_NOT_ASKED)
                 return;
         metrics_count(metrics, METRIC_OWNERSHIP, ownership_outcome(job),
                       ownership_reason_to_string(d->ownership_reason));
-        if (!job->result.walked || d->ownership != OWNERSHIP_WALK)
+        if (!job_operation_result(job)->walked || d->ownership != OWNERSHIP_WALK)
                 return;
         metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, job->progress.duration_usec, plugin,
                         operation_apply_access_control, walk_succeeded(job) ? "success" : "fail-unknown");
         metrics_observe(metrics, METRIC_OWNERSHIP_DURATION, job->progress.duration_usec);
-        count_entries(metrics, METRIC_OWNERSHIP_ENTRIES, &job->result.walk.counts);
+        count_entries(metrics, METRIC_OWNERSHIP_ENTRIES, &job_operation_result(job)->walk.counts);
 }
 
 static void count_verification(const Job *job) {
@@ -105,7 +99,8 @@ static void count_verification(const Job *job) {
         if (job->progress.duration_usec > 0)
                 metrics_observe(metrics, METRIC_VERIFY_DURATION, job->progress.duration_usec, depth);
         if (!job_has_failed(job))
-                metrics_count(metrics, METRIC_VERIFICATIONS, depth, job->verified.matches ? "match" : "mismatch");
+                metrics_count(metrics, METRIC_VERIFICATIONS, depth,
+                              job->verify.result.matches ? "match" : "mismatch");
 }
 
 static void count_files(const Job *job, const char *plugin) {
@@ -119,20 +114,21 @@ static void count_files(const Job *job, const char *plugin) {
 
 void job_count(const Job *job) {
         _cleanup_free_ char *plugin = volume_plugin_name(job->request.volume_type, job->request.driver);
+        const char *storage_operation = operation_type(job->operation)->storage_operation;
         uint64_t duration = now_monotonic_usec() - job->started_usec;
         Metrics *metrics = job->jobs->state->metrics;
 
         if (!plugin)
                 return;
         count_files(job, plugin);
-        if (storage_operation[job->operation])
-                metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, duration, plugin,
-                                storage_operation[job->operation], job_has_failed(job) ? "fail-unknown" : "success");
+        if (storage_operation)
+                metrics_observe(metrics, METRIC_STORAGE_OPERATION_DURATION, duration, plugin, storage_operation,
+                                job_has_failed(job) ? "fail-unknown" : "success");
         if (job_has_failed(job)) {
                 count_failure(job, plugin);
                 return;
         }
-        if (job->result.repeated)
+        if (job_operation_result(job)->repeated)
                 return;
         if (job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT)
                 metrics_count(metrics, METRIC_DECISIONS, strategy_to_string(job->plan.strategy),

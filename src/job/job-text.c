@@ -3,6 +3,7 @@
 
 #include "basic/time-util.h"
 #include "job/job-text.h"
+#include "job/operation.h"
 #include "model/context.h"
 
 /* What a walk did not touch. */
@@ -29,10 +30,10 @@ static char *describe_left_alone(const WalkResult *w) {
 }
 
 static char *describe_walk(const Job *job, const char *reason) {
-        const WalkResult *w = &job->result.walk;
+        const WalkResult *w = &job_operation_result(job)->walk;
         _cleanup_free_ char *left = NULL;
 
-        if (!job->result.walked)
+        if (!job_operation_result(job)->walked)
                 return strdup(reason);
         left = describe_left_alone(w);
         return left ? strdup_printf("%llu entries were visited, and %llu were changed. %s%s",
@@ -42,14 +43,15 @@ static char *describe_walk(const Job *job, const char *reason) {
 }
 
 static char *describe_relabel(const Job *job) {
-        const FilesDecision *d = &job->result.files;
+        const FilesDecision *d = &job_operation_result(job)->files;
 
         return describe_walk(job, relabel_reason_text(d->relabel_reason));
 }
 
 static char *describe_group(const Job *job) {
-        const FilesDecision *d = &job->result.files;
-        const char *reason = ownership_reason_text(d->ownership_reason), *detail = strempty(job->result.detail);
+        const FilesDecision *d = &job_operation_result(job)->files;
+        const char *reason = ownership_reason_text(d->ownership_reason),
+                   *detail = strempty(job_operation_result(job)->detail);
         _cleanup_free_ char *text = NULL;
 
         text = d->ownership == OWNERSHIP_WALK ? describe_walk(job, reason) : strdup(reason);
@@ -65,12 +67,12 @@ static char *describe_ownership(const Job *job) {
 }
 
 static bool asked_for_group(const Job *job) {
-        return job->result.files.ownership_reason != OWNERSHIP_NOT_ASKED;
+        return job_operation_result(job)->files.ownership_reason != OWNERSHIP_NOT_ASKED;
 }
 
 /* What became of the files: labels, group, or both. */
 static char *describe_files(const Job *job) {
-        bool relabel = job->result.files.relabel != RELABEL_NONE, group = asked_for_group(job);
+        bool relabel = job_operation_result(job)->files.relabel != RELABEL_NONE, group = asked_for_group(job);
         _cleanup_free_ char *labels = NULL, *owner = NULL;
 
         labels = relabel ? describe_relabel(job) : strdup("");
@@ -92,11 +94,11 @@ char *job_text(const Job *job) {
         if (job_has_failed(job))
                 return omit_volume(job, strempty(job->failure.message));
         if (job->operation == OPERATION_VERIFY)
-                return strdup(strempty(job->text));
+                return strdup(strempty(job->verify.text));
         if (job->operation == OPERATION_UNMOUNT)
                 return strdup(job->unmounted ? "Unmounted." : "There was nothing to unmount.");
         files = describe_files(job);
-        if (operation_is_answered_early(job->operation) || !files)
+        if (operation_type(job->operation)->answered_early || !files)
                 return TAKE_PTR(files);
         return strdup_printf("%s%s%s", strempty(job->plan.text), isempty(files) ? "" : " ", files);
 }
@@ -144,20 +146,12 @@ static char *describe_subject(const Job *job) {
 
 /* What was asked for; of a group, the one that is wanted. */
 static char *describe_request(const Job *job) {
-        static const char *const verbs[OPERATIONS] = {
-                [OPERATION_MOUNT] = "mount",
-                [OPERATION_PLAN] = "plan a mount of",
-                [OPERATION_ADOPT] = "adopt",
-                [OPERATION_UNMOUNT] = "unmount",
-                [OPERATION_VERIFY] = "verify",
-                [OPERATION_RELABEL] = "relabel",
-                [OPERATION_OWNERSHIP] = "change the group of",
-        };
+        const char *verb = operation_type(job->operation)->verb;
         _cleanup_free_ char *subject = describe_subject(job);
 
         if (!subject || job->operation != OPERATION_OWNERSHIP)
-                return subject ? strdup_printf("%s %s", verbs[job->operation], subject) : NULL;
-        return strdup_printf("%s %s to %" PRIu32, verbs[job->operation], subject, job->request.fs_group);
+                return subject ? strdup_printf("%s %s", verb, subject) : NULL;
+        return strdup_printf("%s %s to %" PRIu32, verb, subject, job->request.fs_group);
 }
 
 /* That the mount has a context says it all; otherwise there is more to say of the labels. */
@@ -185,7 +179,7 @@ static char *describe_done(const Job *job) {
                 return strdup_printf("%s %s (%s).", job->unmounted ? "Unmounted" : "Nothing was mounted:", subject,
                                      duration);
         default:
-                return strdup_printf("Verified %s (%s): %s", subject, duration, strempty(job->text));
+                return strdup_printf("Verified %s (%s): %s", subject, duration, strempty(job->verify.text));
         }
 }
 
@@ -203,7 +197,7 @@ char *job_sentence(const Job *job) {
 }
 
 char *job_relabel_sentence(const Job *job) {
-        bool skipped = job->result.files.relabel == RELABEL_SKIP;
+        bool skipped = job_operation_result(job)->files.relabel == RELABEL_SKIP;
         _cleanup_free_ char *subject = describe_subject(job), *text = describe_relabel(job);
 
         if (!subject || !text)
@@ -221,8 +215,8 @@ char *job_ownership_sentence(const Job *job) {
 
         if (!subject || !text)
                 return NULL;
-        return strdup_printf("%s the group of %s to %" PRIu32 ". %s", what[job->result.files.ownership], subject,
-                             job->request.fs_group, text);
+        return strdup_printf("%s the group of %s to %" PRIu32 ". %s",
+                             what[job_operation_result(job)->files.ownership], subject, job->request.fs_group, text);
 }
 
 char *job_start_sentence(const Job *job) {

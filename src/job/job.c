@@ -4,13 +4,6 @@
 #include "basic/time-util.h"
 #include "job/job.h"
 
-static const char *const operation_table[OPERATIONS] = {
-        [OPERATION_MOUNT] = "mount",         [OPERATION_PLAN] = "plan",     [OPERATION_ADOPT] = "adopt",
-        [OPERATION_UNMOUNT] = "unmount",     [OPERATION_VERIFY] = "verify", [OPERATION_RELABEL] = "relabel",
-        [OPERATION_OWNERSHIP] = "ownership",
-};
-DEFINE_STRING_TABLE(operation, Operation);
-
 #define STEP(state) (1U << (state))
 
 /* When selvold stops, a job is over at once, whatever its state. */
@@ -64,14 +57,6 @@ void job_show(Job *job) {
         event_emit(job->jobs->state, job_added, job);
 }
 
-bool operation_changes(Operation operation) {
-        return operation != OPERATION_PLAN && operation != OPERATION_VERIFY;
-}
-
-bool operation_is_answered_early(Operation operation) {
-        return operation == OPERATION_RELABEL || operation == OPERATION_OWNERSHIP;
-}
-
 uint64_t job_timeout_usec(const Job *job) {
         return job->request.timeout_usec > 0 ? job->request.timeout_usec
                                              : job->jobs->state->settings.job_timeout_usec;
@@ -109,6 +94,12 @@ const char *job_result(const Job *job) {
         return job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : "done";
 }
 
+const OperationResult *job_operation_result(const Job *job) {
+        static const OperationResult none = { .files = { .gid = GID_NONE, .disk_gid = GID_NONE } };
+
+        return job->operation == OPERATION_VERIFY || job->operation == OPERATION_UNMOUNT ? &none : &job->result;
+}
+
 const char *job_context(const Job *job) {
-        return strempty(job->operation == OPERATION_VERIFY ? job->verify.expected : job->plan.context);
+        return strempty(job->operation == OPERATION_VERIFY ? job->verify.call.expected : job->plan.context);
 }

@@ -20,7 +20,6 @@ typedef enum Operation {
         OPERATION_OWNERSHIP,
         OPERATIONS,
 } Operation;
-DECLARE_STRING_TABLE(operation, Operation);
 
 /* The states, and below each the steps that it allows (job_set_state()). HACKING.md has the picture. */
 typedef enum JobState {
@@ -65,6 +64,12 @@ typedef struct Progress {
         uint64_t next_told_usec;    /* when the journal is told again */
 } Progress;
 
+typedef struct Verification {
+        VerifyCall call; /* what is compared with */
+        VerifyResult result;
+        char *text; /* the result in a sentence */
+} Verification;
+
 typedef struct Jobs Jobs;
 
 struct Job {
@@ -103,12 +108,12 @@ struct Job {
         Progress progress;
 
         Failure failure;
-        Failure refusal;        /* plan: why a mount would be refused */
-        OperationResult result; /* mount, adopt, relabel, ownership */
-        VerifyCall verify;      /* what is compared with */
-        VerifyResult verified;
-        bool unmounted;
-        char *text;      /* the result of a verify in a sentence */
+        Failure refusal; /* plan: why a mount would be refused */
+        union {
+                OperationResult result; /* mount, plan, adopt, relabel, ownership: job_operation_result() */
+                Verification verify;
+                bool unmounted; /* unmount: there was a mount */
+        };
         char *waits_for; /* that the journal was told last */
 };
 
@@ -179,10 +184,7 @@ void job_fail(Job *job, int r);
 
 /* "" while it runs, then "done" or the failure's name. */
 const char *job_result(const Job *job);
+/* What was done to the files of a volume; nothing, of an operation that does nothing to them. */
+const OperationResult *job_operation_result(const Job *job);
 /* The context that it is about; "" if none. */
 const char *job_context(const Job *job);
-
-/* Whether a job may change something: then it claims its volume and its target. */
-bool operation_changes(Operation operation);
-/* Relabel and ApplyOwnership are answered when the walk begins. */
-bool operation_is_answered_early(Operation operation);

@@ -10,6 +10,7 @@
 #include "job/job-log.h"
 #include "job/jobs.h"
 #include "job/line.h"
+#include "job/operation.h"
 #include "job/orphans.h"
 #include "job/places.h"
 #include "job/run.h"
@@ -41,10 +42,12 @@ static Job *job_free(Job *job) {
         mount_identity_done(&job->identity);
         failure_done(&job->failure);
         failure_done(&job->refusal);
-        operation_result_done(&job->result);
-        verify_call_done(&job->verify);
-        verify_result_done(&job->verified);
-        free(job->text);
+        if (job->operation == OPERATION_VERIFY) {
+                verify_call_done(&job->verify.call);
+                verify_result_done(&job->verify.result);
+                free(job->verify.text);
+        } else if (job->operation != OPERATION_UNMOUNT)
+                operation_result_done(&job->result);
         free(job->waits_for);
         free(job);
         return NULL;
@@ -207,7 +210,8 @@ const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
         const Job *job;
 
         DL_FOREACH (jobs->list, job)
-                if (operation_changes(job->operation) && !job_has_ended(job) && streq(job->request.volume, volume))
+                if (operation_type(job->operation)->changes && !job_has_ended(job) &&
+                    streq(job->request.volume, volume))
                         return job;
         return NULL;
 }
@@ -279,7 +283,7 @@ static int set_canceled(Job *job, const char *by) {
         unsigned long long done = job->progress.counts.done, total = job->progress.total;
         _cleanup_free_ char *of = NULL;
 
-        if (job->progress.started_usec == 0 || !operation_changes(job->operation))
+        if (job->progress.started_usec == 0 || !operation_type(job->operation)->changes)
                 return failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
         of = total > 0 && total >= done ? strdup_printf(" of about %llu", total) : strdup("");
         if (!of)
@@ -319,7 +323,7 @@ static void cancel_verifies(const Job *unmount) {
 static bool works_through_last(const Job *job, const char *target) {
         const Volume *v = job_volume(job);
 
-        return operation_is_answered_early(job->operation) && v && v->holders && !v->holders->next &&
+        return operation_type(job->operation)->answered_early && v && v->holders && !v->holders->next &&
                streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
 }
 
@@ -390,7 +394,7 @@ static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyD
 static int join(Job *job, const Caller *caller, JobReply reply, void *userdata, Failure *f) {
         int r;
 
-        if (operation_is_answered_early(job->operation) && job->progress.started_usec > 0) {
+        if (operation_type(job->operation)->answered_early && job->progress.started_usec > 0) {
                 reply(job, userdata);
                 return 0;
         }
@@ -413,7 +417,7 @@ static int resolve_volume(const Jobs *jobs, Request *q) {
         if (volumes_find_target(&jobs->state->volumes, q->target, &v))
                 return free_and_strdup(&q->volume, v->id);
         DL_FOREACH (jobs->list, job)
-                if (operation_changes(job->operation) && !job_has_outcome(job) &&
+                if (operation_type(job->operation)->changes && !job_has_outcome(job) &&
                     streq(strempty(job->request.target), q->target))
                         return free_and_strdup(&q->volume, job->request.volume);
         lost = unrecorded_find(jobs->state, q->target);
@@ -430,7 +434,7 @@ static int fill(Job *job, JobReply reply, void *userdata) {
         r = add_waiter(&job->waiters, &job->n_waiters, &job->caller, reply, userdata);
         if (r < 0)
                 return r;
-        if (operation_changes(job->operation)) {
+        if (operation_type(job->operation)->changes) {
                 r = line_enter(job);
                 if (r < 0)
                         return r;
@@ -462,9 +466,11 @@ static int job_new(Jobs *jobs, Operation operation, Request *request, VerifyDept
                 .deadline_usec = UINT64_MAX,
                 .notice_usec = UINT64_MAX,
                 .plan = { .fs_group = GID_NONE },
-                .result = { .files = { .gid = GID_NONE, .disk_gid = GID_NONE } },
-                .verify = { .gid = GID_NONE },
         };
+        if (operation == OPERATION_VERIFY)
+                job->verify.call.gid = GID_NONE;
+        else if (operation != OPERATION_UNMOUNT)
+                job->result.files = (FilesDecision){ .gid = GID_NONE, .disk_gid = GID_NONE };
         DL_APPEND(jobs->list, job);
         r = fill(job, reply, userdata);
         if (r < 0) {

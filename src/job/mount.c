@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 #include "plan/plan-group.h"
 #include "state/reconcile.h"
+#include "wire/message-ids.h"
 #include "wire/protocol.h"
 
 /* MountVolume and PlanVolume, which is a mount that ends after the plan. */
@@ -180,6 +181,11 @@ static int take(Job *job, sd_bus_message *reply) {
 }
 
 const OperationType mount_operation = {
+        .name = "mount",
+        .verb = "mount",
+        .done_message = MESSAGE_MOUNTED,
+        .storage_operation = "volume_mount",
+        .changes = true,
         .check = job_check_limits,
         .method = WORKER_MOUNT,
         .append = append,
@@ -190,6 +196,8 @@ const OperationType mount_operation = {
 };
 
 const OperationType plan_operation = {
+        .name = "plan",
+        .verb = "plan a mount of",
         .check = job_check_limits,
         .method = WORKER_MOUNT,
         .append = append,

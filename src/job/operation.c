@@ -3,11 +3,15 @@
 
 const OperationType *operation_type(Operation operation) {
         static const OperationType *const types[OPERATIONS] = {
-                [OPERATION_MOUNT] = &mount_operation,      [OPERATION_PLAN] = &plan_operation,
-                [OPERATION_ADOPT] = &adopt_operation,      [OPERATION_UNMOUNT] = &unmount_operation,
-                [OPERATION_VERIFY] = &verify_operation,    [OPERATION_RELABEL] = &change_operation,
-                [OPERATION_OWNERSHIP] = &change_operation,
+                [OPERATION_MOUNT] = &mount_operation,         [OPERATION_PLAN] = &plan_operation,
+                [OPERATION_ADOPT] = &adopt_operation,         [OPERATION_UNMOUNT] = &unmount_operation,
+                [OPERATION_VERIFY] = &verify_operation,       [OPERATION_RELABEL] = &relabel_operation,
+                [OPERATION_OWNERSHIP] = &ownership_operation,
         };
 
         return types[operation];
+}
+
+const char *operation_to_string(Operation operation) {
+        return operation_type(operation)->name;
 }

@@ -6,6 +6,12 @@
 /* What the operations differ in, one file for each. All return 0, a negative errno, or a failure kind with job->failure
  * set. */
 typedef struct OperationType {
+        const char *name;              /* on the bus, and in the journal */
+        const char *verb;              /* of a sentence that says what was asked for */
+        const char *done_message;      /* MESSAGE_ID of its success; NULL: it has none */
+        const char *storage_operation; /* as kubelet's metrics name it; NULL: it is none */
+        bool changes;                  /* something: then it claims its volume and its target */
+        bool answered_early;           /* when its walk begins */
         /* Before a child is started: whether it makes sense, by the record, and the intent of what needs no plan. */
         int (*check)(Job *job);
         /* The worker's method, and its argument. */
@@ -23,6 +29,7 @@ typedef struct OperationType {
 } OperationType;
 
 const OperationType *operation_type(Operation operation);
+const char *operation_to_string(Operation operation);
 
-extern const OperationType mount_operation, plan_operation, adopt_operation, change_operation, verify_operation,
-        unmount_operation;
+extern const OperationType mount_operation, plan_operation, adopt_operation, unmount_operation, verify_operation,
+        relabel_operation, ownership_operation;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
 #include "job/holder.h"
+#include "job/operation.h"
 #include "job/plan-answer.h"
 #include "job/progress.h"
 #include "plan/plan-group.h"
@@ -23,7 +24,7 @@ int job_make_plan(Job *job, const PlanQuestion *q) {
                 .observed = &job->observed,
                 .seclabel = q->seclabel,
                 .mounted = q->mounted ? &q->outcome.fact : NULL,
-                .claimed = operation_changes(job->operation),
+                .claimed = operation_type(job->operation)->changes,
         };
         int r;
 

@@ -178,7 +178,7 @@ static void leave(Job *job) {
 static int decide(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
-        if (operation_changes(job->operation)) {
+        if (operation_type(job->operation)->changes) {
                 r = line_claim_superblock(job, job->observed.superblock);
                 if (r < 0)
                         return r;
@@ -272,7 +272,7 @@ static int take_progress(Job *job, sd_bus_message *signal) {
                 job_log_started(job);
         else if (news == PROGRESS_GOES_ON)
                 job_log_progress(job);
-        if (operation_is_answered_early(job->operation))
+        if (operation_type(job->operation)->answered_early)
                 job_answer(job);
         event_emit(job->jobs->state, job_changed, job);
         if (job->request.timeout_usec == 0 && job->state != JOB_STOPPING)

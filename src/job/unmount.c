@@ -6,6 +6,7 @@
 #include "state/holders.h"
 #include "state/unrecorded.h"
 #include "state/watch.h"
+#include "wire/message-ids.h"
 #include "wire/protocol.h"
 
 /* UnmountVolume. */
@@ -116,6 +117,11 @@ static void revert(Job *job) {
 }
 
 const OperationType unmount_operation = {
+        .name = "unmount",
+        .verb = "unmount",
+        .done_message = MESSAGE_UNMOUNTED,
+        .storage_operation = "volume_unmount",
+        .changes = true,
         .check = check,
         .method = WORKER_UNMOUNT,
         .append = append,

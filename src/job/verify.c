@@ -56,7 +56,7 @@ static gid_t recorded_group(const Volume *v, const Holder *h) {
 
 static int check(Job *job) {
         const Request *q = &job->request;
-        VerifyCall *c = &job->verify;
+        VerifyCall *c = &job->verify.call;
         const Holder *h = NULL;
         Volume *v = NULL;
         int r;
@@ -88,21 +88,21 @@ static int check(Job *job) {
 }
 
 static int append(const Job *job, sd_bus_message *call) {
-        VerifyCall c = job->verify;
+        VerifyCall c = job->verify.call;
 
         c.origin = job_origin(job);
         return verify_call_append(call, &c);
 }
 
 static char *describe_labels(const Job *job) {
-        const WalkCounts *n = &job->verified.walk.counts;
+        const WalkCounts *n = &job->verify.result.walk.counts;
         unsigned long long done = n->done, mismatched = n->mismatched, failed = n->failed;
 
-        if (isempty(job->verify.expected))
+        if (isempty(job->verify.call.expected))
                 return strdup_printf("%llu entries were compared.", done);
         if (job->depth == VERIFY_ROOT)
-                return strdup(job->verified.matches ? "The label is as expected."
-                                                    : "The label is not the one expected.");
+                return strdup(job->verify.result.matches ? "The label is as expected."
+                                                         : "The label is not the one expected.");
         if (failed > 0)
                 return strdup_printf(
                         "%llu entries were compared: %llu have another label, and %llu could not be read.", done,
@@ -113,9 +113,9 @@ static char *describe_labels(const Job *job) {
 }
 
 static char *describe_files(const Job *job) {
-        unsigned long long misowned = job->verified.walk.counts.misowned;
+        unsigned long long misowned = job->verify.result.walk.counts.misowned;
         _cleanup_free_ char *labels = describe_labels(job);
-        gid_t gid = job->verify.gid;
+        gid_t gid = job->verify.call.gid;
 
         if (!labels || gid == GID_NONE)
                 return TAKE_PTR(labels);
@@ -127,7 +127,7 @@ static char *describe_files(const Job *job) {
 }
 
 static char *describe(const Job *job) {
-        const char *not_reset = strempty(job->verified.not_reset);
+        const char *not_reset = strempty(job->verify.result.not_reset);
         _cleanup_free_ char *files = describe_files(job);
 
         if (!files || isempty(not_reset))
@@ -138,20 +138,20 @@ static char *describe(const Job *job) {
 
 /* What the worker says has to fit together: a match is a match of everything. */
 static bool result_is_possible(const Job *job) {
-        const VerifyResult *v = &job->verified;
+        const VerifyResult *v = &job->verify.result;
         const WalkCounts *n = &v->walk.counts;
 
-        if (n->changed > 0 || n->skipped > 0 || (n->misowned > 0 && job->verify.gid == GID_NONE))
+        if (n->changed > 0 || n->skipped > 0 || (n->misowned > 0 && job->verify.call.gid == GID_NONE))
                 return false;
         if (!v->matches)
                 return true;
         return n->mismatched == 0 && n->failed == 0 &&
-               (isempty(job->verify.expected) || streq(v->actual, job->verify.expected));
+               (isempty(job->verify.call.expected) || streq(v->actual, job->verify.call.expected));
 }
 
 /* The copy of the mark follows, and is not believed either if the mark could not be reset. */
 static void take_reset(Job *job, Volume *v) {
-        const VerifyResult *result = &job->verified;
+        const VerifyResult *result = &job->verify.result;
 
         if (!v || result->reset == MARK_KEEP)
                 return;
@@ -162,7 +162,7 @@ static void take_reset(Job *job, Volume *v) {
 
 /* It is about the mount that was looked at, which may have gone meanwhile, and the kernel gives its id anew. */
 static bool is_about(const Job *job, const Volume *v, const Holder *h) {
-        const VerifyCall *c = &job->verify;
+        const VerifyCall *c = &job->verify.call;
         const char *named = job->request.volume;
 
         return h->mount_id == c->mount.id && streq(strempty(h->device), c->mount.device) &&
@@ -174,24 +174,25 @@ static int take(Job *job, sd_bus_message *reply) {
         Volume *v = NULL;
         int r;
 
-        verify_result_done(&job->verified);
-        r = verify_result_read(reply, &job->verified);
+        verify_result_done(&job->verify.result);
+        r = verify_result_read(reply, &job->verify.result);
         if (r < 0)
                 return r;
-        r = progress_end(&job->progress, &job->verified.walk.counts);
+        r = progress_end(&job->progress, &job->verify.result.walk.counts);
         if (r < 0)
                 return r;
         if (!result_is_possible(job))
                 return -EBADMSG;
-        job->text = describe(job);
-        if (!job->text)
+        job->verify.text = describe(job);
+        if (!job->verify.text)
                 return -ENOMEM;
 
         h = volumes_find_above(&job->jobs->state->volumes, job->request.target, &v);
         if (h && !is_about(job, v, h))
                 v = NULL;
         take_reset(job, v);
-        if (v && job->request.volume[0] != '/' && job->verified.matches && streq(v->context, job->verify.expected)) {
+        if (v && job->request.volume[0] != '/' && job->verify.result.matches &&
+            streq(v->context, job->verify.call.expected)) {
                 v->last_verified_usec = now_realtime_usec();
                 commit_volume(job->jobs->state, v);
         }
@@ -199,6 +200,9 @@ static int take(Job *job, sd_bus_message *reply) {
 }
 
 const OperationType verify_operation = {
+        .name = "verify",
+        .verb = "verify",
+        .storage_operation = "volume_verify",
         .check = check,
         .method = WORKER_VERIFY,
         .append = append,
