@@ -29,7 +29,7 @@ static int on_disconnected(sd_bus_message *signal, void *userdata, sd_bus_error 
 static const sd_bus_vtable questions[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_METHOD(DECISION_PLAN, PLAN_QUESTION_TYPE, PLAN_ANSWER_TYPE, on_plan, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD(DECISION_WALK, FILES_DECISION_TYPE, "", on_walk, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD(DECISION_WALK, WALK_NOTE_TYPE, "", on_walk, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD(DECISION_READY, READY_NOTE_TYPE, "", on_ready, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
@@ -236,14 +236,17 @@ static void answer_durable(Job *job) {
 }
 
 static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_(walk_note_done) WalkNote n = { 0 };
         Job *job = userdata;
         int r;
 
         if (is_unasked(job, operation_type(job->operation)->plan))
                 return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "There is nothing to walk over.");
-        r = files_decision_read(m, &job->result.files);
+        r = walk_note_read(m, &n);
         if (r < 0)
                 return disbelieve(job, r);
+        job->result.files = n.files;
+        job_record_mark(job, &n.mark);
         log_debug("%s: job %llu: Walk is asked.", job->request.volume, (unsigned long long) job->id);
         job->question = sd_bus_message_ref(m);
         job_then(job, answer_durable);

@@ -287,6 +287,12 @@ static const MessageField files_decision_fields[] = {
 };
 DEFINE_MESSAGE(FilesDecision, files_decision, FILES_DECISION_TYPE, .is_good = files_decision_is_good);
 
+static const MessageField walk_note_fields[] = {
+        FIELD_STRUCT(WalkNote, mark, mark),
+        FIELD_STRUCT(WalkNote, files, files_decision),
+};
+DEFINE_MESSAGE(WalkNote, walk_note, WALK_NOTE_TYPE);
+
 static const MessageField operation_result_fields[] = {
         FIELD_BOOL(OperationResult, repeated),
         FIELD_STRUCT(OperationResult, outcome, mount_outcome),

@@ -220,6 +220,14 @@ DECLARE_MESSAGE(ReadyNote, ready_note);
 #define FILES_DECISION_TYPE "(ssbssuu)"
 DECLARE_MESSAGE(FilesDecision, files_decision);
 
+typedef struct WalkNote {
+        Mark mark; /* on the volume now, where it says that the walk has begun */
+        FilesDecision files;
+} WalkNote;
+
+#define WALK_NOTE_TYPE "(" MARK_TYPE FILES_DECISION_TYPE ")"
+DECLARE_MESSAGE(WalkNote, walk_note);
+
 /* What Mount, Adopt and Change end with. */
 typedef struct OperationResult {
         bool repeated; /* Mount: what was expected is there, and nothing was done */

@@ -47,7 +47,7 @@
  *
  * Progress(WalkCounts, t total): at most four times a second while files are visited, and once, with counts of 0, before
  *   the first of them. total is how many entries there are, 0: unknown. A walk that sends nothing is stuck.
- * Marked(Mark): the mark on the volume was written, and is this now.
+ * Marked(Mark): the mark on the volume was written, but for a walk that begins (Walk), and is this now.
  * Changed(MountChanges): of Watch.
  * OrphanGone(): of Watch: one of the children that it has named; another Watch names those that are left.
  * NodeChanged(Node): of Watch: SELinux is in another mode than it was, or has another policy; within a second. */
@@ -62,8 +62,8 @@
  * Plan(PlanQuestion) -> PlanAnswer: what to do with what was seen. Never answered after a wait in line: PLAN_WAIT and
  *   PLAN_STOP end the child. It asks again after PLAN_LOOK, once it has looked for the mounts of the superblock, and if the
  *   mount shows labels where the answer supposed none, or the other way round.
- * Walk(FilesDecision) -> (): what a walk is going to do to the files. The mark says already that it has begun, and has been
- *   told. Answered when that is durable, so that the record never claims more than the mark.
+ * Walk(WalkNote) -> (): what a walk is going to do to the files, and the mark, which says on disk that it has begun. Answered
+ *   when the record says so, too: it never claims more than the mark.
  * Ready(ReadyNote) -> (): which mount was made, before anybody can see it. Answered when that is durable, so that it is known
  *   as the volume's by its identity, whatever is lost meanwhile. */
 #define DECISION_PATH      "/"

@@ -70,14 +70,21 @@ int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f
         return 0;
 }
 
-int ask_walk(Child *c, const FilesDecision *decision, Failure *f) {
+static void log_mark(const Mark *mark) {
+        log_debug("The mark is now: %s, labels %s %s%s, ownership %s of group %u.", mark_found_to_string(mark->found),
+                  files_state_to_string(mark->label_state), strempty(mark->context), mark->tainted ? ", tainted" : "",
+                  files_state_to_string(mark->ownership_state), mark->gid);
+}
+
+int ask_walk(Child *c, const WalkNote *note, Failure *f) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL, *reply = NULL;
         int r;
 
+        log_mark(&note->mark);
         r = new_question(c, DECISION_WALK, &m);
         if (r < 0)
                 return r;
-        r = files_decision_append(m, decision);
+        r = walk_note_append(m, note);
         if (r < 0)
                 return r;
         return call(c, m, DECISION_WALK, &reply, f);
@@ -118,9 +125,7 @@ int tell_marked(Child *c, const Mark *mark) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         int r;
 
-        log_debug("The mark is now: %s, labels %s %s%s, ownership %s of group %u.", mark_found_to_string(mark->found),
-                  files_state_to_string(mark->label_state), strempty(mark->context), mark->tainted ? ", tainted" : "",
-                  files_state_to_string(mark->ownership_state), mark->gid);
+        log_mark(mark);
         r = new_signal(c, WORKER_MARKED, &m);
         if (r < 0)
                 return r;

@@ -10,7 +10,7 @@
 
 /* Also WORKER_FAILED if selvold has no answer. *ret is of PLAN_GO; or of PLAN_LOOK, if the question has mounts_unknown. */
 int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f) _warn_unused_;
-int ask_walk(Child *c, const FilesDecision *decision, Failure *f) _warn_unused_;
+int ask_walk(Child *c, const WalkNote *note, Failure *f) _warn_unused_;
 int ask_ready(Child *c, const ReadyNote *note, Failure *f) _warn_unused_;
 
 int tell_marked(Child *c, const Mark *mark) _warn_unused_;

@@ -192,7 +192,7 @@ static int find_total(const Change *g, WalkSpec *spec, Failure *f) {
         return 0;
 }
 
-/* Files are touched once this is on disk. selvold is always told, as its copy may be older than what was seen here. */
+/* Files are touched once this is on disk. */
 static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure *f) {
         _cleanup_(mark_done) Mark begun = { 0 }, now = { .found = MARK_ABSENT };
         int r;
@@ -209,9 +209,6 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
         }
         now.found = begun.found;
         take_mark(&g->result->mark, &now);
-        r = tell_marked(g->child, &g->result->mark);
-        if (r < 0)
-                return r;
         *ret = begun;
         begun = (Mark){ 0 };
         return 0;
@@ -252,7 +249,7 @@ static int walk(const Change *g, Failure *f) {
         r = begin_mark(g, &work, &begun, f);
         if (r != 0)
                 return r;
-        r = ask_walk(g->child, d, f);
+        r = ask_walk(g->child, &(WalkNote){ .mark = g->result->mark, .files = *d }, f);
         if (r != 0)
                 return r;
         r = walk_tell_start(g->child, spec.total);

@@ -93,14 +93,20 @@ static void step(const char *source, const char *where) {
 }
 
 static void write_mark(const char *source, Mark *mark) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
-
         if (keeps_no_mark(source)) {
                 *mark = (Mark){ .found = MARK_UNSUPPORTED };
                 return;
         }
         mark->found = MARK_PRESENT;
         write_text(volume_file("mark", source), check_memory(mark_format(mark)));
+}
+
+static void tell_mark(const char *source, Mark *mark) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
+
+        write_mark(source, mark);
+        if (mark->found != MARK_PRESENT)
+                return;
         check(sd_bus_message_new_signal(peer, &signal, WORKER_PATH, WORKER_INTERFACE, WORKER_MARKED));
         check(mark_append(signal, mark));
         check(sd_bus_send(peer, signal, NULL));
@@ -110,7 +116,7 @@ static int change_mark(const char *source, Mark *mark, MarkChange change, Failur
         if (change != MARK_KEEP && behaves(source, "mark-fails"))
                 return failure_set(f, FAILURE_MOUNT_FAILED, "The mark can't be written.");
         if (mark_apply(mark, change))
-                write_mark(source, mark);
+                tell_mark(source, mark);
         return 0;
 }
 
@@ -353,7 +359,7 @@ static void note_walk(const Operation *o, const MarkWork *work) {
 static void ask_walk(const Operation *o) {
         sd_bus_message *m = new_question(DECISION_WALK);
 
-        check(files_decision_append(m, &o->result.files));
+        check(walk_note_append(m, &(WalkNote){ .mark = o->result.mark, .files = o->result.files }));
         (void) ask(m);
 }
 
@@ -385,7 +391,7 @@ static void walk_files(Operation *o) {
                 mark_finish(&o->result.mark, &work);
                 /* At once, so that it never claims too much. */
                 (void) mark_apply(&o->result.mark, o->answer.change);
-                write_mark(source, &o->result.mark);
+                tell_mark(source, &o->result.mark);
         }
         o->result.outcome = outcome_of(&o->mount, &o->swap);
 }
@@ -679,7 +685,7 @@ static int on_verify(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                 if (v.reset != MARK_KEEP && behaves(mount->source, "mismatch-stays"))
                         v.not_reset = FORMAT("the file system is read-only");
                 else if (mark_apply(&mark, v.reset))
-                        write_mark(mount->source, &mark);
+                        tell_mark(mount->source, &mark);
         }
         check(verify_result_append(reply, &v));
         return send_reply(reply);

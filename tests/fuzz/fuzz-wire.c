@@ -34,13 +34,13 @@ static int check(const MessageType *type, sd_bus_message *m, sd_bus_message *aga
 
 /* The inputs in corpus/ have the positions. */
 static const MessageType *const types[] = {
-        &node_type,           &mount_fact_type,     &mount_changes_type,
-        &mount_outcome_type,  &observed_type,       &mark_type,
-        &walk_counts_type,    &walk_result_type,    &mount_identity_type,
-        &mount_call_type,     &adopt_call_type,     &change_call_type,
-        &verify_call_type,    &verify_result_type,  &unmount_call_type,
-        &watched_type,        &plan_question_type,  &plan_answer_type,
-        &ready_note_type,     &files_decision_type, &operation_result_type,
+        &node_type,           &mount_fact_type,    &mount_changes_type,
+        &mount_outcome_type,  &observed_type,      &mark_type,
+        &walk_counts_type,    &walk_result_type,   &mount_identity_type,
+        &mount_call_type,     &adopt_call_type,    &change_call_type,
+        &verify_call_type,    &verify_result_type, &unmount_call_type,
+        &watched_type,        &plan_question_type, &plan_answer_type,
+        &ready_note_type,     &walk_note_type,     &operation_result_type,
         &unmount_result_type,
 };
 

@@ -93,6 +93,13 @@ static void answer_question(Operation *o, sd_bus_message *question) {
         g_assert_true(r >= 0 || r == -ECONNRESET || r == -EPIPE);
 }
 
+static void hear_mark(Heard *h, Mark *mark) {
+        mark_done(&h->marked);
+        h->marked = *mark;
+        *mark = (Mark){ 0 };
+        h->n_marked++;
+}
+
 static void hear_question(Operation *o, sd_bus_message *m) {
         Heard *h = &o->heard;
         bool hold;
@@ -105,8 +112,12 @@ static void hear_question(Operation *o, sd_bus_message *m) {
                         h->n_plans++;
                 hold = o->arguments.hold_plan;
         } else if (sd_bus_message_is_method_call(m, DECISION_INTERFACE, DECISION_WALK)) {
-                g_assert_true(sd_bus_message_has_signature(m, FILES_DECISION_TYPE));
-                g_assert_cmpint(files_decision_read(m, &h->decided), ==, 0);
+                _cleanup_(walk_note_done) WalkNote note = { 0 };
+
+                g_assert_true(sd_bus_message_has_signature(m, WALK_NOTE_TYPE));
+                g_assert_cmpint(walk_note_read(m, &note), ==, 0);
+                h->decided = note.files;
+                hear_mark(h, &note.mark);
                 h->n_walks++;
                 hold = false;
         } else {
@@ -136,9 +147,10 @@ static void hear_signal(Operation *o, sd_bus_message *m) {
                 h->n_progress++;
         } else {
                 g_assert_true(sd_bus_message_is_signal(m, WORKER_INTERFACE, WORKER_MARKED));
-                mark_done(&h->marked);
-                g_assert_cmpint(mark_read(m, &h->marked), ==, 0);
-                h->n_marked++;
+                Mark mark;
+
+                g_assert_cmpint(mark_read(m, &mark), ==, 0);
+                hear_mark(h, &mark);
         }
 }
 
