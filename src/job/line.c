@@ -7,7 +7,6 @@
 #include "job/job-log.h"
 #include "job/job-text.h"
 #include "job/line.h"
-#include "plan/plan-group.h"
 #include "state/reconcile.h"
 
 /* Volume and target; what is claimed beyond is the superblock. */
@@ -76,11 +75,6 @@ bool line_wait_for_conflict(Job *job) {
         job->deadline_usec = end;
         job_set_timer(job);
         return true;
-}
-
-int line_note_group_conflict(Job *job) {
-        return plan_find_group_conflicts(&job->jobs->state->volumes, job->request.volume, job->request.target,
-                                         &job->observed, job->plan.fs_group, &job->plan);
 }
 
 void line_let_past(Job *job) {

@@ -20,8 +20,6 @@ int line_claim_superblock(Job *job, const char *key) _warn_unused_;
 bool line_wait_for_conflict(Job *job);
 /* A holder has gone, or a mount that is no holder's (target NULL): those who wait for nobody else any more go on. */
 void line_mount_gone(Jobs *jobs, const char *target);
-/* Fills the plan's conflicts after the child has refused a group. Returns 0 or -ENOMEM. */
-int line_note_group_conflict(Job *job) _warn_unused_;
 
 /* The child of a job that was told to wait is gone: the job is in line, or parked. */
 void line_take_place(Job *job);

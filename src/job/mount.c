@@ -41,7 +41,8 @@ static int make_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         r = job_make_plan(job, q);
-        if (r < 0 || !job->observed.mounts_unknown)
+        /* What the child asks once more about, it has staged without them. */
+        if (r < 0 || !job->observed.mounts_unknown || q->files.ownership != OWNERSHIP_NONE)
                 return r;
         if (r == 0 && !plan_needs_mounts(&job->plan, &job->jobs->state->volumes, job->request.volume))
                 return 0;
@@ -84,23 +85,17 @@ static void predict_files(Job *job) {
 
 /* Whether the walk that is predicted would take the files' group from somebody. */
 static int check_group(Job *job) {
-        const Volumes *volumes = &job->jobs->state->volumes;
         const Request *q = &job->request;
         Reliance *list = NULL;
         size_t n = 0;
         int r;
 
-        r = plan_find_reliances(volumes, q->volume, q->target, &job->observed, &list, &n);
+        r = plan_find_reliances(&job->jobs->state->volumes, q->volume, q->target, &job->observed, &list, &n);
         if (r < 0)
                 return r;
-        r = files_check_reliances(&job->result.files, q->volume, NULL, list, n, &job->failure);
+        r = job_check_reliances(job, &job->result.files, NULL, list, n);
         reliances_free(list, n);
-        if (r != FAILURE_GROUP_CONFLICT)
-                return r;
-        return plan_find_group_conflicts(volumes, q->volume, q->target, &job->observed, job->result.files.disk_gid,
-                                         &job->plan) < 0
-                       ? -ENOMEM
-                       : r;
+        return r;
 }
 
 static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {

@@ -4,6 +4,7 @@
 #include "job/operation.h"
 #include "job/plan-answer.h"
 #include "job/progress.h"
+#include "plan/files.h"
 #include "plan/plan-group.h"
 #include "plan/witness.h"
 
@@ -135,6 +136,19 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
         *ret = a;
         a = PLAN_ANSWER_INIT;
         return 0;
+}
+
+int job_check_reliances(Job *job, const FilesDecision *files, const char *root, const Reliance *list, size_t n) {
+        const Request *q = &job->request;
+        int r;
+
+        r = files_check_reliances(files, q->volume, root, list, n, &job->failure);
+        if (r != FAILURE_GROUP_CONFLICT)
+                return r;
+        return plan_find_group_conflicts(&job->jobs->state->volumes, q->volume, q->target, &job->observed,
+                                         files->disk_gid, &job->plan) < 0
+                       ? -ENOMEM
+                       : r;
 }
 
 static int entries_failed(Job *job) {

@@ -14,6 +14,11 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) _warn_unused_;
 /* What the plan wants of the files. The context is job->plan's. */
 FilesWanted job_files_wanted(const Job *job);
 
+/* Whether a walk takes the files' group from somebody who relies on it; of these job->plan has the conflicts then. root: of the
+ * mount, NULL if unknown. Returns 0, GROUP_CONFLICT or -ENOMEM. */
+int job_check_reliances(Job *job, const FilesDecision *files, const char *root, const Reliance *list,
+                        size_t n) _warn_unused_;
+
 /* Takes over and checks what an operation ended with: as -EBADMSG what can't be; ENTRIES_FAILED if entries failed. The
  * copy of the mark in the record follows. */
 int job_take_result(Job *job, sd_bus_message *reply) _warn_unused_;

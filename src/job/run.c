@@ -6,6 +6,7 @@
 #include "job/job-log.h"
 #include "job/line.h"
 #include "job/operation.h"
+#include "job/plan-answer.h"
 #include "job/progress.h"
 #include "job/run.h"
 #include "state/commit.h"
@@ -188,6 +189,8 @@ static int decide(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
                 }
         }
         r = operation_type(job->operation)->plan(job, q, ret);
+        if (r == 0 && q->files.ownership != OWNERSHIP_NONE)
+                r = job_check_reliances(job, &q->files, q->root, ret->reliances, ret->n_reliances);
         if (r <= 0)
                 return r;
         job_refuse(job);
@@ -351,13 +354,6 @@ static void take_error(Job *job, const sd_bus_error *e) {
         /* What else may be left is known when the child is gone. */
         if (!peer_error_is_answer(e))
                 return;
-        if (job->failure.kind == FAILURE_GROUP_CONFLICT && line_note_group_conflict(job) >= 0) {
-                job_refuse(job);
-                if (job->state == JOB_RUNNING && line_wait_for_conflict(job)) {
-                        leave(job);
-                        return;
-                }
-        }
         job_conclude_failed(job);
 }
 

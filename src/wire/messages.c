@@ -201,6 +201,24 @@ static bool seclabel_is_good(int seclabel) {
         return seclabel >= -1 && seclabel <= 1;
 }
 
+/* A group that is shown is one that files have. */
+static bool files_decision_is_good(const void *object) {
+        const FilesDecision *d = object;
+
+        return (d->gid == GID_NONE) == (d->disk_gid == GID_NONE);
+}
+
+static const MessageField files_decision_fields[] = {
+        FIELD_WORD(FilesDecision, relabel, relabel_action),
+        FIELD_WORD(FilesDecision, relabel_reason, relabel_reason),
+        FIELD_BOOL(FilesDecision, blind),
+        FIELD_WORD(FilesDecision, ownership, ownership_action),
+        FIELD_WORD(FilesDecision, ownership_reason, ownership_reason),
+        FIELD_U32(FilesDecision, gid),
+        FIELD_U32(FilesDecision, disk_gid),
+};
+DEFINE_MESSAGE(FilesDecision, files_decision, FILES_DECISION_TYPE, .is_good = files_decision_is_good);
+
 static bool plan_question_is_good(const void *object) {
         return seclabel_is_good(((const PlanQuestion *) object)->seclabel);
 }
@@ -211,6 +229,8 @@ static const MessageField plan_question_fields[] = {
         FIELD_INT(PlanQuestion, seclabel),
         FIELD_BOOL(PlanQuestion, mounted),
         FIELD_STRUCT(PlanQuestion, outcome, mount_outcome),
+        FIELD_STRUCT(PlanQuestion, files, files_decision),
+        FIELD_TEXT(PlanQuestion, root),
 };
 DEFINE_MESSAGE(PlanQuestion, plan_question, PLAN_QUESTION_TYPE, .is_good = plan_question_is_good);
 
@@ -268,24 +288,6 @@ static const MessageField ready_note_fields[] = {
         FIELD_FINGERPRINT(ReadyNote, fingerprint),
 };
 DEFINE_MESSAGE(ReadyNote, ready_note, READY_NOTE_TYPE);
-
-/* A group that is shown is one that files have. */
-static bool files_decision_is_good(const void *object) {
-        const FilesDecision *d = object;
-
-        return (d->gid == GID_NONE) == (d->disk_gid == GID_NONE);
-}
-
-static const MessageField files_decision_fields[] = {
-        FIELD_WORD(FilesDecision, relabel, relabel_action),
-        FIELD_WORD(FilesDecision, relabel_reason, relabel_reason),
-        FIELD_BOOL(FilesDecision, blind),
-        FIELD_WORD(FilesDecision, ownership, ownership_action),
-        FIELD_WORD(FilesDecision, ownership_reason, ownership_reason),
-        FIELD_U32(FilesDecision, gid),
-        FIELD_U32(FilesDecision, disk_gid),
-};
-DEFINE_MESSAGE(FilesDecision, files_decision, FILES_DECISION_TYPE, .is_good = files_decision_is_good);
 
 static const MessageField walk_note_fields[] = {
         FIELD_STRUCT(WalkNote, mark, mark),

@@ -159,15 +159,21 @@ typedef struct MountChanges {
 #define MOUNT_CHANGES_TYPE "(a" MOUNT_FACT_TYPE "a" MOUNT_IDENTITY_TYPE ")"
 DECLARE_MESSAGE(MountChanges, mount_changes);
 
+#define FILES_DECISION_TYPE "(ssbssuu)"
+DECLARE_MESSAGE(FilesDecision, files_decision);
+
 typedef struct PlanQuestion {
         Node node;
         Observed observed;
         int seclabel; /* what the mount shows: 0, 1; -1: there is none yet */
         bool mounted; /* Adopt, and Change of what is mounted: outcome says what is there */
         MountOutcome outcome;
+        /* Asked once more: the walk that is needed would take a group from others (PlanAnswer.reliances). Otherwise nothing. */
+        FilesDecision files;
+        char *root; /* of the mount, within its file system */
 } PlanQuestion;
 
-#define PLAN_QUESTION_TYPE "(" NODE_TYPE OBSERVED_TYPE "ib" MOUNT_OUTCOME_TYPE ")"
+#define PLAN_QUESTION_TYPE "(" NODE_TYPE OBSERVED_TYPE "ib" MOUNT_OUTCOME_TYPE FILES_DECISION_TYPE "s)"
 DECLARE_MESSAGE(PlanQuestion, plan_question);
 
 #define FILES_WANTED_TYPE "(subssbbsbbbbu)"
@@ -216,9 +222,6 @@ typedef struct ReadyNote {
 
 #define READY_NOTE_TYPE "(" MOUNT_IDENTITY_TYPE "uus)"
 DECLARE_MESSAGE(ReadyNote, ready_note);
-
-#define FILES_DECISION_TYPE "(ssbssuu)"
-DECLARE_MESSAGE(FilesDecision, files_decision);
 
 typedef struct WalkNote {
         Mark mark; /* on the volume now, where it says that the walk has begun */

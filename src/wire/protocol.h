@@ -60,8 +60,9 @@
 /* What the child asks selvold.
  *
  * Plan(PlanQuestion) -> PlanAnswer: what to do with what was seen. Never answered after a wait in line: PLAN_WAIT and
- *   PLAN_STOP end the child. It asks again after PLAN_LOOK, once it has looked for the mounts of the superblock, and if the
- *   mount shows labels where the answer supposed none, or the other way round.
+ *   PLAN_STOP end the child. It asks again after PLAN_LOOK, once it has looked for the mounts of the superblock; if a walk would take
+ *   a group from those who rely on it (PlanQuestion.files); and if the mount shows labels where the answer supposed none, or the
+ *   other way round.
  * Walk(WalkNote) -> (): what a walk is going to do to the files, and the mark, which says on disk that it has begun. Answered
  *   when the record says so, too: it never claims more than the mark.
  * Ready(ReadyNote) -> (): which mount was made, before anybody can see it. Answered when that is durable, so that it is known

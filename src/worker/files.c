@@ -272,8 +272,32 @@ static void log_decision(const FilesDecision *d) {
                   ownership_reason_to_string(d->ownership_reason), d->gid, d->disk_gid);
 }
 
-int files_change(Child *c, const char *volume, const PlanAnswer *answer, Subject *s, OperationResult *result,
-                 Failure *f) {
+static int check_reliances(const Change *g, Failure *f) {
+        return files_check_reliances(&g->result->files, g->volume, g->result->outcome.fact.root, g->answer->reliances,
+                                     g->answer->n_reliances, f);
+}
+
+/* selvold knows whether the job may wait until nobody relies on the group any more; and that may be so by now. */
+static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *answer, Failure *f) {
+        _cleanup_(plan_answer_done) PlanAnswer again = PLAN_ANSWER_INIT;
+        int r;
+
+        question->files = g->result->files;
+        r = free_and_strdup(&question->root, g->result->outcome.fact.root);
+        if (r < 0)
+                return r;
+        r = ask_plan(g->child, question, &again, f);
+        if (r != 0)
+                return r;
+        reliances_free(answer->reliances, answer->n_reliances);
+        answer->reliances = TAKE_PTR(again.reliances);
+        answer->n_reliances = again.n_reliances;
+        again.n_reliances = 0;
+        return check_reliances(g, f);
+}
+
+int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, Subject *s,
+                 OperationResult *result, Failure *f) {
         const Change change = { c, volume, answer, s, result };
         const FilesSeen seen = {
                 .mark = &result->mark,
@@ -291,8 +315,11 @@ int files_change(Child *c, const char *volume, const PlanAnswer *answer, Subject
                 if (r != 0)
                         return r;
         }
-        r = files_check_reliances(&result->files, volume, result->outcome.fact.root, answer->reliances,
-                                  answer->n_reliances, f);
+        r = check_reliances(&change, f);
+        if (r == FAILURE_GROUP_CONFLICT) {
+                failure_done(f);
+                r = ask_about_group(&change, question, answer, f);
+        }
         if (r != 0 || !files_need_walk(&result->files))
                 return r;
         r = subject_check_change(c, s, &result->outcome, &result->files, f);

@@ -11,9 +11,10 @@ static inline bool files_may_change(const FilesWanted *w) {
 
 /* Decides what the files of a volume need, does it, and notes it in the result: idmap the mount, or walk over all files.
  * result->outcome and result->mark are what was seen of the root; they are brought up to date. Entries that failed are no
- * error, see files_failed(). Returns 0, a negative errno, or a failure kind. */
-int files_change(Child *c, const char *volume, const PlanAnswer *answer, Subject *s, OperationResult *result,
-                 Failure *f) _warn_unused_;
+ * error, see files_failed(). If others rely on the group that a walk would take from them, selvold is asked for a plan once
+ * more, which may name others who do. Returns 0, a negative errno, or a failure kind. */
+int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, Subject *s,
+                 OperationResult *result, Failure *f) _warn_unused_;
 
 /* Whether a walk left entries that could not be changed. */
 static inline bool files_failed(const OperationResult *result) {

@@ -12,22 +12,21 @@
 #include "worker/observe.h"
 #include "worker/operations.h"
 
-static int observe_and_ask(Child *c, const Target *target, PlanAnswer *ret, Failure *f) {
-        _cleanup_(plan_question_done) PlanQuestion question = { .mounted = true };
+static int observe_and_ask(Child *c, const Target *target, PlanQuestion *question, PlanAnswer *ret, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         int r;
 
-        r = selinux_read_node(&question.node);
+        r = selinux_read_node(&question->node);
         if (r < 0)
                 return r;
-        r = observe_mounted(target, &question.observed, &question.outcome);
+        r = observe_mounted(target, &question->observed, &question->outcome);
         if (r < 0)
                 return r;
-        question.seclabel = question.outcome.fact.seclabel;
-        r = ask_plan(c, &question, &answer, f);
+        question->seclabel = question->outcome.fact.seclabel;
+        r = ask_plan(c, question, &answer, f);
         if (r != 0)
                 return r;
-        r = check_answer(c->settings, &question.node, NULL, &answer, f);
+        r = check_answer(c->settings, &question->node, NULL, &answer, f);
         if (r != 0)
                 return r;
         *ret = answer;
@@ -48,8 +47,8 @@ static int check_files(const Child *c, const PlanAnswer *answer, OperationResult
         return 0;
 }
 
-static int change_files(Child *c, const AdoptCall *call, const Target *target, const PlanAnswer *answer,
-                        OperationResult *result, Failure *f) {
+static int change_files(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
+                        PlanAnswer *answer, OperationResult *result, Failure *f) {
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
         int r;
 
@@ -58,13 +57,13 @@ static int change_files(Child *c, const AdoptCall *call, const Target *target, c
                 if (r != 0)
                         return r;
         }
-        return files_change(c, call->origin.volume, answer, &s, result, f);
+        return files_change(c, call->origin.volume, question, answer, &s, result, f);
 }
 
 /* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of groups. Labels that
  * are to be right first are right until then. */
-static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, const PlanAnswer *answer,
-                           OperationResult *result, Failure *f) {
+static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
+                           PlanAnswer *answer, OperationResult *result, Failure *f) {
         const bool relabel = !isempty(answer->files.context);
         int r;
 
@@ -73,7 +72,7 @@ static int mark_and_change(Child *c, const AdoptCall *call, const Target *target
                 if (r != 0)
                         return r;
         }
-        r = change_files(c, call, target, answer, result, f);
+        r = change_files(c, call, target, question, answer, result, f);
         if (r != 0 || !relabel || files_failed(result))
                 return r;
         return files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
@@ -110,6 +109,7 @@ static int note(const AdoptCall *call, const Target *target, const MountFact *fa
 }
 
 int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Failure *f) {
+        _cleanup_(plan_question_done) PlanQuestion question = { .mounted = true };
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(target_done) Target target = TARGET_INIT;
         int r;
@@ -126,7 +126,7 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = health_check(target.fd, target.path, f);
         if (r != 0)
                 return r;
-        r = observe_and_ask(c, &target, &answer, f);
+        r = observe_and_ask(c, &target, &question, &answer, f);
         if (r != 0)
                 return r;
         /* Anew: what was seen before the answer may have been in the hands of another operation. */
@@ -142,7 +142,7 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = check_files(c, &answer, result, f);
         if (r != 0)
                 return r;
-        r = mark_and_change(c, call, &target, &answer, result, f);
+        r = mark_and_change(c, call, &target, &question, &answer, result, f);
         if (r != 0)
                 return r;
         judge_keep_mounted(result);

@@ -220,7 +220,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = check_outcome(call, &place.question.node, &answer, &result->outcome, f);
         if (r != 0)
                 return r;
-        r = files_change(c, call->origin.volume, &answer, &subject, result, f);
+        r = files_change(c, call->origin.volume, &place.question, &answer, &subject, result, f);
         if (r != 0)
                 return r;
         keep(&place, &answer, &subject, result);

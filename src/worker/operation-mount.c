@@ -152,7 +152,7 @@ static int prepare(Child *c, const MountCall *call, const Source *source, const 
         r = check_group_option(call, &answer->files, &result->outcome, f);
         if (r != 0)
                 return r;
-        return files_change(c, call->origin.volume, answer, staged, result, f);
+        return files_change(c, call->origin.volume, question, answer, staged, result, f);
 }
 
 /* Which mount it is has to be on record before others can see it, whatever becomes of selvold. */

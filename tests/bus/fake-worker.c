@@ -435,8 +435,11 @@ static int change_files(Operation *o, Failure *f) {
         }
         r = files_check_reliances(&result->files, o->volume, o->mount.root, o->answer.reliances,
                                   o->answer.n_reliances, f);
-        if (r != 0)
-                return r;
+        if (r == FAILURE_GROUP_CONFLICT) {
+                o->question.files = result->files;
+                o->question.root = o->mount.root;
+                ask_plan(o);
+        }
         if (o->question.mounted) {
                 r = change_mark(o->mount.source, &result->mark, o->answer.change, f);
                 if (r != 0)
