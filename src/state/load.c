@@ -66,7 +66,7 @@ static int set_aside(State *s, size_t n_skipped) {
         else
                 log_fields(
                         LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_SET_ASIDE } }, 1,
-                        "The state %s is damaged: all volumes are unknown now. The file is kept as %s, and a new one is written.",
+                        "The state %s is damaged or not of selvol: all volumes are unknown now. The file is kept as %s, and a new one is written.",
                         s->path, name);
         return 0;
 }
@@ -75,7 +75,7 @@ static int open_store(State *s) {
         size_t n_skipped = 0;
         int r;
 
-        r = store_open(s->path, &s->store);
+        r = store_open(s->path, &store_schema, &s->store);
         if (r < 0)
                 return r;
         r = store_load(s->store, &s->volumes, on_skipped, &n_skipped);

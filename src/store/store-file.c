@@ -160,7 +160,7 @@ static int open_durable(StoreFile *f, int *ret_version) {
         if (r < 0)
                 return r;
         r = schema_execute(f->db, durability);
-        return r < 0 ? r : schema_get_version(f->db, ret_version);
+        return r < 0 ? r : schema_get_version(f->schema, f->db, ret_version);
 }
 
 /* A file of the present version; an empty one gets it. */
@@ -168,7 +168,7 @@ static int open_present(StoreFile *f, int version) {
         int r;
 
         if (version == 0) {
-                r = schema_update(f->db, 0);
+                r = schema_update(f->schema, f->db, 0);
                 if (r < 0)
                         return r;
         }
@@ -193,6 +193,7 @@ static int merge_log(sqlite3 *db) {
 static int open_new(const StoreFile *f, StoreFile *new) {
         int version, r;
 
+        new->schema = f->schema;
         new->path = name_beside(f->path, ".new");
         if (!new->path)
                 return -ENOMEM;
@@ -215,7 +216,7 @@ static int migrate_copy(StoreFile *f, int version) {
         r = copy_database(f->db, new.db);
         if (r < 0)
                 return r;
-        r = schema_update(new.db, version);
+        r = schema_update(f->schema, new.db, version);
         return r < 0 ? r : merge_log(new.db);
 }
 
@@ -250,7 +251,7 @@ static int open_to_write(StoreFile *f) {
         r = open_durable(f, &version);
         if (r < 0)
                 return r;
-        if (schema_is_older(version)) {
+        if (schema_is_newer(f->schema, version)) {
                 r = migrate(f, version);
                 if (r < 0)
                         return r;
@@ -310,22 +311,22 @@ static int open_in_memory(StoreFile *f, bool damaged) {
         r = damaged ? 0 : read_file(f);
         if (r < 0 && r != -ENOENT)
                 return r;
-        r = schema_get_version(f->db, &version);
+        r = schema_get_version(f->schema, f->db, &version);
         if (r < 0)
                 return r;
-        if (schema_is_older(version)) {
+        if (schema_is_newer(f->schema, version)) {
                 r = keep_version(f, version);
                 if (r < 0)
                         return r;
         }
-        r = schema_update(f->db, version);
+        r = schema_update(f->schema, f->db, version);
         return r < 0 ? r : prepare_statements(f);
 }
 
 int store_file_open(StoreFile *f, int *ret_error) {
         int error, r;
 
-        assert(f && f->path && !f->db);
+        assert(f && f->path && f->schema && !f->db);
 
         error = open_to_write(f);
         if (error >= 0) {

@@ -8,6 +8,7 @@
  * Besides PATH there is PATH.new while a new file is being written, and PATH.next from when it is complete and on disk until
  * it has replaced PATH. PATH.next is there only when it is to be used: at every instant one of both is whole. */
 typedef struct StoreFile {
+        const Schema *schema;
         char *path;
         char *kept; /* the name that the file now there gets, instead of being removed, when it is replaced; or NULL */
         sqlite3 *db; /* in memory if the file can't be written */

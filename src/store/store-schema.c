@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "basic/string-util.h"
 #include "store/store-schema.h"
 
-#define SCHEMA_VERSION 7
+/* "selv" in ASCII, so that a dump of the header shows whose file it is; none of the formats that file(1)
+ * knows by this number has it. A file with another one is no store, whatever tables it has. */
+enum { APPLICATION_ID = 0x73656c76 };
 
 #define COLUMN_NAME(position, name, type)       "," name
 #define COLUMN_PARAMETER(position, name, type)  ",?"
 #define COLUMN_UPDATE(position, name, type)     "," name "=excluded." name
 #define COLUMN_DEFINITION(position, name, type) "," name " " type
-#define COLUMN_ADD_VOLUME(position, name, type) "ALTER TABLE volume ADD COLUMN " name " " type ";"
-#define COLUMN_ADD_HOLDER(position, name, type) "ALTER TABLE holder ADD COLUMN " name " " type ";"
-
-#define STRINGIFY_(x)       #x
-#define STRINGIFY(x)        STRINGIFY_(x)
-#define SET_VERSION(number) "PRAGMA user_version=" STRINGIFY(number) ";"
 
 /* Of all columns but a table's first. */
 #define VOLUME_NAMES        VOLUME_COLUMNS(COLUMN_NAME)
@@ -53,37 +50,18 @@ static const char *const statement_sql[STATEMENTS] = {
         [PUT_META] = "INSERT INTO meta (key,value) VALUES (?,?) ON CONFLICT (key) DO UPDATE SET value=excluded.value",
 };
 
-#define SET_SCHEMA_VERSION SET_VERSION(SCHEMA_VERSION)
-
-static const char schema[] =
+static const char tables[] =
         "CREATE TABLE volume (id TEXT PRIMARY KEY" VOLUME_DEFINITIONS ") STRICT;"
         "CREATE TABLE holder (" VOLUME_REFERENCE HOLDER_DEFINITIONS ") STRICT;"
         "CREATE INDEX holder_volume ON holder (volume);"
         "CREATE TABLE history (seq INTEGER PRIMARY KEY," VOLUME_REFERENCE HISTORY_DEFINITIONS ") STRICT;"
         "CREATE INDEX history_volume ON history (volume,seq);"
-        "CREATE TABLE meta (key TEXT PRIMARY KEY,value TEXT NOT NULL) STRICT;" SET_SCHEMA_VERSION;
+        "CREATE TABLE meta (key TEXT PRIMARY KEY,value TEXT NOT NULL) STRICT;";
 
-/* Version 4 dropped a column of version 2, and renamed another one. */
-#define ADD_GENERATION        "ALTER TABLE volume ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;"
-#define DROP_GENERATION       "ALTER TABLE volume DROP COLUMN generation;"
-#define ADD_RELABELED_HERE    "ALTER TABLE holder ADD COLUMN relabelled_here INTEGER NOT NULL DEFAULT 0;"
-#define RENAME_RELABELED_HERE "ALTER TABLE holder RENAME COLUMN relabelled_here TO relabeled_here;"
-#define SET_CONTEXTS                                                                    \
-        "UPDATE holder SET context=(SELECT context FROM volume WHERE id=holder.volume)" \
-        " WHERE strategy<>'none';"
+/* The first one makes version 1 version 2. */
+static const char *const steps[] = {};
 
-#define SET_MOUNTED_THIS_BOOT \
-        "UPDATE volume SET mounted_this_boot=1 WHERE id IN (SELECT volume FROM holder WHERE adopted=0);"
-
-/* From the version that is the index to the next one. */
-static const char *const migrations[SCHEMA_VERSION] = {
-        [1] = VOLUME_COLUMNS_2(COLUMN_ADD_VOLUME) ADD_GENERATION ADD_RELABELED_HERE SET_VERSION(2),
-        [2] = HOLDER_COLUMNS_3(COLUMN_ADD_HOLDER) SET_VERSION(3),
-        [3] = HOLDER_COLUMNS_4(COLUMN_ADD_HOLDER) SET_CONTEXTS DROP_GENERATION RENAME_RELABELED_HERE SET_VERSION(4),
-        [4] = VOLUME_COLUMNS_5(COLUMN_ADD_VOLUME) SET_MOUNTED_THIS_BOOT SET_VERSION(5),
-        [5] = VOLUME_COLUMNS_6(COLUMN_ADD_VOLUME) SET_VERSION(6),
-        [6] = HOLDER_COLUMNS_7(COLUMN_ADD_HOLDER) SET_VERSION(7),
-};
+const Schema store_schema = { .tables = tables, .steps = steps, .n_steps = ELEMENTSOF(steps) };
 
 static int errno_of(sqlite3 *db, int missing) {
         int e = sqlite3_system_errno(db);
@@ -155,55 +133,73 @@ static int query_int(sqlite3 *db, const char *sql, int *ret) {
         return rc;
 }
 
-/* Closing the file without COMMIT rolls back. */
-static int execute_in_transaction(sqlite3 *db, const char *sql) {
-        int r;
-
-        r = schema_execute(db, "BEGIN IMMEDIATE");
-        if (r < 0)
-                return r;
-        r = schema_execute(db, sql);
-        if (r < 0)
-                return r;
-        return schema_execute(db, "COMMIT");
+static int schema_version(const Schema *s) {
+        return (int) s->n_steps + 1;
 }
 
-int schema_get_version(sqlite3 *db, int *ret) {
-        int version = 0, tables = 0, r;
+int schema_get_version(const Schema *s, sqlite3 *db, int *ret) {
+        int application = 0, version = 0, n_tables = 0, r;
 
-        assert(db && ret);
+        assert(s && db && ret);
 
+        r = query_int(db, "PRAGMA application_id", &application);
+        if (r < 0)
+                return r;
         r = query_int(db, "PRAGMA user_version", &version);
         if (r < 0)
                 return r;
-        r = query_int(db, "SELECT count(*) FROM sqlite_schema", &tables);
+        r = query_int(db, "SELECT count(*) FROM sqlite_schema", &n_tables);
         if (r < 0)
                 return r;
-        if (version > SCHEMA_VERSION)
+        if (application == 0 && version == 0 && n_tables == 0) {
+                *ret = 0;
+                return 0;
+        }
+        if (application != APPLICATION_ID || version <= 0)
+                return -EUCLEAN;
+        if (version > schema_version(s))
                 return -EPROTONOSUPPORT;
-        if (version < 0 || (version == 0) != (tables == 0))
+        if (n_tables == 0)
                 return -EUCLEAN;
         *ret = version;
         return 0;
 }
 
-bool schema_is_older(int version) {
-        return version > 0 && version < SCHEMA_VERSION;
+bool schema_is_newer(const Schema *s, int version) {
+        return version > 0 && version < schema_version(s);
 }
 
-int schema_update(sqlite3 *db, int version) {
+static int take_steps(const Schema *s, sqlite3 *db, int version) {
         int r;
 
-        assert(db && version >= 0);
-
         if (version == 0)
-                return execute_in_transaction(db, schema);
-        for (; version < SCHEMA_VERSION; version++) {
-                r = execute_in_transaction(db, migrations[version]);
+                return schema_execute(db, s->tables);
+        for (size_t i = (size_t) version - 1; i < s->n_steps; i++) {
+                r = schema_execute(db, s->steps[i]);
                 if (r < 0)
                         return r;
         }
         return 0;
+}
+
+/* Closing the file without COMMIT rolls back. */
+int schema_update(const Schema *s, sqlite3 *db, int version) {
+        _cleanup_free_ char *end = NULL;
+        int r;
+
+        assert(s && db && version >= 0);
+
+        end = strdup_printf("PRAGMA application_id=%i; PRAGMA user_version=%i; COMMIT", APPLICATION_ID,
+                            schema_version(s));
+        if (!end)
+                return -ENOMEM;
+        r = schema_execute(db, "BEGIN IMMEDIATE");
+        if (r < 0)
+                return r;
+        r = take_steps(s, db, version);
+        if (r < 0)
+                return r;
+        return schema_execute(db, end);
 }
 
 int schema_prepare_statement(sqlite3 *db, Statement id, sqlite3_stmt **ret) {

@@ -6,56 +6,53 @@
 #include <sqlite3.h>
 
 #include "basic/cleanup.h"
+#include "store/store-types.h"
 
-/* The tables of the file, and all SQL. */
+/* The tables of the file, and all SQL.
+ *
+ * No release has written a file yet: until 0.1.0 is tagged the tables change in place, and stay version 1.
+ * From then on a change adds its columns here, for new files, and a step to store_schema, which gives them
+ * to files of the version before. */
 
-/* Each column once: its position in a row, its name, its type. The first column of a table is not in its lists. To
- * add columns, append a list for a new version, with a migration in store-schema.c, and say in store-rows.c what they
- * hold: a row in a table of fields, if it is a member as it is. */
-#define VOLUME_COLUMNS_1(X)                                               \
-        X(VOLUME_SOURCE, "source", "TEXT NOT NULL")                       \
-        X(VOLUME_FS_TYPE, "fs_type", "TEXT NOT NULL")                     \
-        X(VOLUME_DRIVER, "driver", "TEXT")                                \
-        X(VOLUME_VOLUME_TYPE, "volume_type", "TEXT NOT NULL")             \
-        X(VOLUME_ACCESS_MODE, "access_mode", "TEXT NOT NULL")             \
-        X(VOLUME_STRATEGY, "strategy", "TEXT NOT NULL")                   \
-        X(VOLUME_CONTEXT, "context", "TEXT NOT NULL")                     \
-        X(VOLUME_LABEL_STATE, "label_state", "TEXT NOT NULL")             \
-        X(VOLUME_TAINTED, "tainted", "INTEGER NOT NULL")                  \
-        X(VOLUME_LAST_VERIFIED, "last_verified_usec", "INTEGER NOT NULL") \
-        X(VOLUME_INODES_USED, "inodes_used", "INTEGER NOT NULL")
-#define VOLUME_COLUMNS_2(X)                                                             \
-        X(VOLUME_LABEL_CONTEXT, "label_context", "TEXT NOT NULL DEFAULT ''")            \
-        X(VOLUME_OWNERSHIP_STATE, "ownership_state", "TEXT NOT NULL DEFAULT 'unknown'") \
-        X(VOLUME_GID, "gid", "INTEGER NOT NULL DEFAULT 0")                              \
-        X(VOLUME_MOUNT_OPTIONS, "mount_options", "TEXT NOT NULL DEFAULT ''")            \
-        X(VOLUME_MOUNTED_HERE, "mounted_here", "INTEGER NOT NULL DEFAULT 0")
-#define VOLUME_COLUMNS_5(X) X(VOLUME_MOUNTED_THIS_BOOT, "mounted_this_boot", "INTEGER NOT NULL DEFAULT 0")
-#define VOLUME_COLUMNS_6(X) X(VOLUME_FINGERPRINT, "fingerprint", "TEXT NOT NULL DEFAULT ''")
-#define VOLUME_COLUMNS(X)   VOLUME_COLUMNS_1(X) VOLUME_COLUMNS_2(X) VOLUME_COLUMNS_5(X) VOLUME_COLUMNS_6(X)
+/* Each column once: its position in a row, its name, its type. The first column of a table is not in its
+ * list. store-rows.c says what a column holds: by a row in a table of fields, if it is a member as it is. */
+#define VOLUME_COLUMNS(X)                                                    \
+        X(VOLUME_SOURCE, "source", "TEXT NOT NULL")                          \
+        X(VOLUME_FS_TYPE, "fs_type", "TEXT NOT NULL")                        \
+        X(VOLUME_DRIVER, "driver", "TEXT")                                   \
+        X(VOLUME_VOLUME_TYPE, "volume_type", "TEXT NOT NULL")                \
+        X(VOLUME_ACCESS_MODE, "access_mode", "TEXT NOT NULL")                \
+        X(VOLUME_STRATEGY, "strategy", "TEXT NOT NULL")                      \
+        X(VOLUME_CONTEXT, "context", "TEXT NOT NULL")                        \
+        X(VOLUME_LABEL_STATE, "label_state", "TEXT NOT NULL")                \
+        X(VOLUME_TAINTED, "tainted", "INTEGER NOT NULL")                     \
+        X(VOLUME_LAST_VERIFIED, "last_verified_usec", "INTEGER NOT NULL")    \
+        X(VOLUME_INODES_USED, "inodes_used", "INTEGER NOT NULL")             \
+        X(VOLUME_LABEL_CONTEXT, "label_context", "TEXT NOT NULL")            \
+        X(VOLUME_OWNERSHIP_STATE, "ownership_state", "TEXT NOT NULL")        \
+        X(VOLUME_GID, "gid", "INTEGER NOT NULL")                             \
+        X(VOLUME_MOUNT_OPTIONS, "mount_options", "TEXT NOT NULL")            \
+        X(VOLUME_MOUNTED_HERE, "mounted_here", "INTEGER NOT NULL")           \
+        X(VOLUME_MOUNTED_THIS_BOOT, "mounted_this_boot", "INTEGER NOT NULL") \
+        X(VOLUME_FINGERPRINT, "fingerprint", "TEXT NOT NULL")
 
-#define HOLDER_COLUMNS_1(X)                                  \
-        X(HOLDER_NAME, "name", "TEXT NOT NULL")              \
-        X(HOLDER_TARGET, "target", "TEXT PRIMARY KEY")       \
-        X(HOLDER_STATE, "state", "TEXT NOT NULL")            \
-        X(HOLDER_STRATEGY, "strategy", "TEXT NOT NULL")      \
-        X(HOLDER_REASON, "reason", "TEXT NOT NULL")          \
-        X(HOLDER_READ_ONLY, "read_only", "INTEGER NOT NULL") \
-        X(HOLDER_ADOPTED, "adopted", "INTEGER NOT NULL")     \
-        X(HOLDER_SINCE, "since_usec", "INTEGER NOT NULL")    \
-        X(HOLDER_MOUNT_ID, "mount_id", "INTEGER NOT NULL")   \
-        X(HOLDER_SPEC, "spec", "TEXT NOT NULL")
-#define HOLDER_COLUMNS_2(X) X(HOLDER_RELABELED_HERE, "relabeled_here", "INTEGER NOT NULL DEFAULT 0")
-/* 4294967295 is GID_NONE. */
-#define HOLDER_COLUMNS_3(X)                                                   \
-        X(HOLDER_FS_GROUP, "fs_group", "INTEGER NOT NULL DEFAULT 4294967295") \
-        X(HOLDER_DISK_GID, "disk_gid", "INTEGER NOT NULL DEFAULT 4294967295")
-#define HOLDER_COLUMNS_4(X)                                      \
-        X(HOLDER_CONTEXT, "context", "TEXT NOT NULL DEFAULT ''") \
-        X(HOLDER_DEVICE, "device", "TEXT NOT NULL DEFAULT ''")
-#define HOLDER_COLUMNS_7(X) X(HOLDER_SUPERBLOCK, "superblock", "TEXT NOT NULL DEFAULT ''")
-#define HOLDER_COLUMNS(X) \
-        HOLDER_COLUMNS_1(X) HOLDER_COLUMNS_2(X) HOLDER_COLUMNS_3(X) HOLDER_COLUMNS_4(X) HOLDER_COLUMNS_7(X)
+#define HOLDER_COLUMNS(X)                                              \
+        X(HOLDER_NAME, "name", "TEXT NOT NULL")                        \
+        X(HOLDER_TARGET, "target", "TEXT PRIMARY KEY")                 \
+        X(HOLDER_STATE, "state", "TEXT NOT NULL")                      \
+        X(HOLDER_STRATEGY, "strategy", "TEXT NOT NULL")                \
+        X(HOLDER_REASON, "reason", "TEXT NOT NULL")                    \
+        X(HOLDER_READ_ONLY, "read_only", "INTEGER NOT NULL")           \
+        X(HOLDER_ADOPTED, "adopted", "INTEGER NOT NULL")               \
+        X(HOLDER_SINCE, "since_usec", "INTEGER NOT NULL")              \
+        X(HOLDER_MOUNT_ID, "mount_id", "INTEGER NOT NULL")             \
+        X(HOLDER_SPEC, "spec", "TEXT NOT NULL")                        \
+        X(HOLDER_RELABELED_HERE, "relabeled_here", "INTEGER NOT NULL") \
+        X(HOLDER_FS_GROUP, "fs_group", "INTEGER NOT NULL")             \
+        X(HOLDER_DISK_GID, "disk_gid", "INTEGER NOT NULL")             \
+        X(HOLDER_CONTEXT, "context", "TEXT NOT NULL")                  \
+        X(HOLDER_DEVICE, "device", "TEXT NOT NULL")                    \
+        X(HOLDER_SUPERBLOCK, "superblock", "TEXT NOT NULL")
 
 #define HISTORY_COLUMNS(X)                                 \
         X(HISTORY_TIME, "time_usec", "INTEGER NOT NULL")   \
@@ -120,10 +117,12 @@ static inline void statement_resetp(sqlite3_stmt **st) {
 int schema_errno(sqlite3 *db, int rc);
 int schema_execute(sqlite3 *db, const char *sql) _warn_unused_;
 
-/* The version of the tables, 0 for a file that is empty. Returns 0; -EPROTONOSUPPORT for a newer version than this code's;
- * -EUCLEAN if it is not a store; or another negative errno. */
-int schema_get_version(sqlite3 *db, int *ret) _warn_unused_;
-bool schema_is_older(int version);
-/* Makes the tables of an empty file, or migrates those of an older version. */
-int schema_update(sqlite3 *db, int version) _warn_unused_;
+/* The version of the tables, 0 for a file that is empty. Returns 0; -EPROTONOSUPPORT for a version newer
+ * than the schema; -EUCLEAN if it is not a store; or another negative errno. */
+int schema_get_version(const Schema *s, sqlite3 *db, int *ret) _warn_unused_;
+/* Whether a file of that version, which is not empty, has to be migrated. */
+bool schema_is_newer(const Schema *s, int version);
+/* Makes the tables of an empty file, or migrates those of an older version: all of it, or nothing once the
+ * file is closed. Returns 0 or a negative errno. */
+int schema_update(const Schema *s, sqlite3 *db, int version) _warn_unused_;
 int schema_prepare_statement(sqlite3 *db, Statement id, sqlite3_stmt **ret) _warn_unused_;

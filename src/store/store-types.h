@@ -5,7 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the functions of the store give back. */
+/* What the functions of the store take and give back. */
+
+/* The tables of a file. A version is the number of steps that have led to it, counted from 1. */
+typedef struct Schema {
+        const char *tables;       /* SQL that makes them in an empty file */
+        const char *const *steps; /* SQL each: from version 1 to 2, and so on */
+        size_t n_steps;
+} Schema;
+
+/* That of this code. */
+extern const Schema store_schema;
 
 enum { HISTORY_MAX = 64, LATE_HISTORY_MAX = 256 };
 

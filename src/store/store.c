@@ -11,16 +11,17 @@ struct Store {
         int error;        /* negative once failed */
 };
 
-int store_open(const char *path, Store **ret) {
+int store_open(const char *path, const Schema *schema, Store **ret) {
         _cleanup_(store_closep) Store *s = NULL;
         int r;
 
         assert(path && strchr(path, '/'));
-        assert(ret);
+        assert(schema && ret);
 
         s = calloc(1, sizeof(*s));
         if (!s)
                 return -ENOMEM;
+        s->file.schema = schema;
         s->file.path = strdup(path);
         if (!s->file.path)
                 return -ENOMEM;

@@ -11,11 +11,12 @@
  * is handed over, until a new file has been written. */
 typedef struct Store Store;
 
-/* Opens the file, or makes it, with its directory present; one of an older version is migrated, and a copy kept. If it
- * can't be written, or is damaged (-EUCLEAN), the store is there, with what can be read, but failed. Returns 0;
- * -EPROTONOSUPPORT if a newer version has written it; -EBUSY if another process has it; or another negative errno if it
- * can't be read. */
-int store_open(const char *path, Store **ret) _warn_unused_;
+/* Opens the file, or makes it, with its directory present; one of an older version is migrated, and a copy
+ * kept. If it can't be written, or is damaged or of another application (-EUCLEAN), the store is there,
+ * with what can be read, but failed. The schema is borrowed; only tests pass another one than
+ * store_schema. Returns 0; -EPROTONOSUPPORT if a newer version has written it; -EBUSY if another process
+ * has it; or another negative errno if it can't be read. */
+int store_open(const char *path, const Schema *schema, Store **ret) _warn_unused_;
 /* What was handed over is written and called back, what was not is dropped. */
 Store *store_close(Store *s);
 DEFINE_CLEANUP_FUNC(Store *, store_close);

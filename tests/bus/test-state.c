@@ -176,7 +176,7 @@ static void test_intent(Fixture *f, gconstpointer data) {
 
         g_assert_cmpint(g_mkdir(directory, 0700), ==, 0);
         mount_volume(f, "v", "/dev/vdb", T1, "{'SELinuxLevel': <'s0:c0,c10'>, 'RelabelBy': <'service'>}");
-        g_assert_cmpint(store_open(path, &store), ==, 0);
+        g_assert_cmpint(store_open(path, &store_schema, &store), ==, 0);
         g_assert_cmpint(store_load(store, &all, on_skipped, NULL), ==, 0);
         v = volumes_find(&all, "v");
         g_assert_nonnull(v);

@@ -143,7 +143,7 @@ static void make_typed(void) {
         sqlite3_backup *b;
         sqlite3 *file;
 
-        assert(store_open(path, &s) == 0 && store_get_error(s) == 0);
+        assert(store_open(path, &store_schema, &s) == 0 && store_get_error(s) == 0);
         s = store_close(s);
         assert(sqlite3_open(path, &file) == SQLITE_OK && sqlite3_open(":memory:", &typed.db) == SQLITE_OK);
         execute(file, "PRAGMA journal_mode=DELETE");
@@ -160,11 +160,12 @@ static void make_typed(void) {
 #define HISTORY_NAMES                HISTORY_COLUMNS(COLUMN)
 
 static void make_untyped(void) {
-        sqlite3_stmt *st = prepare_statement(typed.db, "PRAGMA user_version");
+        sqlite3_stmt *st = prepare_statement(typed.db, "SELECT * FROM pragma_user_version, pragma_application_id");
         _cleanup_free_ char *version = NULL;
 
         assert(sqlite3_step(st) == SQLITE_ROW);
-        version = strdup_printf("PRAGMA user_version=%i", sqlite3_column_int(st, 0));
+        version = strdup_printf("PRAGMA user_version=%i; PRAGMA application_id=%i", sqlite3_column_int(st, 0),
+                                sqlite3_column_int(st, 1));
         assert(version && sqlite3_finalize(st) == SQLITE_OK);
         assert(sqlite3_open(":memory:", &untyped.db) == SQLITE_OK);
         execute(untyped.db, "CREATE TABLE volume (id" VOLUME_NAMES ",PRIMARY KEY (id));"
@@ -440,7 +441,7 @@ static void check_file(const Inserted *inserted) {
         size_t skipped = 0;
         int r;
 
-        r = store_open(path, &s);
+        r = store_open(path, &store_schema, &s);
         assert(r == 0 || inserted->bytes);
         if (r < 0)
                 return;

@@ -14,7 +14,8 @@ void store_set_up(Fixture *f, gconstpointer data) {
         f->directory = g_dir_make_tmp("selvol-store-XXXXXX", NULL);
         g_assert_nonnull(f->directory);
         f->path = g_build_filename(f->directory, "state.db", NULL);
-        g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
+        f->schema = store_schema;
+        g_assert_cmpint(store_open(f->path, &f->schema, &f->store), ==, 0);
 }
 
 void store_tear_down(Fixture *f, gconstpointer data) {
@@ -33,11 +34,12 @@ void store_tear_down(Fixture *f, gconstpointer data) {
         (void) g_remove(f->directory);
         g_free(f->directory);
         g_free(f->path);
+        g_free(f->tables);
 }
 
 void reopen(Fixture *f) {
         f->store = store_close(f->store);
-        g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
+        g_assert_cmpint(store_open(f->path, &f->schema, &f->store), ==, 0);
 }
 
 Volume *sample(const char *id, const char *target) {
@@ -140,85 +142,23 @@ void execute(Fixture *f, const char *sql) {
 
 /* --- files of earlier versions --- */
 
-static const char version_1[] =
-        "PRAGMA journal_mode=WAL;"
-        "CREATE TABLE volume (id TEXT PRIMARY KEY, source TEXT NOT NULL, fs_type TEXT NOT NULL, driver TEXT,"
-        " volume_type TEXT NOT NULL, access_mode TEXT NOT NULL, strategy TEXT NOT NULL, context TEXT NOT NULL,"
-        " label_state TEXT NOT NULL, tainted INTEGER NOT NULL, last_verified_usec INTEGER NOT NULL,"
-        " inodes_used INTEGER NOT NULL) STRICT;"
-        "CREATE TABLE holder (volume TEXT NOT NULL REFERENCES volume (id) ON DELETE CASCADE, name TEXT NOT NULL,"
-        " target TEXT PRIMARY KEY, state TEXT NOT NULL, strategy TEXT NOT NULL, reason TEXT NOT NULL,"
-        " read_only INTEGER NOT NULL, adopted INTEGER NOT NULL, since_usec INTEGER NOT NULL, mount_id INTEGER NOT "
-        "NULL,"
-        " spec TEXT NOT NULL) STRICT;"
-        "CREATE INDEX holder_volume ON holder (volume);"
-        "CREATE TABLE history (seq INTEGER PRIMARY KEY, volume TEXT NOT NULL REFERENCES volume (id) ON DELETE "
-        "CASCADE,"
-        " time_usec INTEGER NOT NULL, operation TEXT NOT NULL, result TEXT NOT NULL, reason TEXT NOT NULL,"
-        " target TEXT NOT NULL, holder TEXT NOT NULL, context TEXT NOT NULL, caller TEXT NOT NULL, text TEXT NOT "
-        "NULL,"
-        " duration_usec INTEGER NOT NULL) STRICT;"
-        "CREATE INDEX history_volume ON history (volume, seq);"
-        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
-        "PRAGMA user_version=1;"
-        "INSERT INTO volume VALUES ('a/b','/dev/vdb','ext4','d.example','csi','ReadWriteOncePod','context-mount',"
-        "'system_u:object_r:container_file_t:s0:c1,c2','unknown',1,1700000000000000,42);"
-        "INSERT INTO volume VALUES ('plain','/dev/vdc','xfs',NULL,'csi','','relabel',"
-        "'system_u:object_r:container_file_t:s0:c5','unknown',0,0,0);"
-        "INSERT INTO holder VALUES ('a/b','pod a','/var/lib/kubelet/a','mounted','context-mount','context-mount',"
-        "0,1,17,99,'spec');"
-        "INSERT INTO holder VALUES ('plain','pod b','/var/lib/kubelet/b','mounted','relabel','policy-always',"
-        "0,0,18,100,'spec b');"
-        "INSERT INTO holder VALUES ('plain','pod c','/var/lib/kubelet/c','mounting','none','read-only',1,0,19,0,'');"
-        "INSERT INTO history VALUES (NULL,'a/b',5,'mount','done','','','','','','',0);"
-        "INSERT INTO meta VALUES ('boot_id','one');";
+/* As if two versions had followed those of selvol: each adds a column, and changes what there is. */
+static const char *const later_steps[] = {
+        "ALTER TABLE volume ADD COLUMN second TEXT NOT NULL DEFAULT 'new';"
+        "UPDATE volume SET second=driver;",
+        "ALTER TABLE volume ADD COLUMN third INTEGER NOT NULL DEFAULT 0;"
+        "UPDATE volume SET driver=second||'-3';"
+        "ALTER TABLE holder ADD COLUMN third INTEGER NOT NULL DEFAULT 0;",
+};
 
-static const char version_2[] =
-        "ALTER TABLE volume ADD COLUMN label_context TEXT NOT NULL DEFAULT '';"
-        "ALTER TABLE volume ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;"
-        "ALTER TABLE volume ADD COLUMN ownership_state TEXT NOT NULL DEFAULT 'unknown';"
-        "ALTER TABLE volume ADD COLUMN gid INTEGER NOT NULL DEFAULT 0;"
-        "ALTER TABLE volume ADD COLUMN mount_options TEXT NOT NULL DEFAULT '';"
-        "ALTER TABLE volume ADD COLUMN mounted_here INTEGER NOT NULL DEFAULT 0;"
-        "ALTER TABLE holder ADD COLUMN relabelled_here INTEGER NOT NULL DEFAULT 0;"
-        "PRAGMA user_version=2;"
-        "UPDATE volume SET label_state='complete',label_context='system_u:object_r:container_file_t:s0:c3',"
-        "generation=7,ownership_state='partial',gid=1000,mount_options='noatime,subvol=/a/b',mounted_here=1"
-        " WHERE id='a/b';"
-        "UPDATE holder SET relabelled_here=1 WHERE name='pod b';";
-
-static const char version_3[] = "ALTER TABLE holder ADD COLUMN fs_group INTEGER NOT NULL DEFAULT 4294967295;"
-                                "ALTER TABLE holder ADD COLUMN disk_gid INTEGER NOT NULL DEFAULT 4294967295;"
-                                "PRAGMA user_version=3;"
-                                "UPDATE holder SET fs_group=2000,disk_gid=0 WHERE name='pod a';";
-
-static const char version_4[] =
-        "ALTER TABLE holder ADD COLUMN context TEXT NOT NULL DEFAULT '';"
-        "ALTER TABLE holder ADD COLUMN device TEXT NOT NULL DEFAULT '';"
-        "UPDATE holder SET context=(SELECT context FROM volume WHERE id=holder.volume) WHERE strategy<>'none';"
-        "ALTER TABLE volume DROP COLUMN generation;"
-        "ALTER TABLE holder RENAME COLUMN relabelled_here TO relabeled_here;"
-        "PRAGMA user_version=4;";
-
-static const char version_5[] =
-        "ALTER TABLE volume ADD COLUMN mounted_this_boot INTEGER NOT NULL DEFAULT 0;"
-        "UPDATE volume SET mounted_this_boot=1 WHERE id IN (SELECT volume FROM holder WHERE adopted=0);"
-        "PRAGMA user_version=5;";
-
-static const char version_6[] = "ALTER TABLE volume ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';"
-                                "PRAGMA user_version=6;";
-
-/* A file as that version left it, and then more. */
 void make_version(Fixture *f, int version, const char *more) {
-        g_autofree char *sql = g_strconcat(version_1, version >= 2 ? version_2 : "", version >= 3 ? version_3 : "",
-                                           version >= 4 ? version_4 : "", version >= 5 ? version_5 : "",
-                                           version >= 6 ? version_6 : "", more, NULL),
-                        *wal = g_strconcat(f->path, "-wal", NULL);
+        g_autofree char *sql =
+                g_strdup_printf("%s;PRAGMA user_version=%i;%s", version > 1 ? later_steps[0] : "", version, more);
 
-        f->store = store_close(f->store);
-        g_assert_cmpint(g_unlink(f->path), ==, 0);
-        (void) g_unlink(wal);
+        put_sample(f);
         execute(f, sql);
+        f->tables = g_strconcat(store_schema.tables, later_steps[0], later_steps[1], NULL);
+        f->schema = (Schema){ .tables = f->tables, .steps = later_steps, .n_steps = G_N_ELEMENTS(later_steps) };
 }
 
 static void on_committed(void *userdata, int error) {
@@ -237,5 +177,5 @@ int write_anew(Fixture *f, const Volumes *all) {
 void mount_small(Fixture *f) {
         f->store = store_close(f->store);
         disk_mount(f->directory, 0);
-        g_assert_cmpint(store_open(f->path, &f->store), ==, 0);
+        g_assert_cmpint(store_open(f->path, &f->schema, &f->store), ==, 0);
 }

@@ -7,7 +7,8 @@
 
 /* A store in a directory of its own. */
 typedef struct Fixture {
-        char *directory, *path;
+        char *directory, *path, *tables;
+        Schema schema;
         Store *store;
 } Fixture;
 
@@ -37,6 +38,7 @@ char *read_history(Fixture *f, const char *id);
 
 /* Closes the store and has its file changed. */
 void execute(Fixture *f, const char *sql);
-/* A file as an earlier version left it, and then more. */
-enum { VERSIONS = 6 };
+/* A file as put_sample() and an older version of a made-up schema left it, and then more. From then on the
+ * fixture opens it with that schema. */
+enum { OLDER_VERSIONS = 2 };
 void make_version(Fixture *f, int version, const char *more);

@@ -18,7 +18,7 @@ typedef struct Fixture {
 static void set_up(Fixture *f, gconstpointer data) {
         g_assert_cmpint(sd_event_new(&f->state.event), >=, 0);
         f->state.path = g_strdup_printf("%s/selvol-commit-%i", g_get_tmp_dir(), (int) getpid());
-        g_assert_cmpint(store_open(f->state.path, &f->state.store), ==, 0);
+        g_assert_cmpint(store_open(f->state.path, &store_schema, &f->state.store), ==, 0);
         g_assert_cmpint(commit_setup(&f->state), >=, 0);
 }
 
