@@ -10,31 +10,33 @@
 #define CALL_TIMEOUT_USEC (5 * 60 * USEC_PER_SEC)
 
 /* How errors are printed, for as long as the program runs. */
-static const Args *output;
+static const Args *output = &(const Args){ 0 };
 
 /* With --json it is an object, too, so that a script can tell errors apart by their names. */
-static int print_json_error(const char *subject, const sd_bus_error *error) {
-        const char *name = startswith(error->name, ERROR_PREFIX);
-        _cleanup_json_ json_t *object =
-                json_pack("{s:s*, s:s, s:s}", "Subject", subject, "ErrorName", name ? name : error->name,
-                          "ErrorMessage", strempty(error->message));
+static int print_json_error(const Args *a, const char *subject, const char *error_name, const char *text) {
+        const char *name = startswith(error_name, ERROR_PREFIX);
+        _cleanup_json_ json_t *object = json_pack("{s:s*, s:s, s:s}", "Subject", subject, "ErrorName",
+                                                  name ? name : error_name, "ErrorMessage", text);
 
-        return object ? print_json(output, object) : -ENOMEM;
+        return object ? print_json(a, object) : -ENOMEM;
+}
+
+int report_failure(const Args *a, const char *subject, const char *error_name, const char *text) {
+        int r = 0;
+
+        if (args_have(a, SWITCH_JSON))
+                r = print_json_error(a, subject, error_name, text);
+        else
+                report_error(subject, text);
+        return r < 0 ? r : exit_code_of(error_name);
 }
 
 int bus_report_error(const char *subject, const sd_bus_error *error) {
-        _cleanup_free_ char *text = NULL;
-        int r;
+        const char *message = strempty(error->message);
+        _cleanup_free_ char *text =
+                args_have(output, SWITCH_JSON) ? strdup(message) : explain_error("--", error->name, message);
 
-        if (output && args_have(output, SWITCH_JSON)) {
-                r = print_json_error(subject, error);
-                return r < 0 ? r : exit_code_of(error->name);
-        }
-        text = explain_error("--", error->name, strempty(error->message));
-        if (!text)
-                return -ENOMEM;
-        report_error(subject, text);
-        return exit_code_of(error->name);
+        return text ? report_failure(output, subject, error->name, text) : -ENOMEM;
 }
 
 int bus_report_errno(const Args *a, int r) {

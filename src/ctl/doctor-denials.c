@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <systemd/sd-id128.h>
-#include <systemd/sd-journal.h>
 
 #include "basic/string-util.h"
 #include "ctl/doctor.h"
+#include "ctl/journal.h"
 
 /* The latest of this boot; a caller that is denied calls again. */
 enum { RECORDS_MAX = 1000 };
@@ -36,15 +36,10 @@ int denial_parse(const char *record, char **ret_domain) {
 
 static int find_denial(sd_journal *journal, char **ret_domain) {
         _cleanup_free_ char *record = NULL;
-        const void *data;
-        size_t size;
         int r;
 
-        r = sd_journal_get_data(journal, "MESSAGE", &data, &size);
-        if (r < 0)
-                return 0;
-        record = strndup((const char *) data + strlen("MESSAGE="), size - strlen("MESSAGE="));
-        return record ? denial_parse(record, ret_domain) : -ENOMEM;
+        r = journal_get(journal, "MESSAGE", &record);
+        return r < 0 || !record ? r : denial_parse(record, ret_domain);
 }
 
 static int add_matches(sd_journal *journal) {
@@ -65,8 +60,7 @@ int facts_read_denials(NodeFacts *n) {
         int r = 0;
 
         /* Who may not read the journal, or has none, is told nothing. */
-        if (sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY) < 0 || add_matches(journal) < 0 ||
-            sd_journal_seek_tail(journal) < 0)
+        if (journal_open(&journal) < 0 || add_matches(journal) < 0 || sd_journal_seek_tail(journal) < 0)
                 return 0;
         for (int i = 0; i < RECORDS_MAX && r == 0 && sd_journal_previous(journal) > 0; i++)
                 r = find_denial(journal, &n->denied_domain);

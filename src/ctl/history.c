@@ -1,130 +1,238 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-#include "ctl/bus.h"
 #include "ctl/format.h"
 #include "ctl/history.h"
+#include "ctl/journal.h"
 #include "ctl/terminal.h"
-#include "wire/names.h"
 
 #define RECENT_USEC (UINT64_C(3600) * USEC_PER_SEC)
 
-/* What was done, if it succeeded. */
-static const char *past_of(const char *operation) {
+/* Anybody may log fields of selvol; this one is journald's. */
+#define MATCH_SERVICE "_SYSTEMD_UNIT=selvold.service"
+
+/* A mistake of the caller, of which nothing came, has the priority notice, all other failures have
+ * warning. */
+#define PRIORITY_OF_MISTAKE "5"
+
+static int add_match(sd_journal *j, const char *field, const char *value) {
+        _cleanup_free_ char *match = strdup_printf("%s=%s", field, value);
+
+        return match ? sd_journal_add_match(j, match, 0) : -ENOMEM;
+}
+
+static int add_text(json_t *entry, const char *member, sd_journal *j, const char *field) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = journal_get(j, field, &text);
+        if (r < 0 || isempty(text) || !utf8_is_valid(text))
+                return r;
+        return json_object_set_new(entry, member, json_string(text));
+}
+
+static int add_duration(json_t *entry, sd_journal *j) {
+        _cleanup_free_ char *text = NULL;
+        unsigned long long usec;
+        int r;
+
+        r = journal_get(j, "SELVOL_DURATION_USEC", &text);
+        if (r < 0 || !text || parse_u64(text, &usec) < 0)
+                return r;
+        return json_object_set_new(entry, "DurationUSec", json_integer((json_int_t) usec));
+}
+
+/* Returns 1 with the present record; 0 if it is of nothing that has ended; or a negative errno. */
+static int read_entry(sd_journal *j, json_t **ret) {
         static const struct {
-                const char *operation, *past;
-        } table[] = {
-                { "mount", "mounted" },
-                { "adopt", "adopted" },
-                { "unmount", "unmounted" },
-                { "verify", "verified" },
-                { "relabel", "relabeled" },
-                { "ownership", "given to a group" },
-                { "release", "released" },
-                { "change", "changed by others" },
-                { "reconcile", "record corrected" },
+                const char *member, *field;
+        } texts[] = {
+                { "Volume", "SELVOL_VOLUME" },   { "Operation", "SELVOL_OPERATION" }, { "Result", "SELVOL_RESULT" },
+                { "Reason", "SELVOL_REASON" },   { "Target", "SELVOL_TARGET" },       { "Holder", "SELVOL_HOLDER" },
+                { "Context", "SELVOL_CONTEXT" }, { "Caller", "SELVOL_CALLER" },       { "Text", "MESSAGE" },
         };
+        _cleanup_json_ json_t *entry = NULL;
+        uint64_t usec;
+        int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(table); i++)
-                if (streq(table[i].operation, operation))
-                        return table[i].past;
-        return operation;
-}
-
-static char *format_event(const json_t *entry) {
-        const char *operation = answer_string(entry, "Operation"), *result = answer_string(entry, "Result");
-        _cleanup_free_ char *event = NULL;
-
-        event = streq(result, "done") ? strdup(past_of(operation))
-                                      : strdup_printf("%s failed (%s)", operation, result);
-        return event ? format_string(event) : NULL;
-}
-
-/* With a word before it; nothing is added for what isn't there. */
-static int add(char ***line, const char *word, const char *value) {
-        _cleanup_free_ char *escaped = NULL;
-
-        if (isempty(value))
+        r = sd_journal_get_realtime_usec(j, &usec);
+        if (r < 0)
+                return r;
+        entry = json_pack("{s:I}", "TimeUSec", (json_int_t) usec);
+        if (!entry)
+                return -ENOMEM;
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++)
+                if (add_text(entry, texts[i].member, j, texts[i].field) < 0)
+                        return -ENOMEM;
+        if (add_duration(entry, j) < 0)
+                return -ENOMEM;
+        if (isempty(answer_string(entry, "Operation")) || isempty(answer_string(entry, "Result")))
                 return 0;
-        escaped = format_string(value);
-        return strv_consume(line, escaped ? strdup_printf("%s %s", word, escaped) : NULL);
-}
-
-static int add_duration(char ***line, uint64_t usec) {
-        _cleanup_free_ char *duration = NULL;
-
-        if (usec == 0)
-                return 0;
-        duration = format_duration(usec);
-        return strv_consume(line, duration ? strdup_printf("(%s)", duration) : NULL);
-}
-
-/* "uid 0, :1.42": nobody has that name on the bus any more. */
-static int add_caller(char ***line, const char *caller) {
-        _cleanup_free_ char *user = strndup(caller, strcspn(caller, ","));
-
-        return user ? add(line, "by", user) : -ENOMEM;
-}
-
-char *history_format(const json_t *entry, const char *volume) {
-        _cleanup_free_ char *head = NULL, *text = format_escaped(answer_string(entry, "Text")),
-                            *id = format_string(volume ? volume : answer_string(entry, "Volume"));
-        _cleanup_strv_ char **line = NULL;
-
-        if (!text || !id)
-                return NULL;
-        if (strv_consume(&line, format_time(answer_number(entry, "TimeUSec"))) < 0 ||
-            strv_consume(&line, strdup_printf("%s:", id)) < 0 || strv_consume(&line, format_event(entry)) < 0 ||
-            add(&line, "at", answer_string(entry, "Target")) < 0 ||
-            add(&line, "for", answer_string(entry, "Holder")) < 0 ||
-            add(&line, "with", answer_string(entry, "Context")) < 0 ||
-            add_duration(&line, answer_number(entry, "DurationUSec")) < 0 ||
-            add_caller(&line, answer_string(entry, "Caller")) < 0)
-                return NULL;
-        head = strv_join(line, " ");
-        if (!head || isempty(text))
-                return TAKE_PTR(head);
-        return strdup_printf("%s: %s", head, text);
+        *ret = TAKE_PTR(entry);
+        return 1;
 }
 
 bool history_has_failed(const json_t *entry) {
         return !streq(answer_string(entry, "Result"), "done");
 }
 
-int history_print(const json_t *entries, const char *volume, const char *indent) {
+/* Which job of which run of selvold the present record is of; NULL: of none. */
+static int read_job(sd_journal *j, char **ret) {
+        _cleanup_free_ char *run = NULL, *job = NULL;
+
+        if (journal_get(j, "SELVOL_JOB", &job) < 0 || journal_get(j, "_SYSTEMD_INVOCATION_ID", &run) < 0)
+                return -ENOMEM;
+        *ret = job ? strdup_printf("%s job %s", strempty(run), job) : NULL;
+        return job && !*ret ? -ENOMEM : 0;
+}
+
+static int append_text(json_t *entry, const json_t *other) {
+        _cleanup_free_ char *text =
+                strdup_printf("%s %s", answer_string(entry, "Text"), answer_string(other, "Text"));
+
+        return text ? json_object_set_new(entry, "Text", json_string(text)) : -ENOMEM;
+}
+
+static int is_mistake(sd_journal *j, const json_t *entry) {
+        _cleanup_free_ char *priority = NULL;
+        int r;
+
+        r = journal_get(j, "PRIORITY", &priority);
+        return r < 0 ? r : history_has_failed(entry) && streq_ptr(priority, PRIORITY_OF_MISTAKE);
+}
+
+typedef struct Query {
+        uint64_t since_usec;
+        bool (*matches)(const json_t *entry);
+        size_t max;
+} Query;
+
+/* The latest first. The record of a job comes after those of what became of its files: the sentences of those
+ * follow its own. */
+static int collect(sd_journal *j, const Query *q, json_t *found) {
+        _cleanup_json_ json_t *last = NULL;
+        _cleanup_free_ char *last_job = NULL;
+        int r;
+
+        while ((r = sd_journal_previous(j)) > 0) {
+                _cleanup_json_ json_t *entry = NULL;
+                _cleanup_free_ char *job = NULL;
+
+                r = read_entry(j, &entry);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        continue;
+                r = read_job(j, &job);
+                if (r < 0)
+                        return r;
+                if (job && streq_ptr(job, last_job)) {
+                        if (append_text(last, entry) < 0)
+                                return -ENOMEM;
+                        continue;
+                }
+                if (json_array_size(found) >= q->max || answer_number(entry, "TimeUSec") < q->since_usec)
+                        return 0;
+                r = is_mistake(j, entry);
+                if (r < 0)
+                        return r;
+                if (r == 0 && (!q->matches || q->matches(entry)) && json_array_append(found, entry) < 0)
+                        return -ENOMEM;
+                json_decref(last);
+                last = TAKE_PTR(entry);
+                free(last_job);
+                last_job = TAKE_PTR(job);
+        }
+        return r;
+}
+
+int history_read(const char *subject, uint64_t since_usec, bool (*matches)(const json_t *entry), size_t max,
+                 json_t *ret) {
+        const Query query = { .since_usec = since_usec, .matches = matches, .max = max };
+        _cleanup_(sd_journal_closep) sd_journal *j = NULL;
+        _cleanup_json_ json_t *found = json_array();
+        int r;
+
+        if (!found)
+                return -ENOMEM;
+        r = journal_open(&j);
+        if (r < 0)
+                return r;
+        r = sd_journal_add_match(j, MATCH_SERVICE, 0);
+        if (r < 0)
+                return r;
+        if (subject) {
+                r = add_match(j, subject[0] == '/' ? "SELVOL_TARGET" : "SELVOL_VOLUME", subject);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_journal_seek_tail(j);
+        if (r < 0)
+                return r;
+        r = collect(j, &query, found);
+        if (r < 0)
+                return r;
+        for (size_t i = json_array_size(found); i > 0; i--)
+                if (json_array_append(ret, json_array_get(found, i - 1)) < 0)
+                        return -ENOMEM;
+        return 0;
+}
+
+int history_read_recent(bool (*matches)(const json_t *entry), size_t max, json_t **ret) {
+        _cleanup_json_ json_t *entries = json_array();
+        int r;
+
+        if (!entries)
+                return -ENOMEM;
+        r = history_read(NULL, now_realtime_usec() - RECENT_USEC, matches, max, entries);
+        if (r == -ENOMEM)
+                return r;
+        *ret = r < 0 ? json_null() : TAKE_PTR(entries);
+        return 0;
+}
+
+const char *history_explain(int error) {
+        switch (error) {
+        case -EACCES:
+                return "The history is in the journal, which only root and members of the group systemd-journal or adm can read. 'usermod -aG systemd-journal USER' adds one, from the next login on.";
+        case -ENODATA:
+                return "The history would be in the journal, but none is kept: see Storage= in journald.conf(5), and 'systemctl status systemd-journald'.";
+        default:
+                return NULL;
+        }
+}
+
+/* "uid 0, :1.42": nobody has that name on the bus any more. */
+static char *format_caller(const json_t *entry) {
+        const char *caller = answer_string(entry, "Caller");
+        _cleanup_free_ char *user = strndup(caller, strcspn(caller, ","));
+
+        return user ? format_string(user) : NULL;
+}
+
+static char *format_entry(const json_t *entry) {
+        _cleanup_free_ char *time = format_time(answer_number(entry, "TimeUSec")), *caller = format_caller(entry),
+                            *result = format_string(history_has_failed(entry) ? answer_string(entry, "Result") : ""),
+                            *text = format_escaped(answer_string(entry, "Text"));
+
+        if (!time || !caller || !result || !text)
+                return NULL;
+        return strdup_printf("%s %s%s%s%s%s", time, caller, isempty(caller) ? "" : ": ", result,
+                             isempty(result) ? "" : ": ", text);
+}
+
+int history_print(const json_t *entries, const char *indent) {
         bool colors = terminal_has_colors(STDOUT_FILENO);
         const json_t *entry;
         size_t i;
 
         json_array_foreach (entries, i, entry) {
-                _cleanup_free_ char *line = history_format(entry, volume);
+                _cleanup_free_ char *line = format_entry(entry);
                 bool red = colors && history_has_failed(entry);
 
                 if (!line)
                         return -ENOMEM;
                 printf("%s%s%s%s\n", indent, red ? COLOR_RED : "", line, red ? COLOR_OFF : "");
-        }
-        return 0;
-}
-
-int history_read_recent(sd_bus *bus, bool (*matches)(const json_t *entry), size_t max, json_t *ret) {
-        _cleanup_message_ sd_bus_message *reply = NULL;
-        _cleanup_json_ json_t *history = NULL;
-        uint64_t now = now_realtime_usec();
-        int r;
-
-        r = bus_call_method(bus, NULL, &reply, MANAGER_PATH, MANAGER_INTERFACE, "GetHistory", NULL);
-        if (r != 0)
-                return r;
-        r = answer_read(reply, &history);
-        if (r < 0)
-                return r;
-        for (size_t i = json_array_size(history); i > 0 && json_array_size(ret) < max; i--) {
-                json_t *entry = json_array_get(history, i - 1);
-
-                if (answer_number(entry, "TimeUSec") + RECENT_USEC >= now && matches(entry) &&
-                    json_array_insert(ret, 0, entry) < 0)
-                        return -ENOMEM;
         }
         return 0;
 }

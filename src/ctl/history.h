@@ -5,15 +5,25 @@
 
 #include "ctl/answer.h"
 
-/* An entry of GetHistory as a line of a log, safe to print: when, what, where, for whom, with which context, how long it took, who
- * asked, and why. volume is whose history it is, NULL if the entry says so. NULL on lack of memory. */
-char *history_format(const json_t *entry, const char *volume) _warn_unused_;
+/* The history is what selvold has written into the journal of what has ended: the records that have both
+ * SELVOL_OPERATION= and SELVOL_RESULT=. An entry has TimeUSec, Operation, Result and Text, and what the
+ * record has of Volume, Reason, Target, Holder, Context, Caller and DurationUSec. */
 
-/* Prints those lines, in color what failed. Returns 0 or -ENOMEM. */
-int history_print(const json_t *entries, const char *volume, const char *indent) _warn_unused_;
+/* Appends to ret, the oldest first, the last max entries of a volume, of a path that begins with "/" as
+ * the target, or of all (NULL), that are not older than since_usec, and that matches (NULL: all) takes.
+ * Returns 0; -EACCES if the caller may not read the journal; -ENODATA if none is kept; or another negative
+ * errno. */
+int history_read(const char *subject, uint64_t since_usec, bool (*matches)(const json_t *entry), size_t max,
+                 json_t *ret) _warn_unused_;
+/* Makes an array of those of all volumes in the last hour; null, for not known, if the journal can't be
+ * read. Returns 0 or -ENOMEM. */
+int history_read_recent(bool (*matches)(const json_t *entry), size_t max, json_t **ret) _warn_unused_;
 
-/* Appends to ret what all volumes have of the last hour and matches takes, oldest first and the last max. Returns as
- * bus_call_method(). */
-int history_read_recent(sd_bus *bus, bool (*matches)(const json_t *entry), size_t max, json_t *ret) _warn_unused_;
+/* Why -EACCES or -ENODATA, and what to do; NULL for any other error. */
+const char *history_explain(int error) _pure_;
+
+/* Prints each entry as a line of a log, in color what failed: when, who asked, the name of the error, and
+ * what the journal says. Returns 0 or -ENOMEM. */
+int history_print(const json_t *entries, const char *indent) _warn_unused_;
 
 bool history_has_failed(const json_t *entry) _pure_;

@@ -105,7 +105,7 @@ static int print_waiting(const json_t *job) {
 }
 
 static int print_conflicts(const Args *a, const json_t *waiting, const json_t *refused) {
-        bool is_refused = json_array_size(refused) > 0;
+        bool is_refused = json_array_size(refused) > 0, is_unknown = json_is_null(refused);
         const json_t *element;
         size_t i;
 
@@ -117,24 +117,27 @@ static int print_conflicts(const Args *a, const json_t *waiting, const json_t *r
                         return r;
         }
         if (json_array_size(waiting) == 0 && !args_have(a, SWITCH_QUIET))
-                puts(is_refused ? "Nobody waits." : "Nobody waits, and nobody was refused in the last hour.");
+                puts(is_refused || is_unknown ? "Nobody waits."
+                                              : "Nobody waits, and nobody was refused in the last hour.");
         if (is_refused)
                 puts("\nRefused in the last hour:");
-        return history_print(refused, NULL, "");
+        else if (is_unknown && !args_have(a, SWITCH_QUIET))
+                puts("\nWho was refused in the last hour is not known: 'selvolctl history' says why.");
+        return history_print(refused, "");
 }
 
 int verb_conflicts(sd_bus *bus, const Args *a) {
-        _cleanup_json_ json_t *waiting = json_array(), *refused = json_array(), *all = NULL;
+        _cleanup_json_ json_t *waiting = json_array(), *refused = NULL, *all = NULL;
         int r;
 
-        if (!waiting || !refused)
+        if (!waiting)
                 return -ENOMEM;
         r = select_waiting(bus, waiting);
         if (r != 0)
                 return r;
         /* Nobody waits for those: their callers were told so, and may have tried again since. */
-        r = history_read_recent(bus, is_conflict, SIZE_MAX, refused);
-        if (r != 0)
+        r = history_read_recent(is_conflict, SIZE_MAX, &refused);
+        if (r < 0)
                 return r;
         pager_open(a);
         if (!args_have(a, SWITCH_JSON))

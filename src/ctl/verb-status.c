@@ -71,15 +71,13 @@ static int add_jobs(sd_bus *bus, json_t *status) {
 
 /* The last that failed within an hour. */
 static int add_failed(sd_bus *bus, json_t *status) {
-        _cleanup_json_ json_t *failed = json_array();
+        json_t *failed;
         int r;
 
-        if (!failed)
-                return -ENOMEM;
-        r = history_read_recent(bus, history_has_failed, FAILED_MAX, failed);
-        if (r != 0)
+        r = history_read_recent(history_has_failed, FAILED_MAX, &failed);
+        if (r < 0)
                 return r;
-        return json_object_set(status, "Failed", failed) < 0 ? -ENOMEM : 0;
+        return json_object_set_new(status, "Failed", failed) < 0 ? -ENOMEM : 0;
 }
 
 static int add_service(sd_bus *bus, json_t *status) {
@@ -126,7 +124,9 @@ static int print_status(const Args *a, const json_t *status) {
                 return r;
         if (json_array_size(failed) > 0)
                 puts("\nFailed in the last hour:");
-        r = history_print(failed, NULL, "  ");
+        else if (json_is_null(failed))
+                puts("\nWhat failed in the last hour is not known: 'selvolctl history' says why.");
+        r = history_print(failed, "  ");
         if (r < 0)
                 return r;
         if (!args_have(a, SWITCH_NO_LEGEND))

@@ -14,7 +14,7 @@ int verb_adopt(sd_bus *bus, const Args *a);
 int adopt_all(sd_bus *bus, const Args *a); /* of verb_adopt() */
 int verb_unmount(sd_bus *bus, const Args *a);
 int verb_doctor(const Args *a);
-int verb_history(sd_bus *bus, const Args *a);
+int verb_history(const Args *a);
 int verb_conflicts(sd_bus *bus, const Args *a);
 int verb_status(sd_bus *bus, const Args *a);
 int verb_config(const Args *a);

@@ -7,9 +7,14 @@
 
 static void note(State *s, Volume *v, const Holder *h, const char *message, const char *operation, const char *text) {
         const LogField fields[] = {
-                { "MESSAGE_ID", message },        { "SELVOL_VOLUME", v->id },
-                { "SELVOL_HOLDER", h->name },     { "SELVOL_TARGET", h->target },
-                { "SELVOL_CONTEXT", h->context }, { "SELVOL_STRATEGY", strategy_to_string(h->strategy) },
+                { "MESSAGE_ID", message },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_OPERATION", operation },
+                { "SELVOL_HOLDER", h->name },
+                { "SELVOL_TARGET", h->target },
+                { "SELVOL_CONTEXT", h->context },
+                { "SELVOL_STRATEGY", strategy_to_string(h->strategy) },
+                { "SELVOL_RESULT", "done" },
         };
         const HistoryEntry e = {
                 .time_usec = now_realtime_usec(),

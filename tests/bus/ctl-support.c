@@ -36,6 +36,9 @@ void fixture_set_up(Fixture *f, gconstpointer data) {
 
         /* A bus that has GTestDBus' pipe would outlive a test that fails, and keep that from its end. */
         (void) close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+        f->journal = g_dir_make_tmp("selvolctl-journal-XXXXXX", &error);
+        g_assert_no_error(error);
+        g_setenv("SELVOL_JOURNAL", f->journal, TRUE);
         f->queue = gt_dbus_queue_new();
         gt_dbus_queue_connect(f->queue, &error);
         g_assert_no_error(error);
@@ -58,6 +61,10 @@ void release_name(Fixture *f) {
 }
 
 void fixture_tear_down(Fixture *f, gconstpointer data) {
+        g_autofree char *remove = g_strdup_printf("rm -r '%s'", f->journal);
+
+        g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
+        g_clear_pointer(&f->journal, g_free);
         if (f->name_id > 0)
                 release_name(f);
         gt_dbus_queue_disconnect(f->queue, TRUE);
@@ -150,12 +157,28 @@ void check_json(const char *text, const char *expected) {
         g_assert_cmpstr(compact, ==, expected);
 }
 
+void write_journal(Fixture *f, const char *records) {
+        g_autofree char *file = g_build_filename(f->journal, "system.journal", NULL);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GSubprocess) remote =
+                g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDERR_SILENCE, &error,
+                                 "/usr/lib/systemd/systemd-journal-remote", "-o", file, "-", NULL);
+
+        g_assert_no_error(error);
+        g_subprocess_communicate_utf8(remote, records, NULL, NULL, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(g_subprocess_get_exit_status(remote), ==, 0);
+}
+
 void test_case(Fixture *f, gconstpointer data) {
         const Case *c = data;
         g_autofree char *out = NULL, *err = NULL;
-        g_autoptr(GSubprocess) child = ctl_start(c->command, -1);
+        g_autoptr(GSubprocess) child = NULL;
         g_autoptr(GError) error = NULL;
 
+        if (c->journal)
+                write_journal(f, c->journal);
+        child = ctl_start(c->command, -1);
         serve_calls(f, c->exchanges, EXCHANGES_MAX);
         g_subprocess_communicate_utf8(child, NULL, NULL, &out, &err, &error);
         g_assert_no_error(error);

@@ -47,14 +47,22 @@ typedef struct Case {
         const char *command;
         Exchange exchanges[EXCHANGES_MAX];
         int code;
-        const char *out;  /* all of standard output; NULL: nothing, but for json */
-        const char *err;  /* all of standard error; NULL: nothing */
-        const char *json; /* standard output as JSON, in compact form with sorted keys */
+        const char *out;     /* all of standard output; NULL: nothing, but for json */
+        const char *err;     /* all of standard error; NULL: nothing */
+        const char *json;    /* standard output as JSON, in compact form with sorted keys */
+        const char *journal; /* RECORD()s; NULL: none is kept */
 } Case;
+
+/* A record of the journal, in the form of systemd-journal-remote(8): microseconds, the unit, "FIELD=value\n" of others. */
+#define RECORD(usec, unit, fields)                                                                            \
+        "__REALTIME_TIMESTAMP=" usec "\n__MONOTONIC_TIMESTAMP=1\n_BOOT_ID=ad0f4a1e3b5c4d6e8f7a9b0c1d2e3f40\n" \
+        "_SYSTEMD_UNIT=" unit "\n" fields "\n"
+#define NO_RECORDS RECORD("1", "other.service", "MESSAGE=x\n")
 
 typedef struct Fixture {
         GtDBusQueue *queue;
         guint name_id;
+        char *journal; /* a directory of journals for selvolctl */
 } Fixture;
 
 void fixture_set_up(Fixture *f, gconstpointer data);
@@ -73,6 +81,8 @@ void serve_calls(Fixture *f, const Exchange *exchanges, size_t n);
 
 /* Asserts what a text, which is JSON, is in compact form with sorted keys. */
 void check_json(const char *text, const char *expected);
+/* Has selvolctl find these records. */
+void write_journal(Fixture *f, const char *records);
 /* data is a Case. */
 void test_case(Fixture *f, gconstpointer data);
 #define add_ctl_rows(prefix, rows, function) \

@@ -5,13 +5,40 @@
 
 #include "ctl-support.h"
 
-#define HISTORY                                                                                                             \
-        "([{'TimeUSec': <uint64 1767225600000000>, 'Operation': <'mount'>, 'Result': <'done'>, 'Reason': "                  \
-        "<'context-mount'>, 'Holder': <'pod-A'>, 'Target': <'/t'>, 'Context': <'" CONTEXT                                   \
-        "'>, 'Caller': <'uid 0, :1.42'>, "                                                                                  \
-        "'Text': <'No file, no time.'>, 'DurationUSec': <uint64 18250>}, {'TimeUSec': <uint64 1767225601000000>, "          \
-        "'Operation': <'mount'>, 'Result': <'ContextConflict'>, 'Target': <'/u\\u001b'>, 'Text': <'Held.'>}, {'TimeUSec': " \
-        "<uint64 1767225602000000>, 'Operation': <'new\\n'>, 'Result': <'done'>}],)"
+#define OURS  "selvold.service"
+#define FIRST "17672256"
+
+#define OF_JOB(number, run)      "SELVOL_VOLUME=pvc-1\nSELVOL_JOB=" number "\n_SYSTEMD_INVOCATION_ID=" run "\n"
+#define ENDED(operation, result) "SELVOL_OPERATION=" operation "\nSELVOL_RESULT=" result "\n"
+#define MOUNT                    OF_JOB("1", "a") ENDED("mount", "done") "SELVOL_TARGET=/t\n"
+#define MOUNT_FIELDS \
+        "SELVOL_REASON=context-mount\nSELVOL_HOLDER=pod-A\nSELVOL_CONTEXT=" CONTEXT "\nSELVOL_CALLER=uid 0, :1.42\n"
+
+/* The record of a job follows that of what became of its files. Not of the history are what others log, what has not
+ * ended, and mistakes of callers. */
+#define HISTORY                                                                                                 \
+        RECORD(FIRST "00000000", OURS, MOUNT "MESSAGE=Relabeled volume pvc-1.\n")                               \
+        RECORD(FIRST "00000000", OURS,                                                                          \
+               MOUNT MOUNT_FIELDS "SELVOL_DURATION_USEC=18250\nMESSAGE=Mounted volume pvc-1.\n")                \
+        RECORD(FIRST "01000000", "other.service", MOUNT "MESSAGE=Forged.\n")                                    \
+        RECORD(FIRST "02000000", OURS, OF_JOB("2", "a") "SELVOL_OPERATION=mount\nMESSAGE=Waiting.\n")           \
+        RECORD(FIRST "03000000", OURS,                                                                          \
+               OF_JOB("1", "b") ENDED("mount", "ContextConflict") "PRIORITY=4\nMESSAGE=Not at /u\033: held.\n") \
+        RECORD(FIRST "04000000", OURS,                                                                          \
+               OF_JOB("2", "b") ENDED("mount", "LevelRequired") "PRIORITY=5\nMESSAGE=Mistaken.\n")              \
+        RECORD(FIRST "05000000", OURS,                                                                          \
+               "SELVOL_VOLUME=pvc-2\nSELVOL_TARGET=/t\n" ENDED("release", "done") "PRIORITY=5\nMESSAGE=Released.\n")
+
+#define MOUNTED_LINE  "2026-01-01 00:00:00 UTC uid 0: Mounted volume pvc-1. Relabeled volume pvc-1.\n"
+#define REFUSED_LINE  "2026-01-01 00:00:03 UTC ContextConflict: Not at /u\\x1b: held.\n"
+#define RELEASED_LINE "2026-01-01 00:00:05 UTC Released.\n"
+
+#define NOT_KEPT                                                                                                   \
+        "The history would be in the journal, but none is kept: see Storage= in journald.conf(5), and 'systemctl " \
+        "status systemd-journald'."
+#define NOT_ALLOWED                                                                                                 \
+        "The history is in the journal, which only root and members of the group systemd-journal or adm can read. " \
+        "'usermod -aG systemd-journal USER' adds one, from the next login on."
 
 #define WAITING_JOBS                                                                                                       \
         "({objectpath '/org/selvol1/job/3': {'org.selvol1.Job': {'Id': <uint64 3>, 'Operation': <'mount'>, 'Volume': "     \
@@ -23,18 +50,19 @@
         "<'pvc-1'>, 'Target': <'/t'>}]>}}, '/org/selvol1/job/5': {'org.selvol1.Job': {'Id': <uint64 5>, 'Operation': "     \
         "<'verify'>, 'Volume': <'/x'>, 'State': <'waiting'>, 'WaitsFor': <@aa{sv} []>}}, '/org/selvol1/job/6': "           \
         "{'org.selvol1.Job': {'Id': <uint64 6>, 'State': <'running'>, 'WaitsFor': <@aa{sv} []>}}},)"
-#define REFUSED                                                                                                    \
-        "([{'TimeUSec': <uint64 5>, 'Volume': <'pvc-1'>, 'Operation': <'mount'>, 'Result': <'ContextConflict'>}, " \
-        "{'TimeUSec': <uint64 32503680000000000>, 'Volume': <'pvc-2'>, 'Operation': <'mount'>, 'Result': "         \
-        "<'GroupConflict'>}, {'TimeUSec': <uint64 32503680000000000>, 'Result': <'done'>}],)"
+#define LATER "32503680000000000"
+#define REFUSED                                                                                            \
+        RECORD("5", OURS, OF_JOB("1", "a") ENDED("mount", "ContextConflict") "MESSAGE=Long ago.\n")        \
+        RECORD(LATER, OURS,                                                                                \
+               OF_JOB("2", "a") ENDED("mount", "GroupConflict") "MESSAGE=Failed to mount volume pvc-1.\n") \
+        RECORD(LATER, OURS, OF_JOB("3", "a") ENDED("mount", "done"))
+#define REFUSED_JSON                                                                                                            \
+        "[{\"Operation\":\"mount\",\"Result\":\"GroupConflict\",\"Text\":\"Failed to mount volume pvc-1.\",\"TimeUSec\":" LATER \
+        ",\"Volume\":\"pvc-1\"}]"
+#define REFUSED_LATE_LINE "3000-01-01 00:00:00 UTC GroupConflict: Failed to mount volume pvc-1.\n"
 
 #define NO_OBJECTS \
         { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" }
-#define NO_HISTORY \
-        { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" }
-
-#define GET_PVC1 \
-        { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" }
 
 #define STATUS                                                                                                                \
         {                                                                                                                     \
@@ -46,26 +74,37 @@
                           "{'Id': <'b'>, 'LabelState': <'partial'>, 'Holders': <@aa{sv} []>}}, '/c': {'org.selvol1.Volume': " \
                           "{'Id': <'c'>, 'LabelState': <'unknown'>}}},)" },                                                   \
                         { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS },                                                 \
-                        { MANAGER, "GetHistory", "()", REFUSED },                                                             \
         }
 
 static const Case cases[] = {
         { "conflicts/none",
           "conflicts",
-          { NO_OBJECTS, NO_HISTORY },
+          { NO_OBJECTS },
+          .journal = NO_RECORDS,
           .out = "Nobody waits, and nobody was refused in the last hour.\n" },
-        { "conflicts/none-quiet", "conflicts -q", { NO_OBJECTS, NO_HISTORY }, 0 },
+        { "conflicts/none-quiet", "conflicts -q", { NO_OBJECTS }, .journal = NO_RECORDS },
         { "conflicts/none-json",
           "conflicts --json",
-          { NO_OBJECTS, NO_HISTORY },
+          { NO_OBJECTS },
+          .journal = NO_RECORDS,
           .json = "{\"Refused\":[],\"Waiting\":[]}" },
+        { "conflicts/no-journal",
+          "conflicts",
+          { NO_OBJECTS },
+          .out = "Nobody waits.\n\nWho was refused in the last hour is not known: 'selvolctl history' says why.\n" },
+        { "conflicts/no-journal-json",
+          "conflicts --json",
+          { NO_OBJECTS },
+          .json = "{\"Refused\":null,\"Waiting\":[]}" },
         { "conflicts/refused-only",
           "conflicts",
-          { NO_OBJECTS, { MANAGER, "GetHistory", "()", REFUSED } },
-          .out = "Nobody waits.\n\nRefused in the last hour:\n3000-01-01 00:00:00 UTC pvc-2: mount failed (GroupConflict)\n" },
+          { NO_OBJECTS },
+          .journal = REFUSED,
+          .out = "Nobody waits.\n\nRefused in the last hour:\n" REFUSED_LATE_LINE },
         { "conflicts/text",
           "conflicts",
-          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }, { MANAGER, "GetHistory", "()", REFUSED } },
+          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS } },
+          .journal = REFUSED,
           .out = "Job 3: mount of pvc-1 at /t for pod-B with u:r:t:s0 waits since 2026-01-01 00:00:00 UTC\n"
                  "    for holder pod-A of pvc-1 at /a\\x1b with u:r:t:s0:c7 since 2026-01-01 00:00:00 UTC\n"
                  "        To end it: selvolctl unmount $'/a\\x1b'\n"
@@ -76,13 +115,13 @@ static const Case cases[] = {
                  "        To end it: selvolctl cancel 3\n"
                  "Job 5: verify of /x\n"
                  "    for other jobs to end: too many run, or one has left a process that can't be ended\n"
-                 "\nRefused in the last hour:\n"
-                 "3000-01-01 00:00:00 UTC pvc-2: mount failed (GroupConflict)\n" },
+                 "\nRefused in the last hour:\n" REFUSED_LATE_LINE },
         { "conflicts/json",
           "conflicts --json",
-          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS }, { MANAGER, "GetHistory", "()", REFUSED } },
-          .json = "{\"Refused\":[{\"Operation\":\"mount\",\"Result\":\"GroupConflict\",\"TimeUSec\":32503680000000000,"
-                  "\"Volume\":\"pvc-2\"}],\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"
+          { { OBJECTS, "GetManagedObjects", "()", WAITING_JOBS } },
+          .journal = REFUSED,
+          .json = "{\"Refused\":" REFUSED_JSON
+                  ",\"Waiting\":[{\"Context\":\"u:r:t:s0\",\"Holder\":\"pod-B\",\"Id\":3,"
                   "\"Operation\":\"mount\",\"StartedUSec\":1767225600000000,\"State\":\"waiting\",\"Target\":\"/t\","
                   "\"Volume\":\"pvc-1\",\"WaitsFor\":[{\"Context\":\"u:r:t:s0:c7\",\"Holder\":\"pod-A\","
                   "\"SinceUSec\":1767225600000000,\"Target\":\"/a\\u001b\",\"Volume\":\"pvc-1\"},{\"Target\":\"/mnt\"}]},"
@@ -90,22 +129,31 @@ static const Case cases[] = {
                   "\"Operation\":\"mount\",\"Target\":\"/t\",\"Volume\":\"pvc-1\"}]},{\"Id\":5,\"Operation\":\"verify\","
                   "\"State\":\"waiting\",\"Volume\":\"/x\",\"WaitsFor\":[]}]}" },
 
-        { "status/text", "status", STATUS, 0,
+        { "status/text", "status", STATUS, 0, .journal = REFUSED,
           .out = "             Running: yes\n             Version: 1.2\n        SELinux mode: enforcing\n"
                  "   Unrecorded mounts: 1\n             Volumes: 3\n             Holders: 2\n     Labels complete: 1\n"
                  "      Labels partial: 1\n      Labels unknown: 1\nWith unlabeled files: 1\n        Jobs running: 1\n"
                  "        Jobs waiting: 3\n              Failed: 1\n"
-                 "\nFailed in the last hour:\n  3000-01-01 00:00:00 UTC pvc-2: mount failed (GroupConflict)\n"
+                 "\nFailed in the last hour:\n  " REFUSED_LATE_LINE
                  "\nTo see more:\n  selvolctl conflicts  who waits for whom\n  selvolctl jobs       what runs\n"
                  "  selvolctl list       which volumes have partial labels\n"
                  "  selvolctl list       which mounts are not recorded\n"
                  "  selvolctl history    what was done before\n"
                  "  selvolctl doctor     whether this node is fit for selvol\n" },
-        { "status/json", "status --json", STATUS, 0,
-          .json = "{\"Failed\":[{\"Operation\":\"mount\",\"Result\":\"GroupConflict\",\"TimeUSec\":32503680000000000,"
-                  "\"Volume\":\"pvc-2\"}],\"Holders\":2,\"JobsRunning\":1,\"JobsWaiting\":3,\"LabelsComplete\":1,"
+        { "status/json", "status --json", STATUS, 0, .journal = REFUSED,
+          .json = "{\"Failed\":" REFUSED_JSON
+                  ",\"Holders\":2,\"JobsRunning\":1,\"JobsWaiting\":3,\"LabelsComplete\":1,"
                   "\"LabelsPartial\":1,\"LabelsUnknown\":1,\"Running\":true,\"SELinuxMode\":\"enforcing\","
                   "\"UnrecordedMounts\":[[\"v\",\"/t\"]],\"Version\":\"1.2\",\"Volumes\":3,\"VolumesTainted\":1}" },
+        { "status/no-journal",
+          "status --no-legend",
+          { { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)",
+              "(@a{sv} {},)" },
+            NO_OBJECTS,
+            NO_OBJECTS },
+          .out = "             Running: yes\n             Volumes: 0\n             Holders: 0\n     Labels complete: 0\n"
+                 "      Labels partial: 0\n      Labels unknown: 0\nWith unlabeled files: 0\n        Jobs running: 0\n"
+                 "        Jobs waiting: 0\n\nWhat failed in the last hour is not known: 'selvolctl history' says why.\n" },
         { "status/denied",
           "status",
           { { "/org/selvol1", "org.freedesktop.DBus.Properties", "GetAll", "('org.selvol1.Manager',)", NULL,
@@ -113,37 +161,41 @@ static const Case cases[] = {
           .code = 4,
           .err = "selvolctl: Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.\n" },
 
-        { "history/volume",
-          "history pvc-1",
-          { GET_PVC1, { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
-          .out = "2026-01-01 00:00:00 UTC pvc-1: mounted at /t for pod-A with " CONTEXT
-                 " (18ms) by uid 0: No file, no time.\n"
-                 "2026-01-01 00:00:01 UTC pvc-1: mount failed (ContextConflict) at /u\\x1b: Held.\n"
-                 "2026-01-01 00:00:02 UTC pvc-1: new\\x0a\n" },
-        { "history/target",
-          "history /t -n 1",
-          { { MANAGER, "GetVolumeByTarget", "('/t',)", "(objectpath '" PVC1 "',)" },
-            { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
-          .out = "2026-01-01 00:00:02 UTC pvc-1: new\\x0a\n" },
+        { "history/all", "history", .journal = HISTORY, .out = MOUNTED_LINE REFUSED_LINE RELEASED_LINE },
+        { "history/volume", "history pvc-1", .journal = HISTORY, .out = MOUNTED_LINE REFUSED_LINE },
+        { "history/target", "history /t", .journal = HISTORY, .out = MOUNTED_LINE RELEASED_LINE },
+        { "history/lines", "history --lines=2", .journal = HISTORY, .out = REFUSED_LINE RELEASED_LINE },
+        { "history/lines-volume", "history pvc-1 -n 1", .journal = HISTORY, .out = REFUSED_LINE },
         /* Where there is no terminal. */
-        { "history/empty", "history", { NO_HISTORY }, 0 },
-        { "history/empty-json", "history --json", { NO_HISTORY }, 0, .json = "[]" },
-        { "history/all",
-          "history --lines=1",
-          { { MANAGER, "GetHistory", "()",
-              "([{'TimeUSec': <uint64 5>}, {'TimeUSec': <uint64 1767225600000000>, 'Volume': <'pvc-2'>, 'Operation': "
-              "<'relabel'>, 'Result': <'done'>}],)" } },
-          .out = "2026-01-01 00:00:00 UTC pvc-2: relabeled\n" },
-        { "history/json",
-          "history pvc-1 -n 1 --json",
-          { GET_PVC1, { PVC1, "org.selvol1.Volume", "GetHistory", "()", HISTORY } },
-          .json = "[{\"Operation\":\"new\\n\",\"Result\":\"done\",\"TimeUSec\":1767225602000000}]" },
-        { "history/absent",
-          "history pvc-9",
-          { { MANAGER, "GetVolume", "('pvc-9',)", NULL, "org.selvol1.Error.NoSuchVolume", "No." } },
-          .code = 1,
-          .err = "selvolctl: pvc-9: No.\n" },
+        { "history/empty", "history pvc-9", .journal = HISTORY },
+        { "history/empty-json", "history pvc-9 --json", .journal = HISTORY, .json = "[]" },
+        { "history/json", "history pvc-1 --json", .journal = HISTORY,
+          .json = "[{\"Caller\":\"uid 0, :1.42\",\"Context\":\"" CONTEXT
+                  "\",\"DurationUSec\":18250,\"Holder\":\"pod-A\","
+                  "\"Operation\":\"mount\",\"Reason\":\"context-mount\",\"Result\":\"done\",\"Target\":\"/t\","
+                  "\"Text\":\"Mounted volume pvc-1. Relabeled volume pvc-1.\",\"TimeUSec\":" FIRST "00000000,"
+                  "\"Volume\":\"pvc-1\"},{\"Operation\":\"mount\",\"Result\":\"ContextConflict\",\"Text\":"
+                  "\"Not at /u\\u001b: held.\",\"TimeUSec\":" FIRST "03000000,\"Volume\":\"pvc-1\"}]" },
+        { "history/not-kept", "history", .code = 1, .err = "selvolctl: " NOT_KEPT "\n" },
+        { "history/not-kept-json", "history pvc-1 --json", .code = 1,
+          .json = "{\"ErrorMessage\":\"" NOT_KEPT "\",\"ErrorName\":\"org.freedesktop.DBus.Error.FileNotFound\"}" },
 };
+
+/* A user has a journal of his own, which is no substitute. */
+static void test_history_denied(Fixture *f, gconstpointer data) {
+        static const Case denied = { .command = "history", .code = 4, .err = "selvolctl: " NOT_ALLOWED "\n" };
+        g_autofree char *hide = g_strdup_printf(
+                                "sh -c 'cd %s && cp system.journal user-0.journal && chmod 0 system.journal'",
+                                f->journal),
+                        *ctl = g_strdup(g_getenv("SELVOLCTL")),
+                        *without_rights = g_strdup_printf("unshare --user %s", ctl);
+
+        write_journal(f, HISTORY);
+        g_assert_true(g_spawn_command_line_sync(hide, NULL, NULL, NULL, NULL));
+        g_setenv("SELVOLCTL", without_rights, TRUE);
+        test_case(f, &denied);
+        g_setenv("SELVOLCTL", ctl, TRUE);
+}
 
 /* The rest of what doctor says depends on the machine. */
 static void test_doctor(Fixture *f, gconstpointer data) {
@@ -313,6 +365,7 @@ void add_tests(void) {
         add_ctl_rows("/ctl", cases, test_case);
         add_ctl_rows("/ctl/config", config_cases, test_config);
         add_ctl_rows("/ctl/adopt-all", adopt_cases, test_adopt);
+        g_test_add("/ctl/history/denied", Fixture, NULL, fixture_set_up, test_history_denied, fixture_tear_down);
         g_test_add("/ctl/doctor", Fixture, NULL, fixture_set_up, test_doctor, fixture_tear_down);
         g_test_add("/ctl/status/stopped", Fixture, NULL, fixture_set_up, test_status_stopped, fixture_tear_down);
 }

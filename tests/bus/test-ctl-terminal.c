@@ -101,25 +101,16 @@ static void test_list(Fixture *f, gconstpointer data) {
 static const Case pager_cases[] = {
         { "conflicts",
           "conflicts",
-          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" },
-            { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } },
+          { { OBJECTS, "GetManagedObjects", "()", "(@a{oa{sa{sv}}} {},)" } },
+          .journal = NO_RECORDS,
           .out = ":Nobody waits, and nobody was refused in the last hour.\r\n" },
-        { "history",
-          "history",
-          { { MANAGER, "GetHistory", "()",
-              "([{'TimeUSec': <uint64 0>, 'Volume': <'v'>, 'Operation': <'mount'>, "
-              "'Result': <'done'>}],)" } },
-          .out = ":1970-01-01 00:00:00 UTC v: mounted\r\n" },
-        { "history/empty",
-          "history",
-          { { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } },
-          .out = "The history is empty.\r\n" },
-        { "history/empty-volume",
-          "history pvc-1",
-          { { MANAGER, "GetVolume", "('pvc-1',)", "(objectpath '" PVC1 "',)" },
-            { PVC1, "org.selvol1.Volume", "GetHistory", "()", "(@aa{sv} [],)" } },
+        { "history", "history",
+          .journal = RECORD("1", "selvold.service", "SELVOL_OPERATION=mount\nSELVOL_RESULT=done\nMESSAGE=Mounted.\n"),
+          .out = ":1970-01-01 00:00:00 UTC Mounted.\r\n" },
+        { "history/empty", "history", .journal = NO_RECORDS, .out = "The history is empty.\r\n" },
+        { "history/empty-volume", "history pvc-1", .journal = NO_RECORDS,
           .out = "The history of pvc-1 is empty.\r\n" },
-        { "history/empty-quiet", "history -q", { { MANAGER, "GetHistory", "()", "(@aa{sv} [],)" } } },
+        { "history/empty-quiet", "history -q", .journal = NO_RECORDS },
         { "config", "config ROOT", .out = ":[Service]\r\n:# ROOT/etc/selvol/selvol.conf:2\r\n:JobTimeoutSec=20\r\n" },
 };
 
@@ -137,6 +128,8 @@ static void test_pager(Fixture *f, gconstpointer data) {
         g_string_replace(expected, "ROOT", root, 0);
         g_assert_cmpint(g_mkdir_with_parents(directory, 0700), ==, 0);
         g_assert_true(g_file_set_contents(file, "[Service]\nJobTimeoutSec=20\n", -1, NULL));
+        if (c->journal)
+                write_journal(f, c->journal);
         g_setenv("PAGER", "sed s/^/:/", TRUE);
         terminal_start_output(&t, command->str, 200);
         serve_calls(f, c->exchanges, EXCHANGES_MAX);

@@ -9,7 +9,7 @@
 endless=('busctl monitor*' 'selvolctl monitor*' '*--watch*')
 # These are repeated for a while, until they show what the page shows: they only look, or need a container that is being
 # started, and people are slower than this.
-looks=('selvolctl' 'selvolctl list*' 'selvolctl conflicts' 'selvolctl jobs' 'ls *' 'podman exec *')
+looks=('selvolctl' 'selvolctl list*' 'selvolctl conflicts' 'selvolctl history*' 'selvolctl jobs' 'ls *' 'podman exec *')
 
 page_stage() { # PAGE
     local n disk

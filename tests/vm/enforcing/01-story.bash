@@ -114,9 +114,9 @@ like 'metrics: state' "$metrics" 'selvol_selinux_enforcing 1' 'selvol_holders 1'
 is 'metrics: each line is a comment or a sample' \
     "$(grep -cvE '^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.e+-]+)$' <<<"${metrics#*\[\"}")" 1
 
-object=$(volume_path pvc-1) interface=org.selvol1.Volume call GetHistory ''
-like 'the history' "$reply" '"Operation" s "mount" "Result" s "done" "Reason" s "context-mount"' \
-    '"Operation" s "mount" "Result" s "ContextConflict"' '"Operation" s "unmount" "Result" s "done"'
+journalctl --sync
+like 'the history' "$(selvolctl history pvc-1 --json)" '"Operation":"mount","Result":"done","Reason":"context-mount"' \
+    '"Operation":"mount","Result":"ContextConflict"' '"Operation":"unmount","Result":"done"'
 unmount_volume pvc-1 "$B"
 forget_volume pvc-1
 yes 'a volume can be forgotten' is_unknown pvc-1

@@ -40,7 +40,7 @@ wait_for answers_calls
 no 'unmounted while selvold was down: released' is_held restart "$U"
 yes 'the other holder stays' is_held restart "$T"
 journal_has 'unmounted while selvold was down: in the journal' SELVOL_VOLUME=restart "SELVOL_TARGET=$U" \
-    MESSAGE_ID=902caebf0cf3421aa9f1388cd7ef37e3
+    SELVOL_OPERATION=release SELVOL_RESULT=done MESSAGE_ID=902caebf0cf3421aa9f1388cd7ef37e3
 
 # the worker has restarted: is its watch of the mount table there again?
 systemctl restart selvol-worker

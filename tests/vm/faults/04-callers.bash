@@ -44,8 +44,8 @@ caller=bob refused 'what a rule denies' AccessDenied org.selvol1.unmount-volume 
 is_logged() { journalctl -q -b -o cat MESSAGE_ID=f56c450d604a4fbebc0ec814cb0e3fad | grep -q '^UnmountVolume of volume callers by uid '; }
 soon 'which is in the journal' is_logged
 caller=bob refused 'nor drop the record' InteractiveAuthorizationRequired '' forget_volume callers
-like 'the history knows who it was' "$(object=$(volume_path callers) interface=org.selvol1.Volume call GetHistory '' && echo "$reply")" \
-    "uid $(id -u bob)"
+journalctl --sync
+like 'the history knows who it was' "$(selvolctl history callers)" "uid $(id -u bob): Mounted "
 as() { setpriv --reuid "$1" --regid "$1" --init-groups socat -u OPEN:/dev/null UNIX-CONNECT:/run/selvol/worker; }
 like 'alice can not talk to the worker' "$(as alice 2>&1)" 'Permission denied'
 like 'nor can bob, group or not' "$(as bob 2>&1)" 'Permission denied'

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-journal.h>
+
+#include "basic/cleanup.h"
+
+/* Opens the journal of the system, without those of users. Returns 0; -EACCES if the caller may not read it;
+ * -ENODATA if none is kept; or another negative errno. */
+int journal_open(sd_journal **ret) _warn_unused_;
+
+/* The value of a field of the present record, NULL if it has none. Returns 0 or -ENOMEM. */
+int journal_get(sd_journal *j, const char *field, char **ret) _warn_unused_;
