@@ -3,7 +3,6 @@
 
 #include "api/authorize.h"
 #include "api/call.h"
-#include "api/history.h"
 #include "api/objects.h"
 #include "api/options.h"
 #include "api/paths.h"
@@ -405,16 +404,6 @@ static int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *e
         return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }
 
-static int method_get_history(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        Api *api = userdata;
-        int r;
-
-        r = authorize(api, m, NULL, error);
-        if (r <= 0)
-                return r < 0 ? r : 1;
-        return history_answer(api, m, NULL);
-}
-
 static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property,
                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         return sd_bus_message_append(reply, "s", SELVOL_VERSION);
@@ -470,8 +459,6 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("GetVolumeByTarget", SD_BUS_ARGS("s", target), SD_BUS_RESULT("o", object),
                                 method_get_volume_by_target, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetJob", SD_BUS_ARGS("t", id), SD_BUS_RESULT("o", object), method_get_job,
-                                SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("aa{sv}", history), method_get_history,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetMetrics", SD_BUS_NO_ARGS, SD_BUS_RESULT("s", text), method_get_metrics,
                                 SD_BUS_VTABLE_UNPRIVILEGED),

@@ -11,7 +11,7 @@ int sender_get_uid(Api *api, sd_bus_message *call, uid_t *ret) _warn_unused_;
 bool sender_is_trusted(Api *api, sd_bus_message *call);
 /* What limits count for: the user, or of root the connection. NULL on any error. */
 char *sender_caller(Api *api, sd_bus_message *call) _warn_unused_;
-/* "uid 1000, :1.5", for journal and history. NULL on lack of memory. */
+/* "uid 1000, :1.5", for the journal. NULL on lack of memory. */
 char *sender_describe(Api *api, sd_bus_message *call) _warn_unused_;
 /* It has left the bus. */
 void sender_forget(Api *api, const char *name);

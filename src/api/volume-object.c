@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "api/authorize.h"
 #include "api/dict.h"
-#include "api/history.h"
 #include "api/objects.h"
 #include "api/paths.h"
 
@@ -63,7 +61,7 @@ static int get_holders(sd_bus *bus, const char *path, const char *interface, con
         return d.error;
 }
 
-/* As with the history, the api comes from the prefix' slot. */
+/* The vtable hands out the volume; the api comes from the prefix' slot. */
 static int get_job(sd_bus *bus, const char *path, const char *interface, const char *property, sd_bus_message *reply,
                    void *userdata, sd_bus_error *error) {
         const Api *api = sd_bus_slot_get_userdata(sd_bus_get_current_slot(bus));
@@ -75,22 +73,8 @@ static int get_job(sd_bus *bus, const char *path, const char *interface, const c
         return object ? sd_bus_message_append(reply, "o", object) : -ENOMEM;
 }
 
-/* The vtable hands out the volume; the api comes from the prefix' slot. */
-static int method_get_history(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        Api *api = sd_bus_slot_get_userdata(sd_bus_get_current_slot(sd_bus_message_get_bus(call)));
-        const Volume *v = userdata;
-        int r;
-
-        r = authorize_volume(api, call, v->id, error);
-        if (r <= 0)
-                return r < 0 ? r : 1;
-        return history_answer(api, call, v->id);
-}
-
 static const sd_bus_vtable volume_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD_WITH_ARGS("GetHistory", SD_BUS_NO_ARGS, SD_BUS_RESULT("aa{sv}", history), method_get_history,
-                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_PROPERTY("Id", "s", get_id, 0, SD_BUS_VTABLE_PROPERTY_CONST),
         SD_BUS_PROPERTY("Source", "s", get_source, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("FSType", "s", get_fs_type, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),

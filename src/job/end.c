@@ -140,7 +140,6 @@ void job_conclude(Job *job) {
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
         job_set_state(job, JOB_COMMITTING);
-        job_add_history(job);
         /* Which mount it would be is durable: that it was made, the mount table tells a later selvold as well. */
         if (job->identity.id != 0 && !job_has_failed(job))
                 finish(job);

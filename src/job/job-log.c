@@ -34,30 +34,6 @@ static bool is_mistake(const Job *job) {
         return failure_is_of_caller(job->failure.kind) && !has_begun(job) && !failure_is_of_node(job);
 }
 
-void job_add_history(Job *job) {
-        _cleanup_free_ char *text = NULL;
-        const Request *q = &job->request;
-        bool failed = job_has_failed(job), planned = job->plan.text;
-
-        if (!is_decision(job) || !job_volume(job) || is_mistake(job) ||
-            (job->operation == OPERATION_VERIFY && !failed && verify_matches(job)))
-                return;
-        text = job_text(job);
-        const HistoryEntry e = {
-                .time_usec = now_realtime_usec(),
-                .operation = (char *) operation_to_string(job->operation),
-                .result = (char *) (failed ? failure_kind_to_string(job->failure.kind) : "done"),
-                .reason = (char *) (planned ? reason_to_string(job->plan.reason) : ""),
-                .target = q->target,
-                .holder = q->holder,
-                .context = (char *) job_context(job),
-                .caller = job->caller.text,
-                .text = text,
-                .duration_usec = now_monotonic_usec() - job->started_usec,
-        };
-        store_add_history(job->jobs->state->store, q->volume, &e);
-}
-
 static const char *failure_message(FailureKind kind) {
         switch (kind) {
         case FAILURE_CONTEXT_CONFLICT:

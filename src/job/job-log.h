@@ -3,11 +3,9 @@
 
 #include "job/job.h"
 
-/* The trace that a job leaves in the journal and in the volume's history. */
+/* The trace that a job leaves in the journal, which is the history that 'selvolctl history' shows. */
 
-/* The entry in the history, in the commit that the answer waits for. */
-void job_add_history(Job *job);
-/* The journal record, or one more for what became of the files, once the outcome is durable, or couldn't be made so. */
+/* The record, or one more for the files, once the outcome is durable, or couldn't be made so. */
 void job_log(const Job *job);
 /* On its way: a walk has begun, or goes on; the job waits, for a reason that was not logged yet. */
 void job_log_started(const Job *job);

@@ -60,47 +60,12 @@ static char *describe_group(const Job *job) {
         return strdup_printf("%s%s%s%s", text, isempty(detail) ? "" : " (", detail, isempty(detail) ? "" : ")");
 }
 
-static char *describe_ownership(const Job *job) {
-        _cleanup_free_ char *text = describe_group(job);
-
-        return text ? strdup_printf("Group %" PRIu32 ": %s", job->request.fs_group, text) : NULL;
-}
-
-static bool asked_for_group(const Job *job) {
-        return job_operation_result(job)->files.ownership_reason != OWNERSHIP_NOT_ASKED;
-}
-
-/* What became of the files: labels, group, or both. */
-static char *describe_files(const Job *job) {
-        bool relabel = job_operation_result(job)->files.relabel != RELABEL_NONE, group = asked_for_group(job);
-        _cleanup_free_ char *labels = NULL, *owner = NULL;
-
-        labels = relabel ? describe_relabel(job) : strdup("");
-        owner = group ? describe_ownership(job) : strdup("");
-        return labels && owner ? strdup_printf("%s%s%s", labels, relabel && group ? " " : "", owner) : NULL;
-}
-
 /* Of a message, for what names the volume already. */
 static char *omit_volume(const Job *job, const char *message) {
         const char *rest = startswith(message, "Volume ");
 
         rest = rest ? startswith(rest, strempty(job->request.volume)) : NULL;
         return rest && rest[0] == ' ' ? strdup_printf("It%s", rest) : strdup(message);
-}
-
-char *job_text(const Job *job) {
-        _cleanup_free_ char *files = NULL;
-
-        if (job_has_failed(job))
-                return omit_volume(job, strempty(job->failure.message));
-        if (job->operation == OPERATION_VERIFY)
-                return strdup(strempty(job->verify.text));
-        if (job->operation == OPERATION_UNMOUNT)
-                return strdup(job->unmounted ? "Unmounted." : "There was nothing to unmount.");
-        files = describe_files(job);
-        if (operation_type(job->operation)->answered_early || !files)
-                return TAKE_PTR(files);
-        return strdup_printf("%s%s%s", strempty(job->plan.text), isempty(files) ? "" : " ", files);
 }
 
 /* Sentences. */

@@ -5,9 +5,6 @@
 
 /* What a job does, or did, or why not, in words. All return a string of the caller's, or NULL on lack of memory. */
 
-/* For the history, which has columns for the rest. */
-char *job_text(const Job *job) _warn_unused_;
-
 /* For the journal: sentences that name volume, target, holder and context, so that nobody has to look at fields. */
 char *job_sentence(const Job *job) _warn_unused_;
 /* What became of labels, or of the group, in an operation that did not fail because of them. */

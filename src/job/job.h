@@ -38,7 +38,7 @@ typedef enum JobState {
 
 /* Who calls. */
 typedef struct Caller {
-        char *text; /* for journal and history */
+        char *text; /* for the journal */
         char *name; /* of whom limits hold: a user, or a connection of root's */
         uid_t uid;
         bool trusted; /* root, for whom some places are reserved */

@@ -5,7 +5,7 @@
 #include "state/holders.h"
 #include "wire/message-ids.h"
 
-static void note(State *s, Volume *v, const Holder *h, const char *message, const char *operation, const char *text) {
+static void note(const Volume *v, const Holder *h, const char *message, const char *operation, const char *text) {
         const LogField fields[] = {
                 { "MESSAGE_ID", message },
                 { "SELVOL_VOLUME", v->id },
@@ -16,20 +16,10 @@ static void note(State *s, Volume *v, const Holder *h, const char *message, cons
                 { "SELVOL_STRATEGY", strategy_to_string(h->strategy) },
                 { "SELVOL_RESULT", "done" },
         };
-        const HistoryEntry e = {
-                .time_usec = now_realtime_usec(),
-                .operation = (char *) operation,
-                .result = (char *) "done",
-                .target = h->target,
-                .holder = h->name,
-                .context = h->context,
-                .text = (char *) text,
-        };
         _cleanup_free_ char *target = string_escape(h->target, 200);
 
         log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "Volume %s at %s for %s: %s", v->id, strempty(target),
                    h->name, text);
-        store_add_history(s->store, v->id, &e);
 }
 
 void holder_drop(State *s, Volume *v, Holder *h) {
@@ -50,12 +40,12 @@ void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
                                      strempty(target));
         }
         metrics_count(s->metrics, METRIC_HOLDERS_LOST);
-        note(s, v, h, MESSAGE_HOLDER_LOST, "release", text ?: "Unmounted outside of selvol: the holder is released.");
+        note(v, h, MESSAGE_HOLDER_LOST, "release", text ?: "Unmounted outside of selvol: the holder is released.");
         holder_drop(s, v, h);
 }
 
 static void note_change(State *s, Volume *v, Holder *h, const char *text) {
-        note(s, v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
+        note(v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
         event_emit(s, mount_changed, v, h, strempty(text));
 }
 
@@ -106,5 +96,5 @@ void holder_note_reconciled(State *s, Volume *v, const Holder *h, const char *ou
         _cleanup_free_ char *text = strdup_printf("Compared with the mount table: %s.", outcome);
 
         metrics_count(s->metrics, METRIC_RECONCILED, outcome);
-        note(s, v, h, MESSAGE_RECONCILED, "reconcile", strempty(text));
+        note(v, h, MESSAGE_RECONCILED, "reconcile", strempty(text));
 }

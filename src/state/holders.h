@@ -12,5 +12,5 @@ void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to);
 /* Takes over what others have done to the holder's mount: covered or uncovered it, made it read-only or writable; and tells
  * of it. */
 void holder_note_mount(State *s, Volume *v, Holder *h, const MountFact *fact);
-/* Notes in journal, history and metrics that a holder was compared with the mount table: "finished", "rolled-back". */
+/* Notes in journal and metrics that a holder was compared with the mount table: "finished", "rolled-back". */
 void holder_note_reconciled(State *s, Volume *v, const Holder *h, const char *outcome);

@@ -354,23 +354,6 @@ int store_file_open(StoreFile *f, int *ret_error) {
 
 /* --- changes --- */
 
-/* Ends early where the old file can't be read, and leaves out what has become no row of these tables. */
-static int copy_history(const StoreFile *from, StoreFile *to) {
-        _cleanup_statement_ sqlite3_stmt *rows = from->statements[GET_ALL_HISTORY];
-        int r;
-
-        while (rows && statement_step(rows) > 0) {
-                _cleanup_statement_ sqlite3_stmt *st = to->statements[ADD_HISTORY];
-
-                for (int i = 0; i < sqlite3_column_count(rows); i++)
-                        (void) sqlite3_bind_value(st, i + 1, sqlite3_column_value(rows, i));
-                r = statement_execute(st);
-                if (r < 0 && r != -EUCLEAN)
-                        return r;
-        }
-        return 0;
-}
-
 static int execute(StoreFile *f, Statement id) {
         _cleanup_statement_ sqlite3_stmt *st = f->statements[id];
 
@@ -417,9 +400,6 @@ static int write_new(const StoreFile *f, const Changes *everything, const Change
         r = changes_execute(everything, new.statements);
         if (r < 0)
                 return r;
-        r = copy_history(f, &new);
-        if (r < 0)
-                return r;
         r = changes_execute(changes, new.statements);
         if (r < 0)
                 return r;
@@ -440,8 +420,6 @@ int store_file_write_anew(StoreFile *f, const Changes *everything, const Changes
                 r = open_to_write(f);
         if (r >= 0)
                 return 0;
-        /* History is still asked for. */
         store_file_close(f);
-        (void) open_in_memory(f, false);
         return explain_error(f->path, r);
 }

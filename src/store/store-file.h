@@ -26,6 +26,5 @@ void store_file_done(StoreFile *f);
 /* One transaction, which is on disk when this returns. Returns 0 or a negative errno; then all that can be done is
  * store_file_write_anew(), because what an fsync that failed has left on disk is unknown. */
 int store_file_commit(StoreFile *f, const Changes *changes) _warn_unused_;
-/* Writes a new file that replaces the old one: everything, then the history of the old one as far as it can be read, then
- * the changes. Returns 0 or a negative errno. */
+/* Writes a new file that replaces the old one: everything, then the changes. Returns 0 or a negative errno. */
 int store_file_write_anew(StoreFile *f, const Changes *everything, const Changes *changes) _warn_unused_;

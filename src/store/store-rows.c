@@ -41,20 +41,6 @@ static const Field holder_fields[] = {
         { HOLDER_SUPERBLOCK, TEXT, offsetof(Holder, superblock) },
 };
 
-static const Field history_volume = { HISTORY_VOLUME, TEXT, offsetof(HistoryEntry, volume) };
-static const Field history_fields[] = {
-        { HISTORY_TIME, U64, offsetof(HistoryEntry, time_usec) },
-        { HISTORY_OPERATION, TEXT, offsetof(HistoryEntry, operation) },
-        { HISTORY_RESULT, TEXT, offsetof(HistoryEntry, result) },
-        { HISTORY_REASON, TEXT, offsetof(HistoryEntry, reason) },
-        { HISTORY_TARGET, TEXT, offsetof(HistoryEntry, target) },
-        { HISTORY_HOLDER, TEXT, offsetof(HistoryEntry, holder) },
-        { HISTORY_CONTEXT, TEXT, offsetof(HistoryEntry, context) },
-        { HISTORY_CALLER, TEXT, offsetof(HistoryEntry, caller) },
-        { HISTORY_TEXT, TEXT, offsetof(HistoryEntry, text) },
-        { HISTORY_DURATION, U64, offsetof(HistoryEntry, duration_usec) },
-};
-
 static void set_field(Change *c, const Field *f, const void *member) {
         switch (f->type) {
         case TEXT:
@@ -141,17 +127,6 @@ void rows_delete_volume(Changes *all, const char *id) {
         (void) append_with_key(all, DELETE_VOLUME, id);
 }
 
-void rows_add_history(Changes *all, const char *id, const HistoryEntry *e) {
-        Change *c = append_with_key(all, ADD_HISTORY, id);
-
-        if (!c)
-                return;
-        set_fields(c, history_fields, ELEMENTSOF(history_fields), e);
-        c = append_with_key(all, TRIM_HISTORY, id);
-        if (c)
-                change_set_number(c, 1, HISTORY_MAX);
-}
-
 void rows_put_boot_id(Changes *all, const char *boot_id) {
         Change *c = append_with_key(all, PUT_META, "boot_id");
 
@@ -171,19 +146,6 @@ void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_
                         if (h->state != HOLDER_MOUNTING || h->mount_id != 0)
                                 rows_put_holder(all, v, h);
         }
-}
-
-static void history_entry_done(HistoryEntry *e) {
-        free(e->volume);
-        free(e->operation);
-        free(e->result);
-        free(e->reason);
-        free(e->target);
-        free(e->holder);
-        free(e->context);
-        free(e->caller);
-        free(e->text);
-        *e = (HistoryEntry){ 0 };
 }
 
 static const char *text_column(sqlite3_stmt *st, int column) {
@@ -288,51 +250,6 @@ static int check_volume_id(const char *id) {
         if (r > 0)
                 return -EUCLEAN;
         return r;
-}
-
-static int append_entry(History *h, sqlite3_stmt *st) {
-        HistoryEntry *grown = reallocarray(h->entries, h->n + 1, sizeof(HistoryEntry));
-        int r;
-
-        if (!grown)
-                return -ENOMEM;
-        h->entries = grown;
-        grown[h->n++] = (HistoryEntry){ 0 };
-        r = read_fields(st, &history_volume, 1, &grown[h->n - 1]);
-        if (r < 0)
-                return r;
-        return read_fields(st, history_fields, ELEMENTSOF(history_fields), &grown[h->n - 1]);
-}
-
-void history_done(History *h) {
-        for (size_t i = 0; i < h->n; i++)
-                history_entry_done(&h->entries[i]);
-        free(h->entries);
-        *h = (History){ 0 };
-}
-
-int rows_get_history(const StoreFile *f, const char *id, History *ret) {
-        _cleanup_statement_ sqlite3_stmt *st = f->statements[id ? GET_HISTORY : GET_LATE_HISTORY];
-        _cleanup_(history_done) History h = { .of_all = !id };
-        int r;
-
-        if (!st)
-                return -EIO;
-        if (id)
-                (void) sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
-        else
-                (void) sqlite3_bind_int(st, 1, LATE_HISTORY_MAX);
-        while ((r = statement_step(st)) > 0) {
-                r = append_entry(&h, st);
-                if (r < 0)
-                        return r;
-        }
-        if (r < 0)
-                return r;
-
-        *ret = h;
-        h = (History){ 0 };
-        return 0;
 }
 
 int rows_get_boot_id(const StoreFile *f, char **ret) {

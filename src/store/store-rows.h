@@ -7,15 +7,14 @@
 
 /* What the store keeps, as rows. */
 
-/* Changes that record a volume without its holders, or one of its holders; drop a volume with its holders and history, or the
- * holder at a target; add to a volume's history (the oldest entries go); record the boot that the holders belong to. */
+/* Changes that record a volume without its holders, or one of its holders; drop a volume with its holders, or the
+ * holder at a target; record the boot that the holders belong to. */
 void rows_put_volume(Changes *all, const Volume *v);
 void rows_put_holder(Changes *all, const Volume *v, const Holder *h);
 void rows_delete_volume(Changes *all, const char *id);
 void rows_delete_holder(Changes *all, const char *target);
-void rows_add_history(Changes *all, const char *id, const HistoryEntry *e);
 void rows_put_boot_id(Changes *all, const char *boot_id);
-/* What an empty file needs to have all but the history. */
+/* What an empty file needs to have all. */
 void rows_put_everything(Changes *all, const Volumes *volumes, const char *boot_id);
 
 /* Who hears of rows that can't be read. */
@@ -24,7 +23,6 @@ typedef struct Skipped {
         void *userdata;
 } Skipped;
 
-/* See store_load(), store_get_boot_id(), store_get_history(). */
+/* See store_load(), store_get_boot_id(). */
 int rows_load(const StoreFile *f, Volumes *all, const Skipped *skipped) _warn_unused_;
 int rows_get_boot_id(const StoreFile *f, char **ret) _warn_unused_;
-int rows_get_history(const StoreFile *f, const char *id, History *ret) _warn_unused_;

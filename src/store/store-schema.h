@@ -54,22 +54,9 @@
         X(HOLDER_DEVICE, "device", "TEXT NOT NULL")                    \
         X(HOLDER_SUPERBLOCK, "superblock", "TEXT NOT NULL")
 
-#define HISTORY_COLUMNS(X)                                 \
-        X(HISTORY_TIME, "time_usec", "INTEGER NOT NULL")   \
-        X(HISTORY_OPERATION, "operation", "TEXT NOT NULL") \
-        X(HISTORY_RESULT, "result", "TEXT NOT NULL")       \
-        X(HISTORY_REASON, "reason", "TEXT NOT NULL")       \
-        X(HISTORY_TARGET, "target", "TEXT NOT NULL")       \
-        X(HISTORY_HOLDER, "holder", "TEXT NOT NULL")       \
-        X(HISTORY_CONTEXT, "context", "TEXT NOT NULL")     \
-        X(HISTORY_CALLER, "caller", "TEXT NOT NULL")       \
-        X(HISTORY_TEXT, "text", "TEXT NOT NULL")           \
-        X(HISTORY_DURATION, "duration_usec", "INTEGER NOT NULL")
-
 #define COLUMN_POSITION(position, name, type) position,
 enum { VOLUME_ID, VOLUME_COLUMNS(COLUMN_POSITION) };
 enum { HOLDER_VOLUME, HOLDER_COLUMNS(COLUMN_POSITION) };
-enum { HISTORY_VOLUME, HISTORY_COLUMNS(COLUMN_POSITION) };
 enum { META_KEY, META_VALUE };
 
 /* At least as many as any statement has parameters. */
@@ -78,7 +65,7 @@ enum { COLUMNS_MAX = 32 };
 static_assert(1 VOLUME_COLUMNS(COLUMN_COUNT) <= COLUMNS_MAX && 1 HOLDER_COLUMNS(COLUMN_COUNT) <= COLUMNS_MAX,
               "too many columns");
 
-/* A statement that puts or adds a row has its columns as parameters; all others have the key of the rows they are
+/* A statement that puts a row has its columns as parameters; all others have the key of the rows they are
  * about. */
 typedef enum Statement {
         BEGIN,
@@ -90,11 +77,6 @@ typedef enum Statement {
         GET_HOLDERS,
         PUT_HOLDER,
         DELETE_HOLDER,
-        GET_HISTORY,
-        GET_ALL_HISTORY,
-        GET_LATE_HISTORY, /* its parameter is how many */
-        ADD_HISTORY,      /* if the volume is there */
-        TRIM_HISTORY,
         GET_META,
         PUT_META,
         STATEMENTS,

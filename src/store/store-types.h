@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* What the functions of the store take and give back. */
 
@@ -17,30 +15,6 @@ typedef struct Schema {
 /* That of this code. */
 extern const Schema store_schema;
 
-enum { HISTORY_MAX = 64, LATE_HISTORY_MAX = 256 };
-
-typedef struct HistoryEntry {
-        char *volume; /* of what is read */
-        uint64_t time_usec;
-        char *operation;
-        char *result; /* "done", or the error's name */
-        char *reason;
-        char *target;
-        char *holder;
-        char *context;
-        char *caller;
-        char *text;
-        uint64_t duration_usec;
-} HistoryEntry;
-
-/* Of one volume, or the latest of all; oldest first. */
-typedef struct History {
-        bool of_all;
-        HistoryEntry *entries;
-        size_t n;
-} History;
-
-void history_done(History *h);
-
-/* Called for a row that can't be read: of a volume, or of the holder at a target, otherwise "". Both are any bytes. */
+/* Called for a row that can't be read: of a volume, or of the holder at a target, otherwise "". Both are
+ * any bytes. */
 typedef void (*StoreSkipped)(void *userdata, const char *volume, const char *target);

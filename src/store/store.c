@@ -100,10 +100,6 @@ void store_delete_holder(Store *s, const char *target) {
         rows_delete_holder(&s->changes, target);
 }
 
-void store_add_history(Store *s, const char *id, const HistoryEntry *e) {
-        rows_add_history(&s->changes, id, e);
-}
-
 bool store_is_dirty(const Store *s) {
         return s->changes.first || s->changes.incomplete;
 }
@@ -217,55 +213,6 @@ int store_commit(Store *s) {
         store_hand_over(s, on_committed, &r);
         store_wait(s);
         return r;
-}
-
-/* --- history --- */
-
-typedef struct HistoryTask {
-        Task task;
-        Store *store;
-        char *id;
-        History history;
-        int error;
-        StoreHistory callback;
-        void *userdata;
-} HistoryTask;
-
-static void run_history(Task *task) {
-        HistoryTask *t = (HistoryTask *) task;
-
-        t->error = rows_get_history(&t->store->file, t->id, &t->history);
-}
-
-static void history_task_done(Task *task) {
-        HistoryTask *t = (HistoryTask *) task;
-
-        t->callback(t->userdata, t->error, &t->history);
-        history_done(&t->history);
-        free(t->id);
-        free(t);
-}
-
-int store_get_history(Store *s, const char *id, StoreHistory callback, void *userdata) {
-        HistoryTask *t = calloc(1, sizeof(*t));
-
-        assert(s && callback);
-
-        if (!t)
-                return -ENOMEM;
-        *t = (HistoryTask){
-                .task = { .run = run_history, .done = history_task_done },
-                .store = s,
-                .id = id ? strdup(id) : NULL,
-                .callback = callback,
-                .userdata = userdata,
-        };
-        if (id && !t->id) {
-                free(t);
-                return -ENOMEM;
-        }
-        thread_queue(s->thread, &t->task);
-        return 0;
 }
 
 int store_get_fd(const Store *s) {

@@ -4,7 +4,7 @@
 #include "model/volume.h"
 #include "store/store-types.h"
 
-/* What survives: volumes, holders and history in one SQLite file, and beside it what a rewrite or a migration keeps.
+/* What survives: volumes and holders in one SQLite file, and beside it what a rewrite or a migration keeps.
  *
  * Changes collect until they are handed to a thread of the store's own as one transaction: no function waits for the disk but
  * store_open(), store_load(), store_commit(), store_wait() and store_close(). After an error the store is failed: it drops what
@@ -36,13 +36,12 @@ int store_load(Store *s, Volumes *all, StoreSkipped skipped, void *userdata) _wa
 int store_get_boot_id(Store *s, char **ret) _warn_unused_;
 void store_put_boot_id(Store *s, const char *boot_id);
 
-/* Record a volume without its holders, or one of its holders; drop a volume with its holders and history, or the holder at a
- * target; add to a volume's history, if it is recorded (the oldest entries go). Failures are those of the transaction. */
+/* Record a volume without its holders, or one of its holders; drop a volume with its holders, or the holder at a
+ * target. Failures are those of the transaction. */
 void store_put_volume(Store *s, const Volume *v);
 void store_put_holder(Store *s, const Volume *v, const Holder *h);
 void store_delete_volume(Store *s, const char *id);
 void store_delete_holder(Store *s, const char *target);
-void store_add_history(Store *s, const char *id, const HistoryEntry *e);
 
 /* Whether there is something to hand over. */
 bool store_is_dirty(const Store *s) _pure_;
@@ -53,19 +52,13 @@ typedef void (*StoreCommitted)(void *userdata, int error);
 
 /* Hands over what has collected, as one transaction. There must be none under way. */
 void store_hand_over(Store *s, StoreCommitted callback, void *userdata);
-/* The same, but everything is written anew, into a file that replaces the old one, with the history as far as it can be
- * read. If that succeeds the store is not failed any more. */
+/* The same, but everything is written anew, into a file that replaces the old one. If that succeeds the store is not failed any more. */
 void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, StoreCommitted callback, void *userdata);
-
-/* error: 0 or a negative errno, then the history is empty. It is the callback's only while it runs. */
-typedef void (*StoreHistory)(void *userdata, int error, const History *h);
-/* Reads the history of a volume, or the latest entries of all if id is NULL, after what was handed over before. Returns 0 or -ENOMEM. */
-int store_get_history(Store *s, const char *id, StoreHistory callback, void *userdata) _warn_unused_;
 
 /* Readable when there is something to call back. */
 int store_get_fd(const Store *s);
 void store_dispatch(Store *s);
-/* Waits until all that was handed over and asked is done, and calls back. */
+/* Waits until all that was handed over is done, and calls back. */
 void store_wait(Store *s);
 /* Hands over and waits. Returns 0 or a negative errno. */
 int store_commit(Store *s);

@@ -37,7 +37,6 @@ static const struct {
         { "GetVolume", "('v',)", INSPECT },
         { "GetVolumeByTarget", "('" T1 "',)", INSPECT, "org.selvol1.Error.NoSuchVolume" },
         { "GetJob", "(@t 1,)", INSPECT, "org.selvol1.Error.NoSuchJob" },
-        { "GetHistory", NULL, INSPECT },
         { "GetMetrics", NULL, INSPECT },
         { "Cancel", NULL, "org.selvol1.cancel-job" },
         { "Wait", NULL, INSPECT },
@@ -350,8 +349,9 @@ static void test_object_gone(Fixture *f, gconstpointer data) {
         g_variant_unref(expect_allowed(f, call_start(f, "MountVolume", parse(methods[0].arguments))));
         g_variant_unref(expect_allowed(f, call_start(f, "UnmountVolume", parse(methods[2].arguments))));
         for (size_t i = 0; i < G_N_ELEMENTS(questions); i++) {
-                g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1/volume/v", "org.selvol1.Volume",
-                                       "GetHistory", NULL, NULL, G_DBUS_CALL_FLAGS_NONE, -1, NULL, NULL, NULL);
+                g_dbus_connection_call(f->client, "org.selvol1", "/org/selvol1/volume/v", PROPERTIES, "GetAll",
+                                       g_variant_new("(s)", "org.selvol1.Volume"), NULL, G_DBUS_CALL_FLAGS_NONE, -1,
+                                       NULL, NULL, NULL);
                 questions[i] = polkit_pop(f);
                 check_question(questions[i], "org.selvol1.inspect");
         }

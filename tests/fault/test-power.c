@@ -70,7 +70,6 @@ static void add(Run *r, unsigned number) {
 
         g_assert_cmpint(volumes_add(&r->all, v), ==, 0);
         put(r->fixture, v);
-        store_add_history(r->fixture->store, id, &(HistoryEntry){ .operation = (char *) "mount" });
 }
 
 static void drop(Run *r, const char *id) {

@@ -96,24 +96,6 @@ void load(Fixture *f, Volumes *all) {
         g_assert_cmpstr(skipped->str, ==, "");
 }
 
-static void on_history(void *userdata, int error, const History *h) {
-        GString *text = userdata;
-
-        g_assert_cmpint(error, ==, 0);
-        for (size_t i = 0; i < h->n; i++)
-                g_string_append_printf(text, "%s%s%s%s", i > 0 ? " " : "", h->of_all ? h->entries[i].volume : "",
-                                       h->of_all ? ":" : "", h->entries[i].operation);
-}
-
-/* The operations of a volume's history; of all, with their volumes. */
-char *read_history(Fixture *f, const char *id) {
-        GString *text = g_string_new(NULL);
-
-        g_assert_cmpint(store_get_history(f->store, id, on_history, text), ==, 0);
-        store_wait(f->store);
-        return g_string_free(text, FALSE);
-}
-
 void put(Fixture *f, const Volume *v) {
         const Holder *h;
 

@@ -33,9 +33,6 @@ int write_anew(Fixture *f, const Volumes *all);
 void on_skipped(void *userdata, const char *volume, const char *target);
 /* Asserts that everything can be read. */
 void load(Fixture *f, Volumes *all);
-/* The operations of a volume's history. */
-char *read_history(Fixture *f, const char *id);
-
 /* Closes the store and has its file changed. */
 void execute(Fixture *f, const char *sql);
 /* A file as put_sample() and an older version of a made-up schema left it, and then more. From then on the

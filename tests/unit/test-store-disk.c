@@ -89,16 +89,13 @@ static void test_killed(Fixture *f, gconstpointer data) {
 /* --- a file system that can't be written --- */
 
 /* What is there can be read, with its log or without, whatever its version; and once the file can be written, it is. */
-static void assert_read_and_rewritten(Fixture *f, int error, const char *history) {
+static void assert_read_and_rewritten(Fixture *f, int error) {
         _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
-        g_autofree char *before = NULL, *after = NULL;
 
         g_assert_cmpint(store_open(f->path, &f->schema, &f->store), ==, 0);
         g_assert_cmpint(store_get_error(f->store), ==, error);
         load(f, &all);
         g_assert_nonnull(volumes_find_target(&all, "/var/lib/kubelet/a", NULL));
-        before = read_history(f, "a/b");
-        g_assert_cmpstr(before, ==, history);
         g_assert_cmpint(write_anew(f, &all), ==, error);
         if (error == -EROFS)
                 disk_mount(f->directory, MS_REMOUNT);
@@ -109,8 +106,6 @@ static void assert_read_and_rewritten(Fixture *f, int error, const char *history
         g_assert_cmpint(store_get_error(f->store), ==, 0);
         load(f, &read);
         g_assert_nonnull(volumes_find_target(&read, "/var/lib/kubelet/a", NULL));
-        after = read_history(f, "a/b");
-        g_assert_cmpstr(after, ==, history);
 }
 
 static bool has_mounts(void) {
@@ -131,7 +126,7 @@ static void test_read_only(Fixture *f, gconstpointer data) {
         put_sample(f);
         f->store = store_close(f->store);
         disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
-        assert_read_and_rewritten(f, -EROFS, "");
+        assert_read_and_rewritten(f, -EROFS);
 }
 
 /* Left by a process that was killed: some of it is in the log alone. */
@@ -148,7 +143,7 @@ static void test_read_only_log(Fixture *f, gconstpointer data) {
         g_assert_true(g_file_set_contents(f->path, file_text, (gssize) file_size, NULL));
         g_assert_true(g_file_set_contents(wal, wal_text, (gssize) wal_size, NULL));
         disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
-        assert_read_and_rewritten(f, -EROFS, "");
+        assert_read_and_rewritten(f, -EROFS);
 }
 
 static void test_read_only_version(Fixture *f, gconstpointer data) {
@@ -158,7 +153,7 @@ static void test_read_only_version(Fixture *f, gconstpointer data) {
                 return;
         make_version(f, 1, "");
         disk_mount(f->directory, MS_REMOUNT | MS_RDONLY);
-        assert_read_and_rewritten(f, -EROFS, "");
+        assert_read_and_rewritten(f, -EROFS);
         g_assert_true(g_file_test(copy, G_FILE_TEST_EXISTS));
 }
 
@@ -167,7 +162,7 @@ static void test_full_version(Fixture *f, gconstpointer data) {
                 return;
         make_version(f, 2, "");
         disk_fill(f->directory);
-        assert_read_and_rewritten(f, -ENOSPC, "");
+        assert_read_and_rewritten(f, -ENOSPC);
 }
 
 /* There is no file yet. */

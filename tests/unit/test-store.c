@@ -120,60 +120,12 @@ static void test_uncommitted(Fixture *f, gconstpointer data) {
 
 static void test_delete(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 };
-        g_autofree char *history = NULL;
 
         put_sample(f);
-        store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "mount" });
         store_delete_volume(f->store, "a/b");
         g_assert_cmpint(store_commit(f->store), ==, 0);
         load(f, &all);
         g_assert_cmpuint(volumes_count(&all), ==, 0);
-        history = read_history(f, "a/b");
-        g_assert_cmpstr(history, ==, "");
-}
-
-static void test_history(Fixture *f, gconstpointer data) {
-        g_autofree char *history = NULL;
-
-        put_sample(f);
-        for (unsigned i = 0; i < HISTORY_MAX + 10; i++) {
-                g_autofree char *operation = g_strdup_printf("%u", i);
-
-                store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = operation });
-        }
-        g_assert_cmpint(store_commit(f->store), ==, 0);
-        history = read_history(f, "a/b");
-        g_assert_true(g_str_has_prefix(history, "10 11 "));
-        g_assert_true(g_str_has_suffix(history, " 72 73"));
-}
-
-/* The latest of all volumes, in the order in which they were recorded. */
-static void test_late_history(Fixture *f, gconstpointer data) {
-        g_autofree char *history = NULL;
-
-        for (unsigned i = 0; i < LATE_HISTORY_MAX + 10; i++) {
-                g_autofree char *operation = g_strdup_printf("%u", i), *id = g_strdup_printf("v%u", i % 8);
-
-                _cleanup_(volume_freep) Volume *v = i < 8 ? volume_new(id) : NULL;
-
-                if (v)
-                        store_put_volume(f->store, v);
-                store_add_history(f->store, id, &(HistoryEntry){ .operation = operation });
-        }
-        g_assert_cmpint(store_commit(f->store), ==, 0);
-        history = read_history(f, NULL);
-        g_assert_true(g_str_has_prefix(history, "v2:10 v3:11 "));
-        g_assert_true(g_str_has_suffix(history, " v0:264 v1:265"));
-}
-
-/* A job that came to nothing may be of a volume that is not recorded, or not yet. */
-static void test_history_of_nothing(Fixture *f, gconstpointer data) {
-        g_autofree char *history = NULL;
-
-        store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "mount" });
-        g_assert_cmpint(store_commit(f->store), ==, 0);
-        history = read_history(f, "a/b");
-        g_assert_cmpstr(history, ==, "");
 }
 
 static void test_boot_id(Fixture *f, gconstpointer data) {
@@ -354,18 +306,15 @@ static void test_damaged(Fixture *f, gconstpointer data) {
 
 static void test_rewrite(Fixture *f, gconstpointer data) {
         _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
-        g_autofree char *boot_id = NULL, *history = NULL;
+        g_autofree char *boot_id = NULL;
         Volume *planned = sample("planned", "/var/lib/kubelet/planned");
 
         put_sample(f);
-        store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "mount" });
-        g_assert_cmpint(store_commit(f->store), ==, 0);
         planned->holders->state = HOLDER_MOUNTING;
         planned->holders->mount_id = 0;
         g_assert_cmpint(volumes_add(&all, planned), ==, 0);
         g_assert_cmpint(volumes_add(&all, sample("a/b", "/var/lib/kubelet/a")), ==, 0);
         g_assert_cmpint(volumes_add(&all, sample("c", "/var/lib/kubelet/c")), ==, 0);
-        store_add_history(f->store, "a/b", &(HistoryEntry){ .operation = (char *) "verify" });
         g_assert_cmpint(write_anew(f, &all), ==, 0);
         reopen(f);
         load(f, &read);
@@ -374,8 +323,6 @@ static void test_rewrite(Fixture *f, gconstpointer data) {
         g_assert_null(volumes_find(&read, "planned")->holders);
         g_assert_cmpint(store_get_boot_id(f->store, &boot_id), ==, 0);
         g_assert_cmpstr(boot_id, ==, "boot");
-        history = read_history(f, "a/b");
-        g_assert_cmpstr(history, ==, "mount verify");
 }
 
 /* A change that the file refuses: a holder of a volume that is not there. */
@@ -402,7 +349,7 @@ void add_tests(void) {
 #define A_HOLDER "a/b@/var/lib/kubelet/a "
 #define A_VOLUME "a/b@ " A_HOLDER
         static const Hostile damages[] = {
-                { "no-table", "DROP TABLE history" },
+                { "no-table", "DROP TABLE meta" },
                 { "version", "PRAGMA user_version=0" },
                 { "application", "PRAGMA application_id=17" },
                 { "application/none", "PRAGMA application_id=0" },
@@ -469,9 +416,6 @@ void add_tests(void) {
         ADD("leftovers", NULL, test_leftovers);
         ADD("uncommitted", NULL, test_uncommitted);
         ADD("delete", NULL, test_delete);
-        ADD("history", NULL, test_history);
-        ADD("history/late", NULL, test_late_history);
-        ADD("history/of-nothing", NULL, test_history_of_nothing);
         ADD("boot-id", NULL, test_boot_id);
         ADD("newer", NULL, test_newer);
         ADD("second-process", NULL, test_second_process);
