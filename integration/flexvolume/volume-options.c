@@ -2,6 +2,7 @@
 #include "basic/string-util.h"
 #include "flexvolume/volume-options.h"
 #include "model/failure.h"
+#include "model/limits.h"
 
 #define KUBELET "kubernetes.io/"
 

@@ -3,11 +3,11 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
+#include "model/quota.h"
 #include "wire/message-ids.h"
 #include "api/authorize.h"
 #include "api/sender.h"
 
-enum { ANSWER_SEC = 10, INTERACTIVE_SEC = 120, QUERIES_MAX = 64, QUERIES_OF_USER_MAX = 32 };
 enum { ALLOW_USER_INTERACTION = 1 };
 
 static const struct {
@@ -243,7 +243,7 @@ static int ask(Api *api, AuthQuery *q) {
         bool interactive = sd_bus_message_get_allow_interactive_authorization(q->call) > 0;
         const unsigned sec = api->polkit_timeout > 0 ? api->polkit_timeout
                              : interactive           ? INTERACTIVE_SEC
-                                                     : ANSWER_SEC;
+                                                     : POLKIT_SEC;
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *question = NULL;
         int r;
 
@@ -296,14 +296,12 @@ static AuthQuery *find_query(const Api *api, const sd_bus_message *call) {
 }
 
 static bool may_ask(const Api *api, uid_t uid) {
-        size_t n = 0, n_user = 0;
-        const AuthQuery *q;
+        const AuthQuery *query;
+        Quota q = { 0 };
 
-        LL_FOREACH (api->queries, q) {
-                n++;
-                n_user += q->uid == uid;
-        }
-        return n < QUERIES_MAX && n_user < QUERIES_OF_USER_MAX;
+        LL_FOREACH (api->queries, query)
+                quota_count(&q, 1, query->uid == uid);
+        return quota_check(&q, LIMIT_QUESTIONS, 1, false) == QUOTA_FITS;
 }
 
 int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error *error) {

@@ -13,9 +13,7 @@
 #include "api/turns.h"
 #include "basic/log.h"
 #include "basic/time-util.h"
-
-/* A bus that takes no message for so long does not read, or has as much for somebody who does not read as it keeps. */
-enum { STALLED_SEC = 5, QUEUED_MAX = 4096, CALL_SEC = 5 };
+#include "model/limits.h"
 
 /* sd-bus answers this call by itself, but ends the connection if there is no id, or SELinux denies to read it. */
 static int reply_machine_id(sd_bus_message *call, sd_bus_error *error) {
@@ -87,7 +85,7 @@ static int connect_bus(Api *api) {
         r = sd_bus_set_close_on_exit(api->bus, false);
         if (r < 0)
                 return r;
-        r = sd_bus_set_method_call_timeout(api->bus, CALL_SEC * USEC_PER_SEC);
+        r = sd_bus_set_method_call_timeout(api->bus, BUS_ANSWER_SEC * USEC_PER_SEC);
         if (r < 0)
                 return r;
         r = add_objects(api);
@@ -149,11 +147,11 @@ static int on_post(sd_event_source *source, void *userdata) {
 
         if (sd_bus_get_n_queued_write(api->bus, &n) < 0 || n == 0)
                 return on_flushed(api);
-        if (n > QUEUED_MAX)
+        if (n > BUS_QUEUED_MAX)
                 api_leave(api, "The bus takes messages too slowly");
         if (sd_event_source_get_enabled(api->stalled, &enabled) < 0 || enabled != SD_EVENT_OFF)
                 return 0;
-        (void) sd_event_source_set_time_relative(api->stalled, STALLED_SEC * USEC_PER_SEC);
+        (void) sd_event_source_set_time_relative(api->stalled, BUS_STALLED_SEC * USEC_PER_SEC);
         return sd_event_source_set_enabled(api->stalled, SD_EVENT_ONESHOT);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "api/message-size.h"
 #include "basic/string-util.h"
-
-enum { VALUES_MAX = 256 };
+#include "model/limits.h"
 
 static bool is_small(sd_bus_message *m, size_t *values, size_t *bytes, size_t bytes_max) {
         const char *contents;
@@ -15,7 +14,7 @@ static bool is_small(sd_bus_message *m, size_t *values, size_t *bytes, size_t by
                         const char *string;
                 } value;
 
-                if (++*values > VALUES_MAX || type == SD_BUS_TYPE_UNIX_FD)
+                if (++*values > CALL_VALUES_MAX || type == SD_BUS_TYPE_UNIX_FD)
                         return false;
                 if (contents) {
                         if (sd_bus_message_enter_container(m, type, contents) < 0 ||

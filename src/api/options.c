@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
+#include "model/limits.h"
 #include "api/options.h"
 #include "wire/message.h"
 

@@ -4,9 +4,7 @@
 #include "api/sender.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-
-/* More than the bus has connections by default. */
-enum { SENDERS_MAX = 4096, ANSWER_SEC = 5 };
+#include "model/limits.h"
 
 struct Sender {
         UT_hash_handle hh;
@@ -70,7 +68,7 @@ static int open_lookup(Api *api) {
         r = sd_bus_open_system(&api->lookup);
         if (r < 0)
                 return r;
-        return sd_bus_set_method_call_timeout(api->lookup, ANSWER_SEC * USEC_PER_SEC);
+        return sd_bus_set_method_call_timeout(api->lookup, BUS_ANSWER_SEC * USEC_PER_SEC);
 }
 
 /* While sd-bus waits for an answer it reads, and keeps, all that arrives on the connection: on this one, which has no name

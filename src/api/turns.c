@@ -7,18 +7,9 @@
 #include "api/sender.h"
 #include "api/turns.h"
 #include "basic/time-util.h"
+#include "model/quota.h"
 
-enum {
-        NOW_MAX = 16,       /* calls of one caller that are carried out at once */
-        PUT_OFF_MAX = 4096, /* that are put off, in all */
-        PUT_OFF_OF_CALLER = 1024,
-        PUT_OFF_RESERVED = 1024,     /* besides, for root */
-        ALL_OBJECTS_COST = 128,      /* of a call that is answered with all objects: as much as so many others */
-        CALL_BYTES_MAX = 128 * 1024, /* of the strings of a call: more than all that a method takes may have */
-        PUT_OFF_BYTES_MAX = 8192,    /* of one that is put off */
-        DELAY_MAX_USEC = 50000,
-        PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50, /* when nothing is left to read */
-};
+enum { PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50 }; /* when nothing is left to read */
 
 typedef struct PutOff {
         struct PutOff *prev, *next;
@@ -30,26 +21,24 @@ typedef struct TurnCaller {
         char *name; /* see sender_caller() */
         size_t n_now;
         PutOff *calls;
-        size_t cost;
+        size_t cost; /* of calls */
 } TurnCaller;
 
 struct Turns {
         Api *api;
-        TurnCaller *callers; /* of this turn, in the order of their turns */
-        size_t n_put_off;
+        TurnCaller *callers;  /* of this turn, in the order of their turns */
         sd_bus_message *next; /* that is carried out next */
         sd_event_source *source;
         uint64_t since_usec; /* that it is to run */
 };
 
 static size_t cost_of(sd_bus_message *call) {
-        return sd_bus_message_is_method_call(call, NULL, "GetManagedObjects") ? ALL_OBJECTS_COST : 1;
+        return sd_bus_message_is_method_call(call, NULL, "GetManagedObjects") ? CALL_ALL_OBJECTS_COST : 1;
 }
 
-static void drop(Turns *t, TurnCaller *c, PutOff *p) {
+static void drop(TurnCaller *c, PutOff *p) {
         DL_DELETE(c->calls, p);
         c->cost -= cost_of(p->call);
-        t->n_put_off--;
         sd_bus_message_unref(p->call);
         free(p);
 }
@@ -57,7 +46,7 @@ static void drop(Turns *t, TurnCaller *c, PutOff *p) {
 static void caller_free(Turns *t, TurnCaller *c) {
         HASH_DEL(t->callers, c);
         while (c->calls)
-                drop(t, c, c->calls);
+                drop(c, c->calls);
         free(c->name);
         free(c);
 }
@@ -96,7 +85,7 @@ void turns_resume(Turns *t) {
 /* Somebody may always have something to say. */
 static int on_prepare(sd_event_source *source, void *userdata) {
         const Turns *t = userdata;
-        bool late = now_monotonic_usec() - t->since_usec >= DELAY_MAX_USEC;
+        bool late = now_monotonic_usec() - t->since_usec >= CALLS_DELAY_USEC;
 
         return sd_event_source_set_priority(source, late ? SD_EVENT_PRIORITY_IMPORTANT : PRIORITY);
 }
@@ -136,7 +125,7 @@ static int on_turn(sd_event_source *source, void *userdata) {
         if (!c)
                 return 0;
         t->next = sd_bus_message_ref(c->calls->call);
-        drop(t, c, c->calls);
+        drop(c, c->calls);
         move_to_end(t, c);
         r = sd_bus_enqueue_for_read(t->api->bus, t->next);
         if (r < 0) {
@@ -150,10 +139,13 @@ static int on_turn(sd_event_source *source, void *userdata) {
 
 /* What is put off takes memory before anybody has been asked whether its caller may call. */
 static bool may_be_put_off(const Turns *t, const TurnCaller *c, sd_bus_message *call) {
-        if (t->n_put_off >= PUT_OFF_MAX + PUT_OFF_RESERVED ||
-            (t->n_put_off >= PUT_OFF_MAX && !sender_is_trusted(t->api, call)))
-                return false;
-        return c->cost + cost_of(call) <= PUT_OFF_OF_CALLER && message_is_small(call, PUT_OFF_BYTES_MAX);
+        const TurnCaller *other, *next;
+        Quota q = { 0 };
+
+        HASH_ITER (hh, t->callers, other, next)
+                quota_count(&q, other->cost, other == c);
+        return quota_check(&q, LIMIT_CALLS, cost_of(call), sender_is_trusted(t->api, call)) == QUOTA_FITS &&
+               message_is_small(call, CALL_PUT_OFF_BYTES_MAX);
 }
 
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
@@ -171,7 +163,6 @@ static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *
         p->call = sd_bus_message_ref(call);
         DL_APPEND(c->calls, p);
         c->cost += cost_of(call);
-        t->n_put_off++;
         return 1;
 }
 
@@ -206,7 +197,7 @@ int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
         if (!c)
                 return -ENOMEM;
         turns_resume(t);
-        if (c->calls || c->n_now >= NOW_MAX || cost_of(message) > 1)
+        if (c->calls || c->n_now >= CALLS_NOW_MAX || cost_of(message) > 1)
                 return put_off(t, c, message, error);
         c->n_now++;
         return 0;
@@ -221,7 +212,7 @@ void turns_forget(Turns *t, const char *sender) {
         HASH_ITER (hh, t->callers, c, next_caller)
                 DL_FOREACH_SAFE (c->calls, p, next)
                         if (!sender || streq(sd_bus_message_get_sender(p->call), sender))
-                                drop(t, c, p);
+                                drop(c, p);
 }
 
 int turns_new(Api *api, Turns **ret) {

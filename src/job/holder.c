@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
+#include "model/limits.h"
 #include "job/holder.h"
 #include "job/job-log.h"
 #include "state/commit.h"

@@ -217,21 +217,17 @@ const Job *job_find_on_volume(const Jobs *jobs, const char *volume) {
 
 /* Waiters. */
 
-static bool has_room(const JobWaiter *list, size_t n, const Caller *caller, bool cancels) {
-        size_t max = WAITERS_MAX + (cancels ? WAITERS_TO_CANCEL : 0) + (caller->trusted ? WAITERS_RESERVED : 0),
-               n_user = 0;
+/* Root's calls are limited in all only. */
+static int admit_waiter(const JobWaiter *list, size_t n, const Caller *caller, LimitKind kind, Failure *f) {
+        Quota q = { 0 };
 
-        if (n >= max || cancels || caller->trusted)
-                return n < max;
         for (size_t i = 0; i < n; i++)
-                n_user += list[i].uid == caller->uid;
-        return n_user < WAITERS_OF_USER_MAX;
-}
-
-static int refuse_waiter(Failure *f) {
+                quota_count(&q, 1, !caller->trusted && list[i].uid == caller->uid);
+        if (quota_check(&q, kind, 1, caller->trusted) == QUOTA_FITS)
+                return 0;
         return failure_set(f, FAILURE_LIMIT_REACHED,
                            "Too many calls wait for this job (limit %i, or %i for one user). Try again later.",
-                           WAITERS_MAX, WAITERS_OF_USER_MAX);
+                           WAITERS_MAX - WAITERS_RESERVED, WAITERS_OF_USER_MAX);
 }
 
 static int add_waiter(JobWaiter **list, size_t *n, const Caller *caller, JobReply reply, void *userdata) {
@@ -266,12 +262,16 @@ void job_forget_waiter(Jobs *jobs, const void *userdata) {
 }
 
 int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, void *userdata, Failure *f) {
+        int r;
+
         if (job_has_ended(job)) {
                 reply(job, userdata);
                 return 0;
         }
-        if (!has_room(job->followers, job->n_followers, caller, cancels))
-                return refuse_waiter(f);
+        r = admit_waiter(job->followers, job->n_followers, caller, cancels ? LIMIT_WAITERS_TO_CANCEL : LIMIT_WAITERS,
+                         f);
+        if (r != 0)
+                return r;
         return add_waiter(&job->followers, &job->n_followers, caller, reply, userdata);
 }
 
@@ -397,8 +397,9 @@ static int join(Job *job, const Caller *caller, JobReply reply, void *userdata, 
                 reply(job, userdata);
                 return 0;
         }
-        if (!has_room(job->waiters, job->n_waiters, caller, false))
-                return refuse_waiter(f);
+        r = admit_waiter(job->waiters, job->n_waiters, caller, LIMIT_WAITERS, f);
+        if (r != 0)
+                return r;
         r = add_waiter(&job->waiters, &job->n_waiters, caller, reply, userdata);
         if (r < 0)
                 return r;

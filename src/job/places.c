@@ -21,26 +21,22 @@ static bool is_unmount(const Job *job) {
         return job->operation == OPERATION_UNMOUNT;
 }
 
-static size_t limit_in_all(const Job *job) {
-        if (is_unmount(job))
-                return JOBS_MAX + JOBS_TO_UNMOUNT;
-        return job->caller.trusted ? JOBS_MAX : JOBS_MAX - JOBS_RESERVED;
-}
-
-/* What unmounts has its own room of a source, and all room of its caller. */
+/* Jobs that unmount have their own room of a source. */
 bool places_have_room(const Places *p, const Job *job) {
-        size_t n_caller = 0, n_source = 0;
+        const LimitKind kind = is_unmount(job) ? LIMIT_JOBS_TO_UNMOUNT : LIMIT_JOBS;
+        Quota all = { 0 }, source = { 0 };
 
-        if (p->n >= limit_in_all(job))
+        if (p->n >= ELEMENTSOF(p->running))
                 return false;
         for (size_t i = 0; i < p->n; i++) {
                 const Job *other = p->running[i];
 
-                n_caller += streq(other->caller.name, job->caller.name);
-                n_source +=
-                        job->source && streq_ptr(other->source, job->source) && is_unmount(other) == is_unmount(job);
+                quota_count(&all, 1, streq(other->caller.name, job->caller.name));
+                if (job->source && streq_ptr(other->source, job->source) && is_unmount(other) == is_unmount(job))
+                        quota_count(&source, 1, false);
         }
-        return n_source < JOBS_OF_SOURCE_MAX && (is_unmount(job) || n_caller < JOBS_OF_CALLER_MAX);
+        return quota_check(&all, kind, 1, job->caller.trusted) == QUOTA_FITS &&
+               quota_check(&source, LIMIT_SOURCE, 1, job->caller.trusted) == QUOTA_FITS;
 }
 
 int places_source(const char *source, char **ret) {
@@ -63,25 +59,22 @@ int places_source(const char *source, char **ret) {
 }
 
 int places_admit(const Jobs *jobs, Operation operation, const Caller *caller, Failure *f) {
-        size_t max = JOBS_WAITING_MAX, n = 0, n_caller = 0;
+        const LimitKind kind = operation == OPERATION_UNMOUNT ? LIMIT_WAITING_TO_UNMOUNT : LIMIT_WAITING;
+        Quota q = { 0 };
         const Job *job;
 
-        if (operation == OPERATION_UNMOUNT)
-                max += JOBS_WAITING_TO_UNMOUNT;
-        if (!caller->trusted)
-                max -= JOBS_WAITING_RESERVED;
-
-        for (job = jobs->list; job; job = job->next) {
-                if (job_is_over(job))
-                        continue;
-                n++;
-                n_caller += streq(job->caller.name, caller->name);
-        }
-        if (n >= max)
+        for (job = jobs->list; job; job = job->next)
+                if (!job_is_over(job))
+                        quota_count(&q, 1, streq(job->caller.name, caller->name));
+        switch (quota_check(&q, kind, 1, caller->trusted)) {
+        case QUOTA_ALL_IS_FULL:
                 return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs run or wait: try again when some have ended.",
-                                   n);
-        if (n_caller >= JOBS_WAITING_OF_CALLER_MAX && operation != OPERATION_UNMOUNT)
+                                   q.all);
+        case QUOTA_CALLER_IS_FULL:
                 return failure_set(f, FAILURE_LIMIT_REACHED,
-                                   "%zu jobs of this caller run or wait: try again when some have ended.", n_caller);
-        return 0;
+                                   "%zu jobs of this caller run or wait: try again when some have ended.", q.caller);
+        case QUOTA_FITS:
+        default:
+                return 0;
+        }
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "model/quota.h"
 #include "job/job.h"
 
 /* How many jobs may run, and how many may wait: in all, of one caller, and of one source, so that a server that hangs or a
- * caller with many jobs leaves room to others; and to unmount there is always some. The limits are in model/failure.h. */
+ * caller with many jobs leaves room to others; and to unmount there is always some. */
 
 /* The jobs that run at a time. */
 typedef struct Places {

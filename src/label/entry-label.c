@@ -3,6 +3,7 @@
 #include <sys/xattr.h>
 
 #include "basic/string-util.h"
+#include "model/limits.h"
 #include "label/entry-label.h"
 #include "label/selinux.h"
 

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "model/failure.h"
+#include "model/limits.h"
 
 /* SELinux contexts as text: "user:role:type:level", or "user:role:type" where the policy has no levels. Kept
  * canonical, that is as the kernel prints them (security/selinux/ss/mls.c, mls_sid_to_context): categories ascending,

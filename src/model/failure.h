@@ -59,28 +59,3 @@ int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(
 void failure_done(Failure *f);
 
 #define _cleanup_failure_ _cleanup_(failure_done)
-
-/* Length limits on whatever a caller may send; longer strings are refused, never cut. */
-enum {
-        VOLUME_ID_MAX = 256,  /* bytes; CSI allows 128 for an id, a driver's name and a separator come on top */
-        CONTEXT_MAX = 1024,   /* bytes */
-        OPTION_MAX = 1024,    /* bytes of one mount option */
-        OPTIONS_MAX = 64,     /* mount options */
-        NAME_MAX_BYTES = 255, /* holder, driver and the like */
-        VOLUMES_MAX = 4096,
-        HOLDERS_MAX = 256,              /* of one volume */
-        JOBS_MAX = 64,                  /* that run */
-        JOBS_RESERVED = 16,             /* of them, for root */
-        JOBS_TO_UNMOUNT = 16,           /* beyond */
-        JOBS_OF_CALLER_MAX = 48,        /* that run, but for those that unmount */
-        JOBS_OF_SOURCE_MAX = 16,        /* likewise; and as many that unmount */
-        JOBS_WAITING_MAX = 4096,        /* with those that run */
-        JOBS_WAITING_TO_UNMOUNT = 1024, /* beyond */
-        JOBS_WAITING_OF_CALLER_MAX = 1024,
-        JOBS_WAITING_RESERVED = 1024, /* of JOBS_WAITING_MAX, for root */
-        WAITERS_MAX = 64,             /* for one job's answer, and as many for its end */
-        WAITERS_OF_USER_MAX = 32,
-        WAITERS_TO_CANCEL = 16,                /* beyond */
-        WAITERS_RESERVED = 32,                 /* beyond, for root */
-        WALK_ENTRIES_PER_SEC_MAX = 1000000000, /* that a caller can ask for */
-};

@@ -6,6 +6,7 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
+#include "model/limits.h"
 #include "mount/mount-table.h"
 #include "mount/read-back.h"
 #include "mount/target.h"

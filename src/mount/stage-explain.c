@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "model/limits.h"
 #include "mount/stage-explain.h"
 
 /* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't tell.

@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "model/limits.h"
 #include "mount/attach.h"
 #include "mount/attributes.h"
 #include "mount/fs-context.h"

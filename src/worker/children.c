@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "model/failure.h"
+#include "model/limits.h"
 #include "worker/children.h"
 
 /* The last byte of each text stays 0. */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "basic/log.h"
+#include "model/limits.h"
 #include "mount/health.h"
 #include "wire/peer.h"
 #include "wire/protocol.h"

@@ -5,13 +5,12 @@
 
 #include <systemd/sd-event.h>
 
+#include "model/limits.h"
 #include "mount/stage-spec.h"
 #include "worker/children.h"
 
 /* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the child when the peer
  * hangs up. Touches no volume itself, so that none can block it. */
-
-enum { SERVER_CONNECTIONS_MAX = 128 };
 
 typedef struct ServerConfig {
         const char *usr_dir, *etc_dir; /* NULL: the usual ones */

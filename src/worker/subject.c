@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <limits.h>
 
+#include "model/limits.h"
 #include "model/walk.h"
 #include "label/selinux.h"
 #include "mount/host-device.h"

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "basic/log.h"
+#include "model/limits.h"
 #include "label/files.h"
 #include "worker/ask.h"
 #include "worker/walk.h"

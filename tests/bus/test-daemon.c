@@ -3,7 +3,7 @@
 /* selvold on a private bus, in front of a fake worker: limits, and the form of metrics. The answers of methods are in
  * calls/daemon. */
 
-#include "model/failure.h"
+#include "model/limits.h"
 #include "support.h"
 
 #define T1    "/var/lib/kubelet/pods/a/volumes/v"
@@ -98,7 +98,7 @@ static void test_promtool(Fixture *f, gconstpointer data) {
 
 /* Those who wait for one job are limited too. */
 static void test_join_limit(Fixture *f, gconstpointer data) {
-        GAsyncResult *calls[WAITERS_MAX + WAITERS_RESERVED + 16];
+        GAsyncResult *calls[WAITERS_MAX + 16];
 
         for (size_t i = 0; i < G_N_ELEMENTS(calls); i++)
                 calls[i] = start_mount(f, "v", "/dev/hang-observe", T1, "{}");

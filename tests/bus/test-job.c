@@ -2,7 +2,7 @@
 
 /* Jobs on the bus, by way of Relabel: how they are watched, forgotten and limited; the rest is in calls/job. */
 
-#include "model/failure.h"
+#include "model/limits.h"
 #include "support.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"
@@ -141,7 +141,7 @@ static void test_expiry(Fixture *f, gconstpointer data) {
 
 static void test_wait_limit(Fixture *f, gconstpointer data) {
         g_autofree char *job = NULL;
-        GAsyncResult *calls[WAITERS_MAX + WAITERS_RESERVED + 16];
+        GAsyncResult *calls[WAITERS_MAX + 16];
         g_autoptr(GVariant) canceled = NULL;
 
         mount_volume(f, "v", "/dev/walk-hang", T1, ALWAYS_A);

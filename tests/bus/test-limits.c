@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "model/failure.h"
+#include "model/limits.h"
 #include "support.h"
 
 #define HANG     "{'TimeoutUSec': <@t 600000000>}"

@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "model/failure.h"
+#include "model/limits.h"
 #include "support.h"
 
 #define T1        "/var/lib/kubelet/pods/a/volumes/v"

@@ -9,7 +9,7 @@
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 
-#include "model/failure.h"
+#include "model/limits.h"
 #include "store/store.h"
 #include "support.h"
 #include "support/files.h"

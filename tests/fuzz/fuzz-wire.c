@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 
+#include "model/limits.h"
 #include "message.h"
 #include "model/failure.h"
 #include "wire/messages.h"

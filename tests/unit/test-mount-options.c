@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "model/limits.h"
 #include "model/mount-options.h"
 #include "support.h"
 
