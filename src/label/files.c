@@ -66,9 +66,9 @@ static int compare_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, T
         int r = 0, q = 0;
 
         if (f->spec->context)
-                r = entry_label_compare(&f->label, e, b, &ret->differs[DIFFERS_LABEL], &label);
+                r = entry_label_compare(&f->label, e, b, &ret->mismatched, &label);
         if (f->spec->ownership)
-                q = entry_owner_compare(&f->owner, e, &ret->differs[DIFFERS_OWNER], &owner);
+                q = entry_owner_compare(&f->owner, e, &ret->misowned, &owner);
         if (label || owner)
                 ret->text = join_texts(label, owner);
         return r < 0 ? r : q;
@@ -112,12 +112,12 @@ static int compare_root(FilesVisitor *f, int root, TreeVisit *ret) {
         int r = 0;
 
         if (f->spec->context && !streq(f->root_label, f->spec->context)) {
-                ret->differs[DIFFERS_LABEL] = true;
+                ret->mismatched = true;
                 label = label_describe(f->root_label);
         }
         if (f->spec->ownership)
-                r = entry_owner_compare(&f->owner, &(TreeEntry){ .fd = root, .describe = true },
-                                        &ret->differs[DIFFERS_OWNER], &owner);
+                r = entry_owner_compare(&f->owner, &(TreeEntry){ .fd = root, .describe = true }, &ret->misowned,
+                                        &owner);
         if (label || owner)
                 ret->text = join_texts(label, owner);
         return r;
@@ -200,12 +200,23 @@ static int init_label(FilesVisitor *f) {
         return 0;
 }
 
-int files_walk(const FilesSpec *spec, TreeResult *ret, Failure *f) {
+static int explain_errors(WalkResult *w, bool group) {
+        for (WalkIssue *i = w->issues; i < w->issues + w->n_issues; i++) {
+                int r = i->error != 0 ? free_and_strdup(&i->text, files_error_text(i->error, group)) : 0;
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) {
         FilesVisitor visitor = {
                 .visitor = { .visit = visit, .finish = finish, .changes = spec->mode == FILES_CHANGE },
                 .spec = spec,
                 .owner = { .ownership = spec->ownership, .contended = spec->contended },
         };
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
         TreeSpec tree = spec->tree;
         int r;
 
@@ -220,7 +231,14 @@ int files_walk(const FilesSpec *spec, TreeResult *ret, Failure *f) {
                         return r;
         }
         tree.visitor = &visitor.visitor;
-        r = tree_walk(&tree, ret);
+        r = tree_walk(&tree, &result);
         free(visitor.root_label);
-        return r;
+        if (r < 0)
+                return r;
+        r = explain_errors(&result, spec->ownership);
+        if (r < 0)
+                return r;
+        *ret = result;
+        result = (WalkResult){ 0 };
+        return 0;
 }

@@ -13,9 +13,6 @@ typedef enum FilesMode {
         FILES_CHANGE, /* set what differs */
 } FilesMode;
 
-/* TreeCounts.differ[] */
-enum { DIFFERS_LABEL, DIFFERS_OWNER };
-
 typedef struct FilesSpec {
         TreeSpec tree; /* without a visitor */
         FilesMode mode;
@@ -33,7 +30,7 @@ typedef struct FilesSpec {
  * FILES_CHANGE needs CAP_FOWNER; labels need CAP_SYS_ADMIN besides, groups CAP_CHOWN, and CAP_FSETID, or else the
  * kernel drops setgid where a mode is set, without a word. Returns as tree_walk(), and NOT_SUPPORTED, with nothing
  * touched, if the file system keeps no labels though they matter, or is read-only. */
-int files_walk(const FilesSpec *spec, TreeResult *ret, Failure *f) _warn_unused_;
+int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;
 
 /* What to tell a user of an errno that an entry gave: what it means here and, in brackets, what to do. group: its group was to
  * be changed, not only its label. */

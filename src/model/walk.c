@@ -4,6 +4,16 @@
 #include "basic/string-util.h"
 #include "model/walk.h"
 
+void walk_result_done(WalkResult *r) {
+        for (size_t i = 0; i < r->n_issues; i++) {
+                free(r->issues[i].path);
+                free(r->issues[i].text);
+        }
+        free(r->issues);
+        strv_free(r->submounts);
+        *r = (WalkResult){ 0 };
+}
+
 static bool is_of_earlier_cause(const WalkResult *w, size_t i) {
         for (size_t k = 0; k < i; k++)
                 if (streq(w->issues[k].text, w->issues[i].text))

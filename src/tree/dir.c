@@ -132,5 +132,7 @@ static char *describe_path(const Dir *d, const char *name) {
 }
 
 void dir_add_issue(Walk *w, const Dir *d, const char *name, char *text, int error) {
-        issues_add(&w->issues, issues_are_full(&w->issues) ? NULL : describe_path(d, name), text, error);
+        _cleanup_free_ char *path = issues_are_full(&w->issues) ? NULL : describe_path(d, name);
+
+        issues_add(&w->issues, path ? string_escape(path, 4 * PATH_TAIL) : NULL, text, error);
 }

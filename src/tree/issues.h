@@ -5,12 +5,12 @@
 #include <stdatomic.h>
 
 #include "basic/cleanup.h"
-#include "tree/spec.h"
+#include "model/walk.h"
 
 /* What went wrong in a walk: all errors are counted, the first entries named. */
 typedef struct Issues {
         pthread_mutex_t lock;
-        TreeIssue list[TREE_ISSUES_MAX];
+        WalkIssue *list; /* room for WALK_ISSUES_MAX */
         atomic_uint n;
         _Atomic uint64_t failed;
 } Issues;
@@ -19,12 +19,10 @@ int issues_init(Issues *i) _warn_unused_;
 void issues_done(Issues *i);
 
 static inline bool issues_are_full(const Issues *i) {
-        return atomic_load(&i->n) >= TREE_ISSUES_MAX;
+        return atomic_load(&i->n) >= WALK_ISSUES_MAX;
 }
 
 /* Names an entry, if it is one of the first; path and text are taken over, and without a path it is not named. */
 void issues_add(Issues *i, char *path, char *text, int error);
-/* Moves the list to *ret, of TREE_ISSUES_MAX. Returns how many there are. */
-size_t issues_take(Issues *i, TreeIssue *ret);
-
-void tree_issues_free(TreeIssue *list, size_t n);
+/* Moves the list to *ret; none can be added any more. */
+void issues_take(Issues *i, WalkResult *ret);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "model/walk.h"
 
-/* What the tree engine (tree/tree.h) is asked for, and what it answers. */
+/* What the tree engine (tree/tree.h) is asked for. */
 
 enum {
-        TREE_ISSUES_MAX = 16, /* that are named; all are counted */
         TREE_THREADS_MAX = 64,
-        TREE_DIFFERENCES = 2, /* kinds of differences that a visitor can tell apart */
         TREE_PROGRESS_USEC = 250000,
 };
 
@@ -26,7 +22,7 @@ typedef struct TreeEntry {
 /* What a visit did and found. */
 typedef struct TreeVisit {
         bool changed;
-        bool differs[TREE_DIFFERENCES];
+        bool mismatched, misowned;
         char *text; /* what differs, one printable line, if it is to be described */
 } TreeVisit;
 
@@ -44,24 +40,6 @@ struct Visitor {
         bool visits_dirs_by_path; /* also needs a path for what has a descriptor */
 };
 
-typedef struct TreeCounts {
-        uint64_t done;    /* entries visited, the root among them */
-        uint64_t changed; /* of them, those that the visitor changed */
-        uint64_t differ[TREE_DIFFERENCES];
-        uint64_t failed;   /* errors, of whatever kind */
-        uint64_t skipped;  /* hard links that may lead out of the volume, not changed; those that became links
-                            * meanwhile count as one */
-        uint64_t modified; /* in the end: directories that were still being modified at the second look, so that what
-                            * was moved may have been missed */
-} TreeCounts;
-
-/* An entry that could not be visited, or that differs. */
-typedef struct TreeIssue {
-        char *path; /* beneath the root, "." for the root; not escaped; a very long one begins with an ellipsis */
-        char *text; /* TreeVisit's */
-        int error;  /* positive errno; 0 for what differs */
-} TreeIssue;
-
 typedef struct TreeSpec {
         int fd;                   /* the root, open for reading, on a mount in which nothing else is mounted */
         const Visitor *visitor;   /* NULL: entries are only counted */
@@ -72,12 +50,6 @@ typedef struct TreeSpec {
         uint64_t max_entries;     /* if nothing is changed: it ends when so many were visited; 0: all */
         /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while during the
          * sync in the end; may be NULL. A negative errno ends the walk. */
-        int (*progress)(const TreeCounts *counts, void *userdata);
+        int (*progress)(const WalkCounts *counts, void *userdata);
         void *userdata;
 } TreeSpec;
-
-typedef struct TreeResult {
-        TreeCounts counts;
-        TreeIssue issues[TREE_ISSUES_MAX];
-        size_t n_issues;
-} TreeResult;

@@ -105,8 +105,8 @@ static uint64_t load(const _Atomic uint64_t *counter) {
         return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-TreeCounts threads_sum(const Threads *threads) {
-        TreeCounts c = { .done = 1 };
+WalkCounts threads_sum(const Threads *threads) {
+        WalkCounts c = { .done = 1 };
         uint64_t skipped_again = 0;
 
         for (unsigned i = 0; i < threads->n; i++) {
@@ -114,8 +114,8 @@ TreeCounts threads_sum(const Threads *threads) {
 
                 c.done += load(&t->done);
                 c.changed += load(&t->changed);
-                for (size_t k = 0; k < TREE_DIFFERENCES; k++)
-                        c.differ[k] += load(&t->differ[k]);
+                c.mismatched += load(&t->mismatched);
+                c.misowned += load(&t->misowned);
                 c.skipped += load(&t->skipped);
                 skipped_again += load(&t->skipped_again);
         }
@@ -139,7 +139,7 @@ static void wait_for_end(const Threads *threads, Walk *w) {
 
         while (!queue_wait(&w->queue, TREE_PROGRESS_USEC)) {
                 uint64_t steps = sum_steps(threads);
-                TreeCounts c = threads_sum(threads);
+                WalkCounts c = threads_sum(threads);
                 int r;
 
                 if (steps == before || !w->spec->progress)

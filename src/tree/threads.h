@@ -16,4 +16,4 @@ void threads_done(Threads *threads);
  * the walk's error, or 0. */
 int threads_run(Threads *threads) _warn_unused_;
 /* What they have counted so far. */
-TreeCounts threads_sum(const Threads *threads);
+WalkCounts threads_sum(const Threads *threads);

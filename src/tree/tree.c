@@ -17,11 +17,6 @@ enum {
         SYNC_TIMEOUT_SEC = 600,
 };
 
-void tree_result_done(TreeResult *r) {
-        tree_issues_free(r->issues, r->n_issues);
-        *r = (TreeResult){ 0 };
-}
-
 static int begin_pass(Walk *w) {
         struct stat st;
         Dir *root;
@@ -51,7 +46,7 @@ static void *run_sync(void *userdata) {
 }
 
 /* It can take long, without a sign of how far it is; so for some time it is taken to get on. */
-static int sync_volume(Walk *w, const TreeCounts *counts) {
+static int sync_volume(Walk *w, const WalkCounts *counts) {
         pthread_t id;
         int r;
 
@@ -67,7 +62,7 @@ static int sync_volume(Walk *w, const TreeCounts *counts) {
 }
 
 /* Everything beneath is done: has it come to disk, and the root? */
-static int change_root(Walk *w, TreeCounts *counts) {
+static int change_root(Walk *w, WalkCounts *counts) {
         const Visitor *v = w->spec->visitor;
         TreeVisit done = { 0 };
         int r;
@@ -89,7 +84,7 @@ static int change_root(Walk *w, TreeCounts *counts) {
 }
 
 /* One pass, and, if nothing failed and nothing is left to look at a second time, what comes after it. */
-static int run_pass(Walk *w, Threads *threads, TreeCounts *ret) {
+static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
         int r;
 
         r = begin_pass(w);
@@ -121,7 +116,7 @@ static void sleep_over_lag(void) {
 
 /* What is modified is found by time stamps, so by a clock that is not set back meanwhile, and is the same one as the
  * file system's. */
-static int run_passes(Walk *w, Threads *threads, TreeCounts *ret) {
+static int run_passes(Walk *w, Threads *threads, WalkCounts *ret) {
         int r;
 
         for (;;) {
@@ -136,14 +131,14 @@ static int run_passes(Walk *w, Threads *threads, TreeCounts *ret) {
         return 0;
 }
 
-static int compare_root(Walk *w, TreeCounts *counts) {
+static int compare_root(Walk *w, WalkCounts *counts) {
         const Visitor *v = w->spec->visitor;
         TreeVisit found = { 0 };
         int r;
 
         r = v->finish(v, w->spec->fd, &found);
-        for (size_t i = 0; i < TREE_DIFFERENCES; i++)
-                counts->differ[i] += found.differs[i];
+        counts->mismatched += found.mismatched;
+        counts->misowned += found.misowned;
         if (r < 0)
                 free(found.text);
         else if (found.text)
@@ -151,9 +146,9 @@ static int compare_root(Walk *w, TreeCounts *counts) {
         return r;
 }
 
-static int walk(Walk *w, TreeResult *ret) {
+static int walk(Walk *w, WalkResult *ret) {
         _cleanup_(threads_done) Threads threads = { 0 };
-        TreeCounts counts = { 0 };
+        WalkCounts counts = { 0 };
         int r;
 
         r = threads_init(&threads, w);
@@ -168,11 +163,11 @@ static int walk(Walk *w, TreeResult *ret) {
                         return r;
         }
         ret->counts = counts;
-        ret->n_issues = issues_take(&w->issues, ret->issues);
+        issues_take(&w->issues, ret);
         return 0;
 }
 
-int tree_walk(const TreeSpec *spec, TreeResult *ret) {
+int tree_walk(const TreeSpec *spec, WalkResult *ret) {
         Walk w = { .spec = spec, .rate = { .entries_per_sec = spec->entries_per_sec } };
         int r;
 

@@ -26,9 +26,10 @@ static void visit(Thread *t, const Dir *d, const char *name, TreeEntry *e) {
         r = v->visit(v, e, t->scratch, &done);
         if (done.changed)
                 count(&t->changed);
-        for (size_t i = 0; i < TREE_DIFFERENCES; i++)
-                if (done.differs[i])
-                        count(&t->differ[i]);
+        if (done.mismatched)
+                count(&t->mismatched);
+        if (done.misowned)
+                count(&t->misowned);
         /* A directory that took the name of a file meanwhile is read at the second look, not one that the file system
          * calls a file. */
         if (r == -EISDIR)

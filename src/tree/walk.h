@@ -40,7 +40,7 @@ typedef struct Walk {
 typedef struct Thread {
         _Alignas(64) Walk *walk;
         pthread_t id;
-        _Atomic uint64_t done, changed, differ[TREE_DIFFERENCES], skipped;
+        _Atomic uint64_t done, changed, mismatched, misowned, skipped;
         _Atomic uint64_t skipped_again; /* in the second pass, where what was counted may come again */
         _Atomic uint64_t steps;         /* of any kind, in both passes: that it gets on */
         uint64_t cwd;                   /* serial of the directory that it is in; 0: none of the tree */

@@ -33,7 +33,7 @@ DECLARE_MESSAGE(WalkCounts, walk_counts);
 DECLARE_MESSAGE(WalkIssue, walk_issue);
 
 #define WALK_RESULT_TYPE "(" WALK_COUNTS_TYPE "a" WALK_ISSUE_TYPE "as)"
-DECLARE_MESSAGE(WalkResult, walk_result);
+DECLARE_MESSAGE_OF_MODEL(WalkResult, walk_result);
 
 /* A mount of this boot. The kernel gives an id to another mount once it is free. */
 typedef struct MountIdentity {

@@ -10,14 +10,9 @@
 #include "worker/ask.h"
 #include "worker/walk.h"
 
-enum {
-        PATH_MAX_BYTES = 4096, /* of an issue's path, escaped */
-        /* A swap of groups mends nothing, so that the mark alone is not enough; but the time it takes to compare must
-         * not grow with the volume. */
-        ENTRIES_COMPARED = 1024,
-};
-
-_Static_assert((int) TREE_ISSUES_MAX <= (int) WALK_ISSUES_MAX, "the engine names more than the wire carries");
+/* A swap of groups mends nothing, so that the mark alone is not enough; but the time it takes to compare must not grow
+ * with the volume. */
+enum { ENTRIES_COMPARED = 1024 };
 
 typedef struct Reporter {
         Child *child;
@@ -26,47 +21,15 @@ typedef struct Reporter {
         bool quiet;    /* it is no walk that anybody waits for */
 } Reporter;
 
-static WalkCounts convert_counts(const TreeCounts *c) {
-        return (WalkCounts){
-                .done = c->done,
-                .changed = c->changed,
-                .mismatched = c->differ[DIFFERS_LABEL],
-                .misowned = c->differ[DIFFERS_OWNER],
-                .failed = c->failed,
-                .skipped = c->skipped,
-                .modified = c->modified,
-        };
-}
-
-static int report(const TreeCounts *counts, void *userdata) {
+static int report(const WalkCounts *counts, void *userdata) {
+        static const WalkCounts nothing = { 0 };
         const Reporter *reporter = userdata;
-        WalkCounts told = reporter->counting ? (WalkCounts){ 0 } : convert_counts(counts);
 
         if (child_peer_is_gone(reporter->child))
                 return -ECANCELED;
         if (reporter->quiet)
                 return 0;
-        return tell_progress(reporter->child, &told, reporter->total);
-}
-
-static int convert_result(const TreeResult *tree, bool group, WalkResult *ret) {
-        _cleanup_(walk_result_done) WalkResult w = { .counts = convert_counts(&tree->counts) };
-
-        w.issues = calloc(TREE_ISSUES_MAX, sizeof(WalkIssue));
-        if (!w.issues)
-                return -ENOMEM;
-        for (size_t i = 0; i < tree->n_issues; i++) {
-                WalkIssue *issue = &w.issues[w.n_issues++];
-
-                issue->path = string_escape(tree->issues[i].path, PATH_MAX_BYTES);
-                issue->text = strdup(tree->issues[i].error != 0 ? files_error_text(tree->issues[i].error, group)
-                                                                : strempty(tree->issues[i].text));
-                if (!issue->path || !issue->text)
-                        return -ENOMEM;
-        }
-        *ret = w;
-        w = (WalkResult){ 0 };
-        return 0;
+        return tell_progress(reporter->child, reporter->counting ? &nothing : counts, reporter->total);
 }
 
 /* Each directory on the way down is kept open, and a tree may be deep. */
@@ -87,7 +50,6 @@ static void set_io_class(int io_class) {
 /* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
 static int run(FilesSpec *files, const WalkSpec *spec, Reporter *reporter, WalkResult *ret, Failure *f) {
         const bool idle = reporter->child->settings->io_class == IO_CLASS_IDLE;
-        _cleanup_(tree_result_done) TreeResult result = { 0 };
         int r;
 
         files->tree.fd = spec->root;
@@ -100,10 +62,10 @@ static int run(FilesSpec *files, const WalkSpec *spec, Reporter *reporter, WalkR
         raise_file_limit();
         if (idle)
                 set_io_class(IOPRIO_CLASS_IDLE);
-        r = reporter->counting ? tree_walk(&files->tree, &result) : files_walk(files, &result, f);
+        r = reporter->counting ? tree_walk(&files->tree, ret) : files_walk(files, ret, f);
         if (idle)
                 set_io_class(IOPRIO_CLASS_NONE);
-        return r != 0 ? r : convert_result(&result, files->ownership, ret);
+        return r;
 }
 
 int walk_tell_start(Child *c, uint64_t total) {

@@ -29,8 +29,8 @@ int syncfs(int fd) {
         return r;
 }
 
-static void print_issues(const TreeResult *r) {
-        for (const TreeIssue *i = r->issues; i < r->issues + r->n_issues; i++)
+static void print_issues(const WalkResult *r) {
+        for (const WalkIssue *i = r->issues; i < r->issues + r->n_issues; i++)
                 fprintf(stderr, "%s: %s\n", i->path, i->error ? strerror(i->error) : strempty(i->text));
 }
 
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
         static const char usage[] = "bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR";
         FilesSpec spec = { .mode = FILES_CHANGE };
         Ownership ownership = { .gid = GID_NONE };
-        TreeResult result = {};
+        WalkResult result = {};
         Failure failure = {};
         bool verify = false;
         const BenchOption options[] = {
@@ -68,13 +68,13 @@ int main(int argc, char **argv) {
         print_issues(&result);
         printf("bench sync=%llu entries=%llu changed=%llu mismatched=%llu misowned=%llu failed=%llu\n",
                atomic_load(&sync_usec), (unsigned long long) result.counts.done,
-               (unsigned long long) result.counts.changed, (unsigned long long) result.counts.differ[DIFFERS_LABEL],
-               (unsigned long long) result.counts.differ[DIFFERS_OWNER], (unsigned long long) result.counts.failed);
-        r = result.counts.failed > 0 || result.counts.differ[DIFFERS_LABEL] > 0 ||
-                            result.counts.differ[DIFFERS_OWNER] > 0
+               (unsigned long long) result.counts.changed, (unsigned long long) result.counts.mismatched,
+               (unsigned long long) result.counts.misowned, (unsigned long long) result.counts.failed);
+        r = result.counts.failed > 0 || result.counts.mismatched > 0 ||
+                            result.counts.misowned > 0
                     ? EXIT_FAILURE
                     : EXIT_SUCCESS;
-        tree_result_done(&result);
+        walk_result_done(&result);
         (void) close(spec.tree.fd);
         return r;
 }

@@ -88,8 +88,8 @@ void let_clock_tick(void) {
         g_usleep(30000);
 }
 
-TreeResult walk(FilesSpec spec) {
-        TreeResult result = { 0 };
+WalkResult walk(FilesSpec spec) {
+        WalkResult result = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         int r;
 
@@ -101,8 +101,8 @@ TreeResult walk(FilesSpec spec) {
         return result;
 }
 
-TreeCounts walk_well(FilesSpec spec) {
-        g_auto(TreeResult) r = walk(spec);
+WalkCounts walk_well(FilesSpec spec) {
+        g_auto(WalkResult) r = walk(spec);
 
         for (size_t i = 0; i < r.n_issues; i++)
                 g_test_message("%s: '%s' %i", r.issues[i].path, r.issues[i].text, r.issues[i].error);
@@ -110,21 +110,21 @@ TreeCounts walk_well(FilesSpec spec) {
         return r.counts;
 }
 
-const TreeIssue *find_issue(const TreeResult *r, const char *path) {
+const WalkIssue *find_issue(const WalkResult *r, const char *path) {
         for (size_t i = 0; i < r->n_issues; i++)
                 if (g_strcmp0(r->issues[i].path, path) == 0)
                         return &r->issues[i];
         g_error("no issue names %s", path);
 }
 
-void assert_issue(const TreeResult *r, const char *path, int error) {
+void assert_issue(const WalkResult *r, const char *path, int error) {
         g_assert_cmpint(find_issue(r, path)->error, ==, error);
 }
 
 void assert_all_right(int fd, uint64_t entries) {
-        const TreeCounts counts = walk_well(VERIFY(fd));
+        const WalkCounts counts = walk_well(VERIFY(fd));
 
-        g_assert_cmpuint(counts.differ[DIFFERS_LABEL], ==, 0);
+        g_assert_cmpuint(counts.mismatched, ==, 0);
         if (entries > 0)
                 g_assert_cmpuint(counts.done, ==, entries);
 }

@@ -40,12 +40,12 @@ void let_clock_tick(void);
 #define FILES_SPEC(how, root, ...) ((FilesSpec){ .mode = (how), .tree.fd = (root) __VA_OPT__(, ) __VA_ARGS__ })
 
 /* Walks; with WANTED, unless another context is named, or an ownership. */
-TreeResult walk(FilesSpec spec);
+WalkResult walk(FilesSpec spec);
 /* The same where nothing may fail. */
-TreeCounts walk_well(FilesSpec spec);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TreeResult, tree_result_done)
+WalkCounts walk_well(FilesSpec spec);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(WalkResult, walk_result_done)
 
-const TreeIssue *find_issue(const TreeResult *r, const char *path);
-void assert_issue(const TreeResult *r, const char *path, int error);
+const WalkIssue *find_issue(const WalkResult *r, const char *path);
+void assert_issue(const WalkResult *r, const char *path, int error);
 /* entries: how many there are; 0: any number. */
 void assert_all_right(int fd, uint64_t entries);

@@ -78,7 +78,7 @@ static void test_exchange(void) {
         meddler_start(&m);
         for (unsigned i = 0; i < (g_test_slow() ? 300 : 60) || m.rounds <= 1000; i++) {
                 const char *label = i % 2 ? WANTED : OTHER;
-                g_auto(TreeResult) r = walk(CHANGE(fd, .context = label, .tree.threads = 2));
+                g_auto(WalkResult) r = walk(CHANGE(fd, .context = label, .tree.threads = 2));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 if (r.counts.modified == 0)
@@ -86,7 +86,7 @@ static void test_exchange(void) {
         }
         meddler_stop(&m);
         g_usleep(100000);
-        g_auto(TreeResult) r = walk(CHANGE(fd));
+        g_auto(WalkResult) r = walk(CHANGE(fd));
         g_assert_cmpuint(r.counts.failed, ==, 0);
         g_assert_cmpuint(r.counts.modified, ==, 0);
         assert_labels_inside(inside, 50, WANTED);
@@ -141,7 +141,7 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         /* Slow enough for everything to happen during the first pass, but on a machine that is busy: then the walk says that
          * directories were modified to the last, and the next one has to find what was missed. */
         for (unsigned i = 0;; i++) {
-                g_auto(TreeResult) r = walk(CHANGE(s.fd, .tree.entries_per_sec = 1500));
+                g_auto(WalkResult) r = walk(CHANGE(s.fd, .tree.entries_per_sec = 1500));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 if (r.counts.modified == 0 && m.rounds > MEDDLE_MOVES)
@@ -243,7 +243,7 @@ static void test_one_moved_meanwhile(gconstpointer data) {
                 tree_fd = s.fd;
                 moves_back = back;
                 after_getdents = move_halfway;
-                const TreeCounts counts = walk_well(CHANGE(s.fd, .tree.threads = 1));
+                const WalkCounts counts = walk_well(CHANGE(s.fd, .tree.threads = 1));
                 after_getdents = NULL;
                 g_assert_cmpuint(n_reads, >, MEDDLE_DIRS);
                 g_assert_cmpuint(counts.changed, ==, moved->wrong);
@@ -268,7 +268,7 @@ static void test_at_rest(void) {
         g_usleep(100000);
         must(setxattr(".", "trusted.selvol", "x", 1, 0));
         n_looks = 0;
-        const TreeCounts counts = walk_well(CHANGE(s.fd));
+        const WalkCounts counts = walk_well(CHANGE(s.fd));
         g_assert_cmpuint(counts.changed, ==, 5);
         g_assert_cmpuint(counts.modified, ==, 0);
         g_assert_cmpuint(n_looks, ==, 4); /* the root is looked at by its descriptor */
@@ -333,7 +333,7 @@ static void test_late(gconstpointer fails) {
         g_usleep(100000);
         before_root_write = write_late;
         late_fails = fails;
-        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_auto(WalkResult) r = walk(CHANGE(s.fd));
         g_assert_null(before_root_write);
         g_assert_cmpuint(r.counts.failed, ==, fails ? 1 : 0);
         g_assert_cmpuint(r.counts.changed, ==, fails ? 2 : 3);

@@ -146,11 +146,11 @@ static void volume_leave(Volume *v) {
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Volume, volume_leave)
 
-static TreeResult change(int fd, const Ownership *o) {
+static WalkResult change(int fd, const Ownership *o) {
         return walk(CHANGE(fd, .ownership = o));
 }
 
-static TreeCounts change_well(int fd, const Ownership *o) {
+static WalkCounts change_well(int fd, const Ownership *o) {
         return walk_well(CHANGE(fd, .ownership = o));
 }
 
@@ -258,7 +258,7 @@ static void test_part(void) {
                 must(link("../outside", "trap"));
                 v.outside_ctime = ctime_of("trap");
                 let_clock_tick();
-                const TreeCounts counts = walk_well(CHANGE(v.fd, .ownership = o, .tree.part = true));
+                const WalkCounts counts = walk_well(CHANGE(v.fd, .ownership = o, .tree.part = true));
                 g_assert_cmpuint(counts.skipped, ==, 1);
                 g_assert_cmpuint(counts.changed, ==, G_N_ELEMENTS(kinds) + 2);
                 assert_kinds(o);
@@ -335,7 +335,7 @@ static void test_without_fchmodat2(gconstpointer error) {
                 if (pid == 0) {
                         refuse_fchmodat2(GPOINTER_TO_INT(error));
                         n_pins = 0;
-                        g_auto(TreeResult) r = change(v.fd, o);
+                        g_auto(WalkResult) r = change(v.fd, o);
                         g_assert_cmpuint(r.counts.failed, ==, 0);
                         g_assert_cmpuint(n_pins, ==, count_modes(o, i < 2 ? OLD : GID));
                         _exit(0);
@@ -392,7 +392,7 @@ static void test_with_labels(gconstpointer fs_type) {
         ctime = ctime_of("right");
         g_usleep(100000);
         n_looks = 0;
-        g_auto(TreeResult) r = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
+        g_auto(WalkResult) r = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
         g_assert_cmpuint(r.counts.failed, ==, 0);
         g_assert_cmpuint(r.counts.done, ==, 2 * G_N_ELEMENTS(entries) + 1);
         /* but "right" and its directory, whose labels ext4 is asked to write nevertheless */
@@ -430,7 +430,7 @@ static void test_immutable(gconstpointer context) {
                         set_label(names[i], WANTED);
                 set_immutable(names[i], true);
         }
-        g_auto(TreeResult) r = walk(CHANGE(v.fd, .context = context, .ownership = &rw));
+        g_auto(WalkResult) r = walk(CHANGE(v.fd, .context = context, .ownership = &rw));
         g_assert_cmpuint(r.counts.failed, ==, 3);
         g_assert_cmpuint(r.n_issues, ==, 3);
         g_assert_cmpuint(r.counts.changed, ==, 1);
@@ -459,7 +459,7 @@ static void test_errors(void) {
         make("dir", S_IFDIR | 0700, OLD);
         for (size_t i = 0; i < G_N_ELEMENTS(errors); i++) {
                 group_error = errors[i];
-                g_auto(TreeResult) r = change(v.fd, &rw);
+                g_auto(WalkResult) r = change(v.fd, &rw);
                 g_assert_cmpuint(r.counts.failed, ==, 4);
                 g_assert_cmpuint(r.counts.changed, ==, 0);
                 assert_issue(&r, "file", errors[i]);
@@ -471,7 +471,7 @@ static void test_errors(void) {
                 assert_owner("dir", OLD, 0700);
                 assert_owner(".", OLD, 0755);
         }
-        g_auto(TreeResult) again = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
+        g_auto(WalkResult) again = walk(CHANGE(v.fd, .context = WANTED, .ownership = &rw));
         g_assert_cmpuint(again.counts.failed, ==, 4);
         g_assert_cmpuint(again.counts.changed, ==, 4);
         assert_label("dir", WANTED);
@@ -496,7 +496,7 @@ static void test_root_last(void) {
         make("dir", S_IFDIR | 0700, OLD);
         before_sync = check_before_sync;
         sync_error = EIO;
-        g_auto(TreeResult) r = change(v.fd, &rw);
+        g_auto(WalkResult) r = change(v.fd, &rw);
         g_assert_cmpuint(r.counts.failed, ==, 1);
         g_assert_cmpuint(r.counts.changed, ==, 2);
         assert_issue(&r, ".", EIO);
@@ -613,7 +613,7 @@ static void test_storm(void) {
         meddler_start(&storm);
         for (unsigned i = 0; i < 150 || storm.rounds <= 1000; i++) {
                 const Ownership o = { .gid = i % 2 ? OLD : GID, .readers = i % 3 == 0 };
-                g_auto(TreeResult) r = walk(CHANGE(v.fd, .ownership = &o, .tree.threads = 2));
+                g_auto(WalkResult) r = walk(CHANGE(v.fd, .ownership = &o, .tree.threads = 2));
                 struct stat st;
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
@@ -629,8 +629,8 @@ static void test_storm(void) {
 }
 
 /* label: NULL if it is right, "" for none; gid: 0 if group and mode are right. */
-static void assert_difference(const TreeResult *r, const char *path, const char *label, gid_t gid, mode_t mode) {
-        const TreeIssue *i = find_issue(r, path);
+static void assert_difference(const WalkResult *r, const char *path, const char *label, gid_t gid, mode_t mode) {
+        const WalkIssue *i = find_issue(r, path);
         g_autofree char *label_text = !label     ? g_strdup("")
                                       : label[0] ? g_strdup_printf("has the label '%s'", label)
                                                  : g_strdup("has no label"),
@@ -664,9 +664,9 @@ static void test_verify(void) {
         make_differences();
         ctime = ctime_of("group");
         let_clock_tick();
-        g_auto(TreeResult) r = walk(VERIFY(v.fd, .context = WANTED, .ownership = &rw));
-        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 3);
-        g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, 5);
+        g_auto(WalkResult) r = walk(VERIFY(v.fd, .context = WANTED, .ownership = &rw));
+        g_assert_cmpuint(r.counts.mismatched, ==, 3);
+        g_assert_cmpuint(r.counts.misowned, ==, 5);
         g_assert_cmpuint(r.counts.failed + r.counts.changed, ==, 0);
         g_assert_cmpuint(r.n_issues, ==, 6);
         assert_difference(&r, "group", NULL, OLD, 0660);
@@ -675,16 +675,16 @@ static void test_verify(void) {
         assert_difference(&r, "label", "", 0, 0);
         assert_difference(&r, "link", NULL, OLD, 0777);
         assert_difference(&r, ".", OTHER, OLD, 0755);
-        g_auto(TreeResult) again = walk(VERIFY(v.fd, .ownership = &ro));
-        g_assert_cmpuint(again.counts.differ[DIFFERS_LABEL], ==, 0);
-        g_assert_cmpuint(again.counts.differ[DIFFERS_OWNER], ==, 4); /* "mode" is enough for reading */
+        g_auto(WalkResult) again = walk(VERIFY(v.fd, .ownership = &ro));
+        g_assert_cmpuint(again.counts.mismatched, ==, 0);
+        g_assert_cmpuint(again.counts.misowned, ==, 4); /* "mode" is enough for reading */
         g_assert_cmpuint(again.n_issues, ==, 4);
         assert_difference(&again, ".", NULL, OLD, 0755);
         g_assert_cmpuint(ctime_of("group"), ==, ctime);
         assert_owner(".", OLD, 0755);
         assert_changed(v.fd, &rw, 5);
-        g_auto(TreeResult) third = walk(VERIFY(v.fd, .ownership = &rw));
-        g_assert_cmpuint(third.counts.differ[DIFFERS_OWNER], ==, 0);
+        g_auto(WalkResult) third = walk(VERIFY(v.fd, .ownership = &rw));
+        g_assert_cmpuint(third.counts.misowned, ==, 0);
         g_assert_cmpuint(third.n_issues, ==, 0);
 }
 
@@ -701,10 +701,10 @@ static void test_bounded(void) {
                 make(name, S_IFREG | 0660, GID);
         }
         for (int i = 0; i < 2; i++) {
-                g_auto(TreeResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
+                g_auto(WalkResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
 
                 g_assert_cmpuint(r.counts.done, ==, BOUND + 1);
-                g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, i);
+                g_assert_cmpuint(r.counts.misowned, ==, i);
                 g_assert_cmpuint(r.counts.failed, ==, 0);
                 g_assert_cmpuint(r.n_issues, ==, i);
                 if (i == 1)
@@ -716,15 +716,15 @@ static void test_bounded(void) {
 
                 must(chown(name, UID, OLD));
         }
-        g_auto(TreeResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
-        g_assert_cmpuint(r.counts.differ[DIFFERS_OWNER], ==, BOUND + 1);
-        g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
+        g_auto(WalkResult) r = walk(VERIFY(v.fd, .ownership = &rw, .tree.max_entries = BOUND));
+        g_assert_cmpuint(r.counts.misowned, ==, BOUND + 1);
+        g_assert_cmpuint(r.n_issues, ==, WALK_ISSUES_MAX);
 }
 
 /* Where labels don't matter the file system need not keep any; but it has to be writable. */
 static void test_without_labels(void) {
         _cleanup_failure_ Failure f = { 0 };
-        TreeResult result;
+        WalkResult result;
         int fd;
 
         must(mkdir("/run/no-labels", 0755));
@@ -734,9 +734,9 @@ static void test_without_labels(void) {
         make("file", S_IFREG | 0600, OLD);
         assert_changed(fd, &rw, 2);
         assert_owner("file", GID, 0660);
-        const TreeCounts counts = walk_well(VERIFY(fd, .ownership = &rw));
+        const WalkCounts counts = walk_well(VERIFY(fd, .ownership = &rw));
         g_assert_cmpuint(counts.done, ==, 2);
-        g_assert_cmpuint(counts.differ[DIFFERS_OWNER], ==, 0);
+        g_assert_cmpuint(counts.misowned, ==, 0);
         must(chown("file", UID, OLD));
         must(mount(NULL, "/run/no-labels", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL));
         g_assert_cmpint(files_walk(&CHANGE(fd, .ownership = &rw), &result, &f), ==, FAILURE_NOT_SUPPORTED);

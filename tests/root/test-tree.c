@@ -53,7 +53,7 @@ static void test_kinds(gconstpointer fs_type) {
         for (size_t i = 0; i < G_N_ELEMENTS(paths); i++)
                 ctimes[i] = ctime_of(paths[i]);
         let_clock_tick();
-        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_auto(WalkResult) r = walk(CHANGE(s.fd));
         g_assert_cmpuint(r.counts.done, ==, G_N_ELEMENTS(paths) + 1);
         /* the root, but not dir/file, which ext4 is asked to write nevertheless */
         g_assert_cmpuint(r.counts.changed, ==, G_N_ELEMENTS(paths) + (strcmp(fs_type, "ext4") == 0));
@@ -92,7 +92,7 @@ static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
                 ctimes[i] = ctime_of(name);
         }
         let_clock_tick();
-        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_auto(WalkResult) r = walk(CHANGE(s.fd));
         g_assert_cmpuint(r.counts.failed, ==, 0);
         g_assert_cmpuint(r.counts.changed, ==,
                          strcmp(fs_type, "ext4") == 0 ? r.counts.done : G_N_ELEMENTS(ctimes) - right + 1);
@@ -119,7 +119,7 @@ static void test_blind(void) {
 
 static void test_count(void) {
         g_auto(Scene) s = scene_on_tmpfs();
-        g_auto(TreeResult) r = { 0 };
+        g_auto(WalkResult) r = { 0 };
 
         must(mkdir("d", 0755));
         write_file("d/a");
@@ -146,9 +146,9 @@ static void test_verify(void) {
         set_label(".", WANTED);
         before = ctime_of("d/none");
         let_clock_tick();
-        g_auto(TreeResult) r = walk(VERIFY(s.fd, .tree.threads = 1));
+        g_auto(WalkResult) r = walk(VERIFY(s.fd, .tree.threads = 1));
         g_assert_cmpuint(r.counts.done, ==, 6);
-        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 2);
+        g_assert_cmpuint(r.counts.mismatched, ==, 2);
         g_assert_cmpuint(r.counts.failed, ==, 0);
         g_assert_cmpuint(r.n_issues, ==, 2);
         assert_issue(&r, "d/none", 0);
@@ -159,8 +159,8 @@ static void test_verify(void) {
                                                                            : "has the label '" OTHER "'");
         g_assert_cmpuint(ctime_of("d/none"), ==, before);
         set_label(".", OTHER);
-        g_auto(TreeResult) again = walk(VERIFY(s.fd));
-        g_assert_cmpuint(again.counts.differ[DIFFERS_LABEL], ==, 3);
+        g_auto(WalkResult) again = walk(VERIFY(s.fd));
+        g_assert_cmpuint(again.counts.mismatched, ==, 3);
         assert_issue(&again, ".", 0);
 }
 
@@ -189,9 +189,9 @@ static void test_errors(void) {
         }
         must(mkdir("e", 0755));
         write_file("e/fine");
-        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_auto(WalkResult) r = walk(CHANGE(s.fd));
         g_assert_cmpuint(r.counts.failed, ==, 40);
-        g_assert_cmpuint(r.n_issues, ==, TREE_ISSUES_MAX);
+        g_assert_cmpuint(r.n_issues, ==, WALK_ISSUES_MAX);
         for (size_t i = 0; i < r.n_issues; i++) {
                 g_assert_true(g_str_has_prefix(r.issues[i].path, "d/"));
                 g_assert_cmpint(r.issues[i].error, ==, EPERM);
@@ -206,7 +206,7 @@ static void test_errors(void) {
 
         for (unsigned i = 0; i < 40; i++)
                 set_flags(numbered("d/%02u", i), 0);
-        const TreeCounts counts = walk_well(CHANGE(s.fd));
+        const WalkCounts counts = walk_well(CHANGE(s.fd));
         g_assert_cmpuint(counts.changed, ==, counts.done);
         g_assert_cmpuint(ctime_of("e/fine"), ==, fine); /* as all that was right already */
         assert_all_right(s.fd, 0);
@@ -234,7 +234,7 @@ static void test_no_space(void) {
                 if (i % 4 == 0)
                         must(lsetxattr(name, "user.n", value, strlen(value), 0));
         }
-        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_auto(WalkResult) r = walk(CHANGE(s.fd));
         g_assert_cmpuint(r.counts.failed, ==, 25);
         g_assert_cmpint(r.issues[0].error, ==, ENOSPC);
         g_assert_nonnull(strstr(files_error_text(ENOSPC, false), "context"));
@@ -248,7 +248,7 @@ static void test_no_space(void) {
 
 static void assert_not_supported(const FilesSpec *spec, const char *needle) {
         _cleanup_failure_ Failure f = { 0 };
-        TreeResult result = { 0 };
+        WalkResult result = { 0 };
 
         g_assert_cmpint(files_walk(spec, &result, &f), ==, FAILURE_NOT_SUPPORTED);
         g_assert_nonnull(strstr(f.message, needle));
@@ -324,8 +324,8 @@ static void test_depth(gconstpointer fs_type) {
         assert_all_right(s.fd, 5002);
 
         must(fsetxattr(fd, LABEL, OTHER, sizeof(OTHER), 0));
-        g_auto(TreeResult) r = walk(VERIFY(s.fd));
-        g_assert_cmpuint(r.counts.differ[DIFFERS_LABEL], ==, 1);
+        g_auto(WalkResult) r = walk(VERIFY(s.fd));
+        g_assert_cmpuint(r.counts.mismatched, ==, 1);
         g_assert_true(g_str_has_prefix(r.issues[0].path, "…"));
         g_assert_true(g_str_has_suffix(r.issues[0].path, "/directory/directory"));
         g_assert_cmpuint(strlen(r.issues[0].path), <, 2000);
@@ -345,7 +345,7 @@ static void test_width(gconstpointer fs_type) {
         for (unsigned i = 0; i < DIRS; i++)
                 must(mkdir(numbered("dir-%u", i), 0755));
         for (unsigned threads = 1; threads <= 8; threads *= 8) {
-                g_auto(TreeResult) r =
+                g_auto(WalkResult) r =
                         walk(CHANGE(s.fd, .tree.threads = threads, .context = threads == 1 ? OTHER : WANTED));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
@@ -362,7 +362,7 @@ static void test_mount_inside(void) {
         must(mkdir("d/inside", 0755));
         must(mount("tmpfs", "d/inside", "tmpfs", 0, NULL));
         write_file("d/inside/file");
-        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_auto(WalkResult) r = walk(CHANGE(s.fd));
         g_assert_cmpuint(r.counts.failed, ==, 1);
         assert_issue(&r, "d/inside", EXDEV);
         assert_label("d/inside/file", "");
@@ -382,7 +382,7 @@ static void test_hard_links(void) {
         must(symlink("../outside", "volume/link"));
         must(link("outside", "volume/d/trap"));
         fd = open_directory("volume");
-        const TreeCounts counts = walk_well(CHANGE(fd, .tree.part = true));
+        const WalkCounts counts = walk_well(CHANGE(fd, .tree.part = true));
         g_assert_cmpuint(counts.skipped, ==, 1);
         g_assert_cmpuint(counts.changed, ==, 4);
         assert_label("outside", "");
@@ -402,14 +402,14 @@ static void test_sync_fails(void) {
 
         write_file("file");
         syncfs_error = EIO;
-        g_auto(TreeResult) r = walk(CHANGE(s.fd));
+        g_auto(WalkResult) r = walk(CHANGE(s.fd));
         g_assert_cmpuint(r.counts.failed, ==, 1);
         assert_issue(&r, ".", EIO);
         assert_label("file", WANTED);
         assert_label(".", "");
         syncfs_error = 0;
         fsync_error = EIO;
-        g_auto(TreeResult) again = walk(CHANGE(s.fd));
+        g_auto(WalkResult) again = walk(CHANGE(s.fd));
         g_assert_cmpuint(again.counts.failed, ==, 1);
         assert_issue(&again, ".", EIO);
         fsync_error = 0;
@@ -434,7 +434,7 @@ static void test_right_but_immutable(void) {
                 }
         }
         for (unsigned blind = 0; blind < 2; blind++) {
-                g_auto(TreeResult) r = walk(CHANGE(s.fd, .blind = blind));
+                g_auto(WalkResult) r = walk(CHANGE(s.fd, .blind = blind));
 
                 g_assert_cmpuint(r.counts.failed, ==, 0);
         }
@@ -443,7 +443,7 @@ static void test_right_but_immutable(void) {
                 set_flags(numbered("%03u", i), 0);
 }
 
-static int give_up(const TreeCounts *counts, void *userdata) {
+static int give_up(const WalkCounts *counts, void *userdata) {
         unsigned *calls = userdata;
 
         g_assert_cmpuint(counts->done, <, 1000);
@@ -453,7 +453,7 @@ static int give_up(const TreeCounts *counts, void *userdata) {
 static void test_progress_and_end(void) {
         g_auto(Scene) s = scene_on_tmpfs();
         unsigned calls = 0;
-        TreeResult result;
+        WalkResult result;
         Failure f = { 0 };
         write_files("", 5000);
         g_assert_cmpint(files_walk(&CHANGE(s.fd, .context = WANTED, .tree.entries_per_sec = 500,
