@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "basic/gid-util.h"
+#include "model/limits.h"
 #include "model/mount-options.h"
 #include "model/settings.h"
 

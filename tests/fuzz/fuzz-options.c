@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "api/options.h"
 #include "basic/path-util.h"
-#include "model/limits.h"
 #include "message.h"
 #include "model/volume.h"
 

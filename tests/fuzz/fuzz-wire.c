@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 
-#include "model/limits.h"
 #include "message.h"
-#include "model/failure.h"
+#include "model/limits.h"
 #include "wire/messages.h"
 
 /* What the two processes say to each other: the number of what is said, its signature, or "" for the right

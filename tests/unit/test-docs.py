@@ -139,10 +139,10 @@ compare("mount.selvol(8): options", names | {"volume", "ro", "rw", "remount", "x
 
 manual = read("docs/selvold.8.rst")
 numbers = {name: int(value) for name, value in re.findall(r"^ +([A-Z_]+) = (\d+),", read("src/model/limits.h"), flags=re.M)}
-names = re.findall(r"^ +LIMIT_\w+, +/\* (.*) \*/$", read("src/model/quota.h"), flags=re.M)
 rows = re.findall(r"^ +\[LIMIT_\w+\] = (\{.*?\})", read("src/model/quota.c"), flags=re.M | re.S)
 values = [[eval(value, numbers | {"SIZE_MAX": "any"}) for value in row.strip("{ }").split(",")] + ["none"] for row in rows]
-compare("selvold(8): limits", [" ".join(map(str, [name, *row[:3]])) for name, row in zip(names, values, strict=True)],
+compare("selvold(8): limits", [" ".join(map(str, [name, *row[:3]])) for name, row in
+                                 zip(re.findall(r"^ +LIMIT_\w+, +/\* (.*) \*/$", read("src/model/quota.h"), flags=re.M), values, strict=True)],
         [" ".join(line.split()) for line in re.findall(r"^    (\w.* \w+)$", section(manual, "LIMITS"), flags=re.M)])
 fields = {f for path in (root / "src").glob("*/*.c") for f in re.findall(r'\{ "(SELVOL_[A-Z_]+)", ', path.read_text())}
 compare("selvold(8): journal fields", fields, re.findall(r"^\*(SELVOL_[A-Z_]+)=\*$", manual, flags=re.M))

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "model/limits.h"
 #include "model/volume.h"
 #include "support.h"
 
