@@ -25,7 +25,7 @@ static int store_word(const RequestOption *o, const Target *target, const char *
         escaped = string_escape(s, 80);
         if (!escaped)
                 return -ENOMEM;
-        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s: '%s' is not valid, use one of: %s.", o->name,
+        return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\": '%s' is not valid, use one of: %s.", o->name,
                            escaped, strempty(o->values));
 }
 
@@ -37,8 +37,8 @@ static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Fa
         if (r < 0)
                 return r;
         if (gid == GID_NONE)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s must be a group id from 0 to 4294967294.",
-                                   o->name);
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "Option \"%s\" must be a group id from 0 to 4294967294.", o->name);
         *ret = gid;
         return 0;
 }
@@ -49,7 +49,7 @@ static int read_strv(sd_bus_message *m, const RequestOption *o, char ***ret, Fai
 
         r = message_read_strv(m, OPTIONS_MAX, &l);
         if (r == -E2BIG)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has more than %i elements.", o->name,
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\" has more than %i elements.", o->name,
                                    OPTIONS_MAX);
         if (r < 0)
                 return r;
@@ -105,7 +105,7 @@ static int read_option(sd_bus_message *m, RequestMethod method, const Target *ta
                 return refuse_key(key, "An option was passed twice:", f);
         seen[i] = true;
         if (!streq(contents, o->type))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s has type '%s', not '%s'.", key, o->type,
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\" has type '%s', not '%s'.", key, o->type,
                                    contents);
         r = sd_bus_message_enter_container(m, 'v', contents);
         if (r < 0)
@@ -142,10 +142,10 @@ static int read_all(sd_bus_message *m, RequestMethod method, const Target *targe
 static int check_times(const Request *q, Failure *f) {
         if (q->timeout_usec > JOB_TIMEOUT_USEC_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option TimeoutUSec is more than an hour, which is the most.");
+                                   "Option \"TimeoutUSec\" is more than an hour, which is the most.");
         if (q->wait_usec > JOB_TIMEOUT_USEC_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option WaitUSec is more than an hour, which is the most.");
+                                   "Option \"WaitUSec\" is more than an hour, which is the most.");
         return walk_options_validate(&q->walk, f);
 }
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <ctype.h>
-
 #include <systemd/sd-bus.h>
 
 #include "basic/string-util.h"
@@ -8,35 +6,13 @@
 #include "wire/names.h"
 #include "wire/options.h"
 
-/* "SELinuxLevel" and "FSGroup" are no words of English; "Holder" and "Force" are, and are options only where that is said, or
- * where they have a value. */
-static bool is_plain_word(const char *name) {
-        for (const char *p = name + 1; *p; p++)
-                if (isupper((unsigned char) *p))
-                        return false;
-        return true;
-}
+/* The option whose name in double quotes begins at p; NULL if none does. */
+static const RequestOption *find_marked(const char *p) {
+        for (size_t i = 0; *p == '"' && i < REQUEST_OPTIONS; i++) {
+                const char *rest = startswith(p + 1, request_options[i].name);
 
-static bool ends_in(const char *start, const char *end, const char *word) {
-        size_t n = strlen(word);
-
-        return (size_t) (end - start) >= n && strncmp(end - n, word, n) == 0;
-}
-
-/* The option that text names at p, which is the beginning of a word. "Name=" without a value is a setting of selvol.conf(5), and so
- * is what is said to be configured. */
-static const RequestOption *find_option(const char *text, const char *p) {
-        for (size_t i = 0; i < REQUEST_OPTIONS; i++) {
-                const RequestOption *o = &request_options[i];
-                const char *rest = startswith(p, o->name);
-
-                if (!rest || isalnum((unsigned char) rest[0]) ||
-                    (rest[0] == '=' && !isalnum((unsigned char) rest[1])))
-                        continue;
-                if (startswith(rest, "=no is configured") ||
-                    (is_plain_word(o->name) && rest[0] != '=' && !ends_in(text, p, "Option ")))
-                        continue;
-                return o;
+                if (rest && *rest == '"')
+                        return &request_options[i];
         }
         return NULL;
 }
@@ -48,14 +24,14 @@ char *explain_text(const char *prefix, const char *text) {
 
         if (!stream)
                 return NULL;
-        for (const char *p = text; *p;) {
-                const RequestOption *o = p == text || strchr(" (", p[-1]) ? find_option(text, p) : NULL;
+        while (*text) {
+                const RequestOption *o = find_marked(text);
 
                 if (o) {
                         fprintf(stream, "%s%s", prefix, o->long_name);
-                        p += strlen(o->name);
+                        text += strlen(o->name) + strlen("\"\"");
                 } else
-                        fputc(*p++, stream);
+                        fputc(*text++, stream);
         }
         return fclose(stream) == 0 ? TAKE_PTR(result) : NULL;
 }
@@ -69,10 +45,6 @@ static bool is_about_start(const char *name) {
 
 static bool is_unknown(const char *name) {
         return streq(name, SD_BUS_ERROR_SERVICE_UNKNOWN) || streq(name, SD_BUS_ERROR_NAME_HAS_NO_OWNER);
-}
-
-static bool is_conflict(const char *name) {
-        return streq(name, ERROR_PREFIX "ContextConflict") || streq(name, ERROR_PREFIX "GroupConflict");
 }
 
 bool explain_is_absent(const char *name) {
@@ -102,15 +74,6 @@ static char *explain_silence(const char *domain) {
         return explain_selinux(
                 "selvold runs, but no answer of it arrives. Most likely SELinux drops its answers to this process: 'ausearch -m USER_AVC' shows that.",
                 domain);
-}
-
-/* Of "Volume A is in use, held by H" and "Volume A is in use, held as volume B by H" what shows H. */
-static char *explain_conflict(const char *text) {
-        const char *other = strstr(text, " held as volume "), *id;
-
-        id = other ? startswith(other, " held as volume ") : startswith(text, "Volume ");
-        id = id ? id : "VOLUME";
-        return strdup_printf("%s 'selvolctl show %.*s' lists the holders.", text, (int) strcspn(id, " "), id);
 }
 
 char *explain_error(const char *prefix, const char *name, const char *message) {
@@ -146,8 +109,6 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
         if (streq(name, SD_BUS_ERROR_ACCESS_DENIED) && !strstr(text, "polkit"))
                 return strdup(
                         "Access denied: only root and members of the group selvol can call selvold. 'usermod -aG selvol USER' adds one, from the next login on.");
-        if (is_conflict(name) && strstr(text, " held "))
-                return explain_conflict(text);
         for (size_t i = 0; i < ELEMENTSOF(table); i++)
                 if (streq(table[i].name, name) && strstr(text, table[i].when))
                         return strdup_printf("%s %s", text, table[i].remedy);

@@ -195,17 +195,17 @@ static int set_timed_out(Job *job) {
                 if (!operation_type(job->operation)->changes)
                         return failure_set(
                                 &job->failure, FAILURE_TIMED_OUT,
-                                "The walk over all files was not done within TimeoutUSec, and a further call begins anew: allow more time.");
+                                "The walk over all files was not done within \"TimeoutUSec\", and a further call begins anew: allow more time.");
                 return failure_set(
                         &job->failure, FAILURE_TIMED_OUT,
-                        "The walk over all files was not done within TimeoutUSec: try again to complete it, with more time.");
+                        "The walk over all files was not done within \"TimeoutUSec\": try again to complete it, with more time.");
         }
         source = string_escape(job->request.source ?: v ? strempty(v->source) : "", 200);
         if (!source)
                 return -ENOMEM;
         return failure_set(
                 &job->failure, FAILURE_TIMED_OUT,
-                "The file system%s%s did not answer in time: check its device or server (journalctl -k), or pass TimeoutUSec for more time. The volume is busy until that attempt has ended; others are not affected.",
+                "The file system%s%s did not answer in time: check its device or server (journalctl -k), or pass \"TimeoutUSec\" for more time. The volume is busy until that attempt has ended; others are not affected.",
                 isempty(source) ? "" : " of ", source);
 }
 

@@ -81,7 +81,7 @@ static int check(Job *job) {
         if (isempty(c->expected) && c->gid == GID_NONE)
                 return failure_set(
                         &job->failure, FAILURE_INVALID_CONTEXT,
-                        "No context is recorded: pass the one that is expected (selvolctl verify VOLUME CONTEXT), or compare the group only, with FSGroup and Depth=full.");
+                        "No context is recorded: pass the one that is expected (selvolctl verify VOLUME CONTEXT), or compare the group only, with \"FSGroup\" and \"Depth\"=full.");
         if (v && job->depth == VERIFY_FULL)
                 job->progress.total = v->inodes_used;
         return 0;

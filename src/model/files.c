@@ -82,10 +82,10 @@ static const char *const ownership_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_POLICY_NONE] = "The policy for groups is None (FSGroupPolicy=): the group is left to the driver.",
         [OWNERSHIP_READ_ONLY] = "The volume is read-only: its group is not changed.",
         [OWNERSHIP_NO_FS_TYPE] =
-                "FSGroupPolicy is ReadWriteOnceWithFSType, and the volume is not known to have a file system of its own: the group is not changed. To change it, pass FSGroupPolicy=File.",
+                "\"FSGroupPolicy\" is ReadWriteOnceWithFSType, and the volume is not known to have a file system of its own: the group is not changed. To change it, pass \"FSGroupPolicy\"=File.",
         [OWNERSHIP_ACCESS_MODE] =
-                "FSGroupPolicy is ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not changed.",
-        [OWNERSHIP_POLICY_MOUNT] = "FSGroupPolicy is Mount: the file system is mounted for the group.",
+                "\"FSGroupPolicy\" is ReadWriteOnceWithFSType, and the volume is not ReadWriteOnce: the group is not changed.",
+        [OWNERSHIP_POLICY_MOUNT] = "\"FSGroupPolicy\" is Mount: the file system is mounted for the group.",
         [OWNERSHIP_COMPLETE] =
                 "All files have the group already: the mark on the volume says so, and the root agrees.",
         [OWNERSHIP_TRUSTED] =
@@ -97,7 +97,7 @@ static const char *const ownership_text[OWNERSHIP_REASONS] = {
         [OWNERSHIP_OTHER_GROUP] = "All files have another group, and the mount shows the wanted one in its place.",
         [OWNERSHIP_FORCED] = "All files are checked, as requested.",
         [OWNERSHIP_GATE_DISABLED] = "SkipFSGroupChange=no is configured: all files are checked.",
-        [OWNERSHIP_POLICY_ALWAYS] = "FSGroupChangePolicy is Always: all files are checked.",
+        [OWNERSHIP_POLICY_ALWAYS] = "\"FSGroupChangePolicy\" is Always: all files are checked.",
         [OWNERSHIP_PARTIAL] = "An earlier change of the group was not completed: all files are checked.",
         [OWNERSHIP_UNKNOWN] = "The group of the files is unknown: all files are checked.",
         [OWNERSHIP_ROOT_DIFFERS] = "The root has another group or mode than the mark says: all files are checked.",

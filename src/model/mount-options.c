@@ -78,7 +78,7 @@ static int take_option(const char *option, MountOptions *o, Failure *f) {
                 return take_context(context, o, f);
         if (option_is_label(option))
                 return bad_option(f, option,
-                                  "sets labels: pass the context as SELinuxContext or SELinuxLevel instead.");
+                                  "sets labels: pass the context as \"SELinuxContext\" or \"SELinuxLevel\" instead.");
         if (!option_is_well_formed(option))
                 return bad_option(
                         f, option,
@@ -198,7 +198,7 @@ static int check_group(char *const *options, const FileSystem *fs, const char *w
         if (!strv_contains(fs->group_options, "gid="))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
-                        "FSGroupPolicy is Mount, but file system %s has no mount option for the group of its files (GroupOptions=): use FSGroupPolicy=File.",
+                        "\"FSGroupPolicy\" is Mount, but file system %s has no mount option for the group of its files (GroupOptions=): use \"FSGroupPolicy\"=File.",
                         fs->name);
 
         for (size_t i = 0; options && options[i]; i++) {

@@ -107,14 +107,14 @@ int request_validate_name(const char *name, const char *option, Failure *f) {
         if (!name)
                 return 0;
         if (strnlen(name, NAME_MAX_BYTES + 1) > NAME_MAX_BYTES)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s is longer than %i bytes.", option,
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\" is longer than %i bytes.", option,
                                    NAME_MAX_BYTES);
         if (isempty(name) || name[strcspn(name, "\"\\,")] != '\0' || !utf8_is_valid(name))
                 return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option %s is empty, not UTF-8, or contains quotes, commas or backslashes.",
+                                   "Option \"%s\" is empty, not UTF-8, or contains quotes, commas or backslashes.",
                                    option);
         if (!text_is_clean(name))
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option %s contains control characters.", option);
+                return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\" contains control characters.", option);
         return 0;
 }
 
@@ -176,7 +176,7 @@ static int names_validate(const Request *q, Failure *f) {
                 if (names[i].value && !context_name_is_valid(names[i].value))
                         return failure_set(
                                 f, FAILURE_INVALID_CONTEXT,
-                                "Option %s is malformed: it may contain letters, digits, '_', '.' and '-'.",
+                                "Option \"%s\" is malformed: it may contain letters, digits, '_', '.' and '-'.",
                                 names[i].option);
         return 0;
 }
@@ -208,7 +208,7 @@ static int context_validate(Request *q, Failure *f) {
         if (q->context && (q->user || q->role || q->type || q->level))
                 return failure_set(
                         f, FAILURE_INVALID_OPTION,
-                        "SELinuxContext can't be combined with SELinuxUser, SELinuxRole, SELinuxType or SELinuxLevel: pass one or the others.");
+                        "\"SELinuxContext\" can't be combined with \"SELinuxUser\", \"SELinuxRole\", \"SELinuxType\" or \"SELinuxLevel\": pass one or the others.");
         return canonicalize(&q->context, context_canonicalize, f);
 }
 
@@ -280,7 +280,7 @@ static int options_validate(Request *q, const Settings *settings, Failure *f) {
 int walk_options_validate(const WalkOptions *w, Failure *f) {
         if (w->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
                 return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option MaxEntriesPerSecond is %" PRIu64 ", more than %i; 0 sets no limit.",
+                                   "Option \"MaxEntriesPerSecond\" is %" PRIu64 ", more than %i; 0 sets no limit.",
                                    w->entries_per_sec, WALK_ENTRIES_PER_SEC_MAX);
         return 0;
 }

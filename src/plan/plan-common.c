@@ -25,7 +25,7 @@ static const char *const reason_text[REASONS] = {
                 "The driver does not declare that it supports mounts with a context (SELinuxMountSupported=): the labels have to be on disk.",
         [REASON_NO_SECLABEL] = "The file system does not support labels: there is nothing to relabel.",
         [REASON_READ_ONLY] = "The volume is read-only: it can't be relabeled.",
-        [REASON_NOT_RELABELED] = "RelabelBy is none: the files keep their labels.",
+        [REASON_NOT_RELABELED] = "\"RelabelBy\" is none: the files keep their labels.",
         [REASON_REQUESTED] = "The files are relabeled, as requested.",
 };
 
@@ -40,7 +40,7 @@ char *plan_describe(const Plan *p, RelabelBy wanted) {
         if (p->relabel_here)
                 who = " The service makes sure that they are before it answers.";
         else if (p->strategy == STRATEGY_RELABEL && wanted == RELABEL_BY_SERVICE)
-                who = " Nothing is relabeled here: RelabelBy=service needs the level, too. The container runtime has to relabel all files: pass it the flag Z.";
+                who = " Nothing is relabeled here: \"RelabelBy\"=service needs the level, too. The container runtime has to relabel all files: pass it the flag Z.";
         else if (p->strategy == STRATEGY_RELABEL)
                 who = " Nothing is relabeled here. The container runtime has to relabel all files: pass it the flag Z.";
         return strdup_printf("%s%s", plan_reason_text(p->reason), who);
@@ -48,9 +48,9 @@ char *plan_describe(const Plan *p, RelabelBy wanted) {
 
 const char *plan_describe_avoidance(const Plan *p) {
         if (p->reason == REASON_POLICY_ALWAYS)
-                return " To avoid that, pass SELinuxRelabelPolicy=OnVolumeMount, and SELinuxMountSupported=yes if the volume is a file system of its own.";
+                return " To avoid that, pass \"SELinuxRelabelPolicy\"=OnVolumeMount, and \"SELinuxMountSupported\"=yes if the volume is a file system of its own.";
         if (p->reason == REASON_DRIVER_UNSUPPORTED)
-                return " To avoid that, pass SELinuxMountSupported=yes if the volume is a file system of its own.";
+                return " To avoid that, pass \"SELinuxMountSupported\"=yes if the volume is a file system of its own.";
         return "";
 }
 

@@ -174,14 +174,14 @@ static char *describe_remedy(const Plan *p, bool can_wait) {
 
         if (both_relabel && isempty(p->context))
                 return strdup_printf(
-                        "Without a level it is not known what the runtime would write: pass SELinuxLevel, or RelabelBy=none if the holder relies on no labels, as a privileged container does. Otherwise unmount it there first (%s)",
+                        "Without a level it is not known what the runtime would write: pass \"SELinuxLevel\", or \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does. Otherwise unmount it there first (%s)",
                         unmount);
         if (both_relabel && isempty(c->context))
                 return strdup_printf(
-                        "It was mounted there without a level, so it is not known which labels that holder relies on. Unmount it there first (%s), and mount it again with SELinuxLevel, or with RelabelBy=none if the holder relies on no labels, as a privileged container does",
+                        "It was mounted there without a level, so it is not known which labels that holder relies on. Unmount it there first (%s), and mount it again with \"SELinuxLevel\", or with \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does",
                         unmount);
         return strdup_printf("Unmount it there first (%s)%s", unmount,
-                             can_wait ? ", pass WaitUSec to wait for that, or ask for the same context and policy"
+                             can_wait ? ", pass \"WaitUSec\" to wait for that, or ask for the same context and policy"
                                       : "");
 }
 
@@ -192,7 +192,9 @@ int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Fail
         _cleanup_free_ char *wish = describe_wish(p), *who = plan_describe_conflict(c, volume),
                             *held = describe_use(c), *remedy = describe_remedy(p, can_wait), *more = NULL;
 
-        more = p->n_conflicts > 1 ? strdup_printf(", and %zu more", p->n_conflicts - 1) : strdup("");
+        more = p->n_conflicts > 1 ? strdup_printf(", and %zu more (selvolctl show %s)", p->n_conflicts - 1,
+                                                  isempty(c->volume) ? volume : c->volume)
+                                  : strdup("");
         if (!wish || !who || !held || !remedy || !more)
                 return -ENOMEM;
         return failure_set(f, FAILURE_CONTEXT_CONFLICT,

@@ -33,7 +33,7 @@ static int find_context(const PlanInput *in, char **ret, Failure *f) {
         else if (!in->node->file_context)
                 r = failure_set(
                         f, FAILURE_INVALID_CONTEXT,
-                        "The loaded SELinux policy has no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full SELinuxContext.");
+                        "The loaded SELinux policy has no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full \"SELinuxContext\".");
         else
                 r = context_complete(in->node->file_context, q->user, q->level, &context, f);
         if (r != 0)
@@ -128,7 +128,7 @@ static int decide_strategy(const PlanInput *in, Plan *p, Failure *f) {
                         return decide_plain(in, p, REASON_NOT_RELABELED);
                 return failure_set(
                         f, FAILURE_LEVEL_REQUIRED,
-                        "Policy OnVolumeMount needs the pod's level: pass SELinuxLevel, for example s0:c10,c20, or a full SELinuxContext; or RelabelBy=none if the holder relies on no labels, as a privileged container does. Categories are not generated.");
+                        "Policy OnVolumeMount needs the pod's level: pass \"SELinuxLevel\", for example s0:c10,c20, or a full \"SELinuxContext\"; or \"RelabelBy\"=none if the holder relies on no labels, as a privileged container does. Categories are not generated.");
         }
         if (!t.supports_mount)
                 return decide_plain(in, p, REASON_DRIVER_UNSUPPORTED);
@@ -287,7 +287,7 @@ static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         if (type && q->fs_type && !streq(type, q->fs_type))
                 return failure_set(
                         f, FAILURE_INCOMPATIBLE,
-                        "The source has a file system of type %s, not %s: leave FSType out, or pass another source.",
+                        "The source has a file system of type %s, not %s: leave \"FSType\" out, or pass another source.",
                         type, q->fs_type);
         return 0;
 }

@@ -60,7 +60,7 @@ static int check_options(const Settings *settings, const FileSystem *fs, PlanAns
                 return r;
         if (options.context)
                 return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "The mount options must not have the context: pass it as SELinuxContext.");
+                                   "The mount options must not have the context: pass it as \"SELinuxContext\".");
         r = mount_options_check(options.options, settings, fs, f);
         if (r != 0)
                 return r;
@@ -77,7 +77,7 @@ static int check_files(const FilesWanted *w, Failure *f) {
         if (!needs_group || w->gid != GID_NONE)
                 return 0;
         return failure_set(f, FAILURE_INVALID_OPTION,
-                           "The files should get a group, but none is named: pass FSGroup.");
+                           "The files should get a group, but none is named: pass \"FSGroup\".");
 }
 
 int check_answer(const Settings *settings, const Node *node, const FileSystem *fs, PlanAnswer *a, Failure *f) {

@@ -123,7 +123,7 @@ static int check_group_option(const MountCall *call, const FilesWanted *wanted, 
         return failure_set(
                 f, FAILURE_GROUP_CONFLICT,
                 "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
-                ": somebody else may have the file system mounted. Unmount it there first, or use FSGroupPolicy=File.",
+                ": somebody else may have the file system mounted. Unmount it there first, or use \"FSGroupPolicy\"=File.",
                 call->origin.volume, wanted->gid, o->root_gid);
 }
 

@@ -83,7 +83,7 @@ static const Case cases[] = {
           { { MANAGER, "Relabel", "('pvc-1', '', " NO_OPTIONS ")", NULL, "org.selvol1.Error.ContextConflict",
               "pvc-1 is held by pod-B." } },
           .code = 3,
-          .err = "selvolctl: pvc-1 is held by pod-B. 'selvolctl show VOLUME' lists the holders.\n" },
+          .err = "selvolctl: pvc-1 is held by pod-B.\n" },
         { "relabel/service-ends",
           "relabel pvc-1",
           { RELABEL, { JOB7, JOB, "Wait", "()", NULL, "org.selvol1.Error.Canceled", "The service ends." } },

@@ -303,7 +303,7 @@ static const Case cases[] = {
           { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
               "org.selvol1.Error.ContextConflict", "pvc-1 is held by pod-B. Unmount it there first." } },
           .code = 3,
-          .err = "selvolctl: pvc-1 is held by pod-B. Unmount it there first. 'selvolctl show VOLUME' lists the holders.\n" },
+          .err = "selvolctl: pvc-1 is held by pod-B. Unmount it there first.\n" },
         { "mount/access-denied",
           "mount pvc-1 /dev/vdb /t",
           { { MANAGER, "MountVolume", "('pvc-1', '/dev/vdb', '/t', " NO_OPTIONS ")", NULL,
@@ -403,7 +403,7 @@ static const Case cases[] = {
         { "plan/other-error",
           PLAN " -q",
           { { MANAGER, "PlanVolume", PLAN_ARGUMENTS, NULL, "org.selvol1.Error.LevelRequired",
-              "Pass SELinuxLevel." } },
+              "Pass \"SELinuxLevel\"." } },
           .code = 2,
           .err = "selvolctl: pvc-1: Pass --level.\n" },
 

@@ -301,7 +301,7 @@ static void test_long_array(Fixture *f, gconstpointer data) {
         g_variant_builder_add(&options, "{sv}", "MountOptions", g_variant_builder_end(&strings));
         expect_error(f, call_start(f, "PlanVolume", g_variant_new("(sssa{sv})", "v", "/dev/vdb", HEALTHY, &options)),
                      n > 256 ? "LimitReached" : "InvalidOption",
-                     n > 256 ? "than any method takes" : "MountOptions has more than 64");
+                     n > 256 ? "than any method takes" : "Option \"MountOptions\" has more than 64");
 }
 
 void add_tests(void) {

@@ -135,7 +135,7 @@ static const Case cases[] = {
               UNLABELED("no-seclabel") } } },
 
         { "refused/conflict", "/dev/vdb /t -o volume=db",
-          REFUSED("ContextConflict", "Held by pod-A. Pass WaitUSec to wait."), .code = 32,
+          REFUSED("ContextConflict", "Held by pod-A. Pass \"WaitUSec\" to wait."), .code = 32,
           .err = "mount.selvol: Held by pod-A. Pass wait to wait.\n" },
         { "refused/timed-out", "/dev/vdb /t -o volume=db", REFUSED("TimedOut", "Too slow\033."), .code = 32,
           .err = "mount.selvol: Too slow\\x1b.\n" },

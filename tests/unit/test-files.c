@@ -387,7 +387,8 @@ static void test_reliances(void) {
                 }
                 assert_failure(r, &f, FAILURE_GROUP_CONFLICT, TEST_VOLUME, "group 3000", "pod-1.");
                 r = files_check_reliances(&d, TEST_VOLUME, rows[i].root, three, 3, &more);
-                assert_failure(r, &more, FAILURE_GROUP_CONFLICT, "pod-1, and 1 more.");
+                assert_failure(r, &more, FAILURE_GROUP_CONFLICT,
+                               "pod-1, and 1 more (selvolctl show " TEST_VOLUME ").");
                 r = files_check_reliances(&d, TEST_VOLUME, rows[i].root, NULL, 0, &none);
                 assert_success(r, &none);
         }

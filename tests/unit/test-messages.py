@@ -119,5 +119,11 @@ if update:
 missing = sorted({p.name for p in (root / "src").iterdir() if p.is_dir()} ^ set(FOLDERS))
 now = page.read_text() if page.exists() else ""
 report("all folders are looked at", missing)
+# The texts of the service say so of an option, and clients replace that: client/explain.c. "NAME=" without quotes is a setting.
+options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)"', (root / "src/wire/options.c").read_text())
+compound = "|".join(o for o in options if re.search("[A-Z]", o[1:]))
+served = "\n".join(t for name, texts in collect() if re.match("src/(?!ctl|client|daemon|metrics)", str(name)) for t in texts)
+report("options are in double quotes", [f'"{w}" is no option' for w in re.findall(r'"([A-Z]\w+)"', served) if w not in options] +
+       [f"{w} is not in quotes" for w in re.findall(rf"(?<![\w'\[\"])(?:{compound})(?![\w\"]|=(?!\w)|=no is| TYPE)", served)])
 report("docs/messages.txt is up to date", [] if now == wanted else ["write it anew with: tests/unit/test-messages.py . --update"])
 finish()

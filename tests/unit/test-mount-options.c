@@ -169,7 +169,7 @@ static void test_group(void) {
                 const char *fs, *options, *says;
         } bad[] = {
                 { "ext4", "", "file system ext4 has no mount option for the group of its files (GroupOptions=)" },
-                { "nfs", "hard", "use FSGroupPolicy=File." },
+                { "nfs", "hard", "use \"FSGroupPolicy\"=File." },
                 { "vfat", "gid=7002", "'gid=7002' conflicts with the requested group (gid=7001)" },
                 { "vfat", "gid=7001;gid=0", "'gid=0'" },
                 { "vfat", "gid=07001", "'gid=07001'" }, /* may be octal */

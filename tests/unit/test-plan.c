@@ -39,7 +39,7 @@ static Request request_from_row(const Row *row) {
 static void assert_message_helps(int r, const Failure *f) {
         switch (r) {
         case FAILURE_LEVEL_REQUIRED:
-                assert_failure(r, f, FAILURE_LEVEL_REQUIRED, "SELinuxLevel", "s0:c10,c20", "RelabelBy=none",
+                assert_failure(r, f, FAILURE_LEVEL_REQUIRED, "SELinuxLevel", "s0:c10,c20", "\"RelabelBy\"=none",
                                "not generated");
                 break;
         case FAILURE_CONTEXT_CONFLICT:
