@@ -58,7 +58,8 @@ struct AuthQuery {
         bool dispatched; /* for the second time */
 };
 
-const char *authorize_action(const char *method) {
+/* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */
+static const char *find_action(const char *method) {
         for (size_t i = 0; i < ELEMENTSOF(actions); i++)
                 if (streq(actions[i].method, method))
                         return actions[i].action;
@@ -86,7 +87,7 @@ static void log_denied(Api *api, sd_bus_message *call, const char *volume, const
 
         log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s%s%s by %s is not authorized (%s): %s.", method,
                    isempty(escaped) ? "" : " of volume ", strempty(escaped), strempty(caller),
-                   strempty(authorize_action(method)), why);
+                   strempty(find_action(method)), why);
 }
 
 static int deny(Api *api, sd_bus_message *call, const char *volume, const char *result, sd_bus_error *error) {
@@ -109,7 +110,7 @@ static int deny(Api *api, sd_bus_message *call, const char *volume, const char *
         return sd_bus_error_setf(error,
                                  streq(result, "challenge") ? SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED
                                                             : SD_BUS_ERROR_ACCESS_DENIED,
-                                 "%s is not authorized (%s): %s.", method, strempty(authorize_action(method)), text);
+                                 "%s is not authorized (%s): %s.", method, strempty(find_action(method)), text);
 }
 
 static int add_detail(char ***details, const char *key, const char *value) {
@@ -166,7 +167,7 @@ static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const Request 
         int r;
 
         r = describe(about, &details);
-        same = r >= 0 && streq_ptr(q->action, authorize_action(sd_bus_message_get_member(call))) &&
+        same = r >= 0 && streq_ptr(q->action, find_action(sd_bus_message_get_member(call))) &&
                strv_equal(q->details, details);
         query_free(q);
         if (r < 0)
@@ -305,7 +306,7 @@ static bool may_ask(const Api *api, uid_t uid) {
 }
 
 int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error *error) {
-        const char *action = authorize_action(sd_bus_message_get_member(call));
+        const char *action = find_action(sd_bus_message_get_member(call));
         AuthQuery *q = find_query(api, call);
         const Request nothing = REQUEST_INIT;
         uid_t uid;

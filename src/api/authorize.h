@@ -22,6 +22,3 @@ void authorize_teardown(Api *api);
 
 /* The sender has left the bus: what polkit was asked for it is forgotten. */
 void authorize_forget(Api *api, const char *sender);
-
-/* The polkit action of a method; NULL if it has none, and then nobody but root may call it. */
-const char *authorize_action(const char *method);

@@ -221,7 +221,8 @@ static int append_dict(sd_bus_message *m, const Job *job, void (*put)(Dict *d, c
         return d.error;
 }
 
-int reply_append(sd_bus_message *m, const Job *job) {
+/* The answer of the method that started the job, which went well. */
+static int append_answer(sd_bus_message *m, const Job *job) {
         static void (*const put[OPERATIONS])(Dict * d, const Job *job) = {
                 [OPERATION_MOUNT] = put_mount,       [OPERATION_PLAN] = put_planned,  [OPERATION_ADOPT] = put_mount,
                 [OPERATION_UNMOUNT] = put_unmounted, [OPERATION_VERIFY] = put_verify,
@@ -260,7 +261,8 @@ static void put_ended(Dict *d, const Job *job) {
         put_verified(d, job);
 }
 
-int reply_append_wait(sd_bus_message *m, const Job *job) {
+/* The answer of Job.Wait. */
+static int append_wait(sd_bus_message *m, const Job *job) {
         int r;
 
         r = sd_bus_message_append(m, "s", job_result(job));
@@ -288,7 +290,7 @@ int reply_send(sd_bus_message *call, const Job *job) {
         if (r < 0)
                 return r;
         if (!cancel) {
-                r = wait ? reply_append_wait(reply, job) : reply_append(reply, job);
+                r = wait ? append_wait(reply, job) : append_answer(reply, job);
                 if (r < 0)
                         return zero_or_error(sd_bus_reply_method_errnof(call, r, "Failed to compose the reply: %m"));
         }

@@ -5,10 +5,6 @@
 
 #include "mount/mountinfo.h"
 
-/* Whose volume is mounted at a path, as kubelet names the directories of pods' volumes: pods/POD/volumes/PLUGIN/VOLUME, of CSI
- * drivers with "mount" beneath. Returns 1 and both, 0 if it is no such path, or -ENOMEM. */
-int kubelet_path_parse(const char *path, char **ret_volume, char **ret_pod) _warn_unused_;
-
 /* Which mounts at or beneath a directory can be adopted: of block devices, but not those at the targets, which is an object with a
  * member for each that is held. volumes has a member for each target whose volume is known.
  *

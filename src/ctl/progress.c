@@ -102,7 +102,8 @@ void progress_format_numbers(const Progress *p, size_t width, char ret[static PR
         append_time_left(ret, width, p->expected_end_usec);
 }
 
-void progress_format(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
+/* The numbers behind a bar, if there is room for one. */
+static void format_line(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]) {
         progress_format_numbers(p, width, ret);
         if (p->total > 0 && ret[0] != '\0')
                 prepend_bar(ret, width, progress_percent(p->done, p->total));
@@ -118,7 +119,7 @@ static size_t usable_width(void) {
 void progress_draw(ProgressLine *l, const Progress *p) {
         char line[PROGRESS_LINE_MAX + 1];
 
-        progress_format(p, usable_width(), line);
+        format_line(p, usable_width(), line);
         if (streq(line, l->shown))
                 return;
         /* In one piece, so that it does not flicker. */

@@ -10,7 +10,8 @@
 /* The one for a walk that gives files to a group, whatever operation it was for. */
 static const char operation_apply_access_control[] = "volume_apply_access_control";
 
-char *volume_plugin_name(const char *volume_type, const char *driver) {
+/* "kubernetes.io/csi/DRIVER", or "kubernetes.io/TYPE", as kubelet names plugins in metrics. */
+static char *plugin_name(const char *volume_type, const char *driver) {
         return strdup_printf("kubernetes.io/%s%s%s", isempty(volume_type) ? "csi" : volume_type,
                              isempty(driver) ? "" : "/", strempty(driver));
 }
@@ -113,7 +114,7 @@ static void count_files(const Job *job, const char *plugin) {
 }
 
 void job_count(const Job *job) {
-        _cleanup_free_ char *plugin = volume_plugin_name(job->request.volume_type, job->request.driver);
+        _cleanup_free_ char *plugin = plugin_name(job->request.volume_type, job->request.driver);
         const char *storage_operation = operation_type(job->operation)->storage_operation;
         uint64_t duration = now_monotonic_usec() - job->started_usec;
         Metrics *metrics = job->jobs->state->metrics;
@@ -138,7 +139,7 @@ void job_count(const Job *job) {
 }
 
 static void count_volume(Metrics *metrics, const Volume *v) {
-        _cleanup_free_ char *plugin = volume_plugin_name(v->volume_type, v->driver);
+        _cleanup_free_ char *plugin = plugin_name(v->volume_type, v->driver);
 
         if (plugin)
                 metrics_count(metrics, METRIC_TOTAL_VOLUMES, plugin, v->holders ? "held" : "free");

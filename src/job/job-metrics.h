@@ -9,6 +9,3 @@ void job_count(const Job *job);
 /* All metrics in Prometheus' text format, with the gauges brought up to date; NULL on lack of memory. Owned by the
  * caller. */
 char *jobs_render_metrics(const Jobs *jobs);
-
-/* "kubernetes.io/csi/DRIVER", or "kubernetes.io/TYPE", as kubelet names plugins in metrics. Owned by the caller. */
-char *volume_plugin_name(const char *volume_type, const char *driver);

@@ -21,10 +21,6 @@ int level_canonicalize(const char *level, char **ret, Failure *f) _warn_unused_;
  * Returns as level_canonicalize(). */
 int context_canonicalize(const char *context, char **ret, Failure *f) _warn_unused_;
 
-/* Splits at the first three colons; the level keeps any further ones. Absent parts are "". The parts are owned by the
- * caller, as four strings. */
-int context_split(const char *context, char *ret[static CONTEXT_PARTS]) _warn_unused_;
-
 /* One part of a context, owned by the caller; "" if it has none. NULL on lack of memory. */
 char *context_part(const char *context, ContextPart part) _warn_unused_;
 

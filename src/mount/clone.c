@@ -11,7 +11,7 @@
 
 enum { BTRFS_SUBVOLUME_INODE = 256 };
 
-void clone_done(Clone *c) {
+static void clone_done(Clone *c) {
         c->root = fd_close(c->root);
         c->tree = fd_close(c->tree);
 }

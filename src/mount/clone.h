@@ -22,8 +22,6 @@ typedef struct Clone {
 
 #define CLONE_INIT ((Clone){ .tree = -EBADF, .root = -EBADF })
 
-void clone_done(Clone *c);
-
 /* Copies the mount that fd, a directory, is on, from that directory downwards. CAP_SYS_ADMIN. Returns 0 or a negative
  * errno; -EINVAL for a mount that can't be copied, mount(2), MS_UNBINDABLE. */
 int clone_open(int fd, CloneMode mode, Clone *ret) _warn_unused_;

@@ -8,7 +8,9 @@
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
 
-int plan_check_mountable(const Settings *settings, const Volume *v, Failure *f) {
+/* Whether a volume that nobody has can be mounted as it was the last time: if what it was of is not known in full, other
+ * volumes on the same disk could be meant. */
+static int check_mountable(const Settings *settings, const Volume *v, Failure *f) {
         const FileSystem *fs = settings_file_system(settings, v->fs_type);
         const char *why;
 
@@ -32,7 +34,7 @@ static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure
 
         if (in->observed && in->observed->hidden)
                 return plan_hidden_failure(v->id, v->source, in->observed, f);
-        r = plan_check_mountable(in->settings, v, f);
+        r = check_mountable(in->settings, v, f);
         if (r != 0)
                 return r;
         return plan_mount_options(in->settings, v->fs_type, strategy, v->mount_options, &p->mount_options, f);

@@ -2,37 +2,9 @@
 /* Which mounts "selvolctl adopt --all" finds, and under which ids. */
 #include <unistd.h>
 
-#include "basic/string-util.h"
 #include "ctl/adoptable.h"
 #include "ctl/answer.h"
 #include "support/table.h"
-
-#define PODS "/var/lib/kubelet/pods/"
-
-static const struct {
-        const char *path, *volume, *pod; /* NULL: it is none of kubelet's */
-} paths[] = {
-        { PODS "uid-1/volumes/kubernetes.io~csi/pvc-1/mount", "pvc-1", "uid-1" },
-        { PODS "uid-1/volumes/kubernetes.io~aws-ebs/pvc-2", "pvc-2", "uid-1" },
-        { PODS "uid-1/volumes/kubernetes.io~aws-ebs/mount", "mount", "uid-1" },
-        { PODS "uid-1/volumes/kubernetes.io~csi/mount/mount", "mount", "uid-1" },
-        { "/data/k/pods/uid-1/volumes/p/v", "v", "uid-1" },
-        { PODS "uid-1/volumes/kubernetes.io~csi/pvc-1/other", NULL, NULL },
-        { PODS "uid-1/volumes/kubernetes.io~csi", NULL, NULL },
-        { PODS "uid-1/volume-subpaths/pvc-1/c/0", NULL, NULL },
-        { "/var/lib/kubelet/plugins/kubernetes.io/csi/d/h/globalmount", NULL, NULL },
-        { "/mount", NULL, NULL },
-        { "/", NULL, NULL },
-};
-
-static void test_path(gconstpointer data) {
-        size_t i = GPOINTER_TO_SIZE(data);
-        g_autofree char *volume = NULL, *pod = NULL;
-
-        g_assert_cmpint(kubelet_path_parse(paths[i].path, &volume, &pod), ==, paths[i].volume ? 1 : 0);
-        g_assert_cmpstr(volume, ==, paths[i].volume);
-        g_assert_cmpstr(pod, ==, paths[i].pod);
-}
 
 #define HOST "1 0 8:1 / / rw shared:1 - ext4 /dev/sda1 rw,seclabel\n"
 
@@ -66,10 +38,5 @@ static void test_find(gconstpointer row) {
 }
 
 void add_tests(void) {
-        for (size_t i = 0; i < G_N_ELEMENTS(paths); i++) {
-                g_autofree char *path = g_strdup_printf("/adoptable/path/%zu", i);
-
-                g_test_add_data_func(path, GSIZE_TO_POINTER(i), test_path);
-        }
         table_add_tests(table_load("adoptable.table", "id directory =found =skipped lines"), "/adoptable", test_find);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The arrows between the folders of src/ and integration/ point one way, there are no circles of files within a folder, and each outside
-library is used in one place.
+library is used in one place. A function that is used in one file is static.
 
 Judged by the #include lines, and within a folder by the names of functions. Prints TAP; the first tests show that the
 judge notices what it is to notice."""
@@ -9,6 +9,7 @@ judge notices what it is to notice."""
 import pathlib
 import re
 import sys
+from collections import Counter
 
 from tap import finish, report
 
@@ -134,6 +135,36 @@ def find_circles(files):
     return sorted(list(circle) for circle in circles)
 
 
+# Tests, and the functions that they alone call: a slower ring alone would show otherwise what these do.
+FOR_TESTS = {
+    "unit/test-doctor.c": ["denial_parse"],
+    "unit/test-idmap.c": ["idmap_swap_map"],
+    "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
+    "unit/test-store.c": ["store_commit"],
+    "unit/test-wire.c": ["walk_result_append", "walk_result_read"],
+    "root/operation.c": ["mount_outcome_read"],
+}
+# Those that nobody else calls, and that are to be static, or to go.
+NOT_STATIC_YET = {"store_file_close", "observed_append", "observed_read", "mount_identity_append"}
+
+
+def find_private(files):
+    """Functions that no other file uses, though they are not static. A header that declares one does not use it, macros may."""
+    codes = {name: without_comments_and_strings(text) for name, text in files.items()}
+    words = {name: Counter(re.findall(r"\w+", code)) for name, code in codes.items()}
+    used = Counter(word for name, all in words.items() for word, n in all.items() if name.endswith(".c") or n > 1)
+    made = [part for code in codes.values() for part in re.findall(r"\b\w+_(?=##name\b)|(?<=\bname##)_\w+", code)]
+    return {f for name, code in codes.items() if name.endswith(".c") for f in DEFINITION.findall(code)
+            if used[f] < 2 and f != "main" and not any(f.startswith(part) or f.endswith(part) for part in made)}
+
+
+# Files, and the functions that should be static.
+PRIVATE_SELF_TEST = [
+    ({"tree/a.c": "int a(void) {\n}", "tree/a.h": "int a(void);", "tree/b.c": "/* a() */"}, {"a"}),
+    ({"tree/a.c": "X *a_free(X *a) {\n}", "tree/a.h": "X *a_free(X *a);\nDEFINE_CLEANUP_FUNC(X *, a_free);"}, set()),
+    ({"tree/a.c": "int go_b(void) {\n}", "tree/b.c": "#define GO(name) go_##name()\n"}, set()),
+]
+
 # Files of a folder, whether they are in a circle.
 CIRCLES_SELF_TEST = [
     ("none", {"tree/a.c": '#include "tree/b.h"\nvoid a(void) {\n        b();\n}', "tree/b.c": '#include "tree/b.h"\nvoid b(void) {\n}',
@@ -213,12 +244,19 @@ def main():
         report(f"judge {name}: {text.strip().splitlines()[0] if text else 'empty'}", wrong * (bool(judge(name, text)) != expected))
     for name, texts, expected in CIRCLES_SELF_TEST:
         report(f"judge circles: {name}", wrong * (bool(find_circles(texts)) != expected))
+    for texts, expected in PRIVATE_SELF_TEST:
+        report(f"judge static functions: {' '.join(texts.values())}".replace("\n", ""), wrong * (find_private(texts) != expected))
     report("there are sources", [] if len(files) > 10 else [f"{len(files)} were found"])
     for name, text in files.items():
         report(name, judge(name, text))
     for folder in sorted(MAY_USE):
         texts = {name: text for name, text in files.items() if name.split("/")[0] == folder}
         report(f"{folder}: no circles of files", [", ".join(circle) for circle in find_circles(texts)])
+    private, listed = find_private(files), {f for functions in FOR_TESTS.values() for f in functions} | NOT_STATIC_YET
+    report("functions of one file are static", [f"make {f}() static" for f in sorted(private - listed)] +
+           [f"{f}() need not be in the list" for f in sorted(listed - private)] +
+           [f"{test} does not call {f}()" for test, functions in FOR_TESTS.items() for f in functions
+            if f not in (root / "tests" / test).read_text()])
     finish()
 
 
