@@ -3,9 +3,9 @@
 #include <utlist.h>
 
 #include "api/authorize.h"
-#include "api/message-size.h"
 #include "api/sender.h"
 #include "api/turns.h"
+#include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "model/quota.h"
 
@@ -137,6 +137,44 @@ static int on_turn(sd_event_source *source, void *userdata) {
         return 0;
 }
 
+static bool read_small(sd_bus_message *m, size_t *values, size_t *bytes, size_t bytes_max) {
+        const char *contents;
+        char type;
+        int r;
+
+        while ((r = sd_bus_message_peek_type(m, &type, &contents)) > 0) {
+                union {
+                        uint64_t number;
+                        const char *string;
+                } value;
+
+                if (++*values > CALL_VALUES_MAX || type == SD_BUS_TYPE_UNIX_FD)
+                        return false;
+                if (contents) {
+                        if (sd_bus_message_enter_container(m, type, contents) < 0 ||
+                            !read_small(m, values, bytes, bytes_max) || sd_bus_message_exit_container(m) < 0)
+                                return false;
+                        continue;
+                }
+                if (sd_bus_message_read_basic(m, type, &value) < 0)
+                        return false;
+                if (strchr("sog", type))
+                        *bytes += strlen(value.string);
+                if (*bytes > bytes_max)
+                        return false;
+        }
+        return r == 0;
+}
+
+/* Whether a call has few values, no descriptors, and bytes_max bytes of strings at most: such a one can be
+ * kept, before it is known whether its caller may call at all. It is read from the beginning afterwards. */
+static bool is_small(sd_bus_message *m, size_t bytes_max) {
+        size_t values = 0, bytes = strlen(strempty(sd_bus_message_get_path(m)));
+
+        return sd_bus_message_rewind(m, true) >= 0 && read_small(m, &values, &bytes, bytes_max) &&
+               sd_bus_message_rewind(m, true) >= 0;
+}
+
 /* What is put off takes memory before anybody has been asked whether its caller may call. */
 static bool may_be_put_off(const Turns *t, const TurnCaller *c, sd_bus_message *call) {
         const TurnCaller *other, *next;
@@ -145,7 +183,7 @@ static bool may_be_put_off(const Turns *t, const TurnCaller *c, sd_bus_message *
         HASH_ITER (hh, t->callers, other, next)
                 quota_count(&q, other->cost, other == c);
         return quota_check(&q, LIMIT_CALLS, cost_of(call), sender_is_trusted(t->api, call)) == QUOTA_FITS &&
-               message_is_small(call, CALL_PUT_OFF_BYTES_MAX);
+               is_small(call, CALL_PUT_OFF_BYTES_MAX);
 }
 
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
@@ -188,7 +226,7 @@ int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
                 turns_resume(t);
                 return 0;
         }
-        if (!message_is_small(message, CALL_BYTES_MAX))
+        if (!is_small(message, CALL_BYTES_MAX))
                 return refuse_large(t, error);
         r = sender_get_uid(t->api, message, &uid);
         if (r < 0)

@@ -5,9 +5,9 @@
 
 #include "basic/cleanup.h"
 
-/* What selvold and the bus say, for somebody who typed the options. selvold writes the name of an option in double quotes, and
- * nothing else is replaced: pass "SELinuxLevel" becomes pass --level with the prefix "--", or pass level where options have
- * none. Both return a new string, NULL on lack of memory. */
+/* What selvold and the bus say, for somebody who typed the options. selvold writes the name of an option in
+ * double quotes, and nothing else is replaced: pass "SELinuxLevel" becomes pass --level with the prefix
+ * "--", or pass level where options have none. Both return a new string, NULL on lack of memory. */
 char *explain_text(const char *prefix, const char *text) _warn_unused_;
 
 /* An error, with what to do about it on this node. */

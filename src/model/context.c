@@ -183,8 +183,8 @@ bool context_name_is_valid(const char *s) {
         return n > 0 && n <= NAME_MAX_BYTES && s[n] == '\0';
 }
 
-/* At the first three colons; the level keeps any further ones. Absent parts are "". The parts are owned by the caller, as
- * four strings. */
+/* At the first three colons; the level keeps any further ones. Absent parts are "". The parts are owned by
+ * the caller, as four strings. */
 static int context_split(const char *context, char *ret[static CONTEXT_PARTS]) {
         for (size_t i = 0; i < CONTEXT_PARTS; i++) {
                 size_t n = i == CONTEXT_LEVEL ? strlen(context) : strcspn(context, ":");

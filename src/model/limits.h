@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* How much a caller may send, how much of it selvold keeps, and how long it waits for others. A string that is too long is
- * refused, never cut. The rows of model/quota.c say which of the numbers hold together; selvold(8) lists them. */
+/* How much a caller may send, how much of it selvold keeps, and how long it waits for others. A string that
+ * is too long is refused, never cut. The rows of model/quota.c say which of the numbers hold together;
+ * selvold(8) lists them. */
 
 /* In one call or one configuration. */
 enum {

@@ -7,11 +7,10 @@
 #include "basic/cleanup.h"
 #include "model/limits.h"
 
-/* How much of something there may be: in all, of one caller, and how much of it is kept for root. A caller is a user, or of root a
- * connection to the bus; so no caller keeps selvold from serving others.
- *
- * A quota is counted anew whenever somebody wants more, from what there is at that moment. So nothing has to be given back, no
- * count can be wrong, and counting takes no memory; there are never so many of anything that this would take long. */
+/* How much of something there may be: in all, of one caller, and how much of it is kept for root. A caller
+ * is a user, or of root a connection to the bus. A quota is counted anew whenever somebody wants more, from
+ * what there is at that moment: so nothing has to be given back, no count can be wrong, and counting takes
+ * no memory. There is never so much of anything that it takes long. */
 
 /* With their names in selvold(8). */
 typedef enum LimitKind {

@@ -8,8 +8,8 @@
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
 
-/* Whether a volume that nobody has can be mounted as it was the last time: if what it was of is not known in full, other
- * volumes on the same disk could be meant. */
+/* Whether a volume that nobody has can be mounted as it was the last time: if what it was of is not known
+ * in full, other volumes on the same disk could be meant. */
 static int check_mountable(const Settings *settings, const Volume *v, Failure *f) {
         const FileSystem *fs = settings_file_system(settings, v->fs_type);
         const char *why;

@@ -16,18 +16,19 @@ typedef struct ChangeInput {
         const Observed *observed; /* of its superblock; NULL if nobody looked */
 } ChangeInput;
 
-/* Strategy relabel, done here, with the context in canonical form; change is what the holders may do afterwards. Returns
- * 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (SELinux is off; hostPath always, and other volumes whose
- * labels are not managed; mounted with a context, so that its files have no labels to change; held by readers only;
- * nobody has it, and what is known of it does not suffice to mount it), INVALID_OPTION (of the last mount, and not allowed any more), INVALID_CONTEXT,
- * LEVEL_REQUIRED, TYPE_NOT_ALLOWED, BUSY (a mount of it is on its way), CONTEXT_CONFLICT: a holder relies on another
+/* Strategy relabel, done here, with the context in canonical form; change is what the holders may do
+ * afterwards. Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (SELinux is off; hostPath
+ * always, and other volumes whose labels are not managed; mounted with a context, so that its files have no
+ * labels to change; held by readers only; nobody has it, and what is known of it does not suffice to mount
+ * it), INVALID_OPTION (of the last mount, and not allowed any more), INVALID_CONTEXT, LEVEL_REQUIRED,
+ * TYPE_NOT_ALLOWED, BUSY (a mount of it is on its way), CONTEXT_CONFLICT: a holder relies on another
  * context (*ret then holds the conflicts, and must be released too). */
 int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
 
-/* Gives the files to the group gid; readers: which needs to read only. Labels and the context play no part. Returns 0
- * with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (a hostPath, always; held by readers only; nobody has it, and
- * it can't be mounted), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in another group (*ret then holds
- * the conflicts, and must be released too). */
+/* Gives the files to the group gid; readers: which needs to read only. Labels and the context play no part.
+ * Returns 0 with *ret filled; -ENOMEM; or why not: NOT_SUPPORTED (a hostPath, always; held by readers only;
+ * nobody has it, and it can't be mounted), INVALID_OPTION, BUSY, GROUP_CONFLICT: a holder has the files in
+ * another group (*ret then holds the conflicts, and must be released too). */
 int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
 /* What a relabel is to for which no context was passed: that of the present or the last use, or that of a relabel that was not

@@ -10,8 +10,8 @@
 #include "worker/ask.h"
 #include "worker/walk.h"
 
-/* A swap of groups mends nothing, so that the mark alone is not enough; but the time it takes to compare must not grow
- * with the volume. */
+/* A swap of groups mends nothing, so that the mark alone is not enough; but the time it takes to compare
+ * must not grow with the volume. */
 enum { ENTRIES_COMPARED = 1024 };
 
 typedef struct Reporter {
