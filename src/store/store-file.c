@@ -93,6 +93,15 @@ static int finish_replacement(const char *path) {
         return sync_directory_of(path);
 }
 
+static void close_file(StoreFile *f) {
+        for (size_t i = 0; i < STATEMENTS; i++) {
+                (void) sqlite3_finalize(f->statements[i]);
+                f->statements[i] = NULL;
+        }
+        (void) sqlite3_close(f->db);
+        f->db = NULL;
+}
+
 /* PATH.new is complete. From the first rename on it is what counts. The old file is closed after that, as SQLite may yet
  * write to it then. */
 static int replace(StoreFile *f) {
@@ -116,7 +125,7 @@ static int replace(StoreFile *f) {
         r = sync_directory_of(f->path);
         if (r < 0)
                 return r;
-        store_file_close(f);
+        close_file(f);
         return finish_replacement(f->path);
 }
 
@@ -137,17 +146,8 @@ static int prepare_statements(StoreFile *f) {
         return r;
 }
 
-void store_file_close(StoreFile *f) {
-        for (size_t i = 0; i < STATEMENTS; i++) {
-                (void) sqlite3_finalize(f->statements[i]);
-                f->statements[i] = NULL;
-        }
-        (void) sqlite3_close(f->db);
-        f->db = NULL;
-}
-
 void store_file_done(StoreFile *f) {
-        store_file_close(f);
+        close_file(f);
         free(f->path);
         free(f->kept);
         *f = (StoreFile){ 0 };
@@ -333,19 +333,19 @@ int store_file_open(StoreFile *f, int *ret_error) {
                 *ret_error = 0;
                 return 0;
         }
-        store_file_close(f);
+        close_file(f);
         if (error == -EPROTONOSUPPORT || error == -EBUSY || error == -ENOMEM)
                 return error;
         if (error != -EUCLEAN)
                 error = explain_error(f->path, error);
         r = open_in_memory(f, error == -EUCLEAN);
         if (r == -EUCLEAN) {
-                store_file_close(f);
+                close_file(f);
                 error = r;
                 r = open_in_memory(f, true);
         }
         if (r < 0) {
-                store_file_close(f);
+                close_file(f);
                 return r;
         }
         *ret_error = error;
@@ -420,6 +420,6 @@ int store_file_write_anew(StoreFile *f, const Changes *everything, const Changes
                 r = open_to_write(f);
         if (r >= 0)
                 return 0;
-        store_file_close(f);
+        close_file(f);
         return explain_error(f->path, r);
 }

@@ -20,7 +20,6 @@ typedef struct StoreFile {
  * Returns 0; -EPROTONOSUPPORT if a newer version has written it; -EBUSY if another process has it; or another negative
  * errno if it can't be read. */
 int store_file_open(StoreFile *f, int *ret_error) _warn_unused_;
-void store_file_close(StoreFile *f);
 void store_file_done(StoreFile *f);
 
 /* One transaction, which is on disk when this returns. Returns 0 or a negative errno; then all that can be done is
