@@ -188,8 +188,7 @@ int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
         r = read_options(&o, ret_why);
         if (r != 0)
                 return r;
-        *ret = o;
-        o = (VolumeOptions){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }
 

@@ -93,7 +93,6 @@ int volume_options_read(const char *name, const json_t *options, VolumeOptions *
         r = set_defaults(name, &o, f);
         if (r != 0)
                 return r;
-        *ret = o;
-        o = (VolumeOptions){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }

@@ -35,6 +35,15 @@
                 _v_;              \
         })
 
+/* For structs of which all 0 owns nothing. */
+#define TAKE_STRUCT(s)                       \
+        ({                                   \
+                __typeof__(s) *_p_ = &(s);   \
+                __typeof__(s) _v_ = *_p_;    \
+                *_p_ = (__typeof__(s)){ 0 }; \
+                _v_;                         \
+        })
+
 /* Defines FUNCp(), for _cleanup_(), from FUNC(), which must accept NULL. */
 #define DEFINE_CLEANUP_FUNC(type, func)                \
         static inline _unused_ void func##p(type *p) { \

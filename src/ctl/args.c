@@ -113,8 +113,7 @@ int args_parse(int argc, char **argv, Args *ret) {
         a.operands = argv + optind;
         a.n_operands = argc - optind;
 
-        *ret = a;
-        a = (Args){ 0 };
+        *ret = TAKE_STRUCT(a);
         return 0;
 }
 

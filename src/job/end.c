@@ -100,8 +100,7 @@ void job_then(Job *job, void (*callback)(Job *job)) {
 void job_refuse(Job *job) {
         if (job->operation == OPERATION_PLAN) {
                 failure_done(&job->refusal);
-                job->refusal = job->failure;
-                job->failure = (Failure){ 0 };
+                job->refusal = TAKE_STRUCT(job->failure);
         } else if (job->plan.n_conflicts > 0)
                 event_emit(job->jobs->state, conflict, job->request.volume, job->failure.kind, &job->plan);
 }

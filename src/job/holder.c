@@ -227,8 +227,7 @@ void job_record_mark(Job *job, Mark *mark) {
         }
         tainted = v->mark.tainted;
         mark_done(&v->mark);
-        v->mark = *mark;
-        *mark = (Mark){ 0 };
+        v->mark = TAKE_STRUCT(*mark);
         if (v->mark.tainted != tainted && taint_is_news(job, &v->mark))
                 job_log_taint(v);
         commit_volume(job->jobs->state, v);

@@ -159,8 +159,7 @@ static int take_question(Job *job, sd_bus_message *m, PlanQuestion *q) {
         if (state_take_node(s, &q->node))
                 watch_recheck(s);
         observed_done(&job->observed);
-        job->observed = q->observed;
-        q->observed = (Observed){ 0 };
+        job->observed = TAKE_STRUCT(q->observed);
         job->question = sd_bus_message_ref(m);
         log_debug("%s: job %llu: Plan is asked: %s on %s, %zu mounts.", job->request.volume,
                   (unsigned long long) job->id, strempty(job->observed.fs_type), strempty(job->observed.superblock),
@@ -340,8 +339,7 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
                   (unsigned long long) n.identity.id, n.identity.device);
         job->question = sd_bus_message_ref(m);
         mount_identity_done(&job->identity);
-        job->identity = n.identity;
-        n.identity = (MountIdentity){ 0 };
+        job->identity = TAKE_STRUCT(n.identity);
         job_then(job, answer_ready);
         return 1;
 }

@@ -70,7 +70,6 @@ int container_contexts_parse(const char *text, ContainerContexts *ret) {
                         return r;
         }
 
-        *ret = c;
-        c = (ContainerContexts){ 0 };
+        *ret = TAKE_STRUCT(c);
         return 0;
 }

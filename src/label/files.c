@@ -238,7 +238,6 @@ int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) {
         r = explain_errors(&result, spec->ownership);
         if (r < 0)
                 return r;
-        *ret = result;
-        result = (WalkResult){ 0 };
+        *ret = TAKE_STRUCT(result);
         return 0;
 }

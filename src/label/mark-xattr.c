@@ -181,8 +181,7 @@ int mark_xattr_begin(int fd, const MarkWork *work, const MarkProof *proof, Mark 
                         return r;
                 begun.found = now.found == MARK_PRESENT && mark_equal(&now, &begun) ? MARK_PRESENT : MARK_ABSENT;
         }
-        *ret = begun;
-        begun = (Mark){ 0 };
+        *ret = TAKE_STRUCT(begun);
         return 0;
 }
 

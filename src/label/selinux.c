@@ -75,8 +75,7 @@ int selinux_read_node(Node *ret) {
                         return r;
         }
 
-        *ret = n;
-        n = (Node){ 0 };
+        *ret = TAKE_STRUCT(n);
         return 0;
 }
 

@@ -189,8 +189,7 @@ static int parse_line(const char *line, Mark *ret) {
         m.gid = (gid_t) gid;
         if (!mark_is_consistent(&m))
                 return -EBADMSG;
-        *ret = m;
-        m = (Mark){ 0 };
+        *ret = TAKE_STRUCT(m);
         return 0;
 }
 

@@ -109,8 +109,7 @@ int mount_options_parse(char *const *options, MountOptions *ret, Failure *f) {
                         return r;
         }
 
-        *ret = o;
-        o = (MountOptions){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }
 

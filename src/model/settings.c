@@ -396,8 +396,7 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
                         return r;
         }
 
-        *ret = s;
-        s = (Settings){ 0 };
+        *ret = TAKE_STRUCT(s);
         return 0;
 }
 

@@ -132,8 +132,7 @@ int mount_note_find(uint64_t id, const char *device, const char *target, MountNo
         if (r <= 0 && r != -EOPNOTSUPP)
                 return r;
         if (ret) {
-                *ret = note;
-                note = (MountNote){ 0 };
+                *ret = TAKE_STRUCT(note);
         }
         return 1;
 }

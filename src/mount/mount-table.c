@@ -87,8 +87,7 @@ static int copy_fact(const Mount *mount, MountFact *ret) {
         m.read_only = m.superblock_read_only || has_option(mount->options, "ro");
         m.mount_id = mount->id;
 
-        *ret = m;
-        m = (MountFact){ 0 };
+        *ret = TAKE_STRUCT(m);
         return 0;
 }
 

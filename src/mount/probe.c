@@ -92,7 +92,6 @@ int probe(int fd, Probed *ret) {
         if (r < 0)
                 return r;
 
-        *ret = found;
-        found = (Probed){ 0 };
+        *ret = TAKE_STRUCT(found);
         return 0;
 }

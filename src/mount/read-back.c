@@ -57,8 +57,7 @@ int read_back_mount(int fd, const char *target, MountOutcome *ret) {
         if (r < 0)
                 return r;
 
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }
 
@@ -128,7 +127,6 @@ int read_back_detached(const StageSpec *spec, int tree, const char *source, Moun
         if (r < 0)
                 return r;
 
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 1;
 }

@@ -61,8 +61,7 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
                 return r;
 
         *ret_tree = TAKE_FD(detached);
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }
 
@@ -216,8 +215,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         o.fact.read_only = o.fact.read_only || spec->read_only;
 
         *ret_tree = TAKE_FD(tree);
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }
 
@@ -301,8 +299,7 @@ static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_
         if (r <= 0)
                 return r;
         *ret_tree = TAKE_FD(tree);
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 1;
 }
 
@@ -343,7 +340,6 @@ int stage_share(const StageSpec *spec, const Target *share, int *ret_tree, Mount
         o.fact.read_only = spec->read_only || o.superblock_read_only;
 
         *ret_tree = TAKE_FD(tree);
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }

@@ -225,8 +225,7 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
         p.text = strdup(plan_reason_text(p.reason));
         if (!p.text)
                 return -ENOMEM;
-        *ret = p;
-        p = (Plan){ 0 };
+        *ret = TAKE_STRUCT(p);
         return r;
 }
 
@@ -297,7 +296,6 @@ int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Fa
         if (!p.context || !p.text)
                 return -ENOMEM;
         plan_estimate(in->volume, &p);
-        *ret = p;
-        p = (Plan){ 0 };
+        *ret = TAKE_STRUCT(p);
         return r;
 }

@@ -447,7 +447,6 @@ int plan_make(const PlanInput *in, Plan *ret, Failure *f) {
         if (!p.text)
                 return -ENOMEM;
 
-        *ret = p;
-        p = (Plan){ 0 };
+        *ret = TAKE_STRUCT(p);
         return r;
 }

@@ -16,8 +16,7 @@ bool state_take_node(State *s, Node *node) {
         if (changed)
                 log_info("SELinux is %s on this node.", mode_of(node));
         node_done(&s->node);
-        s->node = *node;
-        *node = (Node){ 0 };
+        s->node = TAKE_STRUCT(*node);
         s->node_known = true;
         return changed;
 }

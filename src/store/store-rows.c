@@ -295,8 +295,7 @@ static int read_mark(sqlite3_stmt *st, Mark *ret) {
         if (!mark_is_consistent(&mark))
                 return -EUCLEAN;
 
-        *ret = mark;
-        mark = (Mark){ 0 };
+        *ret = TAKE_STRUCT(mark);
         return 0;
 }
 

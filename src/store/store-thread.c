@@ -146,8 +146,7 @@ void thread_dispatch(Thread *t) {
 
         (void) eventfd_read(t->fd, &n);
         (void) pthread_mutex_lock(&t->lock);
-        ended = t->ended;
-        t->ended = (TaskList){ 0 };
+        ended = TAKE_STRUCT(t->ended);
         (void) pthread_mutex_unlock(&t->lock);
         while (ended.first) {
                 Task *task = take_first(&ended);

@@ -22,8 +22,7 @@ typedef struct Change {
 
 static void take_mark(Mark *known, Mark *now) {
         mark_done(known);
-        *known = *now;
-        *now = (Mark){ 0 };
+        *known = TAKE_STRUCT(*now);
 }
 
 /* Takes over what is said of the mark now, which is told if it is something else than before. */
@@ -209,8 +208,7 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
         }
         now.found = begun.found;
         take_mark(&g->result->mark, &now);
-        *ret = begun;
-        begun = (Mark){ 0 };
+        *ret = TAKE_STRUCT(begun);
         return 0;
 }
 

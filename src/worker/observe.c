@@ -30,8 +30,7 @@ int observe_source(const Source *s, Observed *ret) {
                 return r;
         o.mounts_unknown = r > 0;
 
-        *ret = o;
-        o = (Observed){ 0 };
+        *ret = TAKE_STRUCT(o);
         return 0;
 }
 
@@ -96,10 +95,8 @@ int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
         if (r < 0)
                 return r;
 
-        *ret = o;
-        o = (Observed){ 0 };
-        *ret_outcome = outcome;
-        outcome = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
+        *ret_outcome = TAKE_STRUCT(outcome);
         return 0;
 }
 
@@ -143,8 +140,7 @@ int observe_mount(const Target *t, MountOutcome *ret, Mark *ret_mark) {
         if (r < 0)
                 return r;
 
-        *ret = o;
-        o = (MountOutcome){ 0 };
+        *ret = TAKE_STRUCT(o);
         *ret_mark = mark;
         return 0;
 }

@@ -40,10 +40,8 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
                 return 0;
         log_debug("%s: the expected mount %" PRIu64 " is at the target.", call->origin.volume, call->expected.id);
         result->repeated = true;
-        result->outcome = o;
-        o = (MountOutcome){ 0 };
-        result->mark = mark;
-        mark = (Mark){ 0 };
+        result->outcome = TAKE_STRUCT(o);
+        result->mark = TAKE_STRUCT(mark);
         return 0;
 }
 

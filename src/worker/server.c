@@ -390,8 +390,7 @@ static int load_settings(Server *s) {
                         "This mount namespace is a slave of the host's: mounts made here would never be seen there, so none will be made. Remove the option of the unit that creates the namespace, see selvol-worker(8).");
 
         settings_done(&s->settings);
-        s->settings = settings;
-        settings = (Settings){ 0 };
+        s->settings = TAKE_STRUCT(settings);
         s->propagating = r > 0;
         (void) sd_notify(0, "STATUS=");
         return 0;

@@ -19,8 +19,7 @@ static int explain_failure(const Child *c, const Source *s, Failure *f) {
         if (r <= 0)
                 return FAILURE_MOUNT_FAILED;
         failure_done(f);
-        *f = found;
-        found = (Failure){ 0 };
+        *f = TAKE_STRUCT(found);
         return r;
 }
 
@@ -47,8 +46,7 @@ static int find_hidden(const Source *source, uint64_t id, MountFact *ret) {
         r = source_is_mounted_as(source, &fact);
         if (r <= 0)
                 return r;
-        *ret = fact;
-        fact = (MountFact){ 0 };
+        *ret = TAKE_STRUCT(fact);
         return 1;
 }
 
@@ -160,7 +158,6 @@ int staged_make(const Child *c, const Source *source, const PlanQuestion *questi
 
         *ret = s;
         s = SUBJECT_INIT;
-        *ret_outcome = o;
-        o = (MountOutcome){ 0 };
+        *ret_outcome = TAKE_STRUCT(o);
         return 0;
 }

@@ -274,8 +274,7 @@ static int tell_node(Watch *w) {
         if (r < 0)
                 return r;
         node_done(&w->node);
-        w->node = node;
-        node = (Node){ 0 };
+        w->node = TAKE_STRUCT(node);
         return 0;
 }
 
@@ -455,8 +454,7 @@ static int add_expected(Watch *w, MountFact *fact) {
                 memmove(w->mounts + i + 1, w->mounts + i, (w->n_mounts - i) * sizeof(MountFact));
                 w->n_mounts++;
         }
-        w->mounts[i] = *fact;
-        *fact = (MountFact){ 0 };
+        w->mounts[i] = TAKE_STRUCT(*fact);
         return 0;
 }
 
