@@ -4,9 +4,180 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "job/job-log.h"
-#include "job/job-text.h"
 #include "job/operation.h"
+#include "model/context.h"
 #include "wire/message-ids.h"
+
+/* Sentences. They name volume, target, holder and context, so that nobody has to look at fields. */
+
+static void print_escaped(FILE *f, const char *s) {
+        _cleanup_free_ char *escaped = string_escape(strempty(s), 200);
+
+        fputs(strempty(escaped), f);
+}
+
+/* "4.20 s", "2 min 5 s". */
+static void print_duration(FILE *f, const Job *job) {
+        unsigned long long usec = now_monotonic_usec() - job->started_usec, sec = usec / USEC_PER_SEC;
+
+        if (sec < 60)
+                fprintf(f, "%llu.%02llu s", sec, usec % USEC_PER_SEC / 10000);
+        else
+                fprintf(f, "%llu min %llu s", sec / 60, sec % 60);
+}
+
+/* "volume pvc-1 at /target for pod-A with s0:c1,c2": whatever the call names of it, in this order. */
+static void print_subject(FILE *f, const Job *job) {
+        const bool held = job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT;
+        const char *context = job_context(job);
+        const Request *q = &job->request;
+
+        /* A verification of a path has that in the place of a volume. */
+        if (!isempty(q->volume) && q->volume[0] != '/')
+                fprintf(f, "volume %s%s", q->volume, isempty(q->target) ? "" : " at ");
+        print_escaped(f, q->target);
+        if (held && !streq(q->holder, q->target))
+                fprintf(f, " for %s", q->holder);
+        /* The level is what the contexts of volumes differ in. */
+        if (!isempty(context)) {
+                _cleanup_free_ char *level = context_part(context, CONTEXT_LEVEL);
+
+                fprintf(f, " with %s", isempty(level) ? context : level);
+        }
+}
+
+static void print_request(FILE *f, const Job *job) {
+        fprintf(f, "%s ", operation_type(job->operation)->verb);
+        print_subject(f, job);
+        if (job->operation == OPERATION_OWNERSHIP)
+                fprintf(f, " to %" PRIu32, job->request.fs_group);
+}
+
+/* The volume has been named already. */
+static void print_why(FILE *f, const Job *job, const char *message) {
+        const char *rest = startswith(message, "Volume ");
+
+        rest = rest ? startswith(rest, strempty(job->request.volume)) : NULL;
+        if (rest && rest[0] == ' ')
+                fprintf(f, "It%s", rest);
+        else
+                fputs(message, f);
+}
+
+static void print_walk(FILE *f, const OperationResult *o, const char *reason) {
+        const WalkCounts *n = &o->walk.counts;
+
+        if (!o->walked) {
+                fputs(reason, f);
+                return;
+        }
+        fprintf(f, "%llu entries were visited, and %llu were changed. %s", (unsigned long long) n->done,
+                (unsigned long long) n->changed, reason);
+        if (n->skipped > 0)
+                fprintf(f,
+                        " %llu hard links may lead out of the volume and were left alone, so the state of the files stays partial.",
+                        (unsigned long long) n->skipped);
+        if (n->modified > 0)
+                fprintf(f,
+                        " %llu directories were modified until the end, and what was moved may have been missed, so the state of the files stays partial.",
+                        (unsigned long long) n->modified);
+        if (o->walk.submounts)
+                fprintf(f, " Submounts were not entered: %s%s.", o->walk.submounts[0],
+                        o->walk.submounts[1] ? ", and others" : "");
+}
+
+static void print_relabel(FILE *f, const Job *job) {
+        const OperationResult *o = job_operation_result(job);
+
+        fputs(o->files.relabel == RELABEL_SKIP ? "No need to relabel " : "Relabeled ", f);
+        print_subject(f, job);
+        fputs(". ", f);
+        print_walk(f, o, relabel_reason_text(o->files.relabel_reason));
+}
+
+static void print_ownership(FILE *f, const Job *job) {
+        static const char *const done[OWNERSHIP_ACTIONS] = {
+                [OWNERSHIP_SKIP] = "No need to change",
+                [OWNERSHIP_MAP] = "Mapped",
+                [OWNERSHIP_WALK] = "Changed",
+        };
+        const OperationResult *o = job_operation_result(job);
+        const char *reason = ownership_reason_text(o->files.ownership_reason);
+
+        fprintf(f, "%s the group of ", done[o->files.ownership]);
+        print_subject(f, job);
+        fprintf(f, " to %" PRIu32 ". ", job->request.fs_group);
+        if (o->files.ownership == OWNERSHIP_WALK)
+                print_walk(f, o, reason);
+        else
+                fputs(reason, f);
+        if (!isempty(o->detail))
+                fprintf(f, " (%s)", o->detail);
+}
+
+static void print_done(FILE *f, const Job *job) {
+        const bool mounted = job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT;
+
+        fputs(job->operation == OPERATION_MOUNT    ? "Mounted "
+              : job->operation == OPERATION_ADOPT  ? "Adopted "
+              : job->operation == OPERATION_VERIFY ? "Verified "
+              : job->unmounted                     ? "Unmounted "
+                                                   : "Nothing was mounted: ",
+              f);
+        print_subject(f, job);
+        if (mounted && !isempty(job->share_target)) {
+                fputs(", sharing the mount at ", f);
+                print_escaped(f, job->share_target);
+        }
+        fputs(" (", f);
+        print_duration(f, job);
+        fputs(job->operation == OPERATION_VERIFY ? "): " : ").", f);
+        if (job->operation == OPERATION_VERIFY)
+                fputs(strempty(job->verify.text), f);
+        /* That the mount has a context says it all; otherwise there is more to say of the labels. */
+        else if (mounted && job->plan.strategy != STRATEGY_CONTEXT_MOUNT && !isempty(job->plan.text))
+                fprintf(f, " %s", job->plan.text);
+}
+
+static void print_failed(FILE *f, const Job *job) {
+        fputs(job->failure.kind == FAILURE_CANCELED ? "Canceled the request to " : "Failed to ", f);
+        print_request(f, job);
+        fputs(": ", f);
+        print_why(f, job, strempty(job->failure.message));
+}
+
+static void print_started(FILE *f, const Job *job) {
+        fputs("Started to ", f);
+        print_request(f, job);
+        if (job->progress.total > 0)
+                fprintf(f, ": about %llu entries", (unsigned long long) job->progress.total);
+        fprintf(f, " (job %" PRIu64 ").", job->id);
+}
+
+static void print_progress(FILE *f, const Job *job) {
+        unsigned long long done = job->progress.counts.done, total = job->progress.total,
+                           rate = job->progress.entries_per_sec;
+
+        fputs("Still working to ", f);
+        print_request(f, job);
+        fprintf(f, ": %llu", done);
+        if (total > 0 && rate > 0)
+                fprintf(f, " of about %llu", total);
+        fputs(" entries after ", f);
+        print_duration(f, job);
+        if (total > 0 && rate > 0)
+                fprintf(f, ", %llu s left", (total - done) / rate);
+        fputs(".", f);
+}
+
+static void print_waiting(FILE *f, const Job *job) {
+        fputs("Waiting to ", f);
+        print_request(f, job);
+        fputs(": ", f);
+        print_why(f, job, job->waits_for);
+}
+
+/* Records. */
 
 /* A dry run is no decision, and what was decided before is no new one. */
 static bool is_decision(const Job *job) {
@@ -73,7 +244,7 @@ static void format_numbers(const Job *job, Numbers *n) {
         (void) snprintf(n->gid, sizeof(n->gid), "%" PRIu32, job->request.fs_group);
 }
 
-static void write_record(const Job *job, const char *message, int priority, const char *text) {
+static void write_record(const Job *job, const char *message, int priority, void (*print)(FILE *f, const Job *job)) {
         bool planned = job->plan.text, walked = job->progress.started_usec > 0,
              seen = job->operation == OPERATION_VERIFY && !isempty(job->verify.result.actual),
              relabel = job_operation_result(job)->files.relabel != RELABEL_NONE,
@@ -81,8 +252,15 @@ static void write_record(const Job *job, const char *message, int priority, cons
         const char *done = job_has_outcome(job) ? "done" : NULL;
         const FilesDecision *d = &job_operation_result(job)->files;
         const Request *q = &job->request;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
         Numbers n;
 
+        if (f) {
+                print(f, job);
+                (void) fclose(f);
+        }
         format_numbers(job, &n);
         const LogField fields[] = {
                 { "MESSAGE_ID", message },
@@ -114,81 +292,59 @@ static bool walk_has_failed(const Job *job) {
                (!job_operation_result(job)->walked || job_operation_result(job)->walk.counts.failed > 0);
 }
 
-static void log_relabel(const Job *job) {
-        bool skipped = job_operation_result(job)->files.relabel == RELABEL_SKIP;
-        _cleanup_free_ char *text = job_relabel_sentence(job);
-
-        write_record(job, skipped ? MESSAGE_RELABEL_SKIPPED : MESSAGE_RELABELED, LOG_INFO, text);
-}
-
-static void log_ownership(const Job *job) {
-        static const char *const messages[OWNERSHIP_ACTIONS] = {
-                [OWNERSHIP_SKIP] = MESSAGE_OWNERSHIP_SKIPPED,
-                [OWNERSHIP_MAP] = MESSAGE_OWNERSHIP_MAPPED,
-                [OWNERSHIP_WALK] = MESSAGE_OWNERSHIP_APPLIED,
-        };
-        _cleanup_free_ char *text = job_ownership_sentence(job);
-
-        write_record(job, messages[job_operation_result(job)->files.ownership], LOG_INFO, text);
-}
-
 static void log_failed(const Job *job) {
         const FilesDecision *d = &job_operation_result(job)->files;
         bool walk = walk_has_failed(job);
-        _cleanup_free_ char *text = job_sentence(job);
 
         write_record(job,
                      walk && d->relabel == RELABEL_WALK       ? MESSAGE_RELABEL_FAILED
                      : walk && d->ownership == OWNERSHIP_WALK ? MESSAGE_OWNERSHIP_FAILED
                                                               : failure_message(job->failure.kind),
-                     is_mistake(job) ? LOG_NOTICE : LOG_WARNING, text);
+                     is_mistake(job) ? LOG_NOTICE : LOG_WARNING, print_failed);
 }
 
 /* What became of the files is a record of its own, whatever operation it was for. */
 void job_log(const Job *job) {
+        static const char *const group_messages[OWNERSHIP_ACTIONS] = {
+                [OWNERSHIP_SKIP] = MESSAGE_OWNERSHIP_SKIPPED,
+                [OWNERSHIP_MAP] = MESSAGE_OWNERSHIP_MAPPED,
+                [OWNERSHIP_WALK] = MESSAGE_OWNERSHIP_APPLIED,
+        };
         const FilesDecision *d = &job_operation_result(job)->files;
         bool failed = job_has_failed(job),
              relabel = d->relabel == RELABEL_SKIP || (d->relabel == RELABEL_WALK && !walk_has_failed(job)),
              group = d->ownership == OWNERSHIP_SKIP || (d->ownership == OWNERSHIP_MAP && !failed) ||
                      (d->ownership == OWNERSHIP_WALK && !walk_has_failed(job));
-        _cleanup_free_ char *text = NULL;
 
         if (!is_decision(job))
                 return;
         if (relabel)
-                log_relabel(job);
+                write_record(job, d->relabel == RELABEL_SKIP ? MESSAGE_RELABEL_SKIPPED : MESSAGE_RELABELED, LOG_INFO,
+                             print_relabel);
         if (group)
-                log_ownership(job);
+                write_record(job, group_messages[d->ownership], LOG_INFO, print_ownership);
         if (failed) {
                 log_failed(job);
                 return;
         }
         if (operation_type(job->operation)->answered_early)
                 return;
-        text = job_sentence(job);
-        write_record(job, done_message(job), LOG_INFO, text);
+        write_record(job, done_message(job), LOG_INFO, print_done);
 }
 
 void job_log_started(const Job *job) {
-        _cleanup_free_ char *text = job_start_sentence(job);
-
-        write_record(job, MESSAGE_STARTED, LOG_INFO, text);
+        write_record(job, MESSAGE_STARTED, LOG_INFO, print_started);
 }
 
 void job_log_progress(const Job *job) {
-        _cleanup_free_ char *text = job_progress_sentence(job);
-
-        write_record(job, MESSAGE_PROGRESS, LOG_INFO, text);
+        write_record(job, MESSAGE_PROGRESS, LOG_INFO, print_progress);
 }
 
 void job_log_waiting(Job *job, const char *why) {
-        _cleanup_free_ char *text = NULL;
-
         if (job->operation == OPERATION_PLAN || streq_ptr(job->waits_for, why) ||
             free_and_strdup(&job->waits_for, why) < 0)
                 return;
-        text = job_wait_sentence(job, why);
-        write_record(job, MESSAGE_WAITING, LOG_INFO, text);
+        write_record(job, MESSAGE_WAITING, LOG_INFO, print_waiting);
 }
 
 void job_log_taint(const Volume *v) {

@@ -5,8 +5,8 @@
 #include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "job/job-log.h"
-#include "job/job-text.h"
 #include "job/line.h"
+#include "job/operation.h"
 #include "state/reconcile.h"
 
 /* Volume and target; what is claimed beyond is the superblock. */
@@ -171,6 +171,42 @@ static bool is_long(const Job *job) {
         return !front || !job_has_ended(front);
 }
 
+/* Who is in front in line, for what names the volume of the job already; NULL: what an earlier selvold has left. */
+static char *describe_front(const Job *job, const Job *front, const char *progress) {
+        _cleanup_free_ char *volume = NULL;
+        const char *operation;
+
+        if (!front)
+                return strdup("a process of the worker, from before selvold was restarted, is in front");
+        operation = operation_to_string(front->operation);
+        if (streq_ptr(front->request.volume, job->request.volume))
+                return strdup_printf("its %s (job %" PRIu64 "%s) is in front", operation, front->id, progress);
+        volume = string_escape(strempty(front->request.volume), 200);
+        return volume ? strdup_printf("%s of %s%s (job %" PRIu64 "%s) is in front", operation,
+                                      isempty(volume) || volume[0] == '/' ? "" : "volume ", volume, front->id,
+                                      progress)
+                      : NULL;
+}
+
+static char *describe_busy(const Job *job, const Job *front) {
+        const char *volume = job->request.volume;
+        _cleanup_free_ char *why = NULL;
+        char percent[48] = "";
+
+        if (!front)
+                return strdup_printf(
+                        "Volume %s has to wait: too many jobs are running, in all, of this caller, or of this source. Try again later.",
+                        volume);
+        if (front->progress.total > 0 && front->progress.counts.done <= front->progress.total)
+                (void) snprintf(percent, sizeof(percent), ", %llu %% done",
+                                (unsigned long long) (front->progress.counts.done * 100 / front->progress.total));
+        why = describe_front(job, front, percent);
+        return why ? strdup_printf(
+                             "Volume %s is busy: %s. Try again later, or end that job with 'selvolctl cancel %llu'.",
+                             volume, why, (unsigned long long) front->id)
+                   : NULL;
+}
+
 /* A place comes soon, whoever leaves it: nobody can do anything about that. */
 static void log_wait(Job *job) {
         const Job *front = find_in_front(job);
@@ -178,7 +214,7 @@ static void log_wait(Job *job) {
 
         if (!front && !claims_find_blocker(&job->claims))
                 return;
-        why = job_front_text(job, front, "");
+        why = describe_front(job, front, "");
         if (why)
                 job_log_waiting(job, why);
 }
@@ -207,6 +243,6 @@ void line_fail_busy(Job *job) {
         /* The caller may ask about it, and cancel it. */
         if (front && !job_has_ended(front))
                 job_show(front);
-        text = job_busy_text(job, front);
+        text = describe_busy(job, front);
         job_fail(job, text ? failure_set(&job->failure, FAILURE_BUSY, "%s", text) : -ENOMEM);
 }
