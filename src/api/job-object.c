@@ -7,8 +7,8 @@
 #include "api/objects.h"
 #include "api/paths.h"
 #include "api/sender.h"
+#include "job/end.h"
 #include "job/line.h"
-#include "job/operation.h"
 
 static int find_job(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
                     sd_bus_error *error) {

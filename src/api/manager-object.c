@@ -9,7 +9,6 @@
 #include "api/sender.h"
 #include "basic/log.h"
 #include "job/job-metrics.h"
-#include "job/operation.h"
 #include "model/context.h"
 #include "plan/plan-change.h"
 #include "state/commit.h"

@@ -2,7 +2,7 @@
 #include "api/dict.h"
 #include "api/paths.h"
 #include "api/reply.h"
-#include "job/operation.h"
+#include "job/job.h"
 #include "wire/peer.h"
 
 static int zero_or_error(int r) {

@@ -4,7 +4,7 @@
 #include "api/dict.h"
 #include "api/paths.h"
 #include "api/signals.h"
-#include "job/operation.h"
+#include "job/job.h"
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "wire/message-ids.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
-#include "job/holder.h"
-#include "job/operation.h"
-#include "job/plan-answer.h"
+#include "job/job-record.h"
 #include "model/context.h"
 #include "state/holders.h"
 #include "wire/message-ids.h"

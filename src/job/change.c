@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/time-util.h"
-#include "job/operation.h"
-#include "job/plan-answer.h"
+#include "job/job-record.h"
 #include "plan/plan-change.h"
 #include "state/commit.h"
 #include "wire/protocol.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <utlist.h>
+
 #include "basic/log.h"
+#include "basic/path-util.h"
 #include "basic/time-util.h"
 #include "job/end.h"
-#include "job/holder.h"
 #include "job/job-log.h"
 #include "job/job-metrics.h"
+#include "job/job-record.h"
 #include "job/line.h"
-#include "job/operation.h"
 #include "job/orphans.h"
 #include "state/commit.h"
 #include "state/watch.h"
@@ -181,6 +183,74 @@ void job_stop(Job *job) {
         }
         if (job->worker)
                 peer_hang_up(job->worker);
+}
+
+/* Canceling. */
+
+static int set_canceled(Job *job, const char *by) {
+        const char *operation = operation_to_string(job->operation);
+        unsigned long long done = job->progress.counts.done, total = job->progress.total;
+        _cleanup_free_ char *of = NULL;
+
+        if (job->progress.started_usec == 0 || !operation_type(job->operation)->changes)
+                return failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
+        of = total > 0 && total >= done ? strdup_printf(" of about %llu", total) : strdup("");
+        if (!of)
+                return -ENOMEM;
+        return failure_set(
+                &job->failure, FAILURE_CANCELED,
+                "The %s was canceled by %s after %llu%s entries, and only a part of the files is right. Try again to complete it.",
+                operation, by, done, of);
+}
+
+void job_cancel(Job *job, const char *by) {
+        if (job->state >= JOB_STOPPING)
+                return;
+        failure_done(&job->failure);
+        job_fail(job, set_canceled(job, by));
+        job_stop(job);
+}
+
+static bool is_at(const Job *job, const char *target) {
+        const char *path = strempty(job->request.target);
+
+        return streq(path, target) || path_is_beneath(path, target);
+}
+
+static const char canceled_by_unmount[] = "an unmount";
+
+/* They keep the mount busy, and hold up an unmount. */
+void job_cancel_verifies(const Job *unmount) {
+        Job *job, *next;
+
+        DL_FOREACH_SAFE (unmount->jobs->list, job, next)
+                if (job->operation == OPERATION_VERIFY && is_at(job, unmount->request.target))
+                        job_cancel(job, canceled_by_unmount);
+}
+
+/* Whether a relabel or ownership works through the mount at target, and nobody else has the volume mounted. */
+static bool works_through_last(const Job *job, const char *target) {
+        const Volume *v = job_volume(job);
+
+        return operation_type(job->operation)->answered_early && v && v->holders && !v->holders->next &&
+               streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
+}
+
+/* What stands before an unmount, and is for nothing once it has run. */
+static bool is_undone_by(const Job *job, const Job *unmount) {
+        if (job == unmount || !streq(job->request.volume, unmount->request.volume))
+                return false;
+        if (job->operation == OPERATION_MOUNT)
+                return streq(job->request.target, unmount->request.target) && job->state <= JOB_RUNNING;
+        return works_through_last(job, unmount->request.target);
+}
+
+void job_cancel_undone(const Job *unmount) {
+        Job *job, *next;
+
+        DL_FOREACH_SAFE (unmount->jobs->list, job, next)
+                if (is_undone_by(job, unmount))
+                        job_cancel(job, canceled_by_unmount);
 }
 
 /* Time. */

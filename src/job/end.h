@@ -18,6 +18,12 @@ void job_then(Job *job, void (*callback)(Job *job));
 void job_refuse(Job *job);
 /* Ends it, with a failure that the job has, as soon as possible: at once in line, otherwise when its child is gone. */
 void job_stop(Job *job);
+/* Has it ended as soon as possible, with the result CANCELED. */
+void job_cancel(Job *job, const char *by);
+/* Cancels what keeps the mount busy that is to be unmounted. */
+void job_cancel_verifies(const Job *unmount);
+/* Cancels what stands before an unmount in line, and is for nothing once that has run. */
+void job_cancel_undone(const Job *unmount);
 /* Ends a job that has published nothing, or whose child has said what came of it, with the result that it has. */
 void job_conclude(Job *job);
 /* The same, after what was recorded for it is undone. */

@@ -4,7 +4,6 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "job/job-log.h"
-#include "job/operation.h"
 #include "model/context.h"
 #include "wire/message-ids.h"
 

@@ -3,7 +3,6 @@
 
 #include "basic/time-util.h"
 #include "job/job-metrics.h"
-#include "job/operation.h"
 #include "state/unrecorded.h"
 #include "state/watch.h"
 

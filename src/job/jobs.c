@@ -10,9 +10,7 @@
 #include "job/job-log.h"
 #include "job/jobs.h"
 #include "job/line.h"
-#include "job/operation.h"
 #include "job/orphans.h"
-#include "job/places.h"
 #include "job/run.h"
 #include "state/commit.h"
 #include "state/unrecorded.h"
@@ -101,8 +99,6 @@ static int on_expiry(sd_event_source *source, uint64_t usec, void *userdata) {
 
 /* Those whose turn it is. */
 
-static void cancel_verifies(const Job *unmount);
-
 static int on_advance(sd_event_source *source, void *userdata) {
         Jobs *jobs = userdata;
         Job *job, *next;
@@ -114,7 +110,7 @@ static int on_advance(sd_event_source *source, void *userdata) {
                 if (job->state != JOB_IN_LINE || !places_have_room(&places, job))
                         continue;
                 if (job->operation == OPERATION_UNMOUNT)
-                        cancel_verifies(job);
+                        job_cancel_verifies(job);
                 if (!line_is_turn(job))
                         continue;
                 places_take(&places, job);
@@ -275,74 +271,6 @@ int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, voi
         return add_waiter(&job->followers, &job->n_followers, caller, reply, userdata);
 }
 
-/* Canceling. */
-
-static int set_canceled(Job *job, const char *by) {
-        const char *operation = operation_to_string(job->operation);
-        unsigned long long done = job->progress.counts.done, total = job->progress.total;
-        _cleanup_free_ char *of = NULL;
-
-        if (job->progress.started_usec == 0 || !operation_type(job->operation)->changes)
-                return failure_set(&job->failure, FAILURE_CANCELED, "The %s was canceled by %s.", operation, by);
-        of = total > 0 && total >= done ? strdup_printf(" of about %llu", total) : strdup("");
-        if (!of)
-                return -ENOMEM;
-        return failure_set(
-                &job->failure, FAILURE_CANCELED,
-                "The %s was canceled by %s after %llu%s entries, and only a part of the files is right. Try again to complete it.",
-                operation, by, done, of);
-}
-
-void job_cancel(Job *job, const char *by) {
-        if (job->state >= JOB_STOPPING)
-                return;
-        failure_done(&job->failure);
-        job_fail(job, set_canceled(job, by));
-        job_stop(job);
-}
-
-static bool is_at(const Job *job, const char *target) {
-        const char *path = strempty(job->request.target);
-
-        return streq(path, target) || path_is_beneath(path, target);
-}
-
-static const char canceled_by_unmount[] = "an unmount";
-
-/* They keep the mount busy, and hold up an unmount. */
-static void cancel_verifies(const Job *unmount) {
-        Job *job, *next;
-
-        DL_FOREACH_SAFE (unmount->jobs->list, job, next)
-                if (job->operation == OPERATION_VERIFY && is_at(job, unmount->request.target))
-                        job_cancel(job, canceled_by_unmount);
-}
-
-/* Whether a relabel or ownership works through the mount at target, and nobody else has the volume mounted. */
-static bool works_through_last(const Job *job, const char *target) {
-        const Volume *v = job_volume(job);
-
-        return operation_type(job->operation)->answered_early && v && v->holders && !v->holders->next &&
-               streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
-}
-
-/* What stands before an unmount, and is for nothing once it has run. */
-static bool is_undone_by(const Job *job, const Job *unmount) {
-        if (job == unmount || !streq(job->request.volume, unmount->request.volume))
-                return false;
-        if (job->operation == OPERATION_MOUNT)
-                return streq(job->request.target, unmount->request.target) && job->state <= JOB_RUNNING;
-        return works_through_last(job, unmount->request.target);
-}
-
-static void cancel_undone(const Job *unmount) {
-        Job *job, *next;
-
-        DL_FOREACH_SAFE (unmount->jobs->list, job, next)
-                if (is_undone_by(job, unmount))
-                        job_cancel(job, canceled_by_unmount);
-}
-
 /* Starting. */
 
 static bool verify_equal(const Job *job, const Request *q, VerifyDepth depth) {
@@ -491,8 +419,8 @@ static void begin(Job *job) {
         Places places;
 
         if (job->operation == OPERATION_UNMOUNT) {
-                cancel_undone(job);
-                cancel_verifies(job);
+                job_cancel_undone(job);
+                job_cancel_verifies(job);
         }
         log_debug("%s: job %llu: %s.", job->request.volume, (unsigned long long) job->id,
                   operation_to_string(job->operation));

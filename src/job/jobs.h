@@ -24,8 +24,6 @@ void job_forget_waiter(Jobs *jobs, const void *userdata);
  * LIMIT_REACHED. */
 int job_follow(Job *job, const Caller *caller, bool cancels, JobReply reply, void *userdata,
                Failure *f) _warn_unused_;
-/* Has it ended as soon as possible, with the result CANCELED. */
-void job_cancel(Job *job, const char *by);
 
 /* A job that callers can see; NULL if there is none. */
 Job *job_find(const Jobs *jobs, uint64_t id);

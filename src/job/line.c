@@ -6,7 +6,6 @@
 #include "basic/time-util.h"
 #include "job/job-log.h"
 #include "job/line.h"
-#include "job/operation.h"
 #include "state/reconcile.h"
 
 /* Volume and target; what is claimed beyond is the superblock. */
@@ -245,4 +244,83 @@ void line_fail_busy(Job *job) {
                 job_show(front);
         text = describe_busy(job, front);
         job_fail(job, text ? failure_set(&job->failure, FAILURE_BUSY, "%s", text) : -ENOMEM);
+}
+
+/* Places to run. */
+
+void places_take(Places *p, const Job *job) {
+        if (p->n < ELEMENTSOF(p->running))
+                p->running[p->n] = job;
+        p->n++;
+}
+
+void places_count(Places *p, const Jobs *jobs) {
+        const Job *job;
+
+        p->n = 0;
+        for (job = jobs->list; job; job = job->next)
+                if (job->state != JOB_IN_LINE && job->state != JOB_PARKED && !job_is_over(job))
+                        places_take(p, job);
+}
+
+static bool is_unmount(const Job *job) {
+        return job->operation == OPERATION_UNMOUNT;
+}
+
+/* Jobs that unmount have their own room of a source. */
+bool places_have_room(const Places *p, const Job *job) {
+        const LimitKind kind = is_unmount(job) ? LIMIT_JOBS_TO_UNMOUNT : LIMIT_JOBS;
+        Quota all = { 0 }, source = { 0 };
+
+        if (p->n >= ELEMENTSOF(p->running))
+                return false;
+        for (size_t i = 0; i < p->n; i++) {
+                const Job *other = p->running[i];
+
+                quota_count(&all, 1, streq(other->caller.name, job->caller.name));
+                if (job->source && streq_ptr(other->source, job->source) && is_unmount(other) == is_unmount(job))
+                        quota_count(&source, 1, false);
+        }
+        return quota_check(&all, kind, 1, job->caller.trusted) == QUOTA_FITS &&
+               quota_check(&source, LIMIT_SOURCE, 1, job->caller.trusted) == QUOTA_FITS;
+}
+
+int places_source(const char *source, char **ret) {
+        const char *end = NULL;
+        char *s;
+
+        if (source)
+                end = source[0] != '/'                  ? strstr(source, ":/")
+                      : path_is_beneath(source, "/dev") ? source + strlen(source)
+                                                        : strrchr(source, '/');
+        if (!end) {
+                *ret = NULL;
+                return 0;
+        }
+        s = strndup(source, (size_t) (end - source));
+        if (!s)
+                return -ENOMEM;
+        *ret = s;
+        return 0;
+}
+
+int places_admit(const Jobs *jobs, Operation operation, const Caller *caller, Failure *f) {
+        const LimitKind kind = operation == OPERATION_UNMOUNT ? LIMIT_WAITING_TO_UNMOUNT : LIMIT_WAITING;
+        Quota q = { 0 };
+        const Job *job;
+
+        for (job = jobs->list; job; job = job->next)
+                if (!job_is_over(job))
+                        quota_count(&q, 1, streq(job->caller.name, caller->name));
+        switch (quota_check(&q, kind, 1, caller->trusted)) {
+        case QUOTA_ALL_IS_FULL:
+                return failure_set(f, FAILURE_LIMIT_REACHED, "%zu jobs run or wait: try again when some have ended.",
+                                   q.all);
+        case QUOTA_CALLER_IS_FULL:
+                return failure_set(f, FAILURE_LIMIT_REACHED,
+                                   "%zu jobs of this caller run or wait: try again when some have ended.", q.caller);
+        case QUOTA_FITS:
+        default:
+                return 0;
+        }
 }

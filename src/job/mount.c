@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "job/holder.h"
-#include "job/operation.h"
-#include "job/plan-answer.h"
+#include "job/job-record.h"
 #include "plan/files.h"
 #include "plan/plan.h"
 #include "plan/plan-group.h"

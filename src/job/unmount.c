@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/log.h"
-#include "job/holder.h"
-#include "job/operation.h"
+#include "job/job-record.h"
 #include "state/commit.h"
 #include "state/holders.h"
 #include "state/unrecorded.h"
