@@ -215,7 +215,7 @@ static void test_round_trip(void) {
         TEST_TYPE(Observed, observed, );
         TEST_TYPE(Mark, mark, v.inode = 0; v.fingerprint = (Fingerprint){ "" });
         TEST_TYPE(WalkCounts, walk_counts, );
-        TEST_TYPE(WalkIssue, walk_issue, );
+        TEST_TYPE(WalkIssue, walk_issue, v.error = 0);
         TEST_TYPE(WalkResult, walk_result, );
         TEST_TYPE(MountIdentity, mount_identity, );
         TEST_TYPE(CallOrigin, call_origin, );
