@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "store/store-change.h"
+#include "store/store-schema.h"
 
 /* The file, used by one thread at a time: everything here may block for as long as the disk does.
  *

@@ -20,6 +20,7 @@ static const Field volume_fields[] = {
         { VOLUME_DRIVER, TEXT_OR_NULL, offsetof(Volume, driver) },
         { VOLUME_VOLUME_TYPE, TEXT, offsetof(Volume, volume_type) },
         { VOLUME_CONTEXT, TEXT, offsetof(Volume, context) },
+        { VOLUME_TAINTED, FLAG, offsetof(Volume, mark.tainted) },
         { VOLUME_LAST_VERIFIED, U64, offsetof(Volume, last_verified_usec) },
         { VOLUME_INODES_USED, U64, offsetof(Volume, inodes_used) },
         { VOLUME_MOUNTED_THIS_BOOT, FLAG, offsetof(Volume, mounted_this_boot) },
@@ -41,29 +42,28 @@ static const Field holder_fields[] = {
         { HOLDER_SUPERBLOCK, TEXT, offsetof(Holder, superblock) },
 };
 
-static void set_field(Change *c, const Field *f, const void *member) {
-        switch (f->type) {
-        case TEXT:
-                change_set_text(c, f->column, strempty(*(char *const *) member));
-                break;
-        case TEXT_OR_NULL:
-                change_set_text(c, f->column, *(char *const *) member);
-                break;
-        case FLAG:
-                change_set_number(c, f->column, *(const bool *) member);
-                break;
-        case U64:
-                change_set_number(c, f->column, *(const uint64_t *) member);
-                break;
-        case GID:
-                change_set_number(c, f->column, *(const gid_t *) member);
-                break;
-        }
-}
-
 static void set_fields(Change *c, const Field *fields, size_t n, const void *object) {
-        for (size_t i = 0; i < n; i++)
-                set_field(c, &fields[i], (const char *) object + fields[i].offset);
+        for (const Field *f = fields; f < fields + n; f++) {
+                const void *member = (const char *) object + f->offset;
+
+                switch (f->type) {
+                case TEXT:
+                        change_set_text(c, f->column, strempty(*(char *const *) member));
+                        break;
+                case TEXT_OR_NULL:
+                        change_set_text(c, f->column, *(char *const *) member);
+                        break;
+                case FLAG:
+                        change_set_number(c, f->column, *(const bool *) member);
+                        break;
+                case U64:
+                        change_set_number(c, f->column, *(const uint64_t *) member);
+                        break;
+                case GID:
+                        change_set_number(c, f->column, *(const gid_t *) member);
+                        break;
+                }
+        }
 }
 
 /* The key of the rows that a statement is about. */
@@ -86,37 +86,27 @@ void rows_put_holder(Changes *all, const Volume *v, const Holder *h) {
         change_set_text(c, HOLDER_REASON, reason_to_string(h->reason));
 }
 
-/* What rows_load() would refuse is not written: a known state needs a context. */
-static void set_mark(Change *c, const Mark *m) {
+void rows_put_volume(Changes *all, const Volume *v) {
+        _cleanup_free_ char *options = strv_join(v->mount_options, ",");
+        Change *c = append_with_key(all, PUT_VOLUME, v->id);
+        const Mark *m = &v->mark;
         bool labels_known = m->label_state != FILES_UNKNOWN && !isempty(m->context),
              group_known = m->ownership_state != FILES_UNKNOWN;
-
-        change_set_text(c, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
-        change_set_text(c, VOLUME_LABEL_CONTEXT, labels_known ? m->context : "");
-        change_set_number(c, VOLUME_TAINTED, m->tainted);
-        change_set_text(c, VOLUME_OWNERSHIP_STATE, files_state_to_string(m->ownership_state));
-        change_set_number(c, VOLUME_GID, group_known ? m->gid : 0);
-}
-
-/* Without memory for the options it is not known how the volume was mounted last. */
-static void set_mount(Change *c, const Volume *v) {
-        _cleanup_free_ char *options = strv_join(v->mount_options, ",");
-
-        change_set_text(c, VOLUME_MOUNT_OPTIONS, strempty(options));
-        change_set_number(c, VOLUME_MOUNTED_HERE, v->mounted_here && options);
-}
-
-void rows_put_volume(Changes *all, const Volume *v) {
-        Change *c = append_with_key(all, PUT_VOLUME, v->id);
 
         if (!c)
                 return;
         set_fields(c, volume_fields, ELEMENTSOF(volume_fields), v);
         change_set_text(c, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
         change_set_text(c, VOLUME_STRATEGY, strategy_to_string(v->strategy));
-        set_mark(c, &v->mark);
         change_set_text(c, VOLUME_FINGERPRINT, v->fingerprint.text);
-        set_mount(c, v);
+        /* What rows_load() would refuse is not written: a known state needs a context. */
+        change_set_text(c, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
+        change_set_text(c, VOLUME_LABEL_CONTEXT, labels_known ? m->context : "");
+        change_set_text(c, VOLUME_OWNERSHIP_STATE, files_state_to_string(m->ownership_state));
+        change_set_number(c, VOLUME_GID, group_known ? m->gid : 0);
+        /* Without memory for the options it is not known how the volume was mounted last. */
+        change_set_text(c, VOLUME_MOUNT_OPTIONS, strempty(options));
+        change_set_number(c, VOLUME_MOUNTED_HERE, v->mounted_here && options);
 }
 
 void rows_delete_holder(Changes *all, const char *target) {
@@ -242,16 +232,6 @@ static int check_context(const char *context) {
         return 0;
 }
 
-static int check_volume_id(const char *id) {
-        _cleanup_failure_ Failure f = { 0 };
-        int r;
-
-        r = volume_id_validate(id, &f);
-        if (r > 0)
-                return -EUCLEAN;
-        return r;
-}
-
 int rows_get_boot_id(const StoreFile *f, char **ret) {
         _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_META];
         _cleanup_free_ char *id = NULL;
@@ -271,32 +251,24 @@ int rows_get_boot_id(const StoreFile *f, char **ret) {
         return 0;
 }
 
-static int read_mark(sqlite3_stmt *st, Mark *ret) {
+static int read_mark(sqlite3_stmt *st, Mark *m) {
         int label_state = files_state_from_string(text_column(st, VOLUME_LABEL_STATE)),
             ownership_state = files_state_from_string(text_column(st, VOLUME_OWNERSHIP_STATE)), r;
-        _cleanup_(mark_done) Mark mark = { 0 };
 
         if (label_state < 0 || ownership_state < 0)
                 return -EUCLEAN;
-        mark.label_state = (FilesState) label_state;
-        mark.ownership_state = (FilesState) ownership_state;
-        r = flag_column(st, VOLUME_TAINTED, &mark.tainted);
+        m->label_state = (FilesState) label_state;
+        m->ownership_state = (FilesState) ownership_state;
+        r = dup_column(st, VOLUME_LABEL_CONTEXT, &m->context);
         if (r < 0)
                 return r;
-        r = dup_column(st, VOLUME_LABEL_CONTEXT, &mark.context);
+        r = check_context(m->context);
         if (r < 0)
                 return r;
-        r = check_context(mark.context);
+        r = gid_column(st, VOLUME_GID, GID_NONE - 1, &m->gid);
         if (r < 0)
                 return r;
-        r = gid_column(st, VOLUME_GID, GID_NONE - 1, &mark.gid);
-        if (r < 0)
-                return r;
-        if (!mark_is_consistent(&mark))
-                return -EUCLEAN;
-
-        *ret = TAKE_STRUCT(mark);
-        return 0;
+        return mark_is_consistent(m) ? 0 : -EUCLEAN;
 }
 
 /* No option contains a comma. Whether an option is allowed is checked when it is used. */
@@ -327,6 +299,7 @@ static int read_mount(sqlite3_stmt *st, Volume *v) {
 
 static int read_volume(sqlite3_stmt *st, Volume **ret) {
         _cleanup_(volume_freep) Volume *v = volume_new(text_column(st, VOLUME_ID));
+        _cleanup_failure_ Failure f = { 0 };
         int access_mode = access_mode_from_string(text_column(st, VOLUME_ACCESS_MODE)),
             strategy = strategy_from_string(text_column(st, VOLUME_STRATEGY)), r;
 
@@ -336,9 +309,9 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
                 return -EUCLEAN;
         v->access_mode = (AccessMode) access_mode;
         v->strategy = (Strategy) strategy;
-        r = check_volume_id(v->id);
-        if (r < 0)
-                return r;
+        r = volume_id_validate(v->id, &f);
+        if (r != 0)
+                return r < 0 ? r : -EUCLEAN;
         r = read_fields(st, volume_fields, ELEMENTSOF(volume_fields), v);
         if (r < 0)
                 return r;
@@ -359,7 +332,7 @@ static int read_volume(sqlite3_stmt *st, Volume **ret) {
 }
 
 /* One whose volume was not read is skipped with it. */
-static int read_holder(sqlite3_stmt *st, const Volumes *all) {
+static int load_holder(sqlite3_stmt *st, Volumes *all) {
         _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(*h));
         Volume *v = volumes_find(all, text_column(st, HOLDER_VOLUME));
         int state = holder_state_from_string(text_column(st, HOLDER_STATE)),
@@ -404,33 +377,17 @@ static int load_volume(sqlite3_stmt *st, Volumes *all) {
         return r;
 }
 
-/* Any bytes: the callback has them escaped. */
-static void report(sqlite3_stmt *st, int volume, int target, const Skipped *skipped) {
-        skipped->callback(skipped->userdata, text_column(st, volume), target < 0 ? "" : text_column(st, target));
-}
-
-static int load_volumes(const StoreFile *f, Volumes *all, const Skipped *skipped) {
-        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_VOLUMES];
+/* Loads all rows of a statement. The first column is the volume's id; target: that of the target, or -1. */
+static int load_rows(sqlite3_stmt *statement, int (*load)(sqlite3_stmt *row, Volumes *all), int target, Volumes *all,
+                     const Skipped *skipped) {
+        _cleanup_statement_ sqlite3_stmt *st = statement;
         int r;
 
         while ((r = statement_step(st)) > 0) {
-                r = load_volume(st, all);
-                if (r == -EUCLEAN)
-                        report(st, VOLUME_ID, -1, skipped);
-                else if (r < 0)
-                        return r;
-        }
-        return r;
-}
-
-static int load_holders(const StoreFile *f, const Volumes *all, const Skipped *skipped) {
-        _cleanup_statement_ sqlite3_stmt *st = f->statements[GET_HOLDERS];
-        int r;
-
-        while ((r = statement_step(st)) > 0) {
-                r = read_holder(st, all);
-                if (r == -EUCLEAN)
-                        report(st, HOLDER_VOLUME, HOLDER_TARGET, skipped);
+                r = load(st, all);
+                if (r == -EUCLEAN) /* Any bytes: the callback has them escaped. */
+                        skipped->callback(skipped->userdata, text_column(st, 0),
+                                          target < 0 ? "" : text_column(st, target));
                 else if (r < 0)
                         return r;
         }
@@ -440,9 +397,9 @@ static int load_holders(const StoreFile *f, const Volumes *all, const Skipped *s
 int rows_load(const StoreFile *f, Volumes *all, const Skipped *skipped) {
         int r;
 
-        r = load_volumes(f, all, skipped);
+        r = load_rows(f->statements[GET_VOLUMES], load_volume, -1, all, skipped);
         if (r >= 0)
-                r = load_holders(f, all, skipped);
+                r = load_rows(f->statements[GET_HOLDERS], load_holder, HOLDER_TARGET, all, skipped);
         if (r < 0)
                 volumes_done(all);
         return r;

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <sqlite3.h>
 
 #include "basic/cleanup.h"
 #include "store/store-types.h"
 
-/* The tables of the file, and all SQL.
+/* The tables of the file, all SQL, and the changes that one thread records and another one writes.
  *
  * No release has written a file yet: until 0.1.0 is tagged the tables change in place, and stay version 1.
  * From then on a change adds its columns here, for new files, and a step to store_schema, which gives them
@@ -108,3 +109,24 @@ bool schema_is_newer(const Schema *s, int version);
  * file is closed. Returns 0 or a negative errno. */
 int schema_update(const Schema *s, sqlite3 *db, int version) _warn_unused_;
 int schema_prepare_statement(sqlite3 *db, Statement id, sqlite3_stmt **ret) _warn_unused_;
+
+/* A statement that changes something, with the values of its parameters. */
+typedef struct Change Change;
+
+/* In the order in which they were made. */
+typedef struct Changes {
+        Change *first, *last;
+        bool incomplete; /* there was no memory for one of them */
+} Changes;
+
+/* Appends a change whose parameters are NULL. Returns NULL without memory, which is remembered. */
+Change *changes_append(Changes *all, Statement statement);
+void changes_done(Changes *all);
+
+/* Set the parameter that belongs to a column; the text is copied, and may be NULL. */
+void change_set_text(Change *c, int column, const char *text);
+void change_set_number(Change *c, int column, uint64_t number);
+
+/* Executes them in their order with the prepared statements, one of which is each change's. Returns 0; -ENOMEM if one of them
+ * is incomplete; or another negative errno. What has been executed before a failure stays, in the open transaction. */
+int changes_execute(const Changes *all, sqlite3_stmt *const statements[STATEMENTS]) _warn_unused_;

@@ -1,15 +1,86 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
 #include "store/store-rows.h"
-#include "store/store-thread.h"
 #include "store/store.h"
 
+/* What is handed over, and then what came of it. */
+typedef struct Transaction {
+        bool anew;
+        Changes everything, changes;
+        StoreCommitted callback;
+        void *userdata;
+        int error;
+} Transaction;
+
+/* The thread writes while the owner goes on: one transaction at a time. */
 struct Store {
-        StoreFile file; /* once it is open, of the thread alone while that has something to do */
-        Thread *thread;
+        StoreFile file; /* once it is open, of the thread alone while a transaction is queued */
         Changes changes;
-        bool handed_over; /* a transaction is under way */
-        int error;        /* negative once failed */
+        int error;               /* negative once failed */
+        bool handed_over;        /* a transaction is under way, until it is called back */
+        Transaction transaction; /* likewise of the thread while it is queued */
+        pthread_t thread;
+        int fd; /* readable when the transaction is written; -EBADF: there is no thread */
+        pthread_mutex_t lock;
+        pthread_cond_t changed;     /* one of these: */
+        bool queued, written, stop; /* the transaction is to be written; it was; the thread is to end */
 };
+
+static void *run_thread(void *userdata) {
+        Store *s = userdata;
+        Transaction *t = &s->transaction;
+
+        (void) pthread_mutex_lock(&s->lock);
+        for (;;) {
+                while (!s->queued && !s->stop)
+                        (void) pthread_cond_wait(&s->changed, &s->lock);
+                if (!s->queued)
+                        break;
+                (void) pthread_mutex_unlock(&s->lock);
+                t->error = t->anew ? store_file_write_anew(&s->file, &t->everything, &t->changes)
+                                   : store_file_commit(&s->file, &t->changes);
+                (void) pthread_mutex_lock(&s->lock);
+                s->queued = false;
+                s->written = true;
+                (void) pthread_cond_broadcast(&s->changed);
+                (void) eventfd_write(s->fd, 1);
+        }
+        (void) pthread_mutex_unlock(&s->lock);
+        return NULL;
+}
+
+/* Signals are for the owner. */
+static int start_thread(Store *s) {
+        _cleanup_close_ int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        sigset_t all, before;
+        int r;
+
+        if (fd < 0)
+                return -errno;
+        (void) sigfillset(&all);
+        r = pthread_sigmask(SIG_SETMASK, &all, &before);
+        if (r != 0)
+                return -r;
+        r = pthread_create(&s->thread, NULL, run_thread, s);
+        (void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (r != 0)
+                return -r;
+        s->fd = TAKE_FD(fd);
+        return 0;
+}
+
+static void stop_thread(Store *s) {
+        store_wait(s);
+        (void) pthread_mutex_lock(&s->lock);
+        s->stop = true;
+        (void) pthread_cond_broadcast(&s->changed);
+        (void) pthread_mutex_unlock(&s->lock);
+        (void) pthread_join(s->thread, NULL);
+        s->fd = fd_close(s->fd);
+}
 
 int store_open(const char *path, const Schema *schema, Store **ret) {
         _cleanup_(store_closep) Store *s = NULL;
@@ -21,14 +92,18 @@ int store_open(const char *path, const Schema *schema, Store **ret) {
         s = calloc(1, sizeof(*s));
         if (!s)
                 return -ENOMEM;
-        s->file.schema = schema;
-        s->file.path = strdup(path);
+        *s = (Store){
+                .file = { .schema = schema, .path = strdup(path) },
+                .fd = -EBADF,
+                .lock = PTHREAD_MUTEX_INITIALIZER,
+                .changed = PTHREAD_COND_INITIALIZER,
+        };
         if (!s->file.path)
                 return -ENOMEM;
         r = store_file_open(&s->file, &s->error);
         if (r < 0)
                 return r;
-        r = thread_start(&s->thread);
+        r = start_thread(s);
         if (r < 0)
                 return r;
 
@@ -39,7 +114,8 @@ int store_open(const char *path, const Schema *schema, Store **ret) {
 Store *store_close(Store *s) {
         if (!s)
                 return NULL;
-        thread_stop(s->thread);
+        if (s->fd >= 0)
+                stop_thread(s);
         store_file_done(&s->file);
         changes_done(&s->changes);
         free(s);
@@ -110,97 +186,37 @@ void store_drop_changes(Store *s) {
 
 /* --- transactions --- */
 
-typedef struct Transaction {
-        Task task;
-        Store *store;
-        bool anew;
-        Changes everything, changes;
-        int error;
-        StoreCommitted callback;
-        void *userdata;
-} Transaction;
-
-static void run_transaction(Task *task) {
-        Transaction *t = (Transaction *) task;
-        StoreFile *f = &t->store->file;
-
-        t->error =
-                t->anew ? store_file_write_anew(f, &t->everything, &t->changes) : store_file_commit(f, &t->changes);
-}
-
-static void transaction_done(Task *task) {
-        Transaction *t = (Transaction *) task;
-        StoreCommitted callback = t->callback;
-        void *userdata = t->userdata;
-        int error = t->error;
-
-        t->store->handed_over = false;
-        t->store->error = error;
-        changes_done(&t->everything);
-        changes_done(&t->changes);
-        free(t);
-        callback(userdata, error);
-}
-
-static Transaction *transaction_new(Store *s, StoreCommitted callback, void *userdata) {
-        Transaction *t = calloc(1, sizeof(*t));
-
-        if (!t)
-                return NULL;
-        *t = (Transaction){
-                .task = { .run = run_transaction, .done = transaction_done },
-                .store = s,
-                .changes = s->changes,
-                .callback = callback,
-                .userdata = userdata,
-        };
-        s->changes = (Changes){ 0 };
-        return t;
-}
-
-static void refuse(Store *s, int error, StoreCommitted callback, void *userdata) {
-        changes_done(&s->changes);
-        s->error = error;
-        callback(userdata, error);
-}
-
-static void queue(Transaction *t) {
-        t->store->handed_over = true;
-        thread_queue(t->store->thread, &t->task);
+static void queue(Store *s, const Transaction *t) {
+        s->transaction = *t;
+        s->handed_over = true;
+        (void) pthread_mutex_lock(&s->lock);
+        s->queued = true;
+        (void) pthread_cond_broadcast(&s->changed);
+        (void) pthread_mutex_unlock(&s->lock);
 }
 
 void store_hand_over(Store *s, StoreCommitted callback, void *userdata) {
-        Transaction *t;
-
         assert(s && !s->handed_over);
         assert(callback);
 
         if (s->error < 0) {
-                refuse(s, s->error, callback, userdata);
+                changes_done(&s->changes);
+                callback(userdata, s->error);
                 return;
         }
-        t = transaction_new(s, callback, userdata);
-        if (t)
-                queue(t);
-        else
-                refuse(s, -ENOMEM, callback, userdata);
+        queue(s, &(Transaction){ .changes = TAKE_STRUCT(s->changes), .callback = callback, .userdata = userdata });
 }
 
 void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, StoreCommitted callback,
                           void *userdata) {
-        Transaction *t;
+        Transaction t = { .anew = true, .callback = callback, .userdata = userdata };
 
         assert(s && !s->handed_over);
         assert(all && boot_id && callback);
 
-        t = transaction_new(s, callback, userdata);
-        if (!t) {
-                refuse(s, -ENOMEM, callback, userdata);
-                return;
-        }
-        t->anew = true;
-        rows_put_everything(&t->everything, all, boot_id);
-        queue(t);
+        rows_put_everything(&t.everything, all, boot_id);
+        t.changes = TAKE_STRUCT(s->changes);
+        queue(s, &t);
 }
 
 static void on_committed(void *userdata, int error) {
@@ -216,13 +232,33 @@ int store_commit(Store *s) {
 }
 
 int store_get_fd(const Store *s) {
-        return thread_get_fd(s->thread);
+        return s->fd;
 }
 
 void store_dispatch(Store *s) {
-        thread_dispatch(s->thread);
+        Transaction t;
+        eventfd_t n;
+        bool written;
+
+        (void) eventfd_read(s->fd, &n);
+        (void) pthread_mutex_lock(&s->lock);
+        written = s->written;
+        s->written = false;
+        (void) pthread_mutex_unlock(&s->lock);
+        if (!written)
+                return;
+        t = TAKE_STRUCT(s->transaction);
+        s->handed_over = false;
+        s->error = t.error;
+        changes_done(&t.everything);
+        changes_done(&t.changes);
+        t.callback(t.userdata, t.error);
 }
 
 void store_wait(Store *s) {
-        thread_wait(s->thread);
+        (void) pthread_mutex_lock(&s->lock);
+        while (s->queued)
+                (void) pthread_cond_wait(&s->changed, &s->lock);
+        (void) pthread_mutex_unlock(&s->lock);
+        store_dispatch(s);
 }
