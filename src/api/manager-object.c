@@ -12,7 +12,7 @@
 #include "model/context.h"
 #include "plan/plan-change.h"
 #include "state/commit.h"
-#include "state/unrecorded.h"
+#include "state/reconcile.h"
 #include "wire/message-ids.h"
 #include "wire/peer.h"
 

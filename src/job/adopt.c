@@ -3,7 +3,7 @@
 
 #include "job/job-record.h"
 #include "model/context.h"
-#include "state/holders.h"
+#include "state/reconcile.h"
 #include "wire/message-ids.h"
 #include "wire/protocol.h"
 

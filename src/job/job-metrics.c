@@ -3,7 +3,7 @@
 
 #include "basic/time-util.h"
 #include "job/job-metrics.h"
-#include "state/unrecorded.h"
+#include "state/reconcile.h"
 #include "state/watch.h"
 
 /* The one for a walk that gives files to a group, whatever operation it was for. */

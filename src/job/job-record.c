@@ -8,7 +8,7 @@
 #include "plan/plan-group.h"
 #include "plan/witness.h"
 #include "state/commit.h"
-#include "state/holders.h"
+#include "state/reconcile.h"
 #include "state/watch.h"
 
 /* The holder. */

@@ -13,7 +13,7 @@
 #include "job/orphans.h"
 #include "job/run.h"
 #include "state/commit.h"
-#include "state/unrecorded.h"
+#include "state/reconcile.h"
 #include "wire/peer.h"
 
 void caller_done(Caller *c) {

@@ -42,35 +42,9 @@ static Claim *claim_get(Claims *claims, const char *key) {
         return claim;
 }
 
-static void leave(Claims *claims, ClaimEntry *e) {
-        Claim *claim = e->claim;
-
-        /* The analyzer takes the list's and the table's links for possibly null. */
-        DL_DELETE(claim->line, e); /* NOLINT(clang-analyzer-core.NullDereference) */
-        if (claim->owner == e->claimant)
-                claim->owner = NULL;
-        if (claim->line)
-                return;
-        HASH_DEL(claims->table, claim); /* NOLINT(clang-analyzer-core.NullDereference) */
-        free(claim->key);
-        free(claim);
-}
-
-/* Behind all that have an earlier place. */
-static void insert(Claim *claim, ClaimEntry *e) {
-        ClaimEntry *other;
-
-        DL_FOREACH (claim->line, other)
-                if (other->claimant->place > e->claimant->place) {
-                        DL_PREPEND_ELEM(claim->line, other, e);
-                        return;
-                }
-        DL_APPEND(claim->line, e);
-}
-
 int claims_add(Claims *claims, Claimant *c, const char *key) {
+        ClaimEntry *e, *other;
         Claim *claim;
-        ClaimEntry *e;
 
         assert(c->place > 0 && c->n_entries < CLAIMS_MAX);
 
@@ -79,7 +53,14 @@ int claims_add(Claims *claims, Claimant *c, const char *key) {
                 return -ENOMEM;
         e = &c->entries[c->n_entries++];
         *e = (ClaimEntry){ .claim = claim, .claimant = c };
-        insert(claim, e);
+        /* Behind all that have an earlier place. */
+        DL_FOREACH (claim->line, other)
+                if (other->claimant->place > c->place)
+                        break;
+        if (other)
+                DL_PREPEND_ELEM(claim->line, other, e);
+        else
+                DL_APPEND(claim->line, e);
         return 0;
 }
 
@@ -139,8 +120,22 @@ void claims_yield(Claimant *c) {
 }
 
 void claims_drop_last(Claims *claims, Claimant *c) {
+        ClaimEntry *e;
+        Claim *claim;
+
         assert(c->n_entries > 0);
-        leave(claims, &c->entries[--c->n_entries]);
+
+        e = &c->entries[--c->n_entries];
+        claim = e->claim;
+        /* The analyzer takes the list's and the table's links for possibly null. */
+        DL_DELETE(claim->line, e); /* NOLINT(clang-analyzer-core.NullDereference) */
+        if (claim->owner == c)
+                claim->owner = NULL;
+        if (claim->line)
+                return;
+        HASH_DEL(claims->table, claim); /* NOLINT(clang-analyzer-core.NullDereference) */
+        free(claim->key);
+        free(claim);
 }
 
 void claims_leave(Claims *claims, Claimant *c) {

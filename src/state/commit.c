@@ -16,24 +16,6 @@ struct Deferred {
         void *userdata;
 };
 
-static void tell_failure(State *s, int error) {
-        /* Said once: until it has been written anew, every further commit fails for the same reason. */
-        if (s->store_failure_told)
-                return;
-        s->store_failure_told = true;
-        metrics_count(s->metrics, METRIC_STORE_ERRORS);
-        errno = -error;
-        log_fields(
-                LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_FAILED } }, 1,
-                "The state can't be written to %s: %m. Until it can be, calls that must record something are refused: %s.",
-                s->path, commit_remedy(error));
-}
-
-static void tell_healed(const State *s) {
-        log_fields(LOG_NOTICE, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_HEALED } }, 1,
-                   "The state can be written again: all of it has been written to %s.", s->path);
-}
-
 const char *commit_remedy(int error) {
         switch (-error) {
         case ENOSPC:
@@ -70,32 +52,38 @@ static void on_stored(void *userdata, int error) {
         s->committing = false;
         if (error < 0) {
                 s->next_rewrite_usec = now + (s->rewriting ? REWRITE_INTERVAL_USEC : 0);
-                tell_failure(s, error);
+                /* Said once: until it has been written anew, every further commit fails for the same reason. */
+                if (!s->store_failure_told) {
+                        metrics_count(s->metrics, METRIC_STORE_ERRORS);
+                        errno = -error;
+                        log_fields(
+                                LOG_ERR, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_FAILED } }, 1,
+                                "The state can't be written to %s: %m. Until it can be, calls that must record something are refused: %s.",
+                                s->path, commit_remedy(error));
+                }
+                s->store_failure_told = true;
         } else {
                 metrics_observe(s->metrics, METRIC_COMMIT_DURATION, now - s->commit_started_usec);
                 if (s->rewriting)
-                        tell_healed(s);
+                        log_fields(LOG_NOTICE, (LogField[]){ { "MESSAGE_ID", MESSAGE_STORE_HEALED } }, 1,
+                                   "The state can be written again: all of it has been written to %s.", s->path);
                 s->store_failure_told = false;
         }
         call_back(s, &s->waiting, error);
-}
-
-static bool is_failed(const State *s) {
-        return store_get_error(s->store) < 0;
 }
 
 static bool has_something_to_do(const State *s) {
         if (s->committing)
                 return false;
         return s->deferred || store_is_dirty(s->store) ||
-               (is_failed(s) && now_monotonic_usec() >= s->next_rewrite_usec);
+               (commit_get_error(s) < 0 && now_monotonic_usec() >= s->next_rewrite_usec);
 }
 
 /* Whoever waits while nothing is recorded, or nothing can be, need not wait for the disk. */
 static bool answer_at_once(State *s) {
         Deferred *waiting = s->deferred;
 
-        if (is_failed(s) ? now_monotonic_usec() >= s->next_rewrite_usec : store_is_dirty(s->store))
+        if (commit_get_error(s) < 0 ? now_monotonic_usec() >= s->next_rewrite_usec : store_is_dirty(s->store))
                 return false;
         store_drop_changes(s->store);
         s->deferred = NULL;
@@ -110,7 +98,7 @@ static void start(State *s) {
                 if (answer_at_once(s))
                         continue;
                 s->committing = true;
-                s->rewriting = is_failed(s);
+                s->rewriting = commit_get_error(s) < 0;
                 s->commit_started_usec = now_monotonic_usec();
                 s->waiting = TAKE_PTR(s->deferred);
                 if (s->rewriting)

@@ -9,7 +9,6 @@
 #include "state/load.h"
 #include "wire/message-ids.h"
 #include "state/reconcile.h"
-#include "state/unrecorded.h"
 #include "state/watch.h"
 
 int state_reload_settings(State *s, const char *usr_config, const char *etc_config) {
@@ -136,41 +135,28 @@ static void tell_all_partial(const State *s) {
                         tell_partial(v);
 }
 
-static int read_boot_id(State *s) {
-        char text[SD_ID128_STRING_MAX];
-        sd_id128_t id;
-        int r;
-
-        r = sd_id128_get_boot(&id);
-        if (r < 0)
-                return log_error_errno(r, "Failed to read the boot id: %m");
-        return free_and_strdup(&s->boot_id, sd_id128_to_string(id, text));
-}
-
-static int fill(State *s, const StateOptions *o) {
-        s->event = sd_event_ref(o->event);
-        s->metrics = metrics_new();
-        s->directory = strdup(o->directory);
-        s->worker_socket = strdup(o->worker_socket);
-        s->path = strdup_printf("%s/state.db", o->directory);
-        if (!s->metrics || !s->directory || !s->worker_socket || !s->path)
-                return log_error_errno(-ENOMEM, "Failed to start: %m");
-        return 0;
-}
-
 int state_load(const StateOptions *options, State **ret) {
         _cleanup_(state_freep) State *s = calloc(1, sizeof(*s));
+        char boot_id[SD_ID128_STRING_MAX];
+        sd_id128_t id;
         int r;
 
         if (!s)
                 return log_error_errno(-ENOMEM, "Failed to start: %m");
-        r = fill(s, options);
-        if (r < 0)
-                return r;
+        s->event = sd_event_ref(options->event);
+        s->metrics = metrics_new();
+        s->directory = strdup(options->directory);
+        s->worker_socket = strdup(options->worker_socket);
+        s->path = strdup_printf("%s/state.db", options->directory);
+        if (!s->metrics || !s->directory || !s->worker_socket || !s->path)
+                return log_error_errno(-ENOMEM, "Failed to start: %m");
         r = state_reload_settings(s, options->usr_config, options->etc_config);
         if (r != 0)
                 return r;
-        r = read_boot_id(s);
+        r = sd_id128_get_boot(&id);
+        if (r < 0)
+                return log_error_errno(r, "Failed to read the boot id: %m");
+        r = free_and_strdup(&s->boot_id, sd_id128_to_string(id, boot_id));
         if (r < 0)
                 return r;
         r = load_store(s);

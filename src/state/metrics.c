@@ -1,8 +1,173 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stdarg.h>
 
-#include "basic/string-util.h"
+#include "model/failure.h"
+#include "model/files.h"
+#include "model/volume.h"
 #include "state/metrics.h"
+
+#include "selvol-config.h"
+
+/* --- what metrics there are --- */
+
+enum { METRIC_LABELS_MAX = 3, METRIC_BUCKETS_MAX = 14 };
+
+typedef enum MetricKind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM } MetricKind;
+
+typedef struct MetricLabel {
+        const char *name;
+        /* The values by their number, NULL past the last. No function: the plugin, which callers name. */
+        const char *(*value)(size_t i);
+} MetricLabel;
+
+typedef struct MetricType {
+        const char *name;
+        const char *help;
+        MetricKind kind;
+        MetricLabel labels[METRIC_LABELS_MAX]; /* the plugin is the first, if it is one */
+        const double *buckets;
+        size_t n_buckets;
+} MetricType;
+
+/* Seconds; the first set is Kubernetes' for storage operations, the second fits mounts and commits. */
+static const double slow_buckets[] = { .1, .25, .5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600 };
+static const double fast_buckets[] = { .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 };
+
+/* A label's values: those of a string table, from the first one that is counted, or words. */
+#define DEFINE_VALUES(name, type, first, end)                                               \
+        static const char *name##_value(size_t i) {                                         \
+                return (first) + i < (end) ? name##_to_string((type) ((first) + i)) : NULL; \
+        }                                                                                   \
+        struct name##_value_needs_a_semicolon
+
+#define DEFINE_WORDS(name, ...)                                     \
+        static const char *name##_value(size_t i) {                 \
+                static const char *const words[] = { __VA_ARGS__ }; \
+                return i < ELEMENTSOF(words) ? words[i] : NULL;     \
+        }                                                           \
+        struct name##_value_needs_a_semicolon
+
+DEFINE_VALUES(failure_kind, FailureKind, FAILURE_NONE + 1, FAILURE_KINDS);
+DEFINE_VALUES(files_state, FilesState, 0, FILES_STATES);
+DEFINE_VALUES(ownership_reason, OwnershipReason, OWNERSHIP_NOT_ASKED + 1, OWNERSHIP_REASONS);
+DEFINE_VALUES(reason, Reason, 0, REASONS);
+DEFINE_VALUES(relabel_reason, RelabelReason, 0, RELABEL_REASONS);
+DEFINE_VALUES(strategy, Strategy, 0, STRATEGIES);
+DEFINE_VALUES(verify_depth, VerifyDepth, 0, VERIFY_DEPTHS);
+
+DEFINE_WORDS(authorization, "root", "allowed", "denied", "challenge", "unavailable", "changed", "too-many");
+DEFINE_WORDS(connection, "job", "watch");
+DEFINE_WORDS(entry, "changed", "unchanged", "failed", "skipped");
+DEFINE_WORDS(job_age, "waiting", "running", "walking", "acting", "settling");
+DEFINE_WORDS(ownership, "walked", "failed", "mapped", "skipped", "option", "none");
+DEFINE_WORDS(reconciled, "finished", "rolled-back");
+DEFINE_WORDS(relabel, "walked", "failed", "skipped");
+DEFINE_WORDS(status, "success", "fail-unknown");
+DEFINE_WORDS(storage_operation, "volume_mount", "volume_adopt", "volume_unmount", "volume_verify", "volume_relabel",
+             "volume_apply_access_control");
+DEFINE_WORDS(verified, "match", "mismatch");
+DEFINE_WORDS(version, SELVOL_VERSION);
+DEFINE_WORDS(volume_state, "held", "free");
+
+const char *metric_access_mode(AccessMode mode) {
+        static const char *const words[ACCESS_MODES] = {
+                [ACCESS_INLINE] = "inline",
+                [ACCESS_READ_WRITE_ONCE] = "RWO",
+                [ACCESS_READ_WRITE_ONCE_POD] = "RWOP",
+                [ACCESS_READ_ONLY_MANY] = "ROX",
+                [ACCESS_READ_WRITE_MANY] = "RWX",
+        };
+
+        return words[mode];
+}
+
+static const char *access_mode_value(size_t i) {
+        return i < ACCESS_MODES ? metric_access_mode((AccessMode) i) : NULL;
+}
+
+#define COUNTER(id, name, help, ...) [id] = { name, help, METRIC_COUNTER, { __VA_ARGS__ } }
+#define GAUGE(id, name, help, ...)   [id] = { name, help, METRIC_GAUGE, { __VA_ARGS__ } }
+#define HISTOGRAM(id, buckets, name, help, ...) \
+        [id] = { name, help, METRIC_HISTOGRAM, { __VA_ARGS__ }, buckets, ELEMENTSOF(buckets) }
+
+static const MetricType metric_types[METRICS] = {
+        COUNTER(METRIC_CONTAINER_ERRORS, "selvol_volume_manager_selinux_container_errors_total",
+                "Requests for which no context could be computed.", { "access_mode", access_mode_value }),
+        COUNTER(METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS,
+                "selvol_volume_manager_selinux_volume_context_mismatch_errors_total",
+                "Requests refused because the volume is in use with another context.", { "volume_plugin" },
+                { "access_mode", access_mode_value }),
+        COUNTER(METRIC_VOLUMES_ADMITTED, "selvol_volume_manager_selinux_volumes_admitted_total",
+                "Volumes mounted with a context by their first holder.", { "volume_plugin" },
+                { "access_mode", access_mode_value }),
+        HISTOGRAM(METRIC_STORAGE_OPERATION_DURATION, slow_buckets, "selvol_storage_operation_duration_seconds",
+                  "Time from the call to the answer.", { "volume_plugin" },
+                  { "operation_name", storage_operation_value }, { "status", status_value }),
+        HISTOGRAM(METRIC_COMMIT_DURATION, fast_buckets, "selvol_commit_duration_seconds",
+                  "Time to make a change of the state durable."),
+        COUNTER(METRIC_RELABELS, "selvol_relabels_total", "Relabels of volumes by the service.",
+                { "outcome", relabel_value }, { "reason", relabel_reason_value }),
+        COUNTER(METRIC_RELABEL_ENTRIES, "selvol_relabel_entries_total", "Files visited by relabels.",
+                { "result", entry_value }),
+        HISTOGRAM(METRIC_RELABEL_DURATION, slow_buckets, "selvol_relabel_duration_seconds",
+                  "Duration of relabel walks."),
+        COUNTER(METRIC_OWNERSHIP, "selvol_ownership_total",
+                "Changes of a volume's group (fsGroup) that were requested.", { "outcome", ownership_value },
+                { "reason", ownership_reason_value }),
+        COUNTER(METRIC_OWNERSHIP_ENTRIES, "selvol_ownership_entries_total", "Files visited to change their group.",
+                { "result", entry_value }),
+        HISTOGRAM(METRIC_OWNERSHIP_DURATION, slow_buckets, "selvol_ownership_duration_seconds",
+                  "Duration of ownership walks."),
+        HISTOGRAM(METRIC_VERIFY_DURATION, slow_buckets, "selvol_verify_duration_seconds",
+                  "Duration of verification walks.", { "depth", verify_depth_value }),
+        COUNTER(METRIC_VERIFICATIONS, "selvol_verifications_total",
+                "Verifications of labels and groups that came to a result.", { "depth", verify_depth_value },
+                { "result", verified_value }),
+        COUNTER(METRIC_DECISIONS, "selvol_decisions_total", "Plans carried out.", { "strategy", strategy_value },
+                { "reason", reason_value }),
+        COUNTER(METRIC_REFUSALS, "selvol_refusals_total", "Calls answered with an error.",
+                { "error", failure_kind_value }),
+        COUNTER(METRIC_AUTHORIZATIONS, "selvol_authorizations_total", "Authorization decisions.",
+                { "result", authorization_value }),
+        COUNTER(METRIC_WORKER_FAILURES, "selvol_worker_failures_total",
+                "Times that selvol-worker could not be reached or gave no valid answer.",
+                { "connection", connection_value }),
+        COUNTER(METRIC_HOLDERS_LOST, "selvol_holders_lost_total", "Holders whose mount another program unmounted."),
+        COUNTER(METRIC_RECONCILED, "selvol_reconciled_total",
+                "Interrupted operations settled by comparison with the mount table.",
+                { "outcome", reconciled_value }),
+        COUNTER(METRIC_STORE_ERRORS, "selvol_store_errors_total", "Failed commits of the state."),
+        COUNTER(METRIC_TEXTFILE_ERRORS, "selvol_textfile_errors_total",
+                "Failed writes of the metrics to MetricsTextfile=."),
+        GAUGE(METRIC_TEXTFILE_TIME, "selvol_textfile_last_success_timestamp_seconds",
+              "When the metrics were last written to MetricsTextfile=, since the epoch; 0: not yet."),
+        GAUGE(METRIC_CONFIG_REJECTED, "selvol_config_rejected",
+              "1 while an earlier configuration is in force because the last reload was refused."),
+        GAUGE(METRIC_TOTAL_VOLUMES, "selvol_volume_manager_total_volumes", "Volumes recorded.", { "plugin_name" },
+              { "state", volume_state_value }),
+        GAUGE(METRIC_LABEL_STATES, "selvol_volumes_label_state", "Volumes by what is known of their labels on disk.",
+              { "state", files_state_value }),
+        GAUGE(METRIC_OWNERSHIP_STATES, "selvol_volumes_ownership_state",
+              "Volumes by what is known of the group of their files.", { "state", files_state_value }),
+        GAUGE(METRIC_PARTIAL_LABELS, "selvol_volumes_left_partial",
+              "Volumes with partial labels over which no job walks."),
+        GAUGE(METRIC_TAINTED_VOLUMES, "selvol_tainted_volumes", "Volumes with files that may have no label on disk."),
+        GAUGE(METRIC_HOLDERS, "selvol_holders", "Holders of all volumes."),
+        GAUGE(METRIC_UNRECORDED, "selvol_unrecorded_mounts", "Mounts of volumes whose record was lost."),
+        GAUGE(METRIC_JOBS, "selvol_jobs", "Jobs that run."),
+        GAUGE(METRIC_JOBS_WAITING, "selvol_jobs_waiting", "Jobs that wait in line."),
+        GAUGE(METRIC_JOBS_WALKING, "selvol_jobs_walking", "Jobs that walk over the files of a volume."),
+        GAUGE(METRIC_OLDEST_JOB, "selvol_oldest_job_age_seconds",
+              "Age of the oldest job in a state; 0: there is none.", { "state", job_age_value }),
+        GAUGE(METRIC_WATCHED, "selvol_mount_table_watched",
+              "1 while selvol-worker reports changes of the mount table."),
+        GAUGE(METRIC_ENFORCING, "selvol_selinux_enforcing", "1 if SELinux is enforcing, 0 if permissive, -1 if off."),
+        GAUGE(METRIC_BUILD_INFO, "selvol_build_info", "1, with the version that is running.",
+              { "version", version_value }),
+        GAUGE(METRIC_START_TIME, "selvol_start_time_seconds", "When the service started, since the epoch."),
+};
+
+/* --- the series --- */
 
 enum { PLUGINS_MAX = 32 };
 
@@ -154,17 +319,6 @@ static Series *find_series(Metrics *m, MetricId id, va_list ap) {
         return &m->series[id][n];
 }
 
-void metrics_count(Metrics *m, MetricId id, ...) {
-        va_list ap;
-        Series *s;
-
-        va_start(ap, id);
-        s = find_series(m, id, ap);
-        va_end(ap);
-        if (s)
-                s->value++;
-}
-
 void metrics_add(Metrics *m, MetricId id, uint64_t n, ...) {
         va_list ap;
         Series *s;
@@ -270,12 +424,6 @@ static void print_labels(FILE *f, const Metrics *m, MetricId id, size_t n, const
         fputc('}', f);
 }
 
-static void print_sample(FILE *f, const Metrics *m, MetricId id, size_t n) {
-        fputs(metric_types[id].name, f);
-        print_labels(f, m, id, n, NULL);
-        fprintf(f, " %.15g\n", m->series[id][n].value);
-}
-
 static void print_bucket(FILE *f, const Metrics *m, MetricId id, size_t n, const char *bound, uint64_t count) {
         fprintf(f, "%s_bucket", metric_types[id].name);
         print_labels(f, m, id, n, bound);
@@ -303,6 +451,11 @@ static void print_histogram(FILE *f, const Metrics *m, MetricId id, size_t n) {
 }
 
 char *metrics_render(const Metrics *m) {
+        static const char *const kinds[] = {
+                [METRIC_COUNTER] = "counter",
+                [METRIC_GAUGE] = "gauge",
+                [METRIC_HISTOGRAM] = "histogram",
+        };
         char *text = NULL;
         size_t size;
         FILE *f;
@@ -314,15 +467,17 @@ char *metrics_render(const Metrics *m) {
         for (MetricId id = 0; id < METRICS; id++) {
                 const MetricType *type = &metric_types[id];
 
-                fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", type->name, type->help, type->name,
-                        metric_kind_to_string(type->kind));
+                fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", type->name, type->help, type->name, kinds[type->kind]);
                 for (size_t n = 0; n < count_series(m, id); n++)
                         if (is_idle_other(m, id, n))
                                 continue;
                         else if (type->kind == METRIC_HISTOGRAM)
                                 print_histogram(f, m, id, n);
-                        else
-                                print_sample(f, m, id, n);
+                        else {
+                                fputs(type->name, f);
+                                print_labels(f, m, id, n, NULL);
+                                fprintf(f, " %.15g\n", m->series[id][n].value);
+                        }
         }
 
         if (fclose(f) != 0) {

@@ -1,12 +1,59 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "basic/cleanup.h"
-#include "state/metrics-table.h"
+#include "model/request.h"
 
-/* Counters and histograms in Prometheus' text format 0.0.4; metrics-table.c has their names and labels. */
+/* Counters and histograms in Prometheus' text format 0.0.4. */
+
+/* Their labels are behind them; metrics.c has all values that a label can have, so that every series is there from the start.
+ * Names are those of Kubernetes' storage and SELinux metrics with the prefix selvol_, but true counters that count transitions,
+ * not retries. Volume ids are never labels. docs/selvol-metrics.7.rst explains them. */
+
+typedef enum MetricId {
+        METRIC_CONTAINER_ERRORS,               /* access_mode */
+        METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, /* volume_plugin, access_mode */
+        METRIC_VOLUMES_ADMITTED,               /* volume_plugin, access_mode */
+        METRIC_STORAGE_OPERATION_DURATION,     /* volume_plugin, operation_name, status: histogram */
+        METRIC_COMMIT_DURATION,                /* histogram */
+        METRIC_RELABELS,                       /* outcome, reason */
+        METRIC_RELABEL_ENTRIES,                /* result */
+        METRIC_RELABEL_DURATION,               /* histogram */
+        METRIC_OWNERSHIP,                      /* outcome, reason */
+        METRIC_OWNERSHIP_ENTRIES,              /* result */
+        METRIC_OWNERSHIP_DURATION,             /* histogram */
+        METRIC_VERIFY_DURATION,                /* depth: histogram */
+        METRIC_VERIFICATIONS,                  /* depth, result */
+        METRIC_DECISIONS,                      /* strategy, reason */
+        METRIC_REFUSALS,                       /* error */
+        METRIC_AUTHORIZATIONS,                 /* result */
+        METRIC_WORKER_FAILURES,                /* connection */
+        METRIC_HOLDERS_LOST,
+        METRIC_RECONCILED, /* outcome */
+        METRIC_STORE_ERRORS,
+        METRIC_TEXTFILE_ERRORS,
+        METRIC_TEXTFILE_TIME,    /* gauge */
+        METRIC_CONFIG_REJECTED,  /* gauge */
+        METRIC_TOTAL_VOLUMES,    /* plugin_name, state: gauge */
+        METRIC_LABEL_STATES,     /* state: gauge */
+        METRIC_OWNERSHIP_STATES, /* state: gauge */
+        METRIC_PARTIAL_LABELS,   /* gauge */
+        METRIC_TAINTED_VOLUMES,  /* gauge */
+        METRIC_HOLDERS,          /* gauge */
+        METRIC_UNRECORDED,       /* gauge */
+        METRIC_JOBS,             /* gauge */
+        METRIC_JOBS_WAITING,     /* gauge */
+        METRIC_JOBS_WALKING,     /* gauge */
+        METRIC_OLDEST_JOB,       /* state: gauge */
+        METRIC_WATCHED,          /* gauge */
+        METRIC_ENFORCING,        /* gauge */
+        METRIC_BUILD_INFO,       /* version: gauge */
+        METRIC_START_TIME,       /* gauge */
+        METRICS,
+} MetricId;
 
 typedef struct Metrics Metrics;
 
@@ -16,15 +63,18 @@ Metrics *metrics_new(void);
 Metrics *metrics_free(Metrics *m);
 DEFINE_CLEANUP_FUNC(Metrics *, metrics_free);
 
-/* All take the values of the metric's labels, in the order of metrics-table.c, as strings. One that is not there, and a plugin
+/* All take the values of the metric's labels, in their order, as strings. One that is not there, and a plugin
  * beyond a limit, is "other". Lack of memory loses a sample.
  * metrics_count() adds one, to a counter or a gauge, metrics_add() n. */
-void metrics_count(Metrics *m, MetricId id, ...);
 void metrics_add(Metrics *m, MetricId id, uint64_t n, ...);
 void metrics_set(Metrics *m, MetricId id, double value, ...);
 void metrics_observe(Metrics *m, MetricId id, uint64_t usec, ...);
+#define metrics_count(m, id, ...) metrics_add(m, id, 1 __VA_OPT__(, ) __VA_ARGS__)
 /* Sets all series of a gauge to 0, before they are counted anew. */
 void metrics_reset(Metrics *m, MetricId id);
 
 /* The text, owned by the caller; NULL on lack of memory. */
 char *metrics_render(const Metrics *m);
+
+/* As Kubernetes abbreviates them. */
+const char *metric_access_mode(AccessMode mode);

@@ -3,8 +3,101 @@
 
 #include "basic/log.h"
 #include "state/commit.h"
-#include "state/holders.h"
 #include "state/reconcile.h"
+#include "wire/message-ids.h"
+
+/* --- holders --- */
+
+static void note(const Volume *v, const Holder *h, const char *message, const char *operation, const char *text) {
+        const LogField fields[] = {
+                { "MESSAGE_ID", message },
+                { "SELVOL_VOLUME", v->id },
+                { "SELVOL_OPERATION", operation },
+                { "SELVOL_HOLDER", h->name },
+                { "SELVOL_TARGET", h->target },
+                { "SELVOL_CONTEXT", h->context },
+                { "SELVOL_STRATEGY", strategy_to_string(h->strategy) },
+                { "SELVOL_RESULT", "done" },
+        };
+        _cleanup_free_ char *target = string_escape(h->target, 200);
+
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "Volume %s at %s for %s: %s", v->id, strempty(target),
+                   h->name, text);
+}
+
+void holder_drop(State *s, Volume *v, Holder *h) {
+        _cleanup_(holder_freep) Holder *gone = commit_release(s, v, h);
+
+        if (!v->holders)
+                event_emit(s, volume_released, v, gone);
+        if (s->mount_gone)
+                s->mount_gone(s->userdata, gone->target);
+}
+
+void holder_lose(State *s, Volume *v, Holder *h, const char *moved_to) {
+        _cleanup_free_ char *target = NULL, *text = NULL;
+
+        if (moved_to) {
+                target = string_escape(moved_to, 200);
+                text = strdup_printf("Somebody else moved the mount to %s: the holder is released.",
+                                     strempty(target));
+        }
+        metrics_count(s->metrics, METRIC_HOLDERS_LOST);
+        note(v, h, MESSAGE_HOLDER_LOST, "release", text ?: "Unmounted outside of selvol: the holder is released.");
+        holder_drop(s, v, h);
+}
+
+static void note_change(State *s, Volume *v, Holder *h, const char *text) {
+        note(v, h, MESSAGE_MOUNT_CHANGED, "change", strempty(text));
+        event_emit(s, mount_changed, v, h, strempty(text));
+}
+
+/* Returns whether it is another one than before; "" is none. */
+static bool replace_text(char **text, const char *now) {
+        return !streq(strempty(*text), strempty(now)) && free_and_strdup(text, isempty(now) ? NULL : now) >= 0;
+}
+
+/* Takes over what others have done to the holder's mount, and tells of it. */
+static void note_mount(State *s, Volume *v, Holder *h, const MountFact *fact) {
+        /* Holders at a target that was beneath a root once are no strangers. */
+        bool held = volumes_find_target(&s->volumes, strempty(fact->also_at), NULL);
+
+        if (h->read_only != fact->read_only) {
+                h->read_only = fact->read_only;
+                commit_holder(s, v, h);
+                note_change(s, v, h,
+                            h->read_only ? "Somebody else has made the mount read-only."
+                                         : "Somebody else has made the mount writable.");
+        }
+        if (replace_text(&h->covered_by, fact->covered_by)) {
+                _cleanup_free_ char *text = NULL;
+
+                if (h->covered_by)
+                        text = strdup_printf("The mount is hidden by another one: %s.", h->covered_by);
+                note_change(s, v, h, h->covered_by ? text : "The mount is not hidden any more.");
+                event_emit(s, volume_changed, v);
+        }
+        if (replace_text(&h->also_at, held ? NULL : fact->also_at)) {
+                _cleanup_free_ char *text = NULL;
+
+                if (h->also_at)
+                        text = strdup_printf("Somebody else has mounted files of the volume at %s too.", h->also_at);
+                note_change(
+                        s, v, h,
+                        h->also_at ? text
+                                   : "Nobody else has files of the volume mounted outside of TargetRoots= any more.");
+                event_emit(s, volume_changed, v);
+        }
+}
+
+static void note_reconciled(State *s, Volume *v, const Holder *h, const char *outcome) {
+        _cleanup_free_ char *text = strdup_printf("Compared with the mount table: %s.", outcome);
+
+        metrics_count(s->metrics, METRIC_RECONCILED, outcome);
+        note(v, h, MESSAGE_RECONCILED, "reconcile", strempty(text));
+}
+
+/* --- the record and the mount table --- */
 
 typedef enum Verdict { KEEP, FINISH, ROLL_BACK, RELEASE, LOST } Verdict;
 
@@ -72,7 +165,7 @@ static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 v->strategy = h->strategy;
                 r = free_and_strdup(&v->context, strempty(h->context));
         }
-        holder_note_reconciled(s, v, h, "finished");
+        note_reconciled(s, v, h, "finished");
         commit_holder(s, v, h);
         return r;
 }
@@ -80,7 +173,7 @@ static int finish(State *s, Volume *v, Holder *h, const MountFact *fact) {
 void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
         switch (decide(v, h, fact)) {
         case KEEP:
-                holder_note_mount(s, v, h, fact);
+                note_mount(s, v, h, fact);
                 break;
         case FINISH:
                 if (finish(s, v, h, fact) < 0)
@@ -88,11 +181,11 @@ void reconcile_holder(State *s, Volume *v, Holder *h, const MountFact *fact) {
                 break;
         case ROLL_BACK:
                 h->state = HOLDER_MOUNTED;
-                holder_note_reconciled(s, v, h, "rolled-back");
+                note_reconciled(s, v, h, "rolled-back");
                 commit_holder(s, v, h);
                 break;
         case RELEASE:
-                holder_note_reconciled(s, v, h, h->state == HOLDER_MOUNTING ? "rolled-back" : "finished");
+                note_reconciled(s, v, h, h->state == HOLDER_MOUNTING ? "rolled-back" : "finished");
                 holder_drop(s, v, h);
                 break;
         case LOST:
@@ -155,4 +248,110 @@ void reconcile_reboot(State *s) {
         }
         if (n > 0)
                 log_notice("Released %zu holders from before the reboot.", n);
+}
+
+/* --- mounts without a record --- */
+
+static Unrecorded *unrecorded_free_one(Unrecorded *u) {
+        if (u) {
+                free(u->volume);
+                free(u->target);
+                free(u->device);
+                free(u);
+        }
+        return NULL;
+}
+DEFINE_CLEANUP_FUNC(Unrecorded *, unrecorded_free_one);
+
+static void tell(const State *s, const Unrecorded *u) {
+        _cleanup_free_ char *target = string_escape(u->target, 200);
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_UNRECORDED },
+                { "SELVOL_VOLUME", u->volume },
+                { "SELVOL_TARGET", target },
+        };
+
+        log_fields(
+                LOG_WARNING, fields, ELEMENTSOF(fields),
+                "Volume %s is mounted at %s, but not recorded, as its record was lost. UnmountVolume unmounts it%s.",
+                u->volume, strempty(target),
+                roots_contain(s->settings.target_roots, u->target) ? ", AdoptVolume records it again" : "");
+}
+
+/* While a job is at work there, it is looked for again afterwards. */
+static bool is_unrecorded(State *s, const MountFact *fact) {
+        const Holder *h = volumes_find_target(&s->volumes, fact->target, NULL);
+
+        if (isempty(fact->volume) || (h && h->mount_id == fact->mount_id))
+                return false;
+        if (!target_is_claimed(s, fact->target))
+                return !h;
+        s->recheck_needed = true;
+        return false;
+}
+
+/* before: those that were known. Returns 0 or -ENOMEM. */
+static int add(State *s, const MountFact *fact, const Unrecorded *before) {
+        _cleanup_(unrecorded_free_onep) Unrecorded *u = calloc(1, sizeof(*u));
+        const Unrecorded *known;
+        int r;
+
+        if (!u)
+                return -ENOMEM;
+        u->mount_id = fact->mount_id;
+        u->volume = strdup(fact->volume);
+        u->target = strdup(fact->target);
+        u->device = strdup(fact->device);
+        if (!u->volume || !u->target || !u->device)
+                return -ENOMEM;
+        HASH_FIND_STR(before, u->target, known);
+        if (!known || known->mount_id != u->mount_id)
+                tell(s, u);
+        HASH_ADD_KEYPTR(hh, s->unrecorded, u->target, strlen(u->target), u);
+        r = hash_was_added(u);
+        if (r >= 0)
+                TAKE_PTR(u);
+        return r;
+}
+
+static void free_all(Unrecorded **all) {
+        Unrecorded *u, *next;
+
+        HASH_ITER (hh, *all, u, next) {
+                HASH_DEL(*all, u);
+                unrecorded_free_one(u);
+        }
+}
+
+int unrecorded_take(State *s, const MountFact *facts, size_t n_facts) {
+        Unrecorded *before = TAKE_PTR(s->unrecorded);
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < n_facts; i++)
+                if (is_unrecorded(s, &facts[i]) && !unrecorded_find(s, facts[i].target))
+                        r = add(s, &facts[i], before);
+        free_all(&before);
+        return r;
+}
+
+const Unrecorded *unrecorded_find(const State *s, const char *target) {
+        const Unrecorded *u;
+
+        HASH_FIND_STR(s->unrecorded, target, u);
+        return u;
+}
+
+void unrecorded_drop(State *s, uint64_t mount_id) {
+        Unrecorded *u, *next;
+
+        HASH_ITER (hh, s->unrecorded, u, next) {
+                if (u->mount_id != mount_id)
+                        continue;
+                HASH_DEL(s->unrecorded, u);
+                unrecorded_free_one(u);
+        }
+}
+
+void unrecorded_free(State *s) {
+        free_all(&s->unrecorded);
 }

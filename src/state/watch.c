@@ -5,9 +5,7 @@
 #include "basic/time-util.h"
 #include "wire/message-ids.h"
 #include "wire/protocol.h"
-#include "state/holders.h"
 #include "state/reconcile.h"
-#include "state/unrecorded.h"
 #include "state/watch.h"
 #include "wire/messages.h"
 #include "wire/peer.h"
@@ -27,6 +25,17 @@ struct Watch {
 };
 
 static void retry_later(State *s);
+
+bool state_take_node(State *s, Node *node) {
+        bool changed = !s->node_known || s->node.selinux != node->selinux || s->node.enforcing != node->enforcing;
+
+        node_done(&s->node);
+        s->node = TAKE_STRUCT(*node);
+        s->node_known = true;
+        if (changed)
+                log_info("SELinux is %s on this node.", state_selinux_mode(s));
+        return changed;
+}
 
 static int take_snapshot(State *s, sd_bus_message *reply) {
         _cleanup_(watched_done) Watched w = { 0 };
@@ -84,43 +93,33 @@ static bool take_removed(State *s, uint64_t mount_id, const MountChanges *change
         return held;
 }
 
-/* What came through us is expected; what else comes is nobody's until it is adopted; but the mount of a holder may be
- * another one now than it was. */
-static void take_came(State *s, const MountFact *fact) {
-        Volume *v;
-        Holder *h = volumes_find_target(&s->volumes, fact->target, &v);
-
-        if (h && h->mount_id == fact->mount_id)
-                compare_holder(s, v, h, fact);
-}
-
-static int take_changed(State *s, sd_bus_message *signal) {
-        _cleanup_(mount_changes_done) MountChanges changes = { 0 };
-        int r;
-
-        r = mount_changes_read(signal, &changes);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < changes.n_went; i++) {
-                unrecorded_drop(s, changes.went[i].id);
-                if (!take_removed(s, changes.went[i].id, &changes) && s->mount_gone)
-                        s->mount_gone(s->userdata, NULL);
-        }
-        for (size_t i = 0; i < changes.n_came; i++)
-                take_came(s, &changes.came[i]);
-        return 0;
-}
-
 static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        _cleanup_(mount_changes_done) MountChanges changes = { 0 };
         State *s = userdata;
         int r;
 
-        r = take_changed(s, signal);
+        r = mount_changes_read(signal, &changes);
         if (r < 0) {
                 log_error_errno(
                         r,
                         "Failed to parse a change of the mount table from selvol-worker (see journalctl -u selvol-worker): %m");
                 watch_recheck(s);
+                return 0;
+        }
+        for (size_t i = 0; i < changes.n_went; i++) {
+                unrecorded_drop(s, changes.went[i].id);
+                if (!take_removed(s, changes.went[i].id, &changes) && s->mount_gone)
+                        s->mount_gone(s->userdata, NULL);
+        }
+        /* What came through us is expected; what else comes is nobody's until it is adopted; but the mount of a holder may
+         * be another one now than it was. */
+        for (size_t i = 0; i < changes.n_came; i++) {
+                const MountFact *fact = &changes.came[i];
+                Volume *v;
+                Holder *h = volumes_find_target(&s->volumes, fact->target, &v);
+
+                if (h && h->mount_id == fact->mount_id)
+                        compare_holder(s, v, h, fact);
         }
         return 0;
 }
@@ -295,24 +294,16 @@ static int on_expected(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         return 0;
 }
 
-static int note_asked(Watch *w, uint64_t mount_id) {
+static int send_expect(State *s, const MountFact *fact) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        Watch *w = s->watch;
         uint64_t *grown = reallocarray(w->asked, w->n_asked + 1, sizeof(uint64_t));
+        int r;
 
         if (!grown)
                 return -ENOMEM;
         w->asked = grown;
-        w->asked[w->n_asked++] = mount_id;
-        return 0;
-}
-
-static int send_expect(State *s, const MountFact *fact) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        Watch *w = s->watch;
-        int r;
-
-        r = note_asked(w, fact->mount_id);
-        if (r < 0)
-                return r;
+        w->asked[w->n_asked++] = fact->mount_id;
         r = sd_bus_message_new_method_call(w->worker, &call, NULL, WORKER_PATH, WORKER_INTERFACE, WORKER_EXPECT);
         if (r < 0)
                 return r;

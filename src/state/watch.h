@@ -17,3 +17,6 @@ void watch_recheck(State *s);
  * whole table is looked at again, too. */
 bool watch_is_heard(const State *s);
 void watch_stop(State *s);
+
+/* Takes over what the worker said of the node. Returns whether the mode of SELinux is another one than before. */
+bool state_take_node(State *s, Node *node);
