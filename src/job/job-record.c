@@ -6,7 +6,6 @@
 #include "model/limits.h"
 #include "plan/files.h"
 #include "plan/plan-group.h"
-#include "plan/witness.h"
 #include "state/commit.h"
 #include "state/reconcile.h"
 #include "state/watch.h"

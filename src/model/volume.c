@@ -93,6 +93,15 @@ Holder *volume_find_holder(const Volume *v, const char *target) {
         return NULL;
 }
 
+bool volume_has_adopted(const Volume *v) {
+        Holder *h;
+
+        LL_FOREACH (v->holders, h)
+                if (h->adopted)
+                        return true;
+        return false;
+}
+
 size_t volume_count_holders(const Volume *v) {
         size_t n = 0;
         Holder *h;

@@ -98,6 +98,8 @@ DEFINE_CLEANUP_FUNC(Holder *, holder_free);
 
 Holder *volume_find_holder(const Volume *v, const char *target) _pure_;
 size_t volume_count_holders(const Volume *v) _pure_;
+/* Whether somebody else has made the mount of a holder. */
+bool volume_has_adopted(const Volume *v) _pure_;
 /* Takes it over. Returns 0; or -ENOMEM, then it is the caller's still. */
 int volume_add_holder(Volume *v, Holder *h) _warn_unused_;
 /* Takes it out of the list; it is the caller's then. */

@@ -1,9 +1,73 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <inttypes.h>
 
+#include <utlist.h>
+
 #include "basic/path-util.h"
 #include "model/ownership.h"
 #include "plan/files.h"
+
+/* --- the mark --- */
+
+/* What is recorded counts if one of the mounts that it is of is among those that were seen. */
+static bool is_seen(const Observed *observed, const Holder *h) {
+        for (size_t i = 0; i < observed->n_mounts; i++)
+                if (observed->mounts[i].mount_id == h->mount_id && streq(observed->mounts[i].device, h->device))
+                        return true;
+        return false;
+}
+
+static bool is_alive(const WitnessInput *in) {
+        const Volume *v = in->others->own;
+        const Holder *h;
+
+        if (!v || !streq(v->fingerprint.text, FINGERPRINT_MOUNTED))
+                return false;
+        if (in->shared)
+                return true;
+        LL_FOREACH (v->holders, h)
+                if (h->state == HOLDER_MOUNTED && h->mount_id != 0 && is_seen(in->others->observed, h))
+                        return true;
+        return false;
+}
+
+static bool is_part_of_held(const Others *others, const MountFact *m) {
+        const Observed *observed = others->observed;
+
+        for (size_t i = 0; i < observed->n_mounts; i++)
+                if (volumes_find_target(others->volumes, observed->mounts[i].target, NULL) &&
+                    path_is_beneath(m->root, observed->mounts[i].root))
+                        return true;
+        return false;
+}
+
+static bool is_adopted(const WitnessInput *in) {
+        return in->adopted || (in->others->own && volume_has_adopted(in->others->own));
+}
+
+static bool is_stranger(const WitnessInput *in, const MountFact *m) {
+        const Others *others = in->others;
+
+        if (m->read_only || streq(m->target, others->target) || volumes_find_target(others->volumes, m->target, NULL))
+                return false;
+        return !roots_contain(in->settings->target_roots, m->target) ||
+               (!is_adopted(in) && !is_part_of_held(others, m));
+}
+
+Witness plan_witness(const WitnessInput *in) {
+        const Trait *driver = in->driver ? settings_driver(in->settings, in->driver) : NULL,
+                    *type = settings_volume_type(in->settings, in->volume_type);
+        const Observed *observed = in->others->observed;
+        Witness w = { .alive = is_alive(in) };
+
+        for (size_t i = 0; i < observed->n_mounts; i++)
+                if (is_stranger(in, &observed->mounts[i]))
+                        w.beside = true;
+        w.trusted = driver && driver->trusted_mark >= 0 ? driver->trusted_mark : type && type->trusted_mark > 0;
+        if (in->others->own)
+                w.kept = in->others->own->fingerprint;
+        return w;
+}
 
 static bool ext_is_ours(const MarkEvidence *e) {
         const Fingerprint *kept = &e->mark->fingerprint;
@@ -35,6 +99,8 @@ MarkBelief files_judge_mark(const MarkEvidence *e) {
         return e->witness.trusted ? MARK_TRUSTED : MARK_ELSEWHERE;
 }
 
+/* --- labels and groups --- */
+
 static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *seen) {
         const Mark *mark = seen->mark;
 
@@ -53,17 +119,6 @@ static RelabelReason find_relabel_reason(const FilesWanted *w, const FilesSeen *
         if (!streq(strempty(seen->root_context), w->context))
                 return RELABEL_REASON_ROOT_DIFFERS;
         return seen->belief == MARK_TRUSTED ? RELABEL_REASON_TRUSTED : RELABEL_REASON_COMPLETE;
-}
-
-static void decide_labels(const FilesWanted *w, const FilesSeen *seen, FilesDecision *d) {
-        if (isempty(w->context))
-                return;
-        d->relabel_reason = find_relabel_reason(w, seen);
-        d->relabel = d->relabel_reason == RELABEL_REASON_COMPLETE || d->relabel_reason == RELABEL_REASON_TRUSTED
-                             ? RELABEL_SKIP
-                             : RELABEL_WALK;
-        d->blind = d->relabel_reason == RELABEL_REASON_OTHER_CONTEXT &&
-                   streq(strempty(seen->root_context), seen->mark->context);
 }
 
 /* What a group that the mount shows is on disk. */
@@ -110,19 +165,6 @@ static OwnershipReason find_ownership_reason(const FilesWanted *w, const FilesSe
         return w->mounted || w->swapped_gid != GID_NONE ? OWNERSHIP_MOUNTED : OWNERSHIP_OTHER_GROUP;
 }
 
-static OwnershipAction action_of(OwnershipReason reason) {
-        switch (reason) {
-        case OWNERSHIP_COMPLETE:
-        case OWNERSHIP_TRUSTED:
-        case OWNERSHIP_ROOT_ONLY:
-                return OWNERSHIP_SKIP;
-        case OWNERSHIP_OTHER_GROUP:
-                return OWNERSHIP_MAP;
-        default:
-                return OWNERSHIP_WALK;
-        }
-}
-
 static void leave_groups_alone(OwnershipAction action, OwnershipReason reason, FilesDecision *d) {
         d->ownership = action;
         d->ownership_reason = reason;
@@ -138,7 +180,18 @@ static void decide_groups(const FilesWanted *w, const FilesSeen *seen, FilesDeci
         }
 
         d->ownership_reason = find_ownership_reason(w, seen);
-        d->ownership = action_of(d->ownership_reason);
+        switch (d->ownership_reason) {
+        case OWNERSHIP_COMPLETE:
+        case OWNERSHIP_TRUSTED:
+        case OWNERSHIP_ROOT_ONLY:
+                d->ownership = OWNERSHIP_SKIP;
+                break;
+        case OWNERSHIP_OTHER_GROUP:
+                d->ownership = OWNERSHIP_MAP;
+                break;
+        default:
+                d->ownership = OWNERSHIP_WALK;
+        }
         d->gid = w->gid;
         d->disk_gid = unmap(w, w->gid);
         if (d->ownership == OWNERSHIP_MAP && w->swapped_gid == GID_NONE)
@@ -157,7 +210,14 @@ static void decide_groups(const FilesWanted *w, const FilesSeen *seen, FilesDeci
 FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen) {
         FilesDecision d = { .gid = GID_NONE, .disk_gid = GID_NONE };
 
-        decide_labels(wanted, seen, &d);
+        if (!isempty(wanted->context)) {
+                d.relabel_reason = find_relabel_reason(wanted, seen);
+                d.relabel = d.relabel_reason == RELABEL_REASON_COMPLETE || d.relabel_reason == RELABEL_REASON_TRUSTED
+                                    ? RELABEL_SKIP
+                                    : RELABEL_WALK;
+                d.blind = d.relabel_reason == RELABEL_REASON_OTHER_CONTEXT &&
+                          streq(strempty(seen->root_context), seen->mark->context);
+        }
         decide_groups(wanted, seen, &d);
         return d;
 }

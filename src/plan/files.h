@@ -3,8 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "model/files.h"
-#include "model/mark.h"
+#include "plan/plan-common.h"
 
 /* What the mount shows of the root of a volume. */
 typedef struct FilesSeen {
@@ -14,6 +13,18 @@ typedef struct FilesSeen {
         gid_t root_gid;           /* as the mount shows it */
         mode_t root_mode;
 } FilesSeen;
+
+typedef struct WitnessInput {
+        const Settings *settings;
+        const Others *others;
+        const char *driver, *volume_type; /* driver may be NULL */
+        bool shared;                      /* the mount of a holder of the volume is worked through or shared */
+        bool adopted;                     /* somebody else has made the mount, and may have made others */
+} WitnessInput;
+
+/* What selvold knows of who had, and has, the volume. Mounts of parts of it beneath the target roots are kubelet's, for
+ * subPath, and nobody else's. Pure. */
+Witness plan_witness(const WitnessInput *in) _pure_;
 
 /* What there is to judge a mark by. */
 typedef struct MarkEvidence {

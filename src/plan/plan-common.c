@@ -163,12 +163,8 @@ static MarkChange holder_change(const Holder *h) {
 static bool is_staged(const Others *others) {
         const Holder *h;
 
-        if (others->adopting)
+        if (others->adopting || (others->own && volume_has_adopted(others->own)))
                 return true;
-        if (others->own)
-                LL_FOREACH (others->own->holders, h)
-                        if (h->adopted)
-                                return true;
         for (size_t i = 0; i < others->observed->n_mounts; i++) {
                 h = volumes_find_target(others->volumes, others->observed->mounts[i].target, NULL);
                 if (h && h->adopted)

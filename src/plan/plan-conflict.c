@@ -70,38 +70,6 @@ static int find_holder_conflicts(const Others *others, Plan *p) {
         return 0;
 }
 
-/* A mount of the same superblock, by a holder of another volume, or not recorded. The context that it shows counts
- * before the one that is recorded. */
-static int check_mount(const MountFact *m, const Volume *v, const Holder *h, Plan *p) {
-        Strategy strategy = v ? holder_strategy(v, h) : STRATEGY_NONE;
-        const char *context = v ? holder_context(v, h) : "";
-
-        if (!isempty(m->context)) {
-                strategy = STRATEGY_CONTEXT_MOUNT;
-                context = m->context;
-        }
-        if (!use_conflicts(p, strategy, context))
-                return 0;
-        return v ? add(p, v->id, h->name, m->target, strategy, context, h->since_usec)
-                 : add(p, "", "", m->target, strategy, context, 0);
-}
-
-static int find_mount_conflicts(const Others *others, Plan *p) {
-        for (size_t i = 0; i < others->observed->n_mounts; i++) {
-                const MountFact *m = &others->observed->mounts[i];
-                Volume *v = NULL;
-                const Holder *h = volumes_find_target(others->volumes, m->target, &v);
-                int r;
-
-                if ((v && v == others->own) || streq(m->target, others->target))
-                        continue;
-                r = check_mount(m, v, h, p);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
 int plan_find_conflicts(const Others *others, Plan *p) {
         int r;
 
@@ -110,7 +78,29 @@ int plan_find_conflicts(const Others *others, Plan *p) {
         r = find_holder_conflicts(others, p);
         if (r < 0)
                 return r;
-        return find_mount_conflicts(others, p);
+        /* Mounts of the same superblock, by a holder of another volume, or not recorded. The context that one shows counts
+         * before the one that is recorded. */
+        for (size_t i = 0; i < others->observed->n_mounts; i++) {
+                const MountFact *m = &others->observed->mounts[i];
+                Volume *v = NULL;
+                const Holder *h = volumes_find_target(others->volumes, m->target, &v);
+                Strategy strategy = v ? holder_strategy(v, h) : STRATEGY_NONE;
+                const char *context = v ? holder_context(v, h) : "";
+
+                if ((v && v == others->own) || streq(m->target, others->target))
+                        continue;
+                if (!isempty(m->context)) {
+                        strategy = STRATEGY_CONTEXT_MOUNT;
+                        context = m->context;
+                }
+                if (!use_conflicts(p, strategy, context))
+                        continue;
+                r = v ? add(p, v->id, h->name, m->target, strategy, context, h->since_usec)
+                      : add(p, "", "", m->target, strategy, context, 0);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static void format_since(uint64_t usec, char buffer[static 64]) {
@@ -200,4 +190,87 @@ int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Fail
         return failure_set(f, FAILURE_CONTEXT_CONFLICT,
                            "Volume %s is in use %s%s%s. It can't be %s at the same time. %s.", volume, held, who,
                            more, wish, remedy);
+}
+
+/* --- options --- */
+
+/* Who has the file system mounted. */
+typedef struct Sharer {
+        const Volume *volume; /* NULL: a stranger */
+        const char *target;   /* NULL: where it can't be seen */
+} Sharer;
+
+/* What the caller says who had it adopted counts. */
+static bool options_are_known(const Volume *v) {
+        return v->mounted_here || volume_has_adopted(v);
+}
+
+static char *describe_options(const Volume *v) {
+        if (!v || !options_are_known(v))
+                return strdup("options that selvol does not know");
+        return strv_length(v->mount_options) == 0 ? strdup("none") : strv_join(v->mount_options, ",");
+}
+
+static char *describe_sharer(const Sharer *s, const char *volume) {
+        const Holder *h = s->volume && s->target ? volume_find_holder(s->volume, s->target) : NULL;
+        const Conflict c = {
+                .volume = (char *) (h ? s->volume->id : ""),
+                .holder = (char *) (h ? h->name : ""),
+                .target = (char *) strempty(s->target),
+                .since_usec = h ? h->since_usec : 0,
+        };
+
+        return s->target ? plan_describe_conflict(&c, volume) : strdup("kept mounted where it can't be seen");
+}
+
+static int refuse_option(const Sharer *s, const Request *q, const char *option, Failure *f) {
+        _cleanup_free_ char *options = describe_options(s->volume), *who = describe_sharer(s, q->volume);
+
+        if (!options || !who)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_INCOMPATIBLE,
+                "Volume %s can't be mounted with option '%s': its file system is mounted with %s (%s), and has the same options for all its mounts. Ask for those, or unmount it there first.",
+                q->volume, option, options, who);
+}
+
+/* Another volume is another subvolume of the same btrfs. */
+static bool is_of_superblock(const char *option, bool own) {
+        if (mount_option_is_attribute(option, strlen(option)))
+                return false;
+        return own || !(startswith(option, "subvol=") || startswith(option, "subvolid="));
+}
+
+static int check_options(const Others *others, const Sharer *s, const Request *q, Failure *f) {
+        const Volume *v = s->volume;
+
+        STRV_FOREACH (option, q->mount_options)
+                if (is_of_superblock(*option, v && v == others->own) &&
+                    !(v && options_are_known(v) && strv_contains(v->mount_options, *option)))
+                        return refuse_option(s, q, *option, f);
+        return 0;
+}
+
+int plan_check_shared_options(const Others *others, const Request *q, const Holder *share, Failure *f) {
+        const Observed *observed = others->observed;
+
+        assert(q && f);
+
+        if (share)
+                return check_options(others, &(Sharer){ others->own, share->target }, q, f);
+        if (observed->hidden)
+                return check_options(others, &(Sharer){ others->own, NULL }, q, f);
+        for (size_t i = 0; i < observed->n_mounts; i++) {
+                const char *target = observed->mounts[i].target;
+                Volume *v = NULL;
+                int r;
+
+                if (streq(target, others->target))
+                        continue;
+                (void) volumes_find_target(others->volumes, target, &v);
+                r = check_options(others, &(Sharer){ v, target }, q, f);
+                if (r != 0)
+                        return r;
+        }
+        return 0;
 }

@@ -21,13 +21,6 @@ static FSGroupPolicy find_policy(const Settings *settings, const Request *q) {
         return FS_GROUP_READ_WRITE_ONCE_WITH_FS_TYPE;
 }
 
-/* kubelet writes the files of some volume types, and gives the pod's group what it needs to read them. */
-static bool has_readers_only(const Settings *settings, const Request *q) {
-        const Trait *type = settings_volume_type(settings, q->volume_type);
-
-        return type && type->fs_group_readers > 0;
-}
-
 /* Why the group is not given by selvol's own work on the files; UNKNOWN if it is. */
 static OwnershipReason find_reason(const Settings *settings, const Request *q, const FileSystem *fs) {
         FSGroupPolicy policy;
@@ -51,25 +44,26 @@ static OwnershipReason find_reason(const Settings *settings, const Request *q, c
         return OWNERSHIP_UNKNOWN;
 }
 
-static OwnershipAction find_action(OwnershipReason reason, bool read_only) {
-        if (reason == OWNERSHIP_POLICY_MOUNT)
-                return OWNERSHIP_OPTION;
-        if (reason != OWNERSHIP_UNKNOWN)
-                return OWNERSHIP_NONE;
-        return read_only ? OWNERSHIP_MAP : OWNERSHIP_WALK;
-}
-
 void plan_decide_group(const Settings *settings, const Request *q, const FileSystem *fs, Plan *p) {
+        const Trait *type;
+
         assert(settings && q && q->volume_type);
 
-        p->readers = p->read_only || has_readers_only(settings, q);
+        /* kubelet writes the files of some volume types, and gives the pod's group what it needs to read them. */
+        type = settings_volume_type(settings, q->volume_type);
+        p->readers = p->read_only || (type && type->fs_group_readers > 0);
         p->ownership_reason = find_reason(settings, q, fs);
-        p->ownership = find_action(p->ownership_reason, p->read_only);
-        if (p->ownership == OWNERSHIP_NONE)
+        if (p->ownership_reason == OWNERSHIP_POLICY_MOUNT)
+                p->ownership = OWNERSHIP_OPTION;
+        else if (p->ownership_reason != OWNERSHIP_UNKNOWN) {
+                p->ownership = OWNERSHIP_NONE;
                 return;
-        p->fs_group = q->fs_group;
-        if (p->ownership == OWNERSHIP_MAP)
+        } else if (p->read_only) {
+                p->ownership = OWNERSHIP_MAP;
                 p->ownership_reason = OWNERSHIP_READ_ONLY;
+        } else
+                p->ownership = OWNERSHIP_WALK;
+        p->fs_group = q->fs_group;
 }
 
 int plan_group_conflict(const Volume *v, const Holder *h, Plan *p, Failure *f) {

@@ -6,22 +6,12 @@
 #include "model/context.h"
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
-#include "plan/plan-options.h"
 #include "plan/plan.h"
 
-/* A context without a level is none where the policy has levels. */
-static int drop_without_level(const Node *node, char **context) {
-        _cleanup_free_ char *level = context_part(*context, CONTEXT_LEVEL);
-
-        if (!level)
-                return -ENOMEM;
-        return isempty(level) && node->mls ? free_and_strdup(context, "") : 0;
-}
-
-/* The context that the request asks for, complete and canonical; "" if it names no level and the policy has levels. */
-static int find_context(const PlanInput *in, char **ret, Failure *f) {
+/* Takes the context that the request asks for, complete and canonical; "" if it has no level and the policy has levels. */
+static int take_context(const PlanInput *in, Plan *p, Failure *f) {
         const Request *q = in->request;
-        _cleanup_free_ char *context = NULL;
+        _cleanup_free_ char *context = NULL, *level = NULL;
         int r;
 
         assert(in->node->selinux); /* without it there is no policy that could name one */
@@ -29,38 +19,22 @@ static int find_context(const PlanInput *in, char **ret, Failure *f) {
         if (q->context)
                 r = free_and_strdup(&context, q->context);
         else if (!q->level && in->node->mls)
-                r = free_and_strdup(&context, "");
+                return free_and_strdup(&p->context, "");
         else if (!in->node->file_context)
-                r = failure_set(
+                return failure_set(
                         f, FAILURE_INVALID_CONTEXT,
                         "The loaded SELinux policy has no context for container files (contexts/lxc_contexts): load a policy with container types, or pass a full \"SELinuxContext\".");
         else
                 r = context_complete(in->node->file_context, q->user, q->level, &context, f);
         if (r != 0)
                 return r;
-
-        if (!isempty(context)) {
-                r = plan_check_label_type(in->settings, context, f);
-                if (r != 0)
-                        return r;
-                r = drop_without_level(in->node, &context);
-                if (r < 0)
-                        return r;
-        }
-        *ret = TAKE_PTR(context);
-        return 0;
-}
-
-static int take_context(const PlanInput *in, Plan *p, Failure *f) {
-        char *context = NULL;
-        int r;
-
-        r = find_context(in, &context, f);
+        r = plan_check_label_type(in->settings, context, f);
         if (r != 0)
                 return r;
-        free(p->context);
-        p->context = context;
-        return 0;
+        level = context_part(context, CONTEXT_LEVEL);
+        if (!level)
+                return -ENOMEM;
+        return free_and_strdup(&p->context, isempty(level) && in->node->mls ? "" : context);
 }
 
 static Traits find_traits(const PlanInput *in) {
@@ -83,9 +57,7 @@ static const FileSystem *file_system(const PlanInput *in) {
 static bool seclabel_expected(const PlanInput *in) {
         const FileSystem *fs = file_system(in);
 
-        if (in->seclabel >= 0)
-                return in->seclabel;
-        return fs && fs->labels;
+        return in->seclabel >= 0 ? in->seclabel : fs && fs->labels;
 }
 
 static int decide(Plan *p, Strategy strategy, Reason reason) {
