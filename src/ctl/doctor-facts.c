@@ -10,7 +10,7 @@
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "ctl/doctor.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 #include "mount/mount-id.h"
 #include "mount/mountinfo.h"
 #include "mount/statmount.h"

@@ -8,7 +8,7 @@
 #include "ctl/print.h"
 #include "ctl/terminal.h"
 #include "ctl/verbs.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 
 static int add_key(json_t *keys, const Config *config, const char *section, const char *key) {
         _cleanup_free_ char *value = NULL, *place = NULL;

@@ -5,7 +5,7 @@
 #include "basic/log.h"
 #include "wire/protocol.h"
 #include "daemon/manager.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 
 #include "selvol-config.h"
 

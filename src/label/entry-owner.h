@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "basic/cleanup.h"
-#include "model/ownership.h"
+#include "model/files.h"
 #include "tree/spec.h"
 
 /* Group and mode of one entry of a tree: compared, or changed. */

@@ -3,7 +3,7 @@
 
 #include "basic/cleanup.h"
 #include "model/failure.h"
-#include "model/ownership.h"
+#include "model/files.h"
 #include "tree/tree.h"
 
 /* Compares or changes labels, groups and modes of all files beneath a directory, in one walk. */

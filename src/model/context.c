@@ -109,19 +109,6 @@ static void print_level(FILE *f, const Level *l) {
         }
 }
 
-static int level_failure(Failure *f, const char *level, int error) {
-        _cleanup_free_ char *escaped = string_escape(level, 80);
-
-        if (!escaped)
-                return -ENOMEM;
-        if (error == -ERANGE)
-                return failure_set(f, FAILURE_INVALID_CONTEXT,
-                                   "Level '%s' is out of range: sensitivities are s0 to s15, categories c0 to c1023.",
-                                   escaped);
-        return failure_set(f, FAILURE_INVALID_CONTEXT,
-                           "Level '%s' is malformed: write it as s0, s0:c1,c2 or s0:c1.c5,c7.", escaped);
-}
-
 /* LEVEL or LOW-HIGH. */
 static int parse_range(const char *s, Level *ret_low, Level *ret_high) {
         Level low, high;
@@ -164,6 +151,7 @@ static int format_range(const Level *low, const Level *high, char **ret) {
 }
 
 int level_canonicalize(const char *level, char **ret, Failure *f) {
+        _cleanup_free_ char *escaped = NULL;
         Level low, high;
         int r;
 
@@ -172,9 +160,17 @@ int level_canonicalize(const char *level, char **ret, Failure *f) {
         if (strnlen(level, CONTEXT_MAX + 1) > CONTEXT_MAX)
                 return failure_set(f, FAILURE_INVALID_CONTEXT, "The level is longer than %i bytes.", CONTEXT_MAX);
         r = parse_range(level, &low, &high);
-        if (r < 0)
-                return level_failure(f, level, r);
-        return format_range(&low, &high, ret);
+        if (r >= 0)
+                return format_range(&low, &high, ret);
+        escaped = string_escape(level, 80);
+        if (!escaped)
+                return -ENOMEM;
+        if (r == -ERANGE)
+                return failure_set(f, FAILURE_INVALID_CONTEXT,
+                                   "Level '%s' is out of range: sensitivities are s0 to s15, categories c0 to c1023.",
+                                   escaped);
+        return failure_set(f, FAILURE_INVALID_CONTEXT,
+                           "Level '%s' is malformed: write it as s0, s0:c1,c2 or s0:c1.c5,c7.", escaped);
 }
 
 bool context_name_is_valid(const char *s) {
@@ -183,50 +179,53 @@ bool context_name_is_valid(const char *s) {
         return n > 0 && n <= NAME_MAX_BYTES && s[n] == '\0';
 }
 
-/* At the first three colons; the level keeps any further ones. Absent parts are "". The parts are owned by
- * the caller, as four strings. */
-static int context_split(const char *context, char *ret[static CONTEXT_PARTS]) {
-        for (size_t i = 0; i < CONTEXT_PARTS; i++) {
-                size_t n = i == CONTEXT_LEVEL ? strlen(context) : strcspn(context, ":");
-
-                ret[i] = strndup(context, n);
-                if (!ret[i]) {
-                        while (i-- > 0)
-                                free(ret[i]);
-                        return -ENOMEM;
-                }
-                context += n;
+/* The part of a context, by pointer and length: comparing needs no memory. The level keeps all colons beyond the third. */
+static const char *find_part(const char *context, ContextPart part, size_t *ret_length) {
+        for (ContextPart i = 0; i < part; i++) {
+                context += strcspn(context, ":");
                 if (*context == ':')
                         context++;
+        }
+        *ret_length = part == CONTEXT_LEVEL ? strlen(context) : strcspn(context, ":");
+        return context;
+}
+
+char *context_part(const char *context, ContextPart part) {
+        size_t n;
+
+        assert(context && part < CONTEXT_PARTS);
+
+        context = find_part(context, part, &n);
+        return strndup(context, n);
+}
+
+/* Absent parts are "". */
+typedef struct Parts {
+        char *part[CONTEXT_PARTS];
+} Parts;
+
+static void parts_done(Parts *p) {
+        for (ContextPart i = 0; i < CONTEXT_PARTS; i++)
+                free(p->part[i]);
+}
+
+static int parts_split(const char *context, Parts *p) {
+        for (ContextPart i = 0; i < CONTEXT_PARTS; i++) {
+                p->part[i] = context_part(context, i);
+                if (!p->part[i])
+                        return -ENOMEM;
         }
         return 0;
 }
 
-static void parts_free(char *parts[static CONTEXT_PARTS]) {
-        for (size_t i = 0; i < CONTEXT_PARTS; i++)
-                free(parts[i]);
-}
-
-char *context_part(const char *context, ContextPart part) {
-        char *parts[CONTEXT_PARTS], *wanted;
-
-        assert(context && part < CONTEXT_PARTS);
-
-        if (context_split(context, parts) < 0)
-                return NULL;
-        wanted = TAKE_PTR(parts[part]);
-        parts_free(parts);
-        return wanted;
-}
-
-static int parts_canonicalize(const char *context, char *parts[static CONTEXT_PARTS], char **ret, Failure *f) {
+static int parts_canonicalize(const char *context, const Parts *p, char **ret, Failure *f) {
         static const char *const names[] = { "user", "role", "type" };
         _cleanup_free_ char *level = NULL;
         char *joined;
         int r;
 
         for (size_t i = 0; i < CONTEXT_LEVEL; i++)
-                if (!context_name_is_valid(parts[i])) {
+                if (!context_name_is_valid(p->part[i])) {
                         _cleanup_free_ char *escaped = string_escape(context, 80);
 
                         if (!escaped)
@@ -237,13 +236,13 @@ static int parts_canonicalize(const char *context, char *parts[static CONTEXT_PA
                                 escaped, names[i]);
                 }
 
-        if (!isempty(parts[CONTEXT_LEVEL])) {
-                r = level_canonicalize(parts[CONTEXT_LEVEL], &level, f);
+        if (!isempty(p->part[CONTEXT_LEVEL])) {
+                r = level_canonicalize(p->part[CONTEXT_LEVEL], &level, f);
                 if (r != 0)
                         return r;
         }
 
-        joined = strdup_printf("%s:%s:%s%s%s", parts[CONTEXT_USER], parts[CONTEXT_ROLE], parts[CONTEXT_TYPE],
+        joined = strdup_printf("%s:%s:%s%s%s", p->part[CONTEXT_USER], p->part[CONTEXT_ROLE], p->part[CONTEXT_TYPE],
                                level ? ":" : "", strempty(level));
         if (!joined)
                 return -ENOMEM;
@@ -252,50 +251,29 @@ static int parts_canonicalize(const char *context, char *parts[static CONTEXT_PA
 }
 
 int context_canonicalize(const char *context, char **ret, Failure *f) {
-        char *parts[CONTEXT_PARTS];
+        _cleanup_(parts_done) Parts p = { 0 };
         int r;
 
         assert(context && ret && f);
 
         if (strnlen(context, CONTEXT_MAX + 1) > CONTEXT_MAX)
                 return failure_set(f, FAILURE_INVALID_CONTEXT, "The context is longer than %i bytes.", CONTEXT_MAX);
-
-        r = context_split(context, parts);
-        if (r < 0)
-                return r;
-        r = parts_canonicalize(context, parts, ret, f);
-        parts_free(parts);
-        return r;
-}
-
-static int replace_part(char *parts[static CONTEXT_PARTS], ContextPart part, const char *value) {
-        return isempty(value) ? 0 : free_and_strdup(&parts[part], value);
+        r = parts_split(context, &p);
+        return r < 0 ? r : parts_canonicalize(context, &p, ret, f);
 }
 
 int context_complete(const char *file_context, const char *user, const char *level, char **ret, Failure *f) {
-        char *parts[CONTEXT_PARTS];
+        _cleanup_(parts_done) Parts p = { 0 };
         int r;
 
         assert(file_context && ret && f);
 
-        r = context_split(file_context, parts);
-        if (r < 0)
-                return r;
-        r = replace_part(parts, CONTEXT_USER, user) ?: replace_part(parts, CONTEXT_LEVEL, level)
-                                                    ?: parts_canonicalize(file_context, parts, ret, f);
-        parts_free(parts);
-        return r;
-}
-
-/* The part of a context, by pointer and length: comparing needs no memory. */
-static const char *find_part(const char *context, ContextPart part, size_t *ret_length) {
-        for (int i = 0; i < (int) part; i++) {
-                context += strcspn(context, ":");
-                if (*context == ':')
-                        context++;
-        }
-        *ret_length = part == CONTEXT_LEVEL ? strlen(context) : strcspn(context, ":");
-        return context;
+        r = parts_split(file_context, &p);
+        if (r >= 0 && !isempty(user))
+                r = free_and_strdup(&p.part[CONTEXT_USER], user);
+        if (r >= 0 && !isempty(level))
+                r = free_and_strdup(&p.part[CONTEXT_LEVEL], level);
+        return r < 0 ? r : parts_canonicalize(file_context, &p, ret, f);
 }
 
 bool contexts_conflict(const char *a, const char *b) {

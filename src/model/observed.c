@@ -30,9 +30,7 @@ void observed_done(Observed *o) {
         free(o->fs_type);
         free(o->device);
         free(o->superblock);
-        for (size_t i = 0; i < o->n_mounts; i++)
-                mount_fact_done(&o->mounts[i]);
-        free(o->mounts);
+        mount_facts_free(o->mounts, o->n_mounts);
         *o = (Observed){ 0 };
 }
 

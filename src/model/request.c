@@ -28,20 +28,22 @@ static const char *const verify_depth_table[VERIFY_DEPTHS] = {
 };
 DEFINE_STRING_TABLE(verify_depth, VerifyDepth);
 
+/* The strings of a request, which owns them. */
+static const size_t strings[] = {
+        offsetof(Request, volume),      offsetof(Request, source),  offsetof(Request, target),
+        offsetof(Request, fs_type),     offsetof(Request, holder),  offsetof(Request, driver),
+        offsetof(Request, volume_type), offsetof(Request, context), offsetof(Request, user),
+        offsetof(Request, role),        offsetof(Request, type),    offsetof(Request, level),
+};
+
+static char **string_of(const Request *q, size_t i) {
+        return (char **) ((char *) q + strings[i]);
+}
+
 void request_done(Request *q) {
-        free(q->volume);
-        free(q->source);
-        free(q->target);
-        free(q->fs_type);
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++)
+                free(*string_of(q, i));
         strv_free(q->mount_options);
-        free(q->holder);
-        free(q->driver);
-        free(q->volume_type);
-        free(q->context);
-        free(q->user);
-        free(q->role);
-        free(q->type);
-        free(q->level);
         *q = REQUEST_INIT;
 }
 
@@ -118,11 +120,6 @@ int request_validate_name(const char *name, const char *option, Failure *f) {
         return 0;
 }
 
-/* A holder without a name is named by its target. */
-static int holder_validate(const Request *q, Failure *f) {
-        return q->holder && streq(q->holder, q->target) ? 0 : request_validate_name(q->holder, "Holder", f);
-}
-
 /* server:/export; the server may be an IPv6 address in brackets. */
 static bool network_source_is_valid(const char *source) {
         const char *export = strstr(source, ":/");
@@ -159,28 +156,6 @@ static int source_validate(const Request *q, const Settings *settings, Failure *
         return 0;
 }
 
-static int fs_type_validate(const Request *q, const Settings *settings, Failure *f) {
-        if (!q->fs_type || settings_file_system(settings, q->fs_type))
-                return 0;
-        return refuse(
-                f, FAILURE_TYPE_NOT_ALLOWED, q->fs_type,
-                "File system type '%1$s' is not allowed. To allow it, add a section [FileSystem %1$s] " SETTINGS_REMEDY);
-}
-
-static int names_validate(const Request *q, Failure *f) {
-        const struct {
-                const char *value, *option;
-        } names[] = { { q->user, "SELinuxUser" }, { q->role, "SELinuxRole" }, { q->type, "SELinuxType" } };
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (names[i].value && !context_name_is_valid(names[i].value))
-                        return failure_set(
-                                f, FAILURE_INVALID_CONTEXT,
-                                "Option \"%s\" is malformed: it may contain letters, digits, '_', '.' and '-'.",
-                                names[i].option);
-        return 0;
-}
-
 /* Replaces what is given by its canonical form. */
 static int canonicalize(char **s, int (*to_canonical)(const char *, char **, Failure *), Failure *f) {
         char *canonical;
@@ -197,11 +172,17 @@ static int canonicalize(char **s, int (*to_canonical)(const char *, char **, Fai
 }
 
 static int context_validate(Request *q, Failure *f) {
+        const struct {
+                const char *value, *option;
+        } names[] = { { q->user, "SELinuxUser" }, { q->role, "SELinuxRole" }, { q->type, "SELinuxType" } };
         int r;
 
-        r = names_validate(q, f);
-        if (r != 0)
-                return r;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (names[i].value && !context_name_is_valid(names[i].value))
+                        return failure_set(
+                                f, FAILURE_INVALID_CONTEXT,
+                                "Option \"%s\" is malformed: it may contain letters, digits, '_', '.' and '-'.",
+                                names[i].option);
         r = canonicalize(&q->level, level_canonicalize, f);
         if (r != 0)
                 return r;
@@ -316,15 +297,19 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         r = target_validate(q->target, settings, f);
         if (r != 0)
                 return r;
-        r = holder_validate(q, f);
-        if (r != 0)
-                return r;
+        /* A holder without a name is named by its target. */
+        if (!q->holder || !streq(q->holder, q->target)) {
+                r = request_validate_name(q->holder, "Holder", f);
+                if (r != 0)
+                        return r;
+        }
         r = request_validate_name(q->driver, "Driver", f);
         if (r != 0)
                 return r;
-        r = fs_type_validate(q, settings, f);
-        if (r != 0)
-                return r;
+        if (q->fs_type && !settings_file_system(settings, q->fs_type))
+                return refuse(
+                        f, FAILURE_TYPE_NOT_ALLOWED, q->fs_type,
+                        "File system type '%1$s' is not allowed. To allow it, add a section [FileSystem %1$s] " SETTINGS_REMEDY);
         r = context_validate(q, f);
         if (r != 0)
                 return r;
@@ -340,22 +325,17 @@ int request_validate(Request *q, const Settings *settings, Failure *f) {
         return defaults_fill(q, settings, f);
 }
 
-/* What is said of a group that is not asked for plays no part. */
-static bool groups_equal(const Request *a, const Request *b) {
-        return a->fs_group == b->fs_group &&
-               (a->fs_group == GID_NONE ||
-                (a->fs_group_policy == b->fs_group_policy && a->fs_group_change_policy == b->fs_group_change_policy &&
-                 a->user_namespace == b->user_namespace));
-}
-
 bool request_equal(const Request *a, const Request *b) {
-        return streq_ptr(a->volume, b->volume) && streq_ptr(a->source, b->source) &&
-               streq_ptr(a->target, b->target) && streq_ptr(a->fs_type, b->fs_type) &&
-               strv_equal(a->mount_options, b->mount_options) && streq_ptr(a->holder, b->holder) &&
-               streq_ptr(a->driver, b->driver) && streq_ptr(a->volume_type, b->volume_type) &&
-               a->access_mode == b->access_mode && streq_ptr(a->context, b->context) && streq_ptr(a->user, b->user) &&
-               streq_ptr(a->role, b->role) && streq_ptr(a->type, b->type) && streq_ptr(a->level, b->level) &&
+        for (size_t i = 0; i < ELEMENTSOF(strings); i++)
+                if (!streq_ptr(*string_of(a, i), *string_of(b, i)))
+                        return false;
+        /* What is said of a group that is not asked for plays no part. */
+        if (a->fs_group != GID_NONE &&
+            (a->fs_group_policy != b->fs_group_policy || a->fs_group_change_policy != b->fs_group_change_policy ||
+             a->user_namespace != b->user_namespace))
+                return false;
+        return strv_equal(a->mount_options, b->mount_options) && a->access_mode == b->access_mode &&
                a->policy == b->policy && a->selinux_mount_supported == b->selinux_mount_supported &&
-               a->read_only == b->read_only && a->relabel_by == b->relabel_by && a->walk.force == b->walk.force &&
-               groups_equal(a, b);
+               a->read_only == b->read_only && a->fs_group == b->fs_group && a->relabel_by == b->relabel_by &&
+               a->walk.force == b->walk.force;
 }

@@ -202,33 +202,21 @@ static const char *describe_form(Reader reader) {
         return "use words separated by spaces";
 }
 
-static int bad_value(const Config *config, const char *section, const Key *key, const char *value, Failure *f) {
-        _cleanup_free_ char *escaped = string_escape(value, 80);
-
-        if (!escaped)
-                return -ENOMEM;
-        return mistake(config, section, key->name, f, "[%s] %s=%s is not valid: %s, see selvol.conf(5).", section,
-                       key->name, escaped, describe_form(key->reader));
-}
-
-static const Key *find_key(const Key *keys, size_t n, const char *name) {
-        for (size_t i = 0; i < n; i++)
-                if (streq(keys[i].name, name))
-                        return &keys[i];
-        return NULL;
-}
-
 static int read_key(const Config *config, const char *section, const Key *key, Failure *f) {
-        _cleanup_free_ char *value = NULL;
+        _cleanup_free_ char *value = NULL, *escaped = NULL;
         int r;
 
         r = config_get(config, section, key->name, &value);
         if (r < 0)
                 return r;
         r = key->reader(value, key->target);
-        if (r == -ENOMEM)
+        if (r >= 0 || r == -ENOMEM)
                 return r;
-        return r < 0 ? bad_value(config, section, key, value, f) : 0;
+        escaped = string_escape(value, 80);
+        if (!escaped)
+                return -ENOMEM;
+        return mistake(config, section, key->name, f, "[%s] %s=%s is not valid: %s, see selvol.conf(5).", section,
+                       key->name, escaped, describe_form(key->reader));
 }
 
 static int read_section(const Config *config, const char *section, const Key *keys, size_t n_keys, Failure *f) {
@@ -240,9 +228,11 @@ static int read_section(const Config *config, const char *section, const Key *ke
                 return r;
 
         STRV_FOREACH (name, present) {
-                const Key *key = find_key(keys, n_keys, *name);
+                const Key *key = keys;
 
-                if (!key)
+                while (key < keys + n_keys && !streq(key->name, *name))
+                        key++;
+                if (key == keys + n_keys)
                         return mistake(config, section, *name, f, "[%s] has no key %s=, see selvol.conf(5).", section,
                                        *name);
                 r = read_key(config, section, key, f);
@@ -281,16 +271,11 @@ static int read_trait(const Config *config, const char *section, const char *nam
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }
 
-static bool fs_name_is_valid(const char *name) {
-        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-
-        return n > 0 && n <= 32 && name[n] == '\0';
-}
-
 static int read_file_system(const Config *config, const char *section, const char *name, Settings *s, Failure *f) {
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
         FileSystem *grown, *fs;
 
-        if (!fs_name_is_valid(name))
+        if (n == 0 || n > 32 || name[n] != '\0')
                 return mistake(config, section, NULL, f,
                                "[%s] does not name a file system: write for example [FileSystem ext4].", section);
 
@@ -314,8 +299,8 @@ static int read_file_system(const Config *config, const char *section, const cha
         return read_section(config, section, keys, ELEMENTSOF(keys), f);
 }
 
-static int read_service(const Config *config, const char *section, Settings *s, Failure *f) {
-        const Key keys[] = {
+static int read_any_section(const Config *config, const char *section, Settings *s, Failure *f) {
+        const Key service[] = {
                 { "SELinuxRelabelPolicy", read_bool, &s->gate_relabel_policy },
                 { "SELinuxMount", read_bool, &s->gate_mount },
                 { "SkipFSGroupChange", read_bool, &s->gate_skip_fs_group },
@@ -324,12 +309,7 @@ static int read_service(const Config *config, const char *section, Settings *s, 
                 { "JobTimeoutSec", read_seconds, &s->job_timeout_usec },
                 { "MetricsTextfile", read_path, &s->metrics_textfile },
         };
-
-        return read_section(config, section, keys, ELEMENTSOF(keys), f);
-}
-
-static int read_worker(const Config *config, const char *section, Settings *s, Failure *f) {
-        const Key keys[] = {
+        const Key worker[] = {
                 { "TargetRoots", read_roots, &s->target_roots },
                 { "SourceRoots", read_roots, &s->source_roots },
                 { "ForeignRoots", read_roots, &s->foreign_roots },
@@ -338,17 +318,12 @@ static int read_worker(const Config *config, const char *section, Settings *s, F
                 { "IOSchedulingClass", read_io_class, &s->io_class },
                 { "MountOptions", read_words, &s->common_options },
         };
-
-        return read_section(config, section, keys, ELEMENTSOF(keys), f);
-}
-
-static int read_any_section(const Config *config, const char *section, Settings *s, Failure *f) {
         const char *name;
 
         if (streq(section, "Service"))
-                return read_service(config, section, s, f);
+                return read_section(config, section, service, ELEMENTSOF(service), f);
         if (streq(section, "Worker"))
-                return read_worker(config, section, s, f);
+                return read_section(config, section, worker, ELEMENTSOF(worker), f);
 
         name = startswith(section, "FileSystem ");
         if (name)
@@ -398,6 +373,28 @@ int settings_parse(const Config *config, Settings *ret, Failure *f) {
 
         *ret = TAKE_STRUCT(s);
         return 0;
+}
+
+int settings_read(const char *usr_dir, const char *etc_dir, Config **ret, Failure *f) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        assert(ret && f);
+
+        r = config_load("selvol", usr_dir ? usr_dir : SETTINGS_USR, etc_dir ? etc_dir : SETTINGS_ETC, ret, &text);
+        if (r < 0 && r != -ENOMEM && text)
+                return failure_set(f, FAILURE_INVALID_OPTION, "Configuration: %s", text);
+        return r;
+}
+
+int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) {
+        _cleanup_(config_freep) Config *config = NULL;
+        int r;
+
+        assert(ret && f);
+
+        r = settings_read(usr_dir, etc_dir, &config, f);
+        return r != 0 ? r : settings_parse(config, ret, f);
 }
 
 static void traits_free(Trait *traits, size_t n) {

@@ -13,6 +13,16 @@
  * an earlier file, so a list is to be written in full. */
 #define SETTINGS_REMEDY "in /etc/selvol/selvol.conf.d/50-local.conf, then run 'systemctl reload selvold'."
 
+/* The exit status for an error in the configuration, which systemd calls EXIT_CONFIG: the units don't start a service
+ * again that ended with it. */
+enum { EXIT_CONFIG = 78 };
+
+/* What a mistake that is found at a reload comes to. */
+#define SETTINGS_KEPT " The earlier configuration stays in force."
+
+#define SETTINGS_USR "/usr/lib/selvol"
+#define SETTINGS_ETC "/etc/selvol"
+
 /* The longest time that a job may have. */
 #define JOB_TIMEOUT_USEC_MAX UINT64_C(3600000000)
 
@@ -99,6 +109,14 @@ typedef struct Settings {
 /* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and value:
  * unknown sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
 int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused_;
+/* These alone read files in this folder: both processes read the configuration, and this is the highest folder that both link and
+ * that knows what settings are.
+ *
+ * Reads the configuration beneath the directories (NULL: those above), without a look at what it says. Returns 0, INVALID_OPTION
+ * for a file that isn't one, or a negative errno. */
+int settings_read(const char *usr_dir, const char *etc_dir, Config **ret, Failure *f) _warn_unused_;
+/* Reads and checks it. Returns what settings_parse() does. */
+int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;
 void settings_done(Settings *s);
 
 const FileSystem *settings_file_system(const Settings *s, const char *name) _pure_;

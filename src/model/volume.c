@@ -187,32 +187,22 @@ Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_vo
         return found;
 }
 
-static int add_targets(Volumes *all, Volume *v) {
+int volumes_add(Volumes *all, Volume *v) {
         Holder *h, *added;
-        int r;
+        int r = 0;
 
         LL_FOREACH (v->holders, h) {
                 r = add_target(all, h);
-                if (r >= 0)
-                        continue;
+                if (r < 0)
+                        break;
+        }
+        if (r >= 0) {
+                HASH_ADD_KEYPTR(hh, all->table, v->id, strlen(v->id), v);
+                r = hash_was_added(v);
+        }
+        if (r < 0) {
                 for (added = v->holders; added != h; added = added->next)
                         remove_target(all, added);
-                return r;
-        }
-        return 0;
-}
-
-int volumes_add(Volumes *all, Volume *v) {
-        int r;
-
-        r = add_targets(all, v);
-        if (r < 0)
-                return r;
-        HASH_ADD_KEYPTR(hh, all->table, v->id, strlen(v->id), v);
-        r = hash_was_added(v);
-        if (r < 0) {
-                for (Holder *h = v->holders; h; h = h->next)
-                        remove_target(all, h);
                 return r;
         }
         v->all = all;
@@ -224,16 +214,14 @@ void volumes_remove(Volumes *all, Volume *v) {
         volume_free(v);
 }
 
-static char *group_spec(const Request *q) {
-        if (q->fs_group == GID_NONE)
-                return strdup("");
-        return strdup_printf(" group=%" PRIu32 ":%i:%i%s", q->fs_group, q->fs_group_policy, q->fs_group_change_policy,
-                             q->user_namespace ? ":user" : "");
-}
-
 char *request_spec(const Request *q) {
-        _cleanup_free_ char *options = strv_join(q->mount_options, ","), *group = group_spec(q);
+        _cleanup_free_ char *options = strv_join(q->mount_options, ","), *group = NULL;
 
+        if (q->fs_group == GID_NONE)
+                group = strdup("");
+        else
+                group = strdup_printf(" group=%" PRIu32 ":%i:%i%s", q->fs_group, q->fs_group_policy,
+                                      q->fs_group_change_policy, q->user_namespace ? ":user" : "");
         if (!options || !group)
                 return NULL;
         /* No part can hold a blank, but for driver and holder, which stand last, and the driver has no comma. */

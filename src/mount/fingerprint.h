@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "model/fingerprint.h"
+#include "model/mark.h"
 
 /* Reads the fingerprint from a device or image, open for reading, as it is on disk now. That of ext4 is right at any time; those
  * of xfs and btrfs while nobody has the file system mounted for writing, or right after a syncfs(2). Not known: other types,

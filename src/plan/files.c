@@ -4,7 +4,7 @@
 #include <utlist.h>
 
 #include "basic/path-util.h"
-#include "model/ownership.h"
+#include "model/files.h"
 #include "plan/files.h"
 
 /* --- the mark --- */

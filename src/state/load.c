@@ -3,7 +3,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 #include "plan/plan-change.h"
 #include "state/commit.h"
 #include "state/load.h"

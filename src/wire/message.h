@@ -5,7 +5,7 @@
 #include <systemd/sd-bus.h>
 
 #include "basic/string-util.h"
-#include "model/fingerprint.h"
+#include "model/mark.h"
 
 /* The engine of the wire. A struct that one process sends to the other has a table of its members, by which
  * it is appended to a message, read from one, and released; nothing else says which members it has.

@@ -11,7 +11,7 @@
 
 #include "basic/log.h"
 #include "basic/string-util.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 #include "mount/mount-note.h"
 #include "selvol-config.h"
 #include "worker/server.h"

@@ -10,7 +10,7 @@
 
 #include "basic/log.h"
 #include "basic/time-util.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 #include "mount/fs-context.h"
 #include "mount/mount-table.h"
 #include "mount/stage-namespace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "model/ownership.h"
+#include "model/files.h"
 #include "wire/messages.h"
 #include "worker/child.h"
 

@@ -57,7 +57,7 @@
 
 #include "basic/time-util.h"
 #include "fake-node.h"
-#include "model/ownership.h"
+#include "model/files.h"
 #include "plan/files.h"
 #include "wire/messages.h"
 #include "wire/names.h"

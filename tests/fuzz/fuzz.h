@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "basic/string-util.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 
 /* One target of libFuzzer a file: an input from outside, and what must hold whatever it is. replay.c runs them over the inputs
  * in corpus/ as tests; tools/fuzz looks for others. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "basic/string-util.h"
-#include "model/ownership.h"
+#include "model/files.h"
 #include "mount/loop.h"
 #include "mount/mount-table.h"
 #include "race.h"

@@ -7,7 +7,7 @@
 
 #include "model/observed.h"
 #include "model/request.h"
-#include "model/settings-load.h"
+#include "model/settings.h"
 #include "support/table.h"
 
 /* What the tests of the libraries share: a node, the shipped configuration, checks of failures. */

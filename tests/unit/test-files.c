@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "model/ownership.h"
+#include "model/files.h"
 #include "plan/files.h"
 #include "support.h"
 

@@ -197,7 +197,7 @@ SELF_TEST = [
     ("label/a.c", '#include "mount/stage.h"', True),
     ("label/a.c", '#include "tree/tree.h"', False),
     ("tree/a.c", '#include "label/selinux.h"', True),
-    ("tree/a.c", '#include "model/ownership.h"\n#include "basic/log.h"', False),
+    ("tree/a.c", '#include "model/files.h"\n#include "basic/log.h"', False),
     ("store/a.c", '#include "daemon/job.h"', True),
     ("model/a.c", '#include "store/store.h"', True),
     ("model/a.c", '  #  include "daemon/job.h"', True),
