@@ -18,13 +18,6 @@ struct Config {
         econf_file *merged;
 };
 
-static void files_done(Files *files) {
-        for (size_t i = 0; i < files->n; i++)
-                econf_freeFile(files->list[i]);
-        free(files->list);
-        *files = (Files){ 0 };
-}
-
 static int econf_to_errno(econf_err e) {
         switch (e) {
         case ECONF_SUCCESS:
@@ -81,18 +74,6 @@ static econf_err merge_files(const Files *files, econf_file **merged) {
         return ECONF_SUCCESS;
 }
 
-/* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in 0.5. */
-static econf_err read_files(const char *project, const char *usr_dir, const char *etc_dir, Config *c) {
-        econf_err e;
-
-        e = econf_readDirsHistory(&c->files.list, &c->files.n, usr_dir, etc_dir, project, ".conf", "=", "#");
-        if (e != ECONF_SUCCESS) {
-                c->files = (Files){ 0 }; /* libeconf may leave a pointer to what it has freed */
-                return e == ECONF_NOFILE ? ECONF_SUCCESS : e;
-        }
-        return merge_files(&c->files, &c->merged);
-}
-
 static int describe_error(econf_err e, char **ret_text) {
         _cleanup_free_ char *name = NULL;
         uint64_t line = 0;
@@ -112,7 +93,16 @@ int config_load(const char *project, const char *usr_dir, const char *etc_dir, C
         config = calloc(1, sizeof(*config));
         if (!config)
                 return -ENOMEM;
-        e = read_files(project, usr_dir, etc_dir, config);
+        /* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in 0.5. */
+        e = econf_readDirsHistory(&config->files.list, &config->files.n, usr_dir, etc_dir, project, ".conf", "=",
+                                  "#");
+        if (e == ECONF_SUCCESS)
+                e = merge_files(&config->files, &config->merged);
+        else {
+                config->files = (Files){ 0 }; /* libeconf may leave a pointer to what it has freed */
+                if (e == ECONF_NOFILE)
+                        e = ECONF_SUCCESS;
+        }
         if (e != ECONF_SUCCESS)
                 return describe_error(e, ret_text);
         *ret = TAKE_PTR(config);
@@ -123,34 +113,25 @@ Config *config_free(Config *config) {
         if (!config)
                 return NULL;
         merged_free(config->merged, &config->files);
-        files_done(&config->files);
+        for (size_t i = 0; i < config->files.n; i++)
+                econf_freeFile(config->files.list[i]);
+        free(config->files.list);
         free(config);
         return NULL;
 }
 
-static int append_missing(char *const *list, size_t n, char ***l) {
-        for (size_t i = 0; i < n; i++) {
-                int r;
-
-                if (strv_contains(*l, list[i]))
-                        continue;
-                r = strv_extend(l, list[i]);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
 /* libeconf's arrays come with a length, ours end in NULL. Adds to *l what it doesn't contain yet. */
 static int take_list(econf_err e, char **list, size_t n, char ***l) {
-        int r;
+        int r = 0;
 
         if (e == ECONF_NOKEY || e == ECONF_NOGROUP)
                 return 0;
         if (e != ECONF_SUCCESS)
                 return econf_to_errno(e);
 
-        r = append_missing(list, n, l);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                if (!strv_contains(*l, list[i]))
+                        r = strv_extend(l, list[i]);
         econf_freeArray(list);
         return r;
 }

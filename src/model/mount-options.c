@@ -124,16 +124,14 @@ static bool option_is_listed(char *const *list, const char *option) {
         return false;
 }
 
-/* Its group options are as they stand, but for the number. */
-static bool option_is_for_group(const FileSystem *fs, const char *option) {
-        return strv_contains(fs->group_options, startswith(option, "gid=") ? "gid=" : option);
-}
-
 static bool option_is_allowed(const Settings *settings, const FileSystem *fs, const char *option) {
+        /* Group options are listed as they stand, but for the number. */
+        const char *for_group = startswith(option, "gid=") ? "gid=" : option;
+
         if (!option_is_well_formed(option) || option_is_label(option) || startswith(option, "context="))
                 return false;
         return option_is_listed(settings->common_options, option) || option_is_listed(fs->options, option) ||
-               option_is_listed(fs->context_options, option) || option_is_for_group(fs, option);
+               option_is_listed(fs->context_options, option) || strv_contains(fs->group_options, for_group);
 }
 
 int mount_options_check(char *const *options, const Settings *settings, const FileSystem *fs, Failure *f) {

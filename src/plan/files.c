@@ -4,7 +4,6 @@
 #include <utlist.h>
 
 #include "basic/path-util.h"
-#include "model/files.h"
 #include "plan/files.h"
 
 /* --- the mark --- */

@@ -8,35 +8,25 @@
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
 
-/* Whether a volume that nobody has can be mounted as it was the last time: if what it was of is not known
- * in full, other volumes on the same disk could be meant. */
-static int check_mountable(const Settings *settings, const Volume *v, Failure *f) {
-        const FileSystem *fs = settings_file_system(settings, v->fs_type);
-        const char *why;
+/* If nobody has the volume it is to be mounted as it was the last time: if what it was of is not known in full, other volumes
+ * on the same disk could be meant. */
+static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
+        const Volume *v = in->volume;
+        const FileSystem *fs = settings_file_system(in->settings, v->fs_type);
+        const char *why = NULL;
 
+        if (in->observed && in->observed->hidden)
+                return plan_hidden_failure(v->id, v->source, in->observed, f);
         if (isempty(v->source))
                 why = "its source is not known";
         else if (!v->mounted_here)
                 why = "somebody else mounted it the last time, so that it is not known which part of its source it is";
         else if (!fs || fs->source == SOURCE_NONE)
                 why = "its file system exists only while it is mounted";
-        else
-                return 0;
-        return failure_set(f, FAILURE_NOT_SUPPORTED,
-                           "Volume %s is not mounted, and %s, so its files can't be reached. Mount it first.", v->id,
-                           why);
-}
-
-/* If nobody has the volume it is to be mounted. */
-static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
-        const Volume *v = in->volume;
-        int r;
-
-        if (in->observed && in->observed->hidden)
-                return plan_hidden_failure(v->id, v->source, in->observed, f);
-        r = check_mountable(in->settings, v, f);
-        if (r != 0)
-                return r;
+        if (why)
+                return failure_set(f, FAILURE_NOT_SUPPORTED,
+                                   "Volume %s is not mounted, and %s, so its files can't be reached. Mount it first.",
+                                   v->id, why);
         return plan_mount_options(in->settings, v->fs_type, strategy, v->mount_options, &p->mount_options, f);
 }
 

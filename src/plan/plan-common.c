@@ -79,16 +79,12 @@ void plan_done(Plan *p) {
         *p = (Plan){ 0 };
 }
 
-static bool access_mode_is_shared(AccessMode mode) {
-        return mode == ACCESS_READ_ONLY_MANY || mode == ACCESS_READ_WRITE_MANY;
-}
-
 Traits plan_find_traits(const Settings *settings, const char *driver, const char *volume_type, AccessMode mode,
                         int supported) {
         const Trait *d = driver ? settings_driver(settings, driver) : NULL,
                     *type = settings_volume_type(settings, volume_type);
+        bool shared = mode == ACCESS_READ_ONLY_MANY || mode == ACCESS_READ_WRITE_MANY, declared;
         Managed managed = MANAGED_ALWAYS;
-        bool declared;
 
         if (supported < 0 && d)
                 supported = d->selinux_mount_supported;
@@ -105,7 +101,7 @@ Traits plan_find_traits(const Settings *settings, const char *driver, const char
         if (streq(volume_type, "hostPath") || (managed == MANAGED_NEVER && !declared)) {
                 t.managed = false;
                 t.why_not = REASON_TYPE_NOT_MANAGED;
-        } else if (managed == MANAGED_BY_ACCESS_MODE && !declared && access_mode_is_shared(mode)) {
+        } else if (managed == MANAGED_BY_ACCESS_MODE && !declared && shared) {
                 t.managed = false;
                 t.why_not = REASON_ACCESS_MODE_NOT_MANAGED;
         }

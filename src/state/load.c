@@ -112,27 +112,23 @@ static int load_store(State *s) {
         return 0;
 }
 
-static void tell_partial(const Volume *v) {
-        const char *context = plan_relabel_context(v);
-        const LogField fields[] = {
-                { "MESSAGE_ID", MESSAGE_INTERRUPTED },
-                { "SELVOL_VOLUME", v->id },
-                { "SELVOL_CONTEXT", v->mark.context },
-        };
-
-        log_fields(
-                LOG_NOTICE, fields, ELEMENTSOF(fields),
-                "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s %s",
-                v->id, v->id, isempty(context) ? "CONTEXT" : context);
-}
-
 /* Nothing goes on by itself. Of the group nothing is said: partial is also how it ends for readers, who need less. */
-static void tell_all_partial(const State *s) {
-        const Volume *v;
+static void tell_partial(const State *s) {
+        for (const Volume *v = s->volumes.table; v; v = v->hh.next) {
+                const char *context = plan_relabel_context(v);
+                const LogField fields[] = {
+                        { "MESSAGE_ID", MESSAGE_INTERRUPTED },
+                        { "SELVOL_VOLUME", v->id },
+                        { "SELVOL_CONTEXT", v->mark.context },
+                };
 
-        for (v = s->volumes.table; v; v = v->hh.next)
-                if (v->mark.label_state == FILES_PARTIAL)
-                        tell_partial(v);
+                if (v->mark.label_state != FILES_PARTIAL)
+                        continue;
+                log_fields(
+                        LOG_NOTICE, fields, ELEMENTSOF(fields),
+                        "The labels of volume %s are partial: its last relabel failed, was interrupted, or left files alone. To go over all files again: selvolctl relabel %s %s",
+                        v->id, v->id, isempty(context) ? "CONTEXT" : context);
+        }
 }
 
 int state_load(const StateOptions *options, State **ret) {
@@ -165,7 +161,7 @@ int state_load(const StateOptions *options, State **ret) {
         r = commit_setup(s);
         if (r < 0)
                 return log_error_errno(r, "Failed to set up the event loop: %m");
-        tell_all_partial(s);
+        tell_partial(s);
 
         *ret = TAKE_PTR(s);
         return 0;

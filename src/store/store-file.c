@@ -360,22 +360,16 @@ static int execute(StoreFile *f, Statement id) {
         return statement_execute(st);
 }
 
-static int write_transaction(StoreFile *f, const Changes *changes) {
-        int r;
-
-        r = execute(f, BEGIN);
-        if (r < 0)
-                return r;
-        r = changes_execute(changes, f->statements);
-        return r < 0 ? r : execute(f, COMMIT);
-}
-
 int store_file_commit(StoreFile *f, const Changes *changes) {
         int r;
 
         assert(f && f->db);
 
-        r = write_transaction(f, changes);
+        r = execute(f, BEGIN);
+        if (r >= 0)
+                r = changes_execute(changes, f->statements);
+        if (r >= 0)
+                r = execute(f, COMMIT);
         if (r >= 0)
                 return 0;
         r = explain_error(f->path, r);
