@@ -2,7 +2,7 @@
 #pragma once
 
 #include "basic/cleanup.h"
-#include "tree/spec.h"
+#include "tree/tree.h"
 
 /* The label of one entry of a tree: compared, or changed. */
 

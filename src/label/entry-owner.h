@@ -5,7 +5,7 @@
 
 #include "basic/cleanup.h"
 #include "model/files.h"
-#include "tree/spec.h"
+#include "tree/tree.h"
 
 /* Group and mode of one entry of a tree: compared, or changed. */
 

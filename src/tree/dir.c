@@ -6,7 +6,7 @@
 #include "basic/open-util.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
-#include "tree/dir.h"
+#include "tree/walk.h"
 
 enum { PATH_TAIL = 1024 }; /* bytes that are kept of a long path: the last ones */
 
@@ -132,7 +132,17 @@ static char *describe_path(const Dir *d, const char *name) {
 }
 
 void dir_add_issue(Walk *w, const Dir *d, const char *name, char *text, int error) {
-        _cleanup_free_ char *path = issues_are_full(&w->issues) ? NULL : describe_path(d, name);
+        _cleanup_free_ char *path = walk_names_issues(w) ? describe_path(d, name) : NULL,
+                            *escaped = path ? string_escape(path, 4 * PATH_TAIL) : NULL, *taken = text;
+        unsigned n;
 
-        issues_add(&w->issues, path ? string_escape(path, 4 * PATH_TAIL) : NULL, text, error);
+        if (error != 0)
+                atomic_fetch_add(&w->failed, 1);
+        pthread_mutex_lock(&w->issues_lock);
+        n = atomic_load(&w->n_issues);
+        if (escaped && n < WALK_ISSUES_MAX) {
+                w->issues[n] = (WalkIssue){ .path = TAKE_PTR(escaped), .text = TAKE_PTR(taken), .error = error };
+                atomic_store(&w->n_issues, n + 1);
+        }
+        pthread_mutex_unlock(&w->issues_lock);
 }

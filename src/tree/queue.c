@@ -4,10 +4,12 @@
 #include "basic/time-util.h"
 #include "tree/queue.h"
 
-static int init_idle(Queue *q) {
+/* None of the three holds anything on Linux, so there is nothing to take back if a later one fails. */
+int queue_init(Queue *q) {
         pthread_condattr_t monotonic;
         int r;
 
+        *q = (Queue){ 0 };
         r = pthread_condattr_init(&monotonic);
         if (r != 0)
                 return -r;
@@ -15,21 +17,11 @@ static int init_idle(Queue *q) {
         if (r == 0)
                 r = pthread_cond_init(&q->idle, &monotonic);
         (void) pthread_condattr_destroy(&monotonic);
+        if (r == 0)
+                r = pthread_cond_init(&q->wake, NULL);
+        if (r == 0)
+                r = pthread_mutex_init(&q->lock, NULL);
         return -r;
-}
-
-/* None of the three holds anything on Linux, so there is nothing to take back if a later one fails. */
-int queue_init(Queue *q) {
-        int r;
-
-        *q = (Queue){ 0 };
-        r = init_idle(q);
-        if (r < 0)
-                return r;
-        r = pthread_cond_init(&q->wake, NULL);
-        if (r != 0)
-                return -r;
-        return -pthread_mutex_init(&q->lock, NULL);
 }
 
 void queue_done(Queue *q) {
@@ -72,12 +64,10 @@ Work *queue_take(Queue *q, bool had_work) {
 }
 
 void queue_push(Queue *q, Work *first, Work *last) {
-        bool several = first != last;
-
         pthread_mutex_lock(&q->lock);
         last->next = q->stack;
         q->stack = first;
-        if (q->n_waiting > 0 && several)
+        if (q->n_waiting > 0 && first != last)
                 pthread_cond_broadcast(&q->wake);
         else if (q->n_waiting > 0)
                 pthread_cond_signal(&q->wake);

@@ -6,13 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tree/chunk.h"
-#include "tree/threads.h"
-#include "tree/work.h"
+#include "tree/walk.h"
 
 enum {
         STACK_SIZE = 256 * 1024,
         CACHE_LINE = 64,
+        DESCRIPTORS = 8191,
 };
 
 /* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it isn't. */
@@ -27,44 +26,28 @@ static unsigned choose_number(const TreeSpec *spec) {
         return cpus < 1 ? 4 : cpus > 8 ? 32 : 4 * (unsigned) cpus;
 }
 
-/* Where threads share the table of descriptors the kernel waits for an RCU grace period, some milliseconds, each time
- * that it grows (expand_fdtable()); now they don't yet. It never shrinks. */
-static void make_room_for_descriptors(int fd) {
-        enum { DESCRIPTORS = 8191 };
-
-        fd_close(fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
-}
-
-static int init_thread(Thread *t, Walk *w) {
-        const Visitor *v = w->spec->visitor;
-        size_t size = v ? v->scratch_size : 0;
-
-        *t = (Thread){ .walk = w };
-        if (size == 0)
-                return 0;
-        size = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-        t->scratch = aligned_alloc(CACHE_LINE, size);
-        if (!t->scratch)
-                return -ENOMEM;
-        memset(t->scratch, 0, size);
-        return 0;
-}
-
 int threads_init(Threads *threads, Walk *w) {
+        const Visitor *v = w->spec->visitor;
+        size_t scratch = v ? (v->scratch_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE : 0;
         unsigned n = choose_number(w->spec);
-        int r;
 
         *threads = (Threads){ .list = aligned_alloc(_Alignof(Thread), n * sizeof(Thread)) };
         if (!threads->list)
                 return -ENOMEM;
         for (; threads->n < n; threads->n++) {
-                r = init_thread(&threads->list[threads->n], w);
-                if (r < 0) {
-                        threads_done(threads);
-                        return r;
-                }
+                Thread *t = &threads->list[threads->n];
+
+                *t = (Thread){ .walk = w };
+                if (scratch == 0)
+                        continue;
+                t->scratch = aligned_alloc(CACHE_LINE, scratch);
+                if (!t->scratch)
+                        return -ENOMEM;
+                memset(t->scratch, 0, scratch);
         }
-        make_room_for_descriptors(w->spec->fd);
+        /* Where threads share the table of descriptors the kernel waits for an RCU grace period, some milliseconds, each
+         * time that it grows (expand_fdtable()); now they don't yet. It never shrinks. */
+        fd_close(fcntl(w->spec->fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
         return 0;
 }
 
@@ -77,24 +60,12 @@ void threads_done(Threads *threads) {
 
 static void *run_thread(void *userdata) {
         Thread *t = userdata;
-        Queue *q = &t->walk->queue;
-        Work *work = NULL;
-        bool had_work = false;
 
         /* A working directory of its own: names relative to it are reached as quickly as relative to a descriptor
          * with setxattrat(2), which Linux has only since 6.13. */
         if (unshare(CLONE_FS) < 0)
-                queue_stop(q, -errno);
-
-        while ((work = work ?: queue_take(q, had_work))) {
-                had_work = true;
-                work = work_step(t, work);
-                if (work && queue_is_stopped(q)) {
-                        work_discard(t, work);
-                        work = NULL;
-                }
-        }
-        t->spare = chunk_free(t->spare, &t->walk->chunk_bytes);
+                queue_stop(&t->walk->queue, -errno);
+        work_run(t);
         /* A thread that is being torn down would keep the mount busy for a moment. */
         if (t->cwd != 0)
                 (void) chdir("/");
@@ -122,7 +93,7 @@ WalkCounts threads_sum(const Threads *threads) {
         /* At least one must not go unsaid. */
         if (c.skipped == 0 && skipped_again > 0)
                 c.skipped = 1;
-        c.failed = atomic_load(&threads->list[0].walk->issues.failed);
+        c.failed = atomic_load(&threads->list[0].walk->failed);
         return c;
 }
 
@@ -151,42 +122,31 @@ static void wait_for_end(const Threads *threads, Walk *w) {
         }
 }
 
-/* Returns how many were started; with some of them it goes on, slower. */
-static unsigned start_threads(Threads *threads, int *ret_error) {
+int threads_run(Threads *threads) {
+        Walk *w = threads->list[0].walk;
         pthread_attr_t attributes;
         unsigned n = 0;
+        Work *work;
         int r;
 
         r = pthread_attr_init(&attributes);
-        if (r != 0) {
-                *ret_error = -r;
-                return 0;
+        if (r == 0) {
+                r = pthread_attr_setstacksize(&attributes, STACK_SIZE);
+                while (r == 0 && n < threads->n) {
+                        threads->list[n].cwd = 0;
+                        r = pthread_create(&threads->list[n].id, &attributes, run_thread, &threads->list[n]);
+                        if (r == 0)
+                                n++;
+                }
+                (void) pthread_attr_destroy(&attributes);
         }
-        r = pthread_attr_setstacksize(&attributes, STACK_SIZE);
-        while (r == 0 && n < threads->n) {
-                threads->list[n].cwd = 0;
-                r = pthread_create(&threads->list[n].id, &attributes, run_thread, &threads->list[n]);
-                if (r == 0)
-                        n++;
-        }
-        (void) pthread_attr_destroy(&attributes);
-        *ret_error = -r;
-        return n;
-}
-
-int threads_run(Threads *threads) {
-        Walk *w = threads->list[0].walk;
-        unsigned started;
-        Work *work;
-        int error;
-
-        started = start_threads(threads, &error);
-        if (started == 0)
-                queue_stop(&w->queue, error);
+        /* With some of them it goes on, slower. */
+        if (n == 0)
+                queue_stop(&w->queue, -r);
         else
                 wait_for_end(threads, w);
-        for (unsigned i = 0; i < started; i++)
-                (void) pthread_join(threads->list[i].id, NULL);
+        while (n > 0)
+                (void) pthread_join(threads->list[--n].id, NULL);
         while ((work = queue_drain(&w->queue)))
                 work_discard(&threads->list[0], work);
         return atomic_load(&w->queue.error);

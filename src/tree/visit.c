@@ -5,15 +5,29 @@
 #include <unistd.h>
 
 #include "basic/time-util.h"
-#include "tree/visit.h"
+#include "tree/walk.h"
 
-static int thread_enter(Thread *t, const Dir *d) {
-        if (t->cwd == d->serial)
-                return 0;
-        if (fchdir(d->fd) < 0)
-                return -errno;
-        t->cwd = d->serial;
-        return 0;
+enum { SLICE_NSEC = 50000000 };
+
+/* All threads share one clock that tells when the next entries may be visited; each takes entries for a slice of time
+ * and waits until that has come, or the walk is stopped. Time that was not used is not made up for. */
+static void wait_for_turn(Thread *t) {
+        Walk *w = t->walk;
+        uint64_t rate = w->spec->entries_per_sec, now = clock_nsec(CLOCK_MONOTONIC), turn, next, length;
+
+        t->granted = rate * SLICE_NSEC / NSEC_PER_SEC ?: 1;
+        length = t->granted * NSEC_PER_SEC / rate;
+        turn = atomic_load(&w->next_nsec);
+        do
+                next = (turn < now ? now : turn) + length;
+        while (!atomic_compare_exchange_weak(&w->next_nsec, &turn, next));
+
+        for (turn = next - length; now < turn && !queue_is_stopped(&w->queue); now = clock_nsec(CLOCK_MONOTONIC)) {
+                const struct timespec wait = { .tv_nsec =
+                                                       (long) (turn - now < SLICE_NSEC ? turn - now : SLICE_NSEC) };
+
+                (void) nanosleep(&wait, NULL);
+        }
 }
 
 static void visit(Thread *t, const Dir *d, const char *name, TreeEntry *e) {
@@ -22,7 +36,7 @@ static void visit(Thread *t, const Dir *d, const char *name, TreeEntry *e) {
         int r;
 
         e->again = t->walk->pass > 1;
-        e->describe = !issues_are_full(&t->walk->issues);
+        e->describe = walk_names_issues(t->walk);
         r = v->visit(v, e, t->scratch, &done);
         if (done.changed)
                 count(&t->changed);
@@ -38,14 +52,6 @@ static void visit(Thread *t, const Dir *d, const char *name, TreeEntry *e) {
                 dir_add_issue(t->walk, d, name, done.text, -r);
 }
 
-/* Fails in any case: with EEXIST if the name is there. That is found out under the directory's lock, so when nobody is in the
- * middle of removing it: the file has a link less by then, but can still be reached by its name. */
-static int look_under_lock(const Dir *d, const char *name) {
-        int r = renameat2(d->fd, name, d->fd, name, RENAME_NOREPLACE);
-
-        return r < 0 && errno != EEXIST ? -errno : 0;
-}
-
 /* In a directory of a larger file system a name may be a hard link to a file outside, and may become one, or cease to be one,
  * at any time: the inode is pinned before its links are counted, and the only one has to be the name itself, also afterwards,
  * without a change of links in between. Returns 1 if it is, 0 if there are others, or a negative errno: -ENOENT if the name is
@@ -53,7 +59,6 @@ static int look_under_lock(const Dir *d, const char *name) {
 static int is_only_name(const Dir *d, const char *name, int fd) {
         enum { LOOKS_MAX = 16 }; /* at a file that changes all the time */
         struct stat st, named;
-        int r;
 
         for (unsigned i = 0; i < LOOKS_MAX; i++) {
                 if (fstat(fd, &st) < 0)
@@ -62,9 +67,11 @@ static int is_only_name(const Dir *d, const char *name, int fd) {
                         return -EISDIR;
                 if (st.st_nlink > 1)
                         return 0;
-                r = look_under_lock(d, name);
-                if (r < 0)
-                        return r;
+                /* This fails in any case: with EEXIST if the name is there. That is found out under the directory's lock,
+                 * so when nobody is in the middle of removing it: the file has a link less by then, but can still be
+                 * reached by its name. */
+                if (renameat2(d->fd, name, d->fd, name, RENAME_NOREPLACE) < 0 && errno != EEXIST)
+                        return -errno;
                 if (fstatat(d->fd, name, &named, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
                         return -errno;
                 if (named.st_dev != st.st_dev || named.st_ino != st.st_ino)
@@ -100,14 +107,20 @@ static void visit_pinned(Thread *t, const Dir *d, const char *name) {
 
 static void visit_with(Thread *t, const Dir *d, const char *name) {
         Walk *w = t->walk;
-        int r = 0;
 
-        rate_wait(&w->rate, &w->queue, &t->granted);
-        if (name || w->spec->visitor->visits_dirs_by_path)
-                r = thread_enter(t, d);
-        if (r < 0)
-                dir_add_issue(w, d, name, NULL, -r);
-        else if (!name)
+        if (w->spec->entries_per_sec > 0) {
+                if (t->granted == 0)
+                        wait_for_turn(t);
+                t->granted--;
+        }
+        if ((name || w->spec->visitor->visits_dirs_by_path) && t->cwd != d->serial) {
+                if (fchdir(d->fd) < 0) {
+                        dir_add_issue(w, d, name, NULL, errno);
+                        return;
+                }
+                t->cwd = d->serial;
+        }
+        if (!name)
                 visit(t, d, NULL, &(TreeEntry){ .path = ".", .fd = d->fd });
         else if (w->spec->part && walk_changes(w))
                 visit_pinned(t, d, name);

@@ -1,15 +1,47 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "tree/read.h"
-#include "tree/visit.h"
-#include "tree/work.h"
+#include "basic/string-util.h"
+#include "tree/walk.h"
+
+/* A directory is read in chunks, and read on only when what its chunk held has been taken from the stack: memory does not
+ * grow with the tree. A small chunk is visited by the thread that has read it, a large one is shared out in batches. */
 
 enum {
+        CHUNK_BYTES_MIN = 32 * 1024, /* of names, read at once; twice as many are always granted */
+        CHUNK_BYTES_STEP = 256 * 1024,
+        CHUNK_BYTES_MAX = 4 << 20,                /* of one chunk */
+        CHUNKS_BYTES_MAX = 8 << 20,               /* of all, beyond what is always granted */
+        CHUNK_ENTRIES_MAX = CHUNK_BYTES_MAX / 24, /* a name takes at least so many bytes of getdents64(2)'s */
+        DIRS_MAX = 16384,                         /* known at a time; beyond that each directory gives one more */
+        SUBDIRS_PER_CHUNK = 1024,
+        FEW_BYTES = 1280, /* of names: a few, and any one; in user space they may have 1024 bytes */
         BATCH_ENTRIES = 1024,
         FEW_ENTRIES = 64, /* are visited sooner than another thread has woken up */
 };
+
+typedef struct ChunkEntry {
+        uint64_t inode;
+        uint32_t offset; /* of its name in the chunk's data */
+} ChunkEntry;
+
+/* Names read from one directory. Its memory is mapped once, at its largest size; only what has been written to
+ * counts. */
+typedef struct Chunk {
+        atomic_uint batches; /* that have not been done; whoever does the last frees it */
+        struct Dir *dir;
+        size_t used;    /* of data */
+        size_t granted; /* likewise, of the budget */
+        size_t n_entries;
+        ChunkEntry entries[CHUNK_ENTRIES_MAX];
+        char data[CHUNK_BYTES_MAX];
+} Chunk;
 
 /* Entries of a large chunk. */
 typedef struct Batch {
@@ -17,6 +49,145 @@ typedef struct Batch {
         Chunk *chunk;
         size_t start, end;
 } Batch;
+
+/* What reading a chunk of a directory finds besides the names of its entries. */
+typedef struct Found {
+        Work *first, *last; /* sub-directories, a chain; later all that there is to do */
+        size_t n_subdirs;
+        bool more; /* the directory has not been read to its end */
+} Found;
+
+static Chunk *chunk_new(void) {
+        void *p =
+                mmap(NULL, sizeof(Chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        return p == MAP_FAILED ? NULL : p;
+}
+
+static void chunk_free(Walk *w, Chunk *c) {
+        atomic_fetch_sub(&w->chunk_bytes, c->granted);
+        (void) munmap(c, sizeof(*c));
+}
+
+/* Whether there is room for one more buffer of names. */
+static bool chunk_grow(Walk *w, Chunk *c) {
+        if (c->used + CHUNK_BYTES_MIN > sizeof(c->data))
+                return false;
+        if (c->used <= CHUNK_BYTES_MIN + c->granted)
+                return true;
+        if (atomic_fetch_add(&w->chunk_bytes, CHUNK_BYTES_STEP) >= CHUNKS_BYTES_MAX) {
+                atomic_fetch_sub(&w->chunk_bytes, CHUNK_BYTES_STEP);
+                return false;
+        }
+        c->granted += CHUNK_BYTES_STEP;
+        return true;
+}
+
+static void push_front(Found *f, Work *work) {
+        work->next = f->first;
+        f->first = work;
+        if (!f->last)
+                f->last = work;
+}
+
+static bool is_directory(const Dir *d, const struct dirent64 *e) {
+        struct stat st;
+
+        if (e->d_type != DT_UNKNOWN)
+                return e->d_type == DT_DIR;
+        return fstatat(d->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_dot(const char *name) {
+        return name[0] == '.' && (name[1] == '\0' || streq(name, ".."));
+}
+
+/* Sorts a buffer of names into sub-directories and others; behind the first sub-directory it stops, if there is to be
+ * only one, and the rest will be read again. Returns 0 or a negative errno. */
+static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, bool only_one, Found *f) {
+        while (c->used < end) {
+                const struct dirent64 *e = (const struct dirent64 *) (c->data + c->used);
+                size_t at = c->used;
+
+                c->used += e->d_reclen;
+                if (is_dot(e->d_name))
+                        continue;
+                if (is_directory(d, e)) {
+                        Dir *sub = dir_new(t->walk, d, e->d_name, e->d_ino);
+
+                        if (!sub)
+                                return -ENOMEM;
+                        push_front(f, &sub->work);
+                        f->n_subdirs++;
+                        if (only_one)
+                                return lseek(d->fd, e->d_off, SEEK_SET) < 0 ? -errno : 0;
+                } else if (!d->settled)
+                        c->entries[c->n_entries++] = (ChunkEntry){
+                                .inode = e->d_ino,
+                                .offset = (uint32_t) (at + offsetof(struct dirent64, d_name)),
+                        };
+        }
+        return 0;
+}
+
+/* Reads on in an open directory. Returns 0 or a negative errno. */
+static int read_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
+        bool bounded = t->walk->spec->max_entries > 0;
+
+        for (;;) {
+                bool many = atomic_load(&t->walk->n_dirs) > DIRS_MAX;
+                ssize_t n;
+                int r;
+
+                if ((bounded && c->used > 0) || !chunk_grow(t->walk, c)) {
+                        f->more = true;
+                        return 0;
+                }
+                n = getdents64(d->fd, c->data + c->used, many ? FEW_BYTES : CHUNK_BYTES_MIN);
+                if (n < 0 && errno == ENOENT)
+                        return 0; /* removed meanwhile */
+                if (n <= 0)
+                        return n < 0 ? -errno : 0;
+                r = take_names(t, d, c, c->used + (size_t) n, many, f);
+                if (r < 0 || queue_is_stopped(&t->walk->queue))
+                        return r;
+                if (f->n_subdirs >= SUBDIRS_PER_CHUNK || (many && f->n_subdirs > 0)) {
+                        f->more = true;
+                        return 0;
+                }
+        }
+}
+
+/* Compares what has the number of an inode as the first member. */
+static int compare_inodes(const void *a, const void *b) {
+        uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+        return (x > y) - (x < y);
+}
+
+typedef struct SortedDir {
+        uint64_t inode;
+        Dir *dir;
+} SortedDir;
+
+/* Puts sub-directories in the order of their inodes. Without memory for it they stay as they are: it is for speed only. */
+static void sort_subdirs(Found *f) {
+        _cleanup_free_ SortedDir *sorted = NULL;
+        size_t n = 0;
+
+        if (f->n_subdirs == 0)
+                return;
+        sorted = malloc(f->n_subdirs * sizeof(*sorted));
+        if (!sorted)
+                return;
+        for (Work *work = f->first; work; work = work->next, n++)
+                sorted[n] = (SortedDir){ ((Dir *) work)->inode, (Dir *) work };
+        qsort(sorted, n, sizeof(*sorted), compare_inodes);
+        for (size_t i = 0; i < n; i++)
+                sorted[i].dir->work.next = i + 1 < n ? &sorted[i + 1].dir->work : NULL;
+        f->first = &sorted[0].dir->work;
+        f->last = &sorted[n - 1].dir->work;
+}
 
 static void finish_dir(Thread *t, const Dir *d) {
         Walk *w = t->walk;
@@ -51,21 +222,6 @@ static void visit_entries(Thread *t, const Chunk *c, size_t start, size_t end) {
                 visit_entry(t, c->dir, c->data + c->entries[i].offset);
 }
 
-static void visit_chunk(Thread *t, Chunk *c) {
-        visit_entries(t, c, 0, c->n_entries);
-        if (c->granted == 0 && !t->spare)
-                t->spare = c;
-        else
-                chunk_free(c, &t->walk->chunk_bytes);
-}
-
-static void push_front(Found *f, Work *work) {
-        work->next = f->first;
-        f->first = work;
-        if (!f->last)
-                f->last = work;
-}
-
 /* Hands a large chunk out to all threads. */
 static int share_chunk(Chunk *c, Found *f) {
         size_t n = (c->n_entries + BATCH_ENTRIES - 1) / BATCH_ENTRIES;
@@ -93,74 +249,52 @@ static void release_batch(Thread *t, Batch *b) {
         Dir *d = c->dir;
 
         if (atomic_fetch_sub(&c->batches, 1) == 1)
-                chunk_free(c, &t->walk->chunk_bytes);
+                chunk_free(t->walk, c);
         free(b);
         release_dir(t, d);
 }
 
-/* Sub-directories and batches are there for every thread, the rest of the directory below them on the stack. One of
- * them stays in hand where little is to be done before it: then nobody has to be woken. */
-static Work *hand_out(Thread *t, Found *f, bool keep_one) {
+static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
+        const bool few = c->n_entries <= FEW_ENTRIES, shared = c->n_entries > (size_t) 2 * BATCH_ENTRIES;
+        Walk *w = t->walk;
         Work *kept = NULL;
 
-        if (keep_one && f->first) {
-                kept = f->first;
-                f->first = kept->next;
-                if (!f->first)
-                        f->last = NULL;
-        }
-        if (f->first)
-                queue_push(&t->walk->queue, f->first, f->last);
-        return kept;
-}
-
-static void append(Found *f, Work *work) {
-        work->next = NULL;
-        if (f->last)
-                f->last->next = work;
-        else
-                f->first = work;
-        f->last = work;
-}
-
-static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
-        Walk *w = t->walk;
-        Work *next;
-
-        chunk_sort(c);
+        /* File systems keep inodes in the order of their numbers, so the disk reads ahead what is visited next; names may
+         * come in the order of their hashes. */
+        qsort(c->entries, c->n_entries, sizeof(ChunkEntry), compare_inodes);
         sort_subdirs(f);
+        /* Sub-directories and batches are there for every thread, the rest of the directory below them on the stack. */
         if (f->more) {
                 atomic_fetch_add(&d->pending, 1); /* what is pending until now is the reading, which goes on */
-                append(f, &d->work);
+                d->work.next = NULL;
+                if (f->last)
+                        f->last->next = &d->work;
+                else
+                        f->first = &d->work;
+                f->last = &d->work;
         }
+        if (shared && share_chunk(c, f) < 0) {
+                queue_stop(&w->queue, -ENOMEM);
+                if (atomic_load(&c->batches) == 0)
+                        chunk_free(w, c);
+        }
+        /* One of them stays in hand where little is to be done before it: then nobody has to be woken. */
+        if (few && f->first) {
+                kept = f->first;
+                f->first = kept->next;
+        }
+        if (f->first)
+                queue_push(&w->queue, f->first, f->last);
 
-        if (c->n_entries <= (size_t) 2 * BATCH_ENTRIES) {
-                next = hand_out(t, f, c->n_entries <= FEW_ENTRIES);
-                visit_chunk(t, c);
-        } else {
-                if (share_chunk(c, f) < 0) {
-                        queue_stop(&w->queue, -ENOMEM);
-                        if (atomic_load(&c->batches) == 0)
-                                chunk_free(c, &w->chunk_bytes);
-                }
-                next = hand_out(t, f, false);
+        if (!shared) {
+                visit_entries(t, c, 0, c->n_entries);
+                if (c->granted == 0 && !t->spare)
+                        t->spare = c;
+                else
+                        chunk_free(w, c);
         }
         release_dir(t, d);
-        return next;
-}
-
-static int open_dir(Walk *w, Dir *d) {
-        int r;
-
-        if (d->fd >= 0)
-                return 0;
-        r = dir_open(w, d);
-        /* It may be elsewhere now. */
-        if (r == -ENOENT)
-                atomic_fetch_add(&w->modified, 1);
-        else if (r < 0)
-                dir_add_issue(w, d, NULL, NULL, -r);
-        return r;
+        return kept;
 }
 
 static Work *step_dir(Thread *t, Dir *d) {
@@ -170,7 +304,13 @@ static Work *step_dir(Thread *t, Dir *d) {
         int r;
 
         count(&t->steps);
-        if (open_dir(w, d) < 0) {
+        r = d->fd >= 0 ? 0 : dir_open(w, d);
+        if (r < 0) {
+                /* It may be elsewhere now. */
+                if (r == -ENOENT)
+                        atomic_fetch_add(&w->modified, 1);
+                else
+                        dir_add_issue(w, d, NULL, NULL, -r);
                 release_dir(t, d);
                 return NULL;
         }
@@ -191,7 +331,8 @@ static Work *step_dir(Thread *t, Dir *d) {
         return process_chunk(t, d, c, &f);
 }
 
-Work *work_step(Thread *t, Work *work) {
+/* Returns what this thread is to do next, or NULL. */
+static Work *step(Thread *t, Work *work) {
         Batch *b = (Batch *) work;
 
         if (work->kind == WORK_DIR)
@@ -206,4 +347,21 @@ void work_discard(Thread *t, Work *work) {
                 release_batch(t, (Batch *) work);
         else
                 release_dir(t, (Dir *) work);
+}
+
+void work_run(Thread *t) {
+        Queue *q = &t->walk->queue;
+        Work *work = NULL;
+        bool had_work = false;
+
+        while ((work = work ?: queue_take(q, had_work))) {
+                had_work = true;
+                work = step(t, work);
+                if (work && queue_is_stopped(q)) {
+                        work_discard(t, work);
+                        work = NULL;
+                }
+        }
+        if (t->spare)
+                chunk_free(t->walk, TAKE_PTR(t->spare));
 }

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include "basic/time-util.h"
-#include "tree/dir.h"
-#include "tree/threads.h"
-#include "tree/tree.h"
+#include "tree/walk.h"
 
 enum {
         /* The clock of time stamps goes by the kernel's ticks, of 10 ms at most. */
@@ -107,30 +105,6 @@ static int run_pass(Walk *w, Threads *threads, WalkCounts *ret) {
         return 0;
 }
 
-/* What was written just before a pass could be taken for what is written during it. */
-static void sleep_over_lag(void) {
-        const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };
-
-        (void) nanosleep(&lag, NULL);
-}
-
-/* What is modified is found by time stamps, so by a clock that is not set back meanwhile, and is the same one as the
- * file system's. */
-static int run_passes(Walk *w, Threads *threads, WalkCounts *ret) {
-        int r;
-
-        for (;;) {
-                r = run_pass(w, threads, ret);
-                if (r < 0)
-                        return r;
-                if (ret->failed > 0 || ret->modified == 0 || w->pass >= PASSES_MAX)
-                        break;
-                sleep_over_lag();
-        }
-        ret->changed += w->root_changed;
-        return 0;
-}
-
 static int compare_root(Walk *w, WalkCounts *counts) {
         const Visitor *v = w->spec->visitor;
         TreeVisit found = { 0 };
@@ -146,40 +120,46 @@ static int compare_root(Walk *w, WalkCounts *counts) {
         return r;
 }
 
-static int walk(Walk *w, WalkResult *ret) {
+/* What is modified is found by time stamps, so by a clock that is not set back meanwhile, and is the same one as the
+ * file system's. */
+static int walk(Walk *w, WalkCounts *ret) {
         _cleanup_(threads_done) Threads threads = { 0 };
-        WalkCounts counts = { 0 };
+        const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };
         int r;
 
         r = threads_init(&threads, w);
         if (r < 0)
                 return r;
-        r = run_passes(w, &threads, &counts);
-        if (r < 0)
-                return r;
-        if (w->spec->visitor && !walk_changes(w)) {
-                r = compare_root(w, &counts);
+        for (;;) {
+                r = run_pass(w, &threads, ret);
                 if (r < 0)
                         return r;
+                if (ret->failed > 0 || ret->modified == 0 || w->pass >= PASSES_MAX)
+                        break;
+                /* What was written just before a pass could be taken for what is written during it. */
+                (void) nanosleep(&lag, NULL);
         }
-        ret->counts = counts;
-        issues_take(&w->issues, ret);
-        return 0;
+        ret->changed += w->root_changed;
+        return w->spec->visitor && !walk_changes(w) ? compare_root(w, ret) : 0;
 }
 
 int tree_walk(const TreeSpec *spec, WalkResult *ret) {
-        Walk w = { .spec = spec, .rate = { .entries_per_sec = spec->entries_per_sec } };
+        Walk w = { .spec = spec, .issues_lock = PTHREAD_MUTEX_INITIALIZER };
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
         int r;
 
         assert(!(spec->max_entries > 0 && walk_changes(&w)));
+        w.issues = result.issues = calloc(WALK_ISSUES_MAX, sizeof(WalkIssue));
+        if (!w.issues)
+                return -ENOMEM;
         r = queue_init(&w.queue);
         if (r < 0)
                 return r;
-        r = issues_init(&w.issues);
-        if (r >= 0) {
-                r = walk(&w, ret);
-                issues_done(&w.issues);
-        }
+        r = walk(&w, &result.counts);
         queue_done(&w.queue);
-        return r;
+        result.n_issues = w.n_issues;
+        if (r < 0)
+                return r;
+        *ret = TAKE_STRUCT(result);
+        return 0;
 }
