@@ -9,8 +9,7 @@
 #include <sys/xattr.h>
 
 #include "basic/string-util.h"
-#include "label/entry-label.h"
-#include "label/entry-owner.h"
+#include "label/entry.h"
 #include "label/files.h"
 #include "label/selinux.h"
 
@@ -55,10 +54,11 @@ typedef struct FilesVisitor {
         char *root_label; /* as it was before the walk */
 } FilesVisitor;
 
+/* NULL for none. */
 static char *join_texts(const char *label, const char *owner) {
         if (label && owner)
                 return strdup_printf("%s and %s", label, owner);
-        return strdup(label ?: owner);
+        return label || owner ? strdup(label ?: owner) : NULL;
 }
 
 static int compare_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, TreeVisit *ret) {
@@ -69,8 +69,7 @@ static int compare_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, T
                 r = entry_label_compare(&f->label, e, b, &ret->mismatched, &label);
         if (f->spec->ownership)
                 q = entry_owner_compare(&f->owner, e, &ret->misowned, &owner);
-        if (label || owner)
-                ret->text = join_texts(label, owner);
+        ret->text = join_texts(label, owner);
         return r < 0 ? r : q;
 }
 
@@ -85,29 +84,23 @@ static int change_entry(FilesVisitor *f, const TreeEntry *e, LabelBuffers *b, Tr
         return r < 0 ? r : q;
 }
 
-/* The calls for labels don't say what it is that has the name. That it is no directory is what the directory above says, which
- * whoever could write the device could forge. Of owners what is there has been looked at. */
-static int check_type(const FilesVisitor *f, const TreeEntry *e) {
-        struct stat st;
-
-        if (e->fd >= 0 || f->spec->ownership)
-                return 0;
-        if (fstatat(AT_FDCWD, e->path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-                return -errno;
-        return S_ISDIR(st.st_mode) ? -EISDIR : 0;
-}
-
 static int visit(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret) {
         FilesVisitor *f = (FilesVisitor *) v;
-        int r;
+        struct stat st;
 
-        r = check_type(f, e);
-        if (r < 0)
-                return r == -ENOENT || r == -ESTALE ? 0 : r;
+        /* The calls for labels don't say what it is that has the name. That it is no directory is what the directory above
+         * says, which whoever could write the device could forge. Of owners what is there has been looked at. */
+        if (e->fd < 0 && !f->spec->ownership) {
+                if (fstatat(AT_FDCWD, e->path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+                        return errno == ENOENT || errno == ESTALE ? 0 : -errno;
+                if (S_ISDIR(st.st_mode))
+                        return -EISDIR;
+        }
         return v->changes ? change_entry(f, e, scratch, ret) : compare_entry(f, e, scratch, ret);
 }
 
-static int compare_root(FilesVisitor *f, int root, TreeVisit *ret) {
+static int compare_root(const Visitor *v, int root, TreeVisit *ret) {
+        FilesVisitor *f = (FilesVisitor *) v;
         _cleanup_free_ char *label = NULL, *owner = NULL;
         int r = 0;
 
@@ -118,41 +111,28 @@ static int compare_root(FilesVisitor *f, int root, TreeVisit *ret) {
         if (f->spec->ownership)
                 r = entry_owner_compare(&f->owner, &(TreeEntry){ .fd = root, .describe = true }, &ret->misowned,
                                         &owner);
-        if (label || owner)
-                ret->text = join_texts(label, owner);
+        ret->text = join_texts(label, owner);
         return r;
 }
 
-static int change_root_label(const FilesVisitor *f, int root, bool *ret_changed) {
+static int change_root(const Visitor *v, int root, TreeVisit *ret) {
+        FilesVisitor *f = (FilesVisitor *) v;
         _cleanup_free_ char *label = NULL;
         int r;
 
-        r = selinux_read_label(root, &label);
-        if (r < 0 || streq(label, f->label.context))
-                return r;
-        if (fsetxattr(root, LABEL_XATTR, f->label.context, f->label.size, 0) < 0)
-                return -errno;
-        *ret_changed = true;
-        return 0;
-}
-
-static int change_root(FilesVisitor *f, int root, TreeVisit *ret) {
-        int r;
-
         if (f->spec->context) {
-                r = change_root_label(f, root, &ret->changed);
+                r = selinux_read_label(root, &label);
                 if (r < 0)
                         return r;
+                if (!streq(label, f->label.context)) {
+                        if (fsetxattr(root, LABEL_XATTR, f->label.context, f->label.size, 0) < 0)
+                                return -errno;
+                        ret->changed = true;
+                }
         }
         if (!f->spec->ownership)
                 return 0;
         return entry_owner_change(&f->owner, &(TreeEntry){ .fd = root }, &ret->changed);
-}
-
-static int finish(const Visitor *v, int root, TreeVisit *ret) {
-        FilesVisitor *f = (FilesVisitor *) v;
-
-        return v->changes ? change_root(f, root, ret) : compare_root(f, root, ret);
 }
 
 static int check_file_system(const FilesSpec *spec, Failure *f) {
@@ -176,17 +156,14 @@ static int check_file_system(const FilesSpec *spec, Failure *f) {
                 "The volume is read-only, so neither label nor group of its files can be changed: mount it with a context (OnVolumeMount), which needs no change.");
 }
 
-/* Seen with Linux 6.1 and 6.18 (ext4_xattr_set_handle()). */
-static bool keeps_equal_labels(int fd) {
-        struct statfs sfs;
-
-        return fstatfs(fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
-}
-
 static int init_label(FilesVisitor *f) {
         const FilesSpec *spec = f->spec;
+        struct statfs sfs;
+        bool skips_equal;
         int r;
 
+        /* Seen with Linux 6.1 and 6.18 (ext4_xattr_set_handle()). */
+        skips_equal = fstatfs(spec->tree.fd, &sfs) >= 0 && sfs.f_type == EXT4_SUPER_MAGIC;
         r = selinux_read_label(spec->tree.fd, &f->root_label);
         if (r < 0)
                 return r;
@@ -195,24 +172,18 @@ static int init_label(FilesVisitor *f) {
         f->label = (LabelWanted){
                 .context = spec->context,
                 .size = strlen(spec->context) + 1,
-                .blind = spec->blind || (keeps_equal_labels(spec->tree.fd) && !streq(f->root_label, spec->context)),
+                .blind = spec->blind || (skips_equal && !streq(f->root_label, spec->context)),
         };
-        return 0;
-}
-
-static int explain_errors(WalkResult *w, bool group) {
-        for (WalkIssue *i = w->issues; i < w->issues + w->n_issues; i++) {
-                int r = i->error != 0 ? free_and_strdup(&i->text, files_error_text(i->error, group)) : 0;
-
-                if (r < 0)
-                        return r;
-        }
         return 0;
 }
 
 int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) {
         FilesVisitor visitor = {
-                .visitor = { .visit = visit, .finish = finish, .changes = spec->mode == FILES_CHANGE },
+                .visitor = {
+                        .visit = visit,
+                        .finish = spec->mode == FILES_CHANGE ? change_root : compare_root,
+                        .changes = spec->mode == FILES_CHANGE,
+                },
                 .spec = spec,
                 .owner = { .ownership = spec->ownership, .contended = spec->contended },
         };
@@ -235,9 +206,13 @@ int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) {
         free(visitor.root_label);
         if (r < 0)
                 return r;
-        r = explain_errors(&result, spec->ownership);
-        if (r < 0)
-                return r;
+        for (WalkIssue *i = result.issues; i < result.issues + result.n_issues; i++) {
+                if (i->error == 0)
+                        continue;
+                r = free_and_strdup(&i->text, files_error_text(i->error, spec->ownership));
+                if (r < 0)
+                        return r;
+        }
         *ret = TAKE_STRUCT(result);
         return 0;
 }

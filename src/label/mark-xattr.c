@@ -7,26 +7,6 @@
 #include "label/files.h"
 #include "label/mark-xattr.h"
 
-/* EPERM: file systems in user space that have no such xattrs say so too. ERANGE, E2BIG: longer than any of ours. */
-static int found_of_error(int error, MarkFound *ret) {
-        switch (error) {
-        case ENODATA:
-                *ret = MARK_ABSENT;
-                return 0;
-        case EOPNOTSUPP:
-        case ENOSYS:
-        case EPERM:
-                *ret = MARK_UNSUPPORTED;
-                return 0;
-        case ERANGE:
-        case E2BIG:
-                *ret = MARK_INVALID;
-                return 0;
-        default:
-                return -error;
-        }
-}
-
 int mark_xattr_read(int fd, Mark *ret) {
         Mark mark = { 0 };
         char text[MARK_MAX];
@@ -34,17 +14,29 @@ int mark_xattr_read(int fd, Mark *ret) {
         int r;
 
         n = fgetxattr(fd, MARK_XATTR, text, sizeof(text));
-        if (n < 0) {
-                r = found_of_error(errno, &mark.found);
-                if (r < 0)
-                        return r;
-        } else {
+        if (n >= 0) {
                 r = mark_parse(text, (size_t) n, &mark);
                 if (r == -ENOMEM)
                         return r;
                 if (r < 0)
                         mark = (Mark){ .found = MARK_INVALID };
-        }
+        } else
+                switch (errno) {
+                case ENODATA:
+                        mark.found = MARK_ABSENT;
+                        break;
+                case EOPNOTSUPP:
+                case ENOSYS:
+                case EPERM: /* file systems in user space that have no such xattrs say so too */
+                        mark.found = MARK_UNSUPPORTED;
+                        break;
+                case ERANGE: /* longer than any of ours */
+                case E2BIG:
+                        mark.found = MARK_INVALID;
+                        break;
+                default:
+                        return -errno;
+                }
         *ret = mark;
         return 0;
 }

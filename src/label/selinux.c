@@ -15,14 +15,20 @@ enum { CONTEXTS_FILE_MAX = 64 * 1024, LABEL_GUESS = 256 };
 
 DEFINE_CLEANUP_FUNC(char *, freecon);
 
-static int read_file(const char *path, char **ret) {
+/* A policy without container types is a fact like any other, so an absent file is no error. */
+static int read_file_context(char **ret) {
+        _cleanup_(container_contexts_done) ContainerContexts contexts = { 0 };
         _cleanup_fclose_ FILE *file = NULL;
         _cleanup_free_ char *text = NULL;
+        const char *path = selinux_lxc_contexts_path();
         size_t n;
+        int r;
 
+        if (!path)
+                return 0;
         file = fopen(path, "re");
         if (!file)
-                return -errno;
+                return errno == ENOENT ? 0 : -errno;
         text = malloc(CONTEXTS_FILE_MAX);
         if (!text)
                 return -ENOMEM;
@@ -32,25 +38,6 @@ static int read_file(const char *path, char **ret) {
         if (n == CONTEXTS_FILE_MAX)
                 return -EFBIG;
         text[n] = '\0';
-
-        *ret = TAKE_PTR(text);
-        return 0;
-}
-
-/* A policy without container types is a fact like any other, so an absent file is no error. */
-static int read_file_context(char **ret) {
-        _cleanup_(container_contexts_done) ContainerContexts contexts = { 0 };
-        _cleanup_free_ char *text = NULL;
-        const char *path = selinux_lxc_contexts_path();
-        int r;
-
-        if (!path)
-                return 0;
-        r = read_file(path, &text);
-        if (r == -ENOENT)
-                return 0;
-        if (r < 0)
-                return r;
         r = container_contexts_parse(text, &contexts);
         if (r < 0)
                 return r;
@@ -128,7 +115,6 @@ int selinux_check_context(const char *context, char **ret, Failure *f) {
 static int fd_path(int fd, char **ret) {
         _cleanup_close_ int proc = -EBADF;
         struct statfs sfs;
-        char *path;
 
         proc = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (proc < 0)
@@ -138,11 +124,8 @@ static int fd_path(int fd, char **ret) {
         if (sfs.f_type != PROC_SUPER_MAGIC)
                 return -EXDEV;
 
-        path = strdup_printf("/proc/self/fd/%i", fd);
-        if (!path)
-                return -ENOMEM;
-        *ret = path;
-        return 0;
+        *ret = strdup_printf("/proc/self/fd/%i", fd);
+        return *ret ? 0 : -ENOMEM;
 }
 
 /* path is for descriptors opened with O_PATH, on which fgetxattr(2) fails with EBADF; otherwise NULL. */
@@ -191,16 +174,12 @@ static int read_raw_label(int fd, char **ret) {
 
 int selinux_read_label(int fd, char **ret) {
         _cleanup_free_ char *raw = NULL;
-        char *none;
         int r;
 
         r = read_raw_label(fd, &raw);
         if (r == -ENODATA || r == -EOPNOTSUPP || (r == 0 && isempty(raw))) {
-                none = strdup("");
-                if (!none)
-                        return -ENOMEM;
-                *ret = none;
-                return 0;
+                *ret = strdup("");
+                return *ret ? 0 : -ENOMEM;
         }
         if (r < 0)
                 return r;

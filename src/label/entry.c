@@ -5,16 +5,92 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "basic/string-util.h"
-#include "label/entry-owner.h"
+#include "model/limits.h"
+#include "label/entry.h"
+#include "label/selinux.h"
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
 
 enum { SPECIAL = S_ISUID | S_ISGID, MODE_BITS = 07777 };
+
+static bool is_gone(int error) {
+        return error == -ENOENT || error == -ESTALE;
+}
+
+char *label_describe(const char *label) {
+        _cleanup_free_ char *escaped = NULL;
+
+        if (isempty(label))
+                return strdup("has no label");
+        escaped = string_escape(label, CONTEXT_MAX);
+        return escaped ? strdup_printf("has the label '%s'", escaped) : NULL;
+}
+
+/* Returns 1 if the label is as wanted, or gone; 0 if it is another one, which is in b->label then, "" if it can't be
+ * compared; or a negative errno. */
+static int read_label(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b) {
+        ssize_t n = e->follow ? getxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1)
+                              : lgetxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1);
+
+        if (n < 0 && errno != ENODATA && errno != ERANGE)
+                return is_gone(-errno) ? 1 : -errno;
+        if (n >= 0 && label_is_verbatim(b->label, (size_t) n, w->context, w->size - 1))
+                return 1;
+        b->label[n < 0 ? 0 : n] = '\0';
+        return 0;
+}
+
+int entry_label_compare(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b, bool *ret_differs,
+                        char **ret_text) {
+        _cleanup_free_ char *canonical = NULL;
+        int r;
+
+        r = read_label(w, e, b);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        /* What differs in its spelling only is no other label. Most of those that differ are alike. */
+        if (isempty(b->label) || !streq(b->label, b->other)) {
+                if (selinux_canonicalize_label(b->label, &canonical) >= 0 && streq(canonical, w->context))
+                        return 0;
+                strcpy(b->other, b->label);
+        }
+        *ret_differs = true;
+        if (e->describe)
+                *ret_text = label_describe(canonical ?: b->label);
+        return 0;
+}
+
+/* A right label is not written, as that would move its ctime. */
+int entry_label_change(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b, bool *ret_changed) {
+        bool compare = !w->blind || e->again;
+        int r, error;
+
+        if (compare) {
+                r = read_label(w, e, b);
+                if (r != 0)
+                        return r < 0 ? r : 0;
+        }
+        r = e->follow ? setxattr(e->path, LABEL_XATTR, w->context, w->size, 0)
+                      : lsetxattr(e->path, LABEL_XATTR, w->context, w->size, 0);
+        if (r >= 0) {
+                *ret_changed = true;
+                return 0;
+        }
+        error = -errno;
+        if (is_gone(error))
+                return 0;
+        if (compare)
+                return error;
+        /* What can't be written may be right. */
+        r = read_label(w, e, b);
+        return r == 0 ? error : r < 0 ? r : 0;
+}
 
 /* What has no descriptor was not a directory to its own directory. */
 static int get_stat(const TreeEntry *e, struct stat *ret) {
@@ -99,10 +175,6 @@ static int change_named(OwnerWanted *w, const char *name, const struct stat *st,
                 return change_pinned(o, name, ret_changed);
         *ret_changed = true;
         return 0;
-}
-
-static bool is_gone(int error) {
-        return error == -ENOENT || error == -ESTALE;
 }
 
 int entry_owner_change(OwnerWanted *w, const TreeEntry *e, bool *ret_changed) {
