@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "model/limits.h"
@@ -33,30 +34,23 @@ int children_new(size_t n, Children **ret) {
         return 0;
 }
 
-static Entry *take_entry(Children *c) {
-        for (size_t i = 0; i < c->n; i++) {
-                pid_t nobody = 0;
-
-                if (atomic_compare_exchange_strong(&c->entries[i].pid, &nobody, getpid()))
-                        return &c->entries[i];
-        }
-        return NULL;
-}
-
 static void copy(char *to, size_t size, const char *from) {
         strncpy(to, strempty(from), size - 1);
 }
 
 void children_enter(Children *c, pid_t peer, const char *operation, const char *volume, const char *target) {
-        Entry *e = take_entry(c);
+        for (Entry *e = c->entries; e < c->entries + c->n; e++) {
+                pid_t nobody = 0;
 
-        if (!e)
+                if (!atomic_compare_exchange_strong(&e->pid, &nobody, getpid()))
+                        continue;
+                e->peer = peer;
+                copy(e->operation, sizeof(e->operation), operation);
+                copy(e->volume, sizeof(e->volume), volume);
+                copy(e->target, sizeof(e->target), target);
+                e->ready = true;
                 return;
-        e->peer = peer;
-        copy(e->operation, sizeof(e->operation), operation);
-        copy(e->volume, sizeof(e->volume), volume);
-        copy(e->target, sizeof(e->target), target);
-        e->ready = true;
+        }
 }
 
 void children_leave(Children *c, pid_t pid) {
@@ -68,8 +62,8 @@ void children_leave(Children *c, pid_t pid) {
 }
 
 bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNote *ret) {
-        for (; *index < c->n; ++*index) {
-                const Entry *e = &c->entries[*index];
+        while (*index < c->n) {
+                const Entry *e = &c->entries[(*index)++];
 
                 if (!e->ready || e->peer == peer)
                         continue;
@@ -79,7 +73,6 @@ bool children_next_orphan(const Children *c, pid_t peer, size_t *index, OrphanNo
                         .volume = (char *) e->volume,
                         .target = (char *) e->target,
                 };
-                ++*index;
                 return true;
         }
         return false;
@@ -90,4 +83,57 @@ bool children_has(const Children *c, pid_t pid) {
                 if (c->entries[i].pid == pid)
                         return true;
         return false;
+}
+
+typedef union Control {
+        struct cmsghdr header; /* for the alignment */
+        char buffer[CMSG_SPACE(sizeof(int))];
+} Control;
+
+int hand_over(int socket, int fd) {
+        Control control = { 0 };
+        char byte = 0;
+        struct msghdr m = {
+                .msg_iov = &(struct iovec){ .iov_base = &byte, .iov_len = 1 },
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+        struct cmsghdr *header = CMSG_FIRSTHDR(&m);
+
+        *header = (struct cmsghdr){
+                .cmsg_level = SOL_SOCKET,
+                .cmsg_type = SCM_RIGHTS,
+                .cmsg_len = CMSG_LEN(sizeof(int)),
+        };
+        memcpy(CMSG_DATA(header), &fd, sizeof(int));
+        return sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int hand_over_receive(int socket) {
+        Control control = { 0 };
+        char byte;
+        struct msghdr m = {
+                .msg_iov = &(struct iovec){ .iov_base = &byte, .iov_len = 1 },
+                .msg_iovlen = 1,
+                .msg_control = &control,
+                .msg_controllen = sizeof(control),
+        };
+        const struct cmsghdr *header;
+        ssize_t n;
+        int fd;
+
+        do
+                n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+        if (n == 0)
+                return -ENOTCONN;
+        header = CMSG_FIRSTHDR(&m);
+        if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+            header->cmsg_len != CMSG_LEN(sizeof(int)))
+                return -EBADMSG;
+        memcpy(&fd, CMSG_DATA(header), sizeof(int));
+        return fd;
 }

@@ -173,17 +173,6 @@ static int prepare_directories(void) {
         return r < 0 ? r : prepare_directory(MOUNT_NOTES);
 }
 
-static int block_signals(void) {
-        sigset_t set;
-
-        sigemptyset(&set);
-        sigaddset(&set, SIGTERM);
-        sigaddset(&set, SIGINT);
-        sigaddset(&set, SIGHUP);
-        sigaddset(&set, SIGCHLD);
-        return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
-}
-
 static int run(const Arguments *args) {
         _cleanup_(server_done) Server server = SERVER_INIT;
         ServerConfig config = {
@@ -192,6 +181,7 @@ static int run(const Arguments *args) {
                 .stage_directory = STAGE_DIRECTORY,
                 .locks = LOCKS,
         };
+        sigset_t set;
         int fd, r;
 
         /* Before anything has descriptors of its own. */
@@ -202,9 +192,13 @@ static int run(const Arguments *args) {
         r = find_peer_uid(args->peer_uid, &config.peer_uid);
         if (r < 0)
                 return r;
-        r = block_signals();
-        if (r < 0)
-                return r;
+        sigemptyset(&set);
+        sigaddset(&set, SIGTERM);
+        sigaddset(&set, SIGINT);
+        sigaddset(&set, SIGHUP);
+        sigaddset(&set, SIGCHLD);
+        if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+                return -errno;
         r = prepare_directories();
         if (r < 0)
                 return r;

@@ -17,7 +17,6 @@
 #include "mount/statmount.h"
 #include "mount/target.h"
 #include "wire/message-ids.h"
-#include "worker/hand-over.h"
 #include "worker/serve.h"
 #include "worker/server.h"
 
@@ -109,43 +108,30 @@ static bool helpers_are_gone(const Connection *c) {
         return pid < 0;
 }
 
-/* What the parent holds open for others would keep their peers from seeing the end. */
-static void close_inherited(Server *s) {
-        for (size_t i = 0; i < s->n_connections; i++)
-                s->connections[i]->fd = fd_close(s->connections[i]->fd);
-        s->fd = fd_close(s->fd);
-        s->spare_fd = fd_close(s->spare_fd);
-}
-
-/* Waits for a connection. */
-static int receive_connection(int spare_fd) {
-        int fd;
-
-        (void) prctl(PR_SET_NAME, "selvol-spare");
-        fd = hand_over_receive(spare_fd);
-        fd_close(spare_fd);
-        (void) prctl(PR_SET_NAME, "selvol-worker");
-        return fd;
-}
-
+/* Waits for a connection at spare_fd, unless that is -EBADF: then it is fd. */
 static int serve(Server *s, int fd, int spare_fd) {
-        Child c = { .settings = &s->settings,
-                    .staging = &s->staging,
-                    .children = s->children,
-                    .propagating = s->propagating };
+        Child c = {
+                .settings = &s->settings,
+                .staging = &s->staging,
+                .children = s->children,
+                .propagating = s->propagating,
+        };
         int r;
 
         r = serve_prepare(&c);
         if (r < 0)
                 return r;
-        if (spare_fd >= 0)
-                fd = receive_connection(spare_fd);
+        if (spare_fd >= 0) {
+                (void) prctl(PR_SET_NAME, "selvol-spare");
+                fd = hand_over_receive(spare_fd);
+                fd_close(spare_fd);
+                (void) prctl(PR_SET_NAME, "selvol-worker");
+        }
         if (fd < 0)
                 return fd == -ENOTCONN ? 0 : fd;
         return serve_connection(&c, fd);
 }
 
-/* spare_fd is where it waits for a connection, or -EBADF. */
 static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
         sigset_t none;
         int r;
@@ -156,7 +142,11 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
                 _exit(EXIT_FAILURE);
         sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
-        close_inherited(s);
+        /* What the parent holds open for others would keep their peers from seeing the end. */
+        for (size_t i = 0; i < s->n_connections; i++)
+                s->connections[i]->fd = fd_close(s->connections[i]->fd);
+        s->fd = fd_close(s->fd);
+        s->spare_fd = fd_close(s->spare_fd);
 
         r = serve(s, fd, spare_fd);
         if (r < 0)
@@ -255,18 +245,6 @@ static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si
         return sd_event_source_set_enabled(s->accept_source, SD_EVENT_ON);
 }
 
-static int connection_watch(Connection *c) {
-        Server *s = c->server;
-        int r;
-
-        r = sd_event_add_io(s->event, &c->hangup_source, c->fd, EPOLLRDHUP, on_hangup, c);
-        if (r < 0)
-                return r;
-        r = sd_event_add_time_relative(s->event, &c->timer_source, CLOCK_MONOTONIC, DEADLINE_SEC * USEC_PER_SEC, 0,
-                                       on_deadline, c);
-        return r < 0 ? r : 0;
-}
-
 /* Takes the descriptor over. */
 static int connection_start(Server *s, int fd) {
         _cleanup_(connection_freep) Connection *c = calloc(1, sizeof(*c));
@@ -282,7 +260,10 @@ static int connection_start(Server *s, int fd) {
         if (c->pid < 0)
                 return c->pid;
 
-        r = connection_watch(c);
+        r = sd_event_add_io(s->event, &c->hangup_source, fd, EPOLLRDHUP, on_hangup, c);
+        if (r >= 0)
+                r = sd_event_add_time_relative(s->event, &c->timer_source, CLOCK_MONOTONIC,
+                                               DEADLINE_SEC * USEC_PER_SEC, 0, on_deadline, c);
         if (r < 0) {
                 (void) kill(c->pid, SIGKILL);
                 (void) waitpid(c->pid, NULL, 0);
