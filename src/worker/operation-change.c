@@ -13,7 +13,6 @@
 #include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
-#include "worker/staged.h"
 
 /* Where the files can be found: a mount, or what can be mounted. */
 typedef struct Place {
@@ -121,7 +120,7 @@ static int open_staged(Child *c, const Place *p, const PlanAnswer *a, Subject *s
         if (p->question.mounted)
                 return failure_set(f, FAILURE_WORKER_FAILED, "selvold names no mount to change the files through.");
         before = source_read_fingerprint(&p->source);
-        r = staged_make(c, &p->source, &p->question, a, s, &result->outcome, f);
+        r = subject_stage(c, &p->source, &p->question, a, s, &result->outcome, f);
         if (r != 0)
                 return r;
         r = observe_root(s->root, &result->outcome, &result->mark);

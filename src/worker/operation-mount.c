@@ -16,7 +16,6 @@
 #include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
-#include "worker/staged.h"
 
 /* The mount that a repeated request wants may be there already. */
 static int find_repeated(const MountCall *call, const Target *target, OperationResult *result, Failure *f) {
@@ -234,7 +233,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         before = source_read_fingerprint(&source);
-        r = staged_make(c, &source, &question, &answer, &staged, &result->outcome, f);
+        r = subject_stage(c, &source, &question, &answer, &staged, &result->outcome, f);
         if (r != 0)
                 return r;
         r = prepare(c, call, &source, &before, &question, &answer, &staged, result, f);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
 #include <limits.h>
 
+#include "basic/log.h"
 #include "model/limits.h"
-#include "model/walk.h"
 #include "label/selinux.h"
 #include "mount/host-device.h"
 #include "mount/mount-table.h"
+#include "mount/stage.h"
 #include "worker/foreign.h"
+#include "worker/noted.h"
 #include "worker/subject.h"
 
 void subject_done(Subject *s) {
@@ -16,43 +19,159 @@ void subject_done(Subject *s) {
         *s = SUBJECT_INIT;
 }
 
-static int fail_unbindable(const Target *target, Failure *f) {
-        _cleanup_free_ char *path = string_escape(target->path, 200);
-
-        if (!path)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_NOT_SUPPORTED,
-                "What is mounted at '%s' is unbindable, so no private copy can be made to work on: see mount(8), --make-unbindable.",
-                path);
-}
-
-static int fail_no_directory(const Target *target, Failure *f) {
-        _cleanup_free_ char *path = string_escape(target->path, 200);
-
-        if (!path)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_NOT_SUPPORTED,
-                "'%s' is a file that is mounted, not a directory: only a directory can be relabeled, given to a group or verified.",
-                path);
-}
-
 int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f) {
         Clone clone = CLONE_INIT;
         int part, r;
 
         if (!target->is_directory)
-                return fail_no_directory(target, f);
+                return failure_set_about(
+                        f, FAILURE_NOT_SUPPORTED, target->path,
+                        "'%s' is a file that is mounted, not a directory: only a directory can be relabeled, given to a group or verified.");
         part = clone_is_part(target->fd);
         if (part < 0)
                 return part;
         r = clone_open(target->fd, mode, &clone);
         if (r == -EINVAL)
-                return fail_unbindable(target, f);
+                return failure_set_about(
+                        f, FAILURE_NOT_SUPPORTED, target->path,
+                        "What is mounted at '%s' is unbindable, so no private copy can be made to work on: see mount(8), --make-unbindable.");
         if (r < 0)
                 return r;
         *ret = (Subject){ .tree = clone.tree, .root = clone.root, .live = true, .part = part };
+        return 0;
+}
+
+/* Of the type that was given at most the magic number was looked at. If the source holds something else, or nothing, that is
+ * why. */
+static int explain_failure(const Child *c, const Source *s, Failure *f) {
+        _cleanup_(source_done) Source probed = SOURCE_INIT;
+        _cleanup_failure_ Failure found = { 0 };
+        int r;
+
+        r = source_open(s->path, s->fs->name, true, c->settings, &probed, &found);
+        if (r <= 0)
+                return FAILURE_MOUNT_FAILED;
+        failure_done(f);
+        *f = TAKE_STRUCT(found);
+        return r;
+}
+
+/* Whether the mount is there still, where another one hides it, and is all of the source. */
+static int find_hidden(const Source *source, uint64_t id, MountFact *ret) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        _cleanup_free_ char *root = NULL;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_id(table, id, &fact);
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        r = mount_table_find_root(table, id, &root);
+        if (r < 0)
+                return r;
+        r = streq(root, "/") ? source_is_mounted_as(source, &fact) : 0;
+        if (r <= 0)
+                return r;
+        *ret = TAKE_STRUCT(fact);
+        return 1;
+}
+
+static int fail_gone(Failure *f) {
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "The mount that was to be shared is gone, or another one hides it: unmount that one, or try again.");
+}
+
+/* A disk can be mounted once more where its mount can't be reached: the superblock is alive. */
+static int share_hidden(const StageSpec *spec, uint64_t id, Subject *s, MountOutcome *o, Failure *f) {
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
+        int r;
+
+        if (spec->source->fs->source != SOURCE_BLOCK)
+                return fail_gone(f);
+        r = find_hidden(spec->source, id, &fact);
+        if (r <= 0)
+                return r < 0 ? r : fail_gone(f);
+        r = stage_mount(spec, &s->tree, o, f);
+        if (r != 0)
+                return r;
+        return streq(o->fact.device, fact.device) ? 0 : fail_gone(f);
+}
+
+static int share_mount(const Child *c, const StageSpec *spec, const PlanAnswer *a, Subject *s, MountOutcome *o,
+                       Failure *f) {
+        _cleanup_(target_done) Target share = TARGET_INIT;
+        int r;
+
+        r = target_open(a->share_target, c->settings, &share, f);
+        if (r != 0)
+                return r;
+        if (!share.is_mount || share.mount_id != a->share_id)
+                return share_hidden(spec, a->share_id, s, o, f);
+        r = stage_share(spec, &share, &s->tree, o, f);
+        if (r != 0)
+                return r;
+        r = clone_root_is_part(s->tree, o->fact.root);
+        if (r < 0)
+                return r;
+        s->part = r > 0;
+        return 0;
+}
+
+int subject_stage(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
+                  Subject *ret, MountOutcome *ret_outcome, Failure *f) {
+        const Observed *observed = &question->observed;
+        const bool share = !isempty(answer->share_target);
+        const StageSpec spec = {
+                .source = source,
+                .options = answer->mount_options,
+                .context = answer->context,
+                .superblock = observed->superblock,
+                .read_only = answer->read_only,
+                .selinux = question->node.selinux,
+                .alone = observed->n_mounts == 0 && !observed->mounts_unknown && !observed->hidden,
+                .swaps = answer->files.swapped_gid != GID_NONE,
+                .staging = c->staging,
+        };
+        _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
+        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        int r;
+
+        log_debug("Staging %s as %s%s%s.", source->name, source->fs->name, share ? " from " : "",
+                  strempty(answer->share_target));
+        if (share) {
+                r = share_mount(c, &spec, answer, &s, &o, f);
+                if (r != 0)
+                        return r;
+                r = noted_check_shared(c, source,
+                                       &(MountFact){ .mount_id = answer->share_id,
+                                                     .target = answer->share_target,
+                                                     .device = o.fact.device,
+                                                     .fs_type = o.fact.fs_type },
+                                       f);
+        } else {
+                r = observed->mounts_unknown ? foreign_check_unobserved(c, source, f) : 0;
+                if (r != 0)
+                        return r;
+                r = stage_mount(&spec, &s.tree, &o, f);
+                if (r == FAILURE_MOUNT_FAILED)
+                        r = explain_failure(c, source, f);
+        }
+        if (r != 0)
+                return r;
+        s.contended = observed->hidden || observed->mounts_unknown;
+        s.root = openat(s.tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (s.root < 0)
+                return -errno;
+        log_debug("Staged: device %s, context '%s', seclabel %i, %s.", o.fact.device, o.fact.context, o.fact.seclabel,
+                  o.fact.read_only ? "read-only" : "read-write");
+
+        *ret = s;
+        s = SUBJECT_INIT;
+        *ret_outcome = TAKE_STRUCT(o);
         return 0;
 }
 
@@ -84,26 +203,10 @@ int subject_check_overridden(bool overrides_labels, Failure *f) {
                 "The volume is mounted with defcontext= or rootcontext=, so files show labels that are not on disk: mount it without.");
 }
 
-/* As it is told: escaped, and no more of them than fit. */
-static int find_submounts(const MountTable *table, uint64_t mount_id, char ***ret) {
-        _cleanup_strv_ char **paths = NULL, **escaped = NULL;
-        int r;
-
-        r = mount_table_find_inside(table, mount_id, &paths);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; paths && paths[i] && i < WALK_SUBMOUNTS_MAX; i++) {
-                r = strv_consume(&escaped, string_escape(paths[i], PATH_MAX));
-                if (r < 0)
-                        return r;
-        }
-        *ret = TAKE_PTR(escaped);
-        return 0;
-}
-
-/* The same with one look at the mount table for all that is to be known of it. */
+/* All that is to be known of the mount table, with one look at it. */
 static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_strv_ char **paths = NULL;
         size_t n_mounts;
         int r;
 
@@ -114,46 +217,43 @@ static int check_table(const Child *c, Subject *s, const MountOutcome *o, Failur
         if (r != 0)
                 return r;
         s->contended = s->contended || s->live || n_mounts > 0;
-        return s->live ? find_submounts(table, o->fact.mount_id, &s->submounts) : 0;
-}
-
-static int fail_hidden(Failure *f, const MountFact *fact) {
-        _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
-
-        if (!context)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_NOT_SUPPORTED,
-                "The volume is mounted with context %s, which hides the labels of its files: they can be changed only when it is mounted without.",
-                context);
+        if (!s->live)
+                return 0;
+        r = mount_table_find_inside(table, o->fact.mount_id, &paths);
+        if (r < 0)
+                return r;
+        /* As they are told: escaped, and no more of them than fit. */
+        for (size_t i = 0; paths && paths[i] && i < WALK_SUBMOUNTS_MAX; i++) {
+                r = strv_consume(&s->submounts, string_escape(paths[i], PATH_MAX));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static int check_labels(const Subject *s, const MountOutcome *o, Failure *f) {
+        _cleanup_free_ char *context = NULL;
         _cleanup_(node_done) Node node = { 0 };
         int r;
 
         r = subject_check_overridden(o->overrides_labels, f);
         if (r != 0)
                 return r;
-        if (!isempty(o->fact.context))
-                return fail_hidden(f, &o->fact);
+        if (!isempty(o->fact.context)) {
+                context = string_escape(o->fact.context, CONTEXT_MAX);
+                if (!context)
+                        return -ENOMEM;
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        "The volume is mounted with context %s, which hides the labels of its files: they can be changed only when it is mounted without.",
+                        context);
+        }
         r = selinux_read_node(&node);
         if (r < 0)
                 return r;
         if (node.selinux && !o->fact.seclabel)
                 return selinux_fail_unlabeled(f);
         return selinux_require_labels(s->root, f);
-}
-
-/* What selvold supposes would go into the volume's mark. */
-static int check_group(const MountOutcome *o, const FilesDecision *d, Failure *f) {
-        if ((d->gid != d->disk_gid) == o->idmapped)
-                return 0;
-        return failure_set(
-                f, FAILURE_NOT_SUPPORTED,
-                o->idmapped
-                        ? "The mount is idmapped, so it is not known which group files would have on disk: unmount it first."
-                        : "The mount is not idmapped, so files have the group that they show.");
 }
 
 int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, const FilesDecision *d, Failure *f) {
@@ -170,11 +270,13 @@ int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, cons
                 if (r != 0)
                         return r;
         }
-        if (d->ownership == OWNERSHIP_WALK) {
-                r = check_group(o, d, f);
-                if (r != 0)
-                        return r;
-        }
+        /* What selvold supposes would go into the volume's mark. */
+        if (d->ownership == OWNERSHIP_WALK && (d->gid != d->disk_gid) != o->idmapped)
+                return failure_set(
+                        f, FAILURE_NOT_SUPPORTED,
+                        o->idmapped
+                                ? "The mount is idmapped, so it is not known which group files would have on disk: unmount it first."
+                                : "The mount is not idmapped, so files have the group that they show.");
         if (o->fact.read_only)
                 return failure_set(
                         f, FAILURE_NOT_SUPPORTED,
