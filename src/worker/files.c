@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <linux/ioprio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "basic/log.h"
+#include "model/limits.h"
 #include "label/mark-xattr.h"
 #include "mount/idmap.h"
 #include "mount/attributes.h"
@@ -9,16 +15,9 @@
 #include "worker/files.h"
 #include "worker/foreign.h"
 #include "worker/observe.h"
-#include "worker/walk.h"
 
-/* One change of the files of a volume. */
-typedef struct Change {
-        Child *child;
-        const char *volume;
-        const PlanAnswer *answer;
-        Subject *subject;
-        OperationResult *result;
-} Change;
+/* How many entries are compared before a map. */
+enum { ENTRIES_COMPARED = 1024 };
 
 static void take_mark(Mark *known, Mark *now) {
         mark_done(known);
@@ -41,39 +40,32 @@ static int apply_change(Child *c, int root, MarkChange change, const MarkProof *
         return r != 0 ? r : note_mark(c, mark, &now);
 }
 
-/* Of a superblock that is read-only nothing can become untrue. */
-static int check_marked(const MountOutcome *o, MarkChange change, const Mark *mark, Failure *f) {
-        if (o->superblock_read_only || !mark_exceeds(mark, change))
-                return 0;
-        return failure_set(
-                f, FAILURE_MOUNT_FAILED,
-                "The mark on the volume (xattr " MARK_XATTR
-                " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed. journalctl -k may say why; a file system that is read-only because of an error has to be unmounted and checked (fsck).");
-}
-
-/* After an error the mount is given up, whether it is read-only or not. */
-static int mark_through_read_only(Child *c, const Subject *s, MarkChange change, const MarkProof *proof, Mark *mark,
-                                  Failure *f) {
-        int r;
-
-        r = attributes_set_read_only(s->tree, false);
-        if (r < 0)
-                return r;
-        r = apply_change(c, s->root, change, proof, mark, f);
-        return r != 0 ? r : attributes_set_read_only(s->tree, true);
-}
-
 int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkChange change, Mark *mark, Failure *f) {
-        bool only_mount = o->fact.read_only && !o->superblock_read_only;
+        const bool only_mount = o->fact.read_only && !o->superblock_read_only;
         int r;
 
         assert(!s->live);
 
         if (change == MARK_KEEP && !mark_is_outdated(mark, &o->proof))
                 return 0;
-        r = only_mount ? mark_through_read_only(c, s, change, &o->proof, mark, f)
-                       : apply_change(c, s->root, change, &o->proof, mark, f);
-        return r != 0 ? r : check_marked(o, change, mark, f);
+        if (only_mount) {
+                r = attributes_set_read_only(s->tree, false);
+                if (r < 0)
+                        return r;
+        }
+        r = apply_change(c, s->root, change, &o->proof, mark, f);
+        /* After an error the mount is given up, whether it is read-only or not. */
+        if (r == 0 && only_mount)
+                r = attributes_set_read_only(s->tree, true);
+        if (r != 0)
+                return r;
+        /* Of a superblock that is read-only nothing can become untrue. */
+        if (o->superblock_read_only || !mark_exceeds(mark, change))
+                return 0;
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "The mark on the volume (xattr " MARK_XATTR
+                " of its root directory) says that all files have the right label or group. That would no longer be true, and it could not be changed. journalctl -k may say why; a file system that is read-only because of an error has to be unmounted and checked (fsck).");
 }
 
 /* Where that is not possible the next mount is not believed. */
@@ -114,14 +106,66 @@ int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkC
         return apply_change(c, s.root, change, &o->proof, mark, f);
 }
 
-static WalkSpec spec_of(const Change *g) {
-        return (WalkSpec){
-                .root = g->subject->root,
-                .part = g->subject->part,
-                .contended = g->subject->contended,
-                .entries_per_sec = g->answer->entries_per_sec,
-        };
+typedef struct Reporter {
+        Child *child;
+        uint64_t total;
+        bool counting; /* what is only counted is not done yet */
+        bool quiet;    /* it is no walk that anybody waits for */
+} Reporter;
+
+static int report(const WalkCounts *counts, void *userdata) {
+        static const WalkCounts nothing = { 0 };
+        const Reporter *reporter = userdata;
+
+        if (child_peer_is_gone(reporter->child))
+                return -ECANCELED;
+        if (reporter->quiet)
+                return 0;
+        return tell_progress(reporter->child, reporter->counting ? &nothing : counts, reporter->total);
 }
+
+/* Threads that are started inherit it. */
+static void set_io_class(int io_class) {
+        (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
+}
+
+/* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
+static int run(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failure *f) {
+        const bool idle = reporter->child->settings->io_class == IO_CLASS_IDLE;
+        TreeSpec *tree = &spec->tree;
+        struct rlimit limit;
+        int r;
+
+        if (tree->entries_per_sec > WALK_ENTRIES_PER_SEC_MAX)
+                tree->entries_per_sec = WALK_ENTRIES_PER_SEC_MAX;
+        tree->progress = report;
+        tree->userdata = reporter;
+
+        /* Each directory on the way down is kept open, and a tree may be deep. */
+        if (getrlimit(RLIMIT_NOFILE, &limit) >= 0 && limit.rlim_cur < limit.rlim_max) {
+                limit.rlim_cur = limit.rlim_max;
+                (void) setrlimit(RLIMIT_NOFILE, &limit);
+        }
+        if (idle)
+                set_io_class(IOPRIO_CLASS_IDLE);
+        r = reporter->counting ? tree_walk(tree, ret) : files_walk(spec, ret, f);
+        if (idle)
+                set_io_class(IOPRIO_CLASS_NONE);
+        return r;
+}
+
+int files_verify(Child *c, FilesSpec *spec, WalkResult *ret, Failure *f) {
+        return run(&(Reporter){ .child = c }, spec, ret, f);
+}
+
+/* One change of the files of a volume. */
+typedef struct Change {
+        Child *child;
+        const char *volume;
+        const PlanAnswer *answer;
+        Subject *subject;
+        OperationResult *result;
+} Change;
 
 static int fall_back(const Change *g, OwnershipReason why, char *detail) {
         if (!detail)
@@ -149,21 +193,40 @@ static int fall_back_on_difference(const Change *g, char *difference, Failure *f
         return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
 }
 
+/* Compares the first entries before a mount swaps their group: what others have given to other groups since would stay
+ * unreachable. The time this takes must not grow with the volume, and it shows no progress. *ret is what differs, in words;
+ * NULL if nothing does. */
+static int find_difference(const Change *g, const Ownership *on_disk, char **ret, Failure *f) {
+        FilesSpec spec = {
+                .tree = { .fd = g->subject->root, .part = g->subject->part, .max_entries = ENTRIES_COMPARED },
+                .mode = FILES_VERIFY,
+                .ownership = on_disk,
+        };
+        _cleanup_(walk_result_done) WalkResult result = { 0 };
+        int r;
+
+        r = run(&(Reporter){ .child = g->child, .quiet = true }, &spec, &result, f);
+        if (r != 0)
+                return r;
+        *ret = NULL;
+        if (result.counts.mismatched == 0 && result.counts.misowned == 0 && result.counts.failed == 0)
+                return 0;
+        *ret = result.n_issues > 0 ? strdup_printf("%s %s", result.issues[0].path, result.issues[0].text)
+                                   : strdup("some files differ, or could not be looked at");
+        return *ret ? 0 : -ENOMEM;
+}
+
 /* Unlike a walk a map mends nothing, so the word of the mark alone is not enough. */
 static int map(const Change *g, Failure *f) {
         const FilesDecision *d = &g->result->files;
         const Ownership on_disk = { .gid = d->disk_gid, .readers = g->answer->files.readers };
         MountOutcome *o = &g->result->outcome;
-        WalkSpec spec = spec_of(g);
         char *difference = NULL;
         int r;
 
         if (g->subject->live)
                 return fall_back(g, OWNERSHIP_MOUNTED, strdup(""));
-        spec.ownership = &on_disk;
-        /* It is short, and shows no progress. */
-        spec.entries_per_sec = 0;
-        r = walk_compare(g->child, &spec, &difference, f);
+        r = find_difference(g, &on_disk, &difference, f);
         if (r != 0)
                 return r;
         if (difference)
@@ -179,16 +242,6 @@ static int map(const Change *g, Failure *f) {
         o->idmapped = true;
         log_debug("Idmapped: group %u on disk is shown as %u.", d->disk_gid, d->gid);
         return observe_root(g->subject->root, o, &g->result->mark);
-}
-
-/* What the file system counts is good enough for a volume that is all of it. */
-static int find_total(const Change *g, WalkSpec *spec, Failure *f) {
-        uint64_t used = g->result->outcome.inodes_used;
-
-        if (used == 0 || g->subject->part)
-                return walk_count(g->child, spec, &spec->total, f);
-        spec->total = used;
-        return 0;
 }
 
 /* Files are touched once this is on disk. */
@@ -212,16 +265,20 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
         return 0;
 }
 
-/* What was skipped is as it was, and is the volume's alone once its other name is gone; and what moved to the last may not
- * have been seen. */
-static int finish_mark(const Change *g, const Mark *begun, const MarkWork *work, Failure *f) {
-        _cleanup_(mark_done) Mark now = { 0 };
+/* What the file system counts is good enough for a volume that is all of it. */
+static int find_total(const Change *g, FilesSpec *spec, uint64_t *ret, Failure *f) {
+        _cleanup_(walk_result_done) WalkResult counted = { 0 };
+        uint64_t used = g->result->outcome.inodes_used;
         int r;
 
-        if (!walk_is_complete(&g->result->walk.counts))
-                return 0;
-        r = mark_xattr_finish(g->subject->root, begun, work, g->answer->change, &now, f);
-        return r != 0 ? r : note_mark(g->child, &g->result->mark, &now);
+        if (used == 0 || g->subject->part) {
+                r = run(&(Reporter){ .child = g->child, .counting = true }, spec, &counted, f);
+                if (r != 0)
+                        return r;
+                used = counted.counts.done;
+        }
+        *ret = used;
+        return 0;
 }
 
 static int walk(const Change *g, Failure *f) {
@@ -234,14 +291,23 @@ static int walk(const Change *g, Failure *f) {
                 .gid = give ? d->disk_gid : GID_NONE,
                 .readers = wanted->readers,
         };
-        _cleanup_(mark_done) Mark begun = { 0 };
-        WalkSpec spec = spec_of(g);
+        FilesSpec spec = {
+                .tree = {
+                        .fd = g->subject->root,
+                        .part = g->subject->part,
+                        .entries_per_sec = g->answer->entries_per_sec,
+                },
+                .mode = FILES_CHANGE,
+                .context = work.context,
+                .ownership = give ? &ownership : NULL,
+                .blind = d->blind,
+                .contended = g->subject->contended,
+        };
+        _cleanup_(mark_done) Mark begun = { 0 }, now = { 0 };
+        Reporter reporter = { .child = g->child };
         int r;
 
-        spec.context = work.context;
-        spec.ownership = give ? &ownership : NULL;
-        spec.blind = d->blind;
-        r = find_total(g, &spec, f);
+        r = find_total(g, &spec, &reporter.total, f);
         if (r != 0)
                 return r;
         r = begin_mark(g, &work, &begun, f);
@@ -250,24 +316,22 @@ static int walk(const Change *g, Failure *f) {
         r = ask_walk(g->child, &(WalkNote){ .mark = g->result->mark, .files = *d }, f);
         if (r != 0)
                 return r;
-        r = walk_tell_start(g->child, spec.total);
+        /* Before what may take long and can't be told about. */
+        log_debug("Walking over %llu entries.", (unsigned long long) reporter.total);
+        r = tell_progress(g->child, &(WalkCounts){ 0 }, reporter.total);
         if (r < 0)
                 return r;
-        r = walk_change(g->child, &spec, &g->result->walk, f);
+        r = run(&reporter, &spec, &g->result->walk, f);
         if (r != 0)
                 return r;
         g->result->walked = true;
         g->result->walk.submounts = TAKE_PTR(g->subject->submounts);
-        return finish_mark(g, &begun, &work, f);
-}
-
-static void log_decision(const FilesDecision *d) {
-        log_debug("Files: relabel %s%s%s%s, ownership %s%s%s, group %u, on disk %u.",
-                  relabel_action_to_string(d->relabel), d->relabel == RELABEL_NONE ? "" : " as ",
-                  d->relabel == RELABEL_NONE ? "" : relabel_reason_to_string(d->relabel_reason),
-                  d->blind ? ", blind" : "", ownership_action_to_string(d->ownership),
-                  d->ownership_reason == OWNERSHIP_NOT_ASKED ? "" : " as ",
-                  ownership_reason_to_string(d->ownership_reason), d->gid, d->disk_gid);
+        /* What was skipped is as it was, and is the volume's alone once its other name is gone; and what moved to the last
+         * may not have been seen. */
+        if (!walk_is_complete(&g->result->walk.counts))
+                return 0;
+        r = mark_xattr_finish(g->subject->root, &begun, &work, g->answer->change, &now, f);
+        return r != 0 ? r : note_mark(g->child, &g->result->mark, &now);
 }
 
 static int check_reliances(const Change *g, Failure *f) {
@@ -297,6 +361,7 @@ static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *
 int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswer *answer, Subject *s,
                  OperationResult *result, Failure *f) {
         const Change change = { c, volume, answer, s, result };
+        const FilesDecision *d = &result->files;
         const FilesSeen seen = {
                 .mark = &result->mark,
                 .belief = result->outcome.proof.belief,
@@ -307,8 +372,13 @@ int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswe
         int r;
 
         result->files = files_decide(&answer->files, &seen);
-        log_decision(&result->files);
-        if (files_need_map(&answer->files, &result->files)) {
+        log_debug("Files: relabel %s%s%s%s, ownership %s%s%s, group %u, on disk %u.",
+                  relabel_action_to_string(d->relabel), d->relabel == RELABEL_NONE ? "" : " as ",
+                  d->relabel == RELABEL_NONE ? "" : relabel_reason_to_string(d->relabel_reason),
+                  d->blind ? ", blind" : "", ownership_action_to_string(d->ownership),
+                  d->ownership_reason == OWNERSHIP_NOT_ASKED ? "" : " as ",
+                  ownership_reason_to_string(d->ownership_reason), d->gid, d->disk_gid);
+        if (files_need_map(&answer->files, d)) {
                 r = map(&change, f);
                 if (r != 0)
                         return r;
@@ -318,9 +388,9 @@ int files_change(Child *c, const char *volume, PlanQuestion *question, PlanAnswe
                 failure_done(f);
                 r = ask_about_group(&change, question, answer, f);
         }
-        if (r != 0 || !files_need_walk(&result->files))
+        if (r != 0 || !files_need_walk(d))
                 return r;
-        r = subject_check_change(c, s, &result->outcome, &result->files, f);
+        r = subject_check_change(c, s, &result->outcome, d, f);
         if (r != 0)
                 return r;
         r = walk(&change, f);

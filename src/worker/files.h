@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include "label/files.h"
 #include "wire/messages.h"
 #include "worker/subject.h"
 
@@ -28,6 +29,10 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
                       Failure *f) _warn_unused_;
 
 /* The same through a mount that is there for everybody, also one that is read-only: others of the file system may not be.
- * Returns as files_mark_staged(), and as subject_copy(), subject_check() and subject_check_elsewhere(). */
+ * Returns as files_mark_staged(), and as subject_copy(), subject_check() and foreign_check(). */
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) _warn_unused_;
+
+/* Compares all files, of a mode FILES_VERIFY, and tells selvold how far that is. Returns 0, also if entries failed; a negative
+ * errno, of it -ECANCELED if selvold has hung up; or a failure kind. */
+int files_verify(Child *c, FilesSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;

@@ -3,13 +3,13 @@
 #include <sys/stat.h>
 
 #include "basic/log.h"
+#include "label/entry.h"
 #include "label/selinux.h"
 #include "mount/health.h"
 #include "mount/mount-table.h"
 #include "worker/files.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
-#include "worker/walk.h"
 
 /* What is compared. */
 typedef struct Expected {
@@ -62,44 +62,39 @@ static int verify_one(const Target *target, const Expected *e, VerifyResult *v) 
                 return name_issue(&v->walk, strdup_printf("has group %" PRIu32 " and mode %04o", st.st_gid,
                                                           (unsigned) (st.st_mode & 07777)));
         if (counts->mismatched > 0)
-                return name_issue(&v->walk, isempty(v->actual) ? strdup("has no label")
-                                                               : strdup_printf("has the label '%s'", v->actual));
+                return name_issue(&v->walk, label_describe(v->actual));
         return 0;
-}
-
-static int check_mount(const Target *target, Failure *f) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        int r;
-
-        r = mount_table_read_own(target->fd, false, &table);
-        if (r < 0)
-                return r;
-        r = mount_table_overrides_labels(table, target->mount_id);
-        return r < 0 ? r : subject_check_overridden(r > 0, f);
 }
 
 /* What lies beneath, on a private copy of the mount, which it can't lead out of. */
 static int verify_beneath(Child *c, const VerifyCall *call, const Target *target, const Expected *e, WalkResult *ret,
                           Failure *f) {
-        const Ownership ownership = { .gid = e->gid };
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
+        const Ownership ownership = { .gid = e->gid };
+        FilesSpec spec = {
+                .mode = FILES_VERIFY,
+                .context = e->context,
+                .ownership = e->gid != GID_NONE ? &ownership : NULL,
+        };
         int r;
 
         if (e->context) {
-                r = check_mount(target, f);
+                r = mount_table_read_own(target->fd, false, &table);
+                if (r < 0)
+                        return r;
+                r = mount_table_overrides_labels(table, target->mount_id);
+                if (r < 0)
+                        return r;
+                r = subject_check_overridden(r > 0, f);
                 if (r != 0)
                         return r;
         }
         r = subject_copy(target, CLONE_READ_ONLY, &s, f);
         if (r != 0)
                 return r;
-        const WalkSpec spec = {
-                .root = s.root,
-                .context = e->context,
-                .ownership = e->gid != GID_NONE ? &ownership : NULL,
-                .entries_per_sec = call->entries_per_sec,
-        };
-        return walk_verify(c, &spec, ret, f);
+        spec.tree = (TreeSpec){ .fd = s.root, .entries_per_sec = call->entries_per_sec };
+        return files_verify(c, &spec, ret, f);
 }
 
 /* *ret_mount_id: the mount that the path is on, and all that was compared. */
@@ -206,12 +201,6 @@ static int reset(Child *c, const VerifyCall *call, const Expected *e, uint64_t c
         return failure_set(f, FAILURE_NOT_SUPPORTED, "The file system is read-only, so its mark can't be changed.");
 }
 
-/* What was found is an answer all the same. */
-static int note_not_reset(int error, const Failure *f, VerifyResult *v) {
-        v->not_reset = error > 0 ? string_escape(strempty(f->message), 1000) : strdup(strerror(-error));
-        return v->not_reset ? 0 : -ENOMEM;
-}
-
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) {
         _cleanup_(expected_done) Expected expected = { .gid = GID_NONE };
         _cleanup_failure_ Failure not_reset = { 0 };
@@ -231,7 +220,9 @@ int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Fai
         if (isempty(call->mount_target) || (result->walk.counts.mismatched == 0 && result->walk.counts.misowned == 0))
                 return 0;
         r = reset(c, call, &expected, compared, &before, result, &not_reset);
-        if (r == -ENOMEM || r == -ECANCELED)
+        if (r == 0 || r == -ENOMEM || r == -ECANCELED)
                 return r;
-        return r == 0 ? 0 : note_not_reset(r, &not_reset, result);
+        /* What was found is an answer all the same. */
+        result->not_reset = r > 0 ? string_escape(strempty(not_reset.message), 1000) : strdup(strerror(-r));
+        return result->not_reset ? 0 : -ENOMEM;
 }
