@@ -2,12 +2,15 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "basic/log.h"
 #include "label/mark-xattr.h"
 #include "label/selinux.h"
 #include "mount/mount-table.h"
 #include "mount/read-back.h"
 #include "mount/superblock.h"
+#include "plan/files.h"
 #include "worker/observe.h"
 
 int observe_source(const Source *s, Observed *ret) {
@@ -57,32 +60,13 @@ static int open_root(int fd) {
         return root < 0 ? -errno : root;
 }
 
-static int find_superblock(const Target *t, const MountFact *fact, Observed *o) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_close_ int root = -EBADF;
-        dev_t device;
-        int r;
-
-        r = device_parse(fact->device, &device);
-        if (r < 0)
-                return r;
-        o->device_read_only = source_device_is_read_only(device);
-        root = open_root(t->fd);
-        if (root < 0)
-                return root;
-        r = superblock_name_mounted(root, device, &o->superblock);
-        if (r < 0)
-                return r;
-        r = mount_table_read(NULL, &table);
-        if (r < 0)
-                return r;
-        return mount_table_find_devices(table, &device, 1, &o->mounts, &o->n_mounts);
-}
-
 int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_outcome_done) MountOutcome outcome = { 0 };
         _cleanup_(observed_done) Observed o = { 0 };
         _cleanup_(mark_done) Mark mark = { 0 };
+        _cleanup_close_ int root = -EBADF;
+        dev_t device;
         int r;
 
         r = observe_mount(t, &outcome, &mark);
@@ -91,7 +75,20 @@ int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) {
         o.fs_type = strdup(outcome.fact.fs_type);
         if (!o.fs_type)
                 return -ENOMEM;
-        r = find_superblock(t, &outcome.fact, &o);
+        r = device_parse(outcome.fact.device, &device);
+        if (r < 0)
+                return r;
+        o.device_read_only = source_device_is_read_only(device);
+        root = open_root(t->fd);
+        if (root < 0)
+                return root;
+        r = superblock_name_mounted(root, device, &o.superblock);
+        if (r < 0)
+                return r;
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        r = mount_table_find_devices(table, &device, 1, &o.mounts, &o.n_mounts);
         if (r < 0)
                 return r;
 
@@ -155,4 +152,66 @@ int observe_check_label(const MountOutcome *o, const char *context, Failure *f) 
                 return -ENOMEM;
         return failure_set(f, FAILURE_LABEL_MISMATCH, "%s is mounted with context %s, but its root has label '%s'.",
                            source, context, o->root_context);
+}
+
+static void judge(const MarkEvidence *e, OperationResult *result) {
+        static const char *const words[] = { "not believed", "trusted", "believed" };
+        MarkProof *proof = &result->outcome.proof;
+
+        proof->belief = files_judge_mark(e);
+        proof->fingerprint = fingerprint_is_kept_in_mark(&e->now) ? e->now : (Fingerprint){ 0 };
+        log_debug("The mark is %s: it has '%s', kept is '%s', before '%s', now '%s'%s%s%s.", words[proof->belief],
+                  result->mark.fingerprint.text, e->witness.kept.text, e->before.text, e->now.text,
+                  e->witness.alive ? ", alive" : "", e->witness.beside ? ", others beside" : "",
+                  e->fresh ? ", fresh" : "");
+}
+
+void judge_staged(const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
+                  const Fingerprint *before, OperationResult *result) {
+        const Observed *o = &question->observed;
+        const MarkEvidence e = {
+                .mark = &result->mark,
+                .root_inode = result->outcome.root_inode,
+                .before = *before,
+                .now = fingerprint_is_kept_in_mark(before) ? source_read_fingerprint(source) : *before,
+                .fresh = isempty(answer->share_target) && o->n_mounts == 0 && !o->mounts_unknown && !o->hidden,
+                .hidden = o->hidden,
+                .writable = !result->outcome.superblock_read_only,
+                .witness = answer->witness,
+        };
+
+        judge(&e, result);
+}
+
+void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationResult *result) {
+        MarkEvidence e = {
+                .mark = &result->mark,
+                .root_inode = result->outcome.root_inode,
+                .adopted = adopted,
+                .writable = !result->outcome.superblock_read_only,
+                .witness = answer->witness,
+        };
+
+        /* It is compared with what was kept, and what others have changed may not be on disk yet. */
+        if (adopted && !e.witness.alive && fingerprint_is_known(&e.witness.kept))
+                (void) syncfs(root);
+        e.now = superblock_read_fingerprint(root, &result->outcome.fact);
+        judge(&e, result);
+}
+
+static bool is_kept(const OperationResult *result) {
+        const MarkProof *proof = &result->outcome.proof;
+
+        return result->mark.found == MARK_PRESENT && proof->belief != MARK_ELSEWHERE &&
+               !fingerprint_is_kept_in_mark(&proof->fingerprint);
+}
+
+void judge_keep_mounted(OperationResult *result) {
+        if (is_kept(result))
+                (void) fingerprint_from_string(FINGERPRINT_MOUNTED, &result->fingerprint);
+}
+
+void judge_keep(const Source *source, OperationResult *result) {
+        if (is_kept(result))
+                result->fingerprint = source_take_fingerprint(source);
 }

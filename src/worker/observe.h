@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "model/mark.h"
 #include "mount/source.h"
 #include "mount/target.h"
+#include "wire/messages.h"
 
 /* What there is to see, read and not judged. All return 0 or a negative errno. */
 
@@ -23,3 +23,20 @@ int observe_root(int root, MountOutcome *o, Mark *mark) _warn_unused_;
 /* Checks that the root has the context that the mount is to have; "" is none. Whatever the mount table says, this is what
  * a container will see. Returns 0, -ENOMEM or LABEL_MISMATCH. */
 int observe_check_label(const MountOutcome *o, const char *context, Failure *f) _warn_unused_;
+
+/* Whether the mark of a volume is believed: what there is to judge it by is gathered here, files_judge_mark() judges. What
+ * comes of it is outcome.proof of the result, whose outcome and mark say what was seen of the root. */
+
+/* Of what was staged, or shared; before is what source_read_fingerprint() said right before. */
+void judge_staged(const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
+                  const Fingerprint *before, OperationResult *result);
+
+/* Of what is mounted at root, open for reading. adopted: by others. */
+void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationResult *result);
+
+/* For the record: what an operation that leaves the volume mounted has found, or made, right stays so. */
+void judge_keep_mounted(OperationResult *result);
+
+/* For the record, when nothing of the operation is mounted any more: likewise, as long as the fingerprint is the one of
+ * now. Nothing is kept of a file system that somebody else has mounted, or that keeps it in the mark. */
+void judge_keep(const Source *source, OperationResult *result);

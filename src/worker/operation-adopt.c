@@ -7,7 +7,6 @@
 #include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
-#include "worker/judge.h"
 #include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"

@@ -12,7 +12,6 @@
 #include "worker/check.h"
 #include "worker/files.h"
 #include "worker/foreign.h"
-#include "worker/judge.h"
 #include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
