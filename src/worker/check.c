@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/context.h"
 #include "label/selinux.h"
+#include "mount/mount-table.h"
 #include "plan/plan-common.h"
 #include "worker/check.h"
+#include "worker/observe.h"
 
-/* A target that passes, for a request that has none. It is never looked at. */
-static int invent_target(Request *q, const Settings *settings, Failure *f) {
-        if (strv_length(settings->target_roots) == 0)
-                return failure_set(
-                        f, FAILURE_PATH_NOT_ALLOWED,
-                        "No directory is allowed to have volumes. To allow one, list it as TargetRoots= under [Worker] " SETTINGS_REMEDY);
-        q->target = strdup_printf("%s/staged", settings->target_roots[0]);
-        return q->target ? 0 : -ENOMEM;
-}
-
-int check_call(const Settings *settings, const char *volume, const char *source, const char *fs_type,
-               const char *target, Failure *f) {
+int check_call(const Child *c, const char *volume, const char *source, const char *fs_type, const char *target,
+               Failure *f) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         int r;
 
+        if (!c->propagating)
+                return failure_set(
+                        f, FAILURE_NOT_PROPAGATING,
+                        "selvol-worker runs in a mount namespace of its own, so its mounts would never reach the host: remove the option of its unit that creates one (ProtectSystem=, PrivateTmp=, and the like).");
+        if (!target && strv_length(c->settings->target_roots) == 0)
+                return failure_set(
+                        f, FAILURE_PATH_NOT_ALLOWED,
+                        "No directory is allowed to have volumes. To allow one, list it as TargetRoots= under [Worker] " SETTINGS_REMEDY);
         r = free_and_strdup(&q.volume, volume);
         if (r < 0)
                 return r;
@@ -28,10 +28,11 @@ int check_call(const Settings *settings, const char *volume, const char *source,
         r = free_and_strdup(&q.fs_type, isempty(fs_type) ? NULL : fs_type);
         if (r < 0)
                 return r;
-        r = target ? free_and_strdup(&q.target, target) : invent_target(&q, settings, f);
-        if (r != 0)
-                return r;
-        return request_validate(&q, settings, f);
+        /* One that passes, for a request that has none. It is never looked at. */
+        q.target = target ? strdup(target) : strdup_printf("%s/staged", c->settings->target_roots[0]);
+        if (!q.target)
+                return -ENOMEM;
+        return request_validate(&q, c->settings, f);
 }
 
 static int check_context(const Settings *settings, char **context, Failure *f) {
@@ -70,17 +71,8 @@ static int check_options(const Settings *settings, const FileSystem *fs, PlanAns
         return 0;
 }
 
-static int check_files(const FilesWanted *w, Failure *f) {
-        bool needs_group =
-                w->ownership == OWNERSHIP_WALK || w->ownership == OWNERSHIP_MAP || w->ownership == OWNERSHIP_OPTION;
-
-        if (!needs_group || w->gid != GID_NONE)
-                return 0;
-        return failure_set(f, FAILURE_INVALID_OPTION,
-                           "The files should get a group, but none is named: pass \"FSGroup\".");
-}
-
-int check_answer(const Settings *settings, const Node *node, const FileSystem *fs, PlanAnswer *a, Failure *f) {
+static int check_answer(const Settings *settings, const Node *node, const FileSystem *fs, PlanAnswer *a, Failure *f) {
+        const FilesWanted *w = &a->files;
         int r;
 
         if (fs) {
@@ -97,5 +89,135 @@ int check_answer(const Settings *settings, const Node *node, const FileSystem *f
         r = check_context(settings, &a->files.context, f);
         if (r != 0)
                 return r;
-        return check_files(&a->files, f);
+        if (w->gid == GID_NONE &&
+            (w->ownership == OWNERSHIP_WALK || w->ownership == OWNERSHIP_MAP || w->ownership == OWNERSHIP_OPTION))
+                return failure_set(f, FAILURE_INVALID_OPTION,
+                                   "The files should get a group, but none is named: pass \"FSGroup\".");
+        return 0;
+}
+
+int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, PlanAnswer *ret, Failure *f) {
+        int r;
+
+        r = ask_plan(c, question, ret, f);
+        if (r != 0 || ret->verdict != PLAN_GO)
+                return r;
+        return check_answer(c->settings, &question->node, fs, ret, f);
+}
+
+static int check_mounts(const Child *c, const MountFact *mounts, size_t n_mounts, Failure *f) {
+        for (size_t i = 0; i < n_mounts; i++) {
+                const MountFact *m = &mounts[i];
+                int r;
+
+                if (settings_may_have_volume(c->settings, m->target))
+                        continue;
+                /* Its directory may have been in TargetRoots= before. */
+                r = mount_note_find(m->mount_id, m->device, m->target, NULL);
+                if (r < 0)
+                        return r;
+                if (r == 0)
+                        return failure_set_about(
+                                f, FAILURE_PATH_NOT_ALLOWED, m->target,
+                                "The file system is mounted at '%s', outside of TargetRoots=, so it may be the host's own. Unmount it there, or, to allow it, repeat the current value of ForeignRoots= (selvolctl config) and add the directory, under [Worker] " SETTINGS_REMEDY);
+        }
+        return 0;
+}
+
+int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *f) {
+        int r;
+
+        r = observe_source_mounts(s, o);
+        return r < 0 ? r : check_mounts(c, o->mounts, o->n_mounts, f);
+}
+
+int foreign_check_unobserved(const Child *c, const Source *s, Failure *f) {
+        _cleanup_(observed_done) Observed o = { 0 };
+
+        return foreign_check_source(c, s, &o, f);
+}
+
+int foreign_check_table(const Child *c, const MountTable *table, const MountFact *fact, size_t *ret_n, Failure *f) {
+        MountFact *mounts = NULL;
+        size_t n = 0;
+        dev_t device;
+        int r;
+
+        r = device_parse(fact->device, &device);
+        if (r < 0)
+                return r;
+        r = mount_table_find_devices(table, &device, 1, &mounts, &n);
+        if (r < 0)
+                return r;
+        r = check_mounts(c, mounts, n, f);
+        mount_facts_free(mounts, n);
+        if (ret_n)
+                *ret_n = n;
+        return r;
+}
+
+int foreign_check(const Child *c, const MountFact *fact, Failure *f) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        int r;
+
+        r = mount_table_read(NULL, &table);
+        return r < 0 ? r : foreign_check_table(c, table, fact, NULL, f);
+}
+
+int noted_write(int fd, MountNote *note, Failure *f) {
+        int r = mount_note_write(fd, note);
+
+        if (r >= 0 || r == -ENOMEM)
+                return r;
+        if (r == -ENAMETOOLONG)
+                return failure_set_about(f, FAILURE_INVALID_TARGET, note->target,
+                                         "Target '%s' is too long to be noted: use one that is shorter.");
+        return failure_set(
+                f, FAILURE_WORKER_FAILED,
+                "The mount can't be noted in " MOUNT_NOTES
+                ": %s. Make room in /run, or restart selvol-worker, which makes the directory, and try again.",
+                strerrordesc_np(-r));
+}
+
+static bool may_be_secret(const Child *c, const MountFact *fact) {
+        const FileSystem *fs = settings_file_system(c->settings, fact->fs_type);
+
+        return fs && fs->source == SOURCE_NONE;
+}
+
+int noted_check_shared(const Child *c, const Source *source, const MountFact *fact, Failure *f) {
+        _cleanup_(mount_note_done) MountNote note = { 0 };
+        int r;
+
+        r = mount_note_find(fact->mount_id, fact->device, fact->target, &note);
+        if (r < 0)
+                return r;
+        /* Of what the worker has mounted itself the source has been checked. */
+        if (r > 0 && !note.adopted)
+                return 0;
+        if (source->fs->source == SOURCE_BLOCK)
+                return foreign_check_unobserved(c, source, f);
+        if (r > 0 && !may_be_secret(c, fact))
+                return foreign_check(c, fact, f);
+        return failure_set_about(
+                f, FAILURE_PATH_NOT_ALLOWED, fact->target,
+                "What is mounted at '%s' is somebody else's, and is not shared: let selvol mount it, or adopt it if it is on a server.");
+}
+
+int noted_check_change(const Child *c, const MountFact *fact, bool adopting, Failure *f) {
+        _cleanup_(mount_note_done) MountNote note = { .adopted = true };
+        int r;
+
+        r = mount_note_find(fact->mount_id, fact->device, fact->target, &note);
+        if (r < 0)
+                return r;
+        if (r == 0 && !adopting)
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, fact->target,
+                        "What is mounted at '%s' is somebody else's, and its files are not changed: adopt it first.");
+        if (note.adopted && may_be_secret(c, fact))
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, fact->target,
+                        "What is mounted at '%s' has no device and was mounted by somebody else: it may hold a secret, so its files are not changed. Let selvol mount it.");
+        return 0;
 }

@@ -2,15 +2,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "basic/log.h"
 #include "worker/child.h"
-
-int child_check_propagation(const Child *c, Failure *f) {
-        if (c->propagating)
-                return 0;
-        return failure_set(
-                f, FAILURE_NOT_PROPAGATING,
-                "selvol-worker runs in a mount namespace of its own, so its mounts would never reach the host: remove the option of its unit that creates one (ProtectSystem=, PrivateTmp=, and the like).");
-}
 
 pid_t child_peer_pid(const Child *c) {
         struct ucred peer = { 0 };
@@ -24,4 +17,121 @@ bool child_peer_is_gone(void *userdata) {
         struct pollfd p = { .fd = sd_bus_get_fd(c->bus), .events = POLLRDHUP };
 
         return p.fd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)));
+}
+
+/* However long it takes: a hang-up, the parent's signal or the job's deadline ends the wait. ret_reply may be NULL. */
+static int ask(Child *c, const char *member, const MessageType *type, const void *question,
+               sd_bus_message **ret_reply, Failure *f) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_call(c->bus, &m, NULL, DECISION_PATH, DECISION_INTERFACE, member);
+        if (r < 0)
+                return r;
+        r = message_append(m, type, question);
+        if (r < 0)
+                return r;
+        r = sd_bus_call(c->bus, m, UINT64_MAX, &error, ret_reply);
+        if (r >= 0)
+                return 0;
+        if (child_peer_is_gone(c)) {
+                log_debug("The peer hung up instead of answering %s.", member);
+                return -ECANCELED;
+        }
+        text = string_escape(strempty(error.message), 200);
+        if (!text)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_WORKER_FAILED, "selvold has no answer to the question %s: %s.", member, text);
+}
+
+int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(plan_answer_done) PlanAnswer a = PLAN_ANSWER_INIT;
+        const Observed *o = &question->observed;
+        int r;
+
+        log_debug("Asking %s: type %s, superblock %s, %zu mounts%s, seclabel %i%s.", DECISION_PLAN,
+                  strempty(o->fs_type), strempty(o->superblock), o->n_mounts, o->mounts_unknown ? " or more" : "",
+                  question->seclabel, question->mounted ? ", mounted" : "");
+        r = ask(c, DECISION_PLAN, &plan_question_type, question, &reply, f);
+        if (r != 0)
+                return r;
+        r = plan_answer_read(reply, &a);
+        if (r == -EBADMSG)
+                return failure_set(f, FAILURE_WORKER_FAILED, "selvold's answer to the question %s is malformed.",
+                                   DECISION_PLAN);
+        if (r < 0)
+                return r;
+        log_debug(
+                "Answer: %s, context '%s', share '%s', mark %s, label of files '%s', ownership %s, seclabel %i, %zu reliances.",
+                plan_verdict_to_string(a.verdict), strempty(a.context), strempty(a.share_target),
+                mark_change_to_string(a.change), strempty(a.files.context),
+                ownership_action_to_string(a.files.ownership), a.seclabel, a.n_reliances);
+        if (a.verdict != PLAN_GO && !(a.verdict == PLAN_LOOK && o->mounts_unknown))
+                return -ECANCELED;
+
+        *ret = a;
+        a = PLAN_ANSWER_INIT;
+        return 0;
+}
+
+static void log_mark(const Mark *mark) {
+        log_debug("The mark is now: %s, labels %s %s%s, ownership %s of group %u.", mark_found_to_string(mark->found),
+                  files_state_to_string(mark->label_state), strempty(mark->context), mark->tainted ? ", tainted" : "",
+                  files_state_to_string(mark->ownership_state), mark->gid);
+}
+
+int ask_walk(Child *c, const WalkNote *note, Failure *f) {
+        log_mark(&note->mark);
+        return ask(c, DECISION_WALK, &walk_note_type, note, NULL, f);
+}
+
+int ask_ready(Child *c, const ReadyNote *note, Failure *f) {
+        log_debug("Asking %s: mount %llu of device %s.", DECISION_READY, (unsigned long long) note->identity.id,
+                  note->identity.device);
+        return ask(c, DECISION_READY, &ready_note_type, note, NULL, f);
+}
+
+/* The event loop doesn't run while an operation does. */
+static int send_signal(Child *c, sd_bus_message *m) {
+        int r;
+
+        r = sd_bus_send(c->bus, m, NULL);
+        if (r >= 0)
+                r = sd_bus_flush(c->bus);
+        if (r < 0)
+                return child_peer_is_gone(c) ? -ECANCELED : r;
+        return 0;
+}
+
+int tell_marked(Child *c, const Mark *mark) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        int r;
+
+        log_mark(mark);
+        r = sd_bus_message_new_signal(c->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_MARKED);
+        if (r < 0)
+                return r;
+        r = mark_append(m, mark);
+        if (r < 0)
+                return r;
+        return send_signal(c, m);
+}
+
+int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_signal(c->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_PROGRESS);
+        if (r < 0)
+                return r;
+        r = walk_counts_append(m, counts);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(m, "t", total);
+        if (r < 0)
+                return r;
+        return send_signal(c, m);
 }

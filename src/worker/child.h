@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "mount/stage-spec.h"
+#include "wire/protocol.h"
 #include "worker/children.h"
 
 /* The process that runs one operation. It may block for as long as a volume's server likes: its parent ends it when the
@@ -19,11 +20,25 @@ typedef struct Child {
         struct Watch *watch; /* NULL until asked for */
 } Child;
 
-/* Fails with NOT_PROPAGATING if what is mounted here stays here. */
-int child_check_propagation(const Child *c, Failure *f) _warn_unused_;
+/* Fills in what a child needs to serve, before it has a connection. Returns 0 or a negative errno. */
+int serve_prepare(Child *c) _warn_unused_;
+/* Serves a connection, in a process of its own: one call, after whose reply it ends, or a watch until the peer hangs up.
+ * Takes the descriptor over, and takes down what was prepared. Returns 0 or a negative errno. */
+int serve_connection(Child *c, int fd) _warn_unused_;
 
 /* The process at the other end of the connection; 0 if it can't be told. */
 pid_t child_peer_pid(const Child *c);
-
 /* Whether selvold has hung up; userdata is the Child. */
 bool child_peer_is_gone(void *userdata);
+
+/* What the child asks selvold and tells it while an operation runs, on the connection that it serves (wire/protocol.h).
+ * What is told has left when a function returns. All return 0 or a negative errno; of it -ECANCELED ends the operation
+ * without a reply: selvold wants none, or has hung up. */
+
+/* Also WORKER_FAILED if selvold has no answer. *ret is of PLAN_GO; or of PLAN_LOOK, if the question has mounts_unknown. */
+int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f) _warn_unused_;
+int ask_walk(Child *c, const WalkNote *note, Failure *f) _warn_unused_;
+int ask_ready(Child *c, const ReadyNote *note, Failure *f) _warn_unused_;
+
+int tell_marked(Child *c, const Mark *mark) _warn_unused_;
+int tell_progress(Child *c, const WalkCounts *counts, uint64_t total) _warn_unused_;

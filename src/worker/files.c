@@ -11,9 +11,8 @@
 #include "mount/attributes.h"
 #include "plan/files.h"
 #include "wire/message-ids.h"
-#include "worker/ask.h"
+#include "worker/check.h"
 #include "worker/files.h"
-#include "worker/foreign.h"
 #include "worker/observe.h"
 
 /* How many entries are compared before a map. */

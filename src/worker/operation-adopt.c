@@ -4,34 +4,10 @@
 #include "basic/log.h"
 #include "label/selinux.h"
 #include "mount/health.h"
-#include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
-#include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
-
-static int observe_and_ask(Child *c, const Target *target, PlanQuestion *question, PlanAnswer *ret, Failure *f) {
-        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
-        int r;
-
-        r = selinux_read_node(&question->node);
-        if (r < 0)
-                return r;
-        r = observe_mounted(target, &question->observed, &question->outcome);
-        if (r < 0)
-                return r;
-        question->seclabel = question->outcome.fact.seclabel;
-        r = ask_plan(c, question, &answer, f);
-        if (r != 0)
-                return r;
-        r = check_answer(c->settings, &question->node, NULL, &answer, f);
-        if (r != 0)
-                return r;
-        *ret = answer;
-        answer = PLAN_ANSWER_INIT;
-        return 0;
-}
 
 /* What may be a secret of others is only recorded: it gets no mark either. */
 static int check_files(const Child *c, const PlanAnswer *answer, OperationResult *result, Failure *f) {
@@ -46,23 +22,11 @@ static int check_files(const Child *c, const PlanAnswer *answer, OperationResult
         return 0;
 }
 
-static int change_files(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
-                        PlanAnswer *answer, OperationResult *result, Failure *f) {
-        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
-        int r;
-
-        if (files_may_change(&answer->files)) {
-                r = subject_copy(target, CLONE_AS_IT_IS, &s, f);
-                if (r != 0)
-                        return r;
-        }
-        return files_change(c, call->origin.volume, question, answer, &s, result, f);
-}
-
 /* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of groups. Labels that
  * are to be right first are right until then. */
 static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
                            PlanAnswer *answer, OperationResult *result, Failure *f) {
+        _cleanup_(subject_done) Subject s = SUBJECT_INIT;
         const bool relabel = !isempty(answer->files.context);
         int r;
 
@@ -71,27 +35,16 @@ static int mark_and_change(Child *c, const AdoptCall *call, const Target *target
                 if (r != 0)
                         return r;
         }
-        r = change_files(c, call, target, question, answer, result, f);
+        if (files_may_change(&answer->files)) {
+                r = subject_copy(target, CLONE_AS_IT_IS, &s, f);
+                if (r != 0)
+                        return r;
+        }
+        r = files_change(c, call->origin.volume, question, answer, &s, result, f);
+        subject_done(&s);
         if (r != 0 || !relabel || files_failed(result))
                 return r;
         return files_mark_live(c, target, &result->outcome, answer->change, &result->mark, f);
-}
-
-/* Whoever has mounted it was to give it to the group. If that can't be seen, nobody relies on it. */
-static void check_group_option(OperationResult *result) {
-        FilesDecision *d = &result->files;
-
-        if (d->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != d->gid)
-                d->gid = d->disk_gid = GID_NONE;
-}
-
-static int judge_adopted(const Target *target, const PlanAnswer *answer, OperationResult *result) {
-        _cleanup_close_ int root = openat(target->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-        if (root < 0)
-                return -errno;
-        judge_mounted(root, answer, true, result);
-        return 0;
 }
 
 /* What the worker has made itself is adopted when its record was lost. */
@@ -111,12 +64,11 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         _cleanup_(plan_question_done) PlanQuestion question = { .mounted = true };
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(target_done) Target target = TARGET_INIT;
+        _cleanup_close_ int root = -EBADF;
+        FilesDecision *d = &result->files;
         int r;
 
-        r = child_check_propagation(c, f);
-        if (r != 0)
-                return r;
-        r = check_call(c->settings, call->origin.volume, NULL, NULL, call->target, f);
+        r = check_call(c, call->origin.volume, NULL, NULL, call->target, f);
         if (r != 0)
                 return r;
         r = target_open_mount(call->target, c->settings, &target, f);
@@ -125,7 +77,14 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = health_check(target.fd, target.path, f);
         if (r != 0)
                 return r;
-        r = observe_and_ask(c, &target, &question, &answer, f);
+        r = selinux_read_node(&question.node);
+        if (r < 0)
+                return r;
+        r = observe_mounted(&target, &question.observed, &question.outcome);
+        if (r < 0)
+                return r;
+        question.seclabel = question.outcome.fact.seclabel;
+        r = ask_checked(c, &question, NULL, &answer, f);
         if (r != 0)
                 return r;
         /* Anew: what was seen before the answer may have been in the hands of another operation. */
@@ -135,9 +94,11 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         r = observe_check_label(&result->outcome, result->outcome.fact.context, f);
         if (r != 0)
                 return r;
-        r = judge_adopted(&target, &answer, result);
-        if (r < 0)
-                return r;
+        root = openat(target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (root < 0)
+                return -errno;
+        judge_mounted(root, &answer, true, result);
+        root = fd_close(root);
         r = check_files(c, &answer, result, f);
         if (r != 0)
                 return r;
@@ -145,12 +106,9 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         judge_keep_mounted(result);
-        check_group_option(result);
-        if (!files_failed(result)) {
-                r = note(call, &target, &result->outcome.fact, f);
-                if (r != 0)
-                        return r;
-        }
+        /* Whoever has mounted it was to give it to the group. If that can't be seen, nobody relies on it. */
+        if (d->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != d->gid)
+                d->gid = d->disk_gid = GID_NONE;
         log_debug("%s: adopted mount %llu.", call->origin.volume, (unsigned long long) result->outcome.fact.mount_id);
-        return 0;
+        return files_failed(result) ? 0 : note(call, &target, &result->outcome.fact, f);
 }

@@ -5,11 +5,8 @@
 #include "basic/time-util.h"
 #include "label/selinux.h"
 #include "mount/health.h"
-#include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
-#include "worker/foreign.h"
-#include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 
@@ -57,38 +54,6 @@ static int open_place(const Child *c, const ChangeCall *call, Place *p, Failure 
         return 0;
 }
 
-static int ask(Child *c, Place *p, PlanAnswer *ret, Failure *f) {
-        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
-        int r;
-
-        r = selinux_read_node(&p->question.node);
-        if (r < 0)
-                return r;
-        r = ask_plan(c, &p->question, &answer, f);
-        if (r != 0)
-                return r;
-        r = check_answer(c->settings, &p->question.node, p->source.fs, &answer, f);
-        if (r != 0)
-                return r;
-        *ret = answer;
-        answer = PLAN_ANSWER_INIT;
-        return 0;
-}
-
-static int check_same_superblock(const Place *p, const Target *share, const MountFact *fact, Failure *f) {
-        _cleanup_free_ char *path = NULL;
-        int r;
-
-        r = p->question.mounted ? streq(fact->device, p->question.outcome.fact.device)
-                                : source_is_mounted_as(&p->source, fact);
-        if (r != 0)
-                return r < 0 ? r : 0;
-        path = string_escape(share->path, 200);
-        if (!path)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_INCOMPATIBLE, "What is mounted at '%s' is not of the volume.", path);
-}
-
 /* share keeps the mount, so that it can't be unmounted meanwhile. */
 static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target *share, Subject *s,
                      OperationResult *result, Failure *f) {
@@ -108,7 +73,12 @@ static int open_live(const Child *c, const Place *p, const PlanAnswer *a, Target
         if (r != 0)
                 return r;
         judge_mounted(s->root, a, false, result);
-        return check_same_superblock(p, share, &result->outcome.fact, f);
+        r = p->question.mounted ? streq(result->outcome.fact.device, p->question.outcome.fact.device)
+                                : source_is_mounted_as(&p->source, &result->outcome.fact);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        return failure_set_about(f, FAILURE_INCOMPATIBLE, share->path,
+                                 "What is mounted at '%s' is not of the volume.");
 }
 
 static int open_staged(Child *c, const Place *p, const PlanAnswer *a, Subject *s, OperationResult *result,
@@ -173,27 +143,6 @@ static void log_changed(const ChangeCall *call, const PlanAnswer *a, const Opera
                    call->origin.volume, strempty(what), strempty(entries), n->changed, n->skipped, n->failed);
 }
 
-static int check(const Child *c, const ChangeCall *call, Failure *f) {
-        int r;
-
-        r = child_check_propagation(c, f);
-        if (r != 0)
-                return r;
-        if (is_mounted(call))
-                return check_call(c->settings, call->origin.volume, NULL, NULL, call->target, f);
-        return check_call(c->settings, call->origin.volume, call->source, call->fs_type, NULL, f);
-}
-
-/* What was staged goes before anybody can want it, and its fingerprint is noted. */
-static void keep(const Place *place, const PlanAnswer *answer, Subject *subject, OperationResult *result) {
-        if (!isempty(answer->share_target)) {
-                judge_keep_mounted(result);
-                return;
-        }
-        subject_done(subject);
-        judge_keep(&place->source, result);
-}
-
 int operation_change(Child *c, const ChangeCall *call, OperationResult *result, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         _cleanup_(place_done) Place place = PLACE_INIT;
@@ -202,13 +151,17 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         uint64_t start = now_monotonic_usec();
         int r;
 
-        r = check(c, call, f);
+        r = is_mounted(call) ? check_call(c, call->origin.volume, NULL, NULL, call->target, f)
+                             : check_call(c, call->origin.volume, call->source, call->fs_type, NULL, f);
         if (r != 0)
                 return r;
         r = open_place(c, call, &place, f);
         if (r != 0)
                 return r;
-        r = ask(c, &place, &answer, f);
+        r = selinux_read_node(&place.question.node);
+        if (r < 0)
+                return r;
+        r = ask_checked(c, &place.question, place.source.fs, &answer, f);
         if (r != 0)
                 return r;
         r = isempty(answer.share_target) ? open_staged(c, &place, &answer, &subject, result, f)
@@ -221,7 +174,12 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = files_change(c, call->origin.volume, &place.question, &answer, &subject, result, f);
         if (r != 0)
                 return r;
-        keep(&place, &answer, &subject, result);
+        /* What was staged goes before anybody can want it, and its fingerprint is noted. */
+        if (isempty(answer.share_target)) {
+                subject_done(&subject);
+                judge_keep(&place.source, result);
+        } else
+                judge_keep_mounted(result);
         log_changed(call, &answer, result, now_monotonic_usec() - start);
         return 0;
 }

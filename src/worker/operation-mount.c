@@ -8,11 +8,8 @@
 #include "mount/publish.h"
 #include "mount/unmount.h"
 #include "plan/files.h"
-#include "worker/ask.h"
 #include "worker/check.h"
 #include "worker/files.h"
-#include "worker/foreign.h"
-#include "worker/noted.h"
 #include "worker/observe.h"
 #include "worker/operations.h"
 
@@ -43,38 +40,19 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
         return 0;
 }
 
-/* What selvold expects there may be hidden beneath a mount of a directory above: it has not gone. */
-static int check_free(const MountCall *call, const Target *target, Failure *f) {
-        int r;
-
-        r = target_check_free(target, f);
-        if (r != 0 || call->expected.id == 0)
-                return r;
-        return unmount_check_hidden(target->path, call->expected.id, call->expected.device, f);
-}
-
 /* Where else the file system is mounted is only looked up for a plan that depends on it: that reads the whole mount
  * table. */
 static int ask(Child *c, PlanQuestion *question, const Source *source, PlanAnswer *ret, Failure *f) {
-        _cleanup_(plan_answer_done) PlanAnswer answer = PLAN_ANSWER_INIT;
         int r;
 
-        r = ask_plan(c, question, &answer, f);
-        if (r == 0 && answer.verdict == PLAN_LOOK) {
-                r = foreign_check_source(c, source, &question->observed, f);
-                if (r != 0)
-                        return r;
-                plan_answer_done(&answer);
-                r = ask_plan(c, question, &answer, f);
-        }
+        r = ask_checked(c, question, source->fs, ret, f);
+        if (r != 0 || ret->verdict != PLAN_LOOK)
+                return r;
+        r = foreign_check_source(c, source, &question->observed, f);
         if (r != 0)
                 return r;
-        r = check_answer(c->settings, &question->node, source->fs, &answer, f);
-        if (r != 0)
-                return r;
-        *ret = answer;
-        answer = PLAN_ANSWER_INIT;
-        return 0;
+        plan_answer_done(ret);
+        return ask_checked(c, question, source->fs, ret, f);
 }
 
 static int observe_and_ask(Child *c, const Source *source, PlanQuestion *question, PlanAnswer *ret, Failure *f) {
@@ -84,9 +62,7 @@ static int observe_and_ask(Child *c, const Source *source, PlanQuestion *questio
         if (r < 0)
                 return r;
         r = observe_source(source, &question->observed);
-        if (r < 0)
-                return r;
-        return ask(c, question, source, ret, f);
+        return r < 0 ? r : ask(c, question, source, ret, f);
 }
 
 /* An answer may suppose labels that the mount turns out not to show, or the other way round. What was staged stays. */
@@ -112,20 +88,10 @@ static int ask_again(Child *c, const Source *source, const MountOutcome *o, Plan
         return 0;
 }
 
-/* A superblock that was mounted before keeps its group, whatever the options say. */
-static int check_group_option(const MountCall *call, const FilesWanted *wanted, const MountOutcome *o, Failure *f) {
-        if (wanted->ownership != OWNERSHIP_OPTION || o->root_gid == wanted->gid)
-                return 0;
-        return failure_set(
-                f, FAILURE_GROUP_CONFLICT,
-                "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
-                ": somebody else may have the file system mounted. Unmount it there first, or use \"FSGroupPolicy\"=File.",
-                call->origin.volume, wanted->gid, o->root_gid);
-}
-
 /* What is staged becomes what was asked for, before anybody sees it. */
 static int prepare(Child *c, const MountCall *call, const Source *source, const Fingerprint *before,
                    PlanQuestion *question, PlanAnswer *answer, Subject *staged, OperationResult *result, Failure *f) {
+        const FilesWanted *wanted;
         int r;
 
         r = health_check(staged->root, call->source, f);
@@ -145,22 +111,15 @@ static int prepare(Child *c, const MountCall *call, const Source *source, const 
         r = ask_again(c, source, &result->outcome, question, answer, f);
         if (r != 0)
                 return r;
-        r = check_group_option(call, &answer->files, &result->outcome, f);
-        if (r != 0)
-                return r;
+        wanted = &answer->files;
+        /* A superblock that was mounted before keeps its group, whatever the options say. */
+        if (wanted->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != wanted->gid)
+                return failure_set(
+                        f, FAILURE_GROUP_CONFLICT,
+                        "%s: mounted for group %" PRIu32 ", its root has group %" PRIu32
+                        ": somebody else may have the file system mounted. Unmount it there first, or use \"FSGroupPolicy\"=File.",
+                        call->origin.volume, wanted->gid, result->outcome.root_gid);
         return files_change(c, call->origin.volume, question, answer, staged, result, f);
-}
-
-/* Which mount it is has to be on record before others can see it, whatever becomes of selvold. */
-static int tell_ready(Child *c, const MountNote *mount, const OperationResult *result, Failure *f) {
-        const ReadyNote note = {
-                .identity = { .id = mount->id, .device = mount->device },
-                .gid = result->files.gid,
-                .disk_gid = result->files.disk_gid,
-                .fingerprint = result->fingerprint,
-        };
-
-        return ask_ready(c, &note, f);
 }
 
 /* The mark says no more than will be true once somebody can write. */
@@ -178,7 +137,13 @@ static int publish(Child *c, const MountCall *call, const PlanAnswer *answer, co
         r = noted_write(staged->tree, &note, f);
         if (r != 0)
                 return r;
-        r = tell_ready(c, &note, result, f);
+        /* Which mount it is has to be on record before others can see it, whatever becomes of selvold. */
+        r = ask_ready(c,
+                      &(ReadyNote){ .identity = { .id = note.id, .device = note.device },
+                                    .gid = result->files.gid,
+                                    .disk_gid = result->files.disk_gid,
+                                    .fingerprint = result->fingerprint },
+                      f);
         if (r == 0)
                 r = publish_mount(staged->tree, target, child_peer_is_gone, c, &result->outcome, f);
         if (r != 0)
@@ -210,10 +175,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         Fingerprint before;
         int r;
 
-        r = child_check_propagation(c, f);
-        if (r != 0)
-                return r;
-        r = check_call(c->settings, call->origin.volume, call->source, call->fs_type, call->target, f);
+        r = check_call(c, call->origin.volume, call->source, call->fs_type, call->target, f);
         if (r != 0)
                 return r;
         r = target_open(call->target, c->settings, &target, f);
@@ -222,9 +184,15 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = find_repeated(call, &target, result, f);
         if (r != 0 || result->repeated)
                 return r;
-        r = check_free(call, &target, f);
+        r = target_check_free(&target, f);
         if (r != 0)
                 return r;
+        /* What selvold expects there may be hidden beneath a mount of a directory above: it has not gone. */
+        if (call->expected.id != 0) {
+                r = unmount_check_hidden(target.path, call->expected.id, call->expected.device, f);
+                if (r != 0)
+                        return r;
+        }
         r = source_open(call->source, call->fs_type, isempty(call->fs_type), c->settings, &source, f);
         if (r != 0)
                 return r;

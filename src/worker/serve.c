@@ -7,7 +7,6 @@
 #include "wire/peer.h"
 #include "wire/protocol.h"
 #include "worker/operations.h"
-#include "worker/serve.h"
 #include "worker/watch.h"
 
 /* What a call was about, for the journal. */

@@ -17,7 +17,7 @@
 #include "mount/statmount.h"
 #include "mount/target.h"
 #include "wire/message-ids.h"
-#include "worker/serve.h"
+#include "worker/child.h"
 #include "worker/server.h"
 
 /* The deadline is for children that everybody has forgotten. selvold ends those that it waits for itself, by hanging

@@ -8,8 +8,7 @@
 #include "mount/host-device.h"
 #include "mount/mount-table.h"
 #include "mount/stage.h"
-#include "worker/foreign.h"
-#include "worker/noted.h"
+#include "worker/check.h"
 #include "worker/subject.h"
 
 void subject_done(Subject *s) {
