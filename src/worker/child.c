@@ -19,6 +19,10 @@ bool child_peer_is_gone(void *userdata) {
         return p.fd < 0 || (poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)));
 }
 
+void child_enter(const Child *c, const char *operation, const char *volume, const char *target) {
+        children_enter(c->children, child_peer_pid(c), operation, volume, target);
+}
+
 /* However long it takes: a hang-up, the parent's signal or the job's deadline ends the wait. ret_reply may be NULL. */
 static int ask(Child *c, const char *member, const MessageType *type, const void *question,
                sd_bus_message **ret_reply, Failure *f) {

@@ -31,6 +31,9 @@ pid_t child_peer_pid(const Child *c);
 /* Whether selvold has hung up; userdata is the Child. */
 bool child_peer_is_gone(void *userdata);
 
+/* From here on something may be changed, also when selvold is gone: says what, see children_enter(). */
+void child_enter(const Child *c, const char *operation, const char *volume, const char *target);
+
 /* What the child asks selvold and tells it while an operation runs, on the connection that it serves (wire/protocol.h).
  * What is told has left when a function returns. All return 0 or a negative errno; of it -ECANCELED ends the operation
  * without a reply: selvold wants none, or has hung up. */

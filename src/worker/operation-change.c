@@ -151,6 +151,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         uint64_t start = now_monotonic_usec();
         int r;
 
+        child_enter(c, WORKER_CHANGE, call->origin.volume, call->target);
         r = is_mounted(call) ? check_call(c, call->origin.volume, NULL, NULL, call->target, f)
                              : check_call(c, call->origin.volume, call->source, call->fs_type, NULL, f);
         if (r != 0)

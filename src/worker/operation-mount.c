@@ -175,6 +175,7 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         Fingerprint before;
         int r;
 
+        child_enter(c, WORKER_MOUNT, call->origin.volume, call->target);
         r = check_call(c, call->origin.volume, call->source, call->fs_type, call->target, f);
         if (r != 0)
                 return r;

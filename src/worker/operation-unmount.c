@@ -8,13 +8,6 @@
 #include "mount/unmount.h"
 #include "worker/operations.h"
 
-static void log_unmounted(const char *path) {
-        _cleanup_free_ char *target = string_escape(path, 200);
-        const LogField fields[] = { { "SELVOL_TARGET", target } };
-
-        log_fields(LOG_INFO, fields, ELEMENTSOF(fields), "Unmounted %s.", strempty(target));
-}
-
 /* Whether the mount is of the source. Which one that of an image or a btrfs is of, the mount table tells. */
 static bool is_mounted_from(const Source *s, const MountIdentity *identity) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
@@ -53,24 +46,22 @@ static int check_absent(const Child *c, const UnmountCall *call, Failure *f) {
         return r > 0 ? target_validate(call->target, c->settings, f) : r;
 }
 
-/* Of what is beneath none of the roots any more the directory that it is in is a root for this. */
-static int unmount_former(const Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
-        _cleanup_free_ char *directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
+static int unmount(const Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
+        const MountIdentity *m = &call->identity;
+        _cleanup_free_ char *directory = NULL;
         Settings settings = *c->settings;
         int r;
 
+        if (roots_contain(c->settings->target_roots, call->target))
+                return unmount_target(call->target, c->settings, m->id, m->device, ret_unmounted, f);
+        /* Of what is beneath none of the roots any more the directory that it is in is a root for this. */
+        directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
         if (!directory)
                 return -ENOMEM;
         settings.target_roots = (char *[]){ directory, NULL };
-        r = unmount_target(call->target, &settings, call->identity.id, call->identity.device, ret_unmounted, f);
+        r = unmount_target(call->target, &settings, m->id, m->device, ret_unmounted, f);
         /* In words of the roots that there are */
         return r == FAILURE_PATH_NOT_ALLOWED ? target_validate(call->target, c->settings, f) : r;
-}
-
-static int unmount(const Child *c, const UnmountCall *call, bool *ret_unmounted, Failure *f) {
-        if (!roots_contain(c->settings->target_roots, call->target))
-                return unmount_former(c, call, ret_unmounted, f);
-        return unmount_target(call->target, c->settings, call->identity.id, call->identity.device, ret_unmounted, f);
 }
 
 /* It may have been moved, and come back. */
@@ -83,8 +74,10 @@ static bool is_anywhere(uint64_t id) {
 int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) {
         _cleanup_(mount_note_done) MountNote note = { 0 };
         _cleanup_(source_done) Source source = SOURCE_INIT;
+        _cleanup_free_ char *target = NULL;
         int r;
 
+        child_enter(c, WORKER_UNMOUNT, NULL, call->target);
         r = mount_note_find(call->identity.id, call->identity.device, call->target, &note);
         if (r < 0)
                 return r;
@@ -100,6 +93,7 @@ int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, 
                 return 0;
         if (source.fs)
                 result->fingerprint = source_take_fingerprint(&source);
-        log_unmounted(call->target);
+        target = string_escape(call->target, 200);
+        log_fields(LOG_INFO, (LogField[]){ { "SELVOL_TARGET", target } }, 1, "Unmounted %s.", strempty(target));
         return 0;
 }

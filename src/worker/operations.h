@@ -16,3 +16,14 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
 int operation_change(Child *c, const ChangeCall *call, OperationResult *result, Failure *f) _warn_unused_;
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) _warn_unused_;
 int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) _warn_unused_;
+
+/* A connection that watches the mounts beneath the target roots, and SELinux, for as long as the peer likes. */
+
+struct Watch *watch_free(struct Watch *w);
+
+/* Begins, and appends what is there now to the reply, as Watched. Returns 0 or a negative errno. */
+int watch_begin(Child *c, sd_bus_message *reply) _warn_unused_;
+
+/* Has a mount looked for within half a second, unless a look has seen it already. Takes the fact over. Returns 0, a
+ * negative errno, or NOT_SUPPORTED if nothing is watched. */
+int watch_expect(Child *c, MountFact *fact, Failure *f) _warn_unused_;

@@ -6,10 +6,9 @@
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "label/selinux.h"
-#include "wire/protocol.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
-#include "worker/watch.h"
+#include "worker/operations.h"
 
 /* A look reads the whole table: one for a burst of changes. */
 enum { LOOK_DELAY_USEC = 100 * 1000, LOOK_INTERVAL_USEC = 500 * 1000, NODE_INTERVAL_USEC = 1000 * 1000 };
@@ -64,14 +63,6 @@ static int recognize(MountFact *fact) {
         return free_and_strdup(&fact->volume, note.volume);
 }
 
-static int recognize_all(MountFact *facts, size_t n) {
-        int r = 0;
-
-        for (size_t i = 0; r >= 0 && i < n; i++)
-                r = recognize(&facts[i]);
-        return r;
-}
-
 static int look(const Watch *w, MountFact **ret, size_t *ret_n) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         MountFact *mounts;
@@ -84,7 +75,8 @@ static int look(const Watch *w, MountFact **ret, size_t *ret_n) {
         r = mount_table_find_beneath(table, w->child->settings->target_roots, w->former, &mounts, &n);
         if (r < 0)
                 return r;
-        r = recognize_all(mounts, n);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                r = recognize(&mounts[i]);
         if (r < 0) {
                 mount_facts_free(mounts, n);
                 return r;
@@ -126,12 +118,24 @@ static void find_changes(const Watch *w, const MountFact *new, size_t n_new, Mou
         }
 }
 
-static int tell(Watch *w, const MountFact *new, size_t n_new) {
+static int send_signal(const Watch *w, const char *member, const MessageType *type, const void *value) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+        int r;
+
+        r = sd_bus_message_new_signal(w->child->bus, &m, WORKER_PATH, WORKER_INTERFACE, member);
+        if (r < 0)
+                return r;
+        r = message_append(m, type, value);
+        if (r < 0)
+                return r;
+        r = sd_bus_send(w->child->bus, m, NULL);
+        return r < 0 ? r : 0;
+}
+
+static int tell(Watch *w, const MountFact *new, size_t n_new) {
         _cleanup_free_ MountFact *came = calloc(n_new + 1, sizeof(*came));
         _cleanup_free_ MountIdentity *went = calloc(w->n_mounts + 1, sizeof(*went));
         MountChanges changes = { .came = came, .went = went };
-        int r;
 
         if (!came || !went)
                 return -ENOMEM;
@@ -139,14 +143,7 @@ static int tell(Watch *w, const MountFact *new, size_t n_new) {
         if (changes.n_came == 0 && changes.n_went == 0)
                 return 0;
         log_debug("%zu mounts have come or changed, %zu have gone.", changes.n_came, changes.n_went);
-        r = sd_bus_message_new_signal(w->child->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_CHANGED);
-        if (r < 0)
-                return r;
-        r = mount_changes_append(m, &changes);
-        if (r < 0)
-                return r;
-        r = sd_bus_send(w->child->bus, m, NULL);
-        return r < 0 ? r : 0;
+        return send_signal(w, WORKER_CHANGED, &mount_changes_type, &changes);
 }
 
 static size_t count_gone(const Watch *w, const MountFact *new, size_t n_new) {
@@ -257,20 +254,13 @@ static bool node_equal(const Node *a, const Node *b) {
 }
 
 static int tell_node(Watch *w) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         _cleanup_(node_done) Node node = { 0 };
         int r;
 
         r = selinux_read_node(&node);
         if (r < 0 || node_equal(&node, &w->node))
                 return r;
-        r = sd_bus_message_new_signal(w->child->bus, &m, WORKER_PATH, WORKER_INTERFACE, WORKER_NODE);
-        if (r < 0)
-                return r;
-        r = node_append(m, &node);
-        if (r < 0)
-                return r;
-        r = sd_bus_send(w->child->bus, m, NULL);
+        r = send_signal(w, WORKER_NODE, &node_type, &node);
         if (r < 0)
                 return r;
         node_done(&w->node);
@@ -295,22 +285,13 @@ static int add_former(Watch *w, const char *target) {
         return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
 }
 
-static int find_former(Watch *w, const MountNote *notes, size_t n_notes) {
-        for (size_t i = 0; i < n_notes; i++) {
-                int r;
+static int find_former(Watch *w, const MountNote *n) {
+        int r;
 
-                if (roots_contain(w->child->settings->target_roots, notes[i].target))
-                        continue;
-                r = mount_note_find(notes[i].id, notes[i].device, notes[i].target, NULL);
-                if (r < 0)
-                        return r;
-                if (r == 0)
-                        continue;
-                r = add_former(w, notes[i].target);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        if (roots_contain(w->child->settings->target_roots, n->target))
+                return 0;
+        r = mount_note_find(n->id, n->device, n->target, NULL);
+        return r > 0 ? add_former(w, n->target) : r;
 }
 
 /* The notes before the table: each is of a mount that was there already. */
@@ -320,13 +301,10 @@ static int first_look(Watch *w) {
         int r;
 
         r = mount_notes_read(&notes, &n_notes);
-        if (r < 0)
-                return r;
-        r = find_former(w, notes, n_notes);
-        if (r >= 0)
-                r = look(w, &w->mounts, &w->n_mounts);
+        for (size_t i = 0; r >= 0 && i < n_notes; i++)
+                r = find_former(w, &notes[i]);
         mount_notes_free(notes, n_notes);
-        return r;
+        return r < 0 ? r : look(w, &w->mounts, &w->n_mounts);
 }
 
 /* Polls before the first look, so that nothing is missed in between. */
@@ -421,27 +399,14 @@ int watch_begin(Child *c, sd_bus_message *reply) {
                                                  .n_mounts = c->watch->n_mounts });
 }
 
-/* Where a mount with the id is, or would be. */
-static size_t find_position(const Watch *w, uint64_t id) {
-        size_t low = 0, high = w->n_mounts;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (w->mounts[middle].mount_id < id)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
-}
-
 /* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't
  * matter any more: it is gone. */
 static int add_expected(Watch *w, MountFact *fact) {
-        size_t i = find_position(w, fact->mount_id);
         MountFact *grown;
+        size_t i = w->n_mounts;
 
+        while (i > 0 && w->mounts[i - 1].mount_id >= fact->mount_id)
+                i--;
         if (i < w->n_mounts && w->mounts[i].mount_id == fact->mount_id) {
                 if (fact->note_id != NOTE_GONE && is_same_mount(&w->mounts[i], fact))
                         return 0;

@@ -101,7 +101,7 @@ def judge(name, text):
 
 
 # A function that other files can call, at its beginning in column 0.
-DEFINITION = re.compile(r"^(?!static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
+DEFINITION = re.compile(r"^(?!(?:_Noreturn )?static\b|typedef\b|extern\b)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
 
 
 def find_uses(files):
