@@ -32,8 +32,8 @@ char *label_describe(const char *label) {
         return escaped ? strdup_printf("has the label '%s'", escaped) : NULL;
 }
 
-/* Returns 1 if the label is as wanted, or gone; 0 if it is another one, which is in b->label then, "" if it can't be
- * compared; or a negative errno. */
+/* Returns 1 if the label is as wanted, or gone; 0 if it is another one, which is in b->label then, "" if it
+ * can't be compared; or a negative errno. */
 static int read_label(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b) {
         ssize_t n = e->follow ? getxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1)
                               : lgetxattr(e->path, LABEL_XATTR, b->label, LABEL_MAX - 1);
@@ -154,10 +154,10 @@ static bool set_mode_by_name(OwnerWanted *w, const char *name, mode_t mode) {
         return false;
 }
 
-/* What is to have setuid or setgid is pinned: another file that takes its name meanwhile must not get them, nor,
- * where others could bring that about, any mode that is not its own. So is that whose mode can't be set by its name:
- * Linux has the call for it since 6.6 only, a filter of system calls that does not know it may answer with any error,
- * and a symbolic link that was exchanged in has no mode. */
+/* What is to have setuid or setgid is pinned: another file that takes its name meanwhile must not get them,
+ * nor, where others could bring that about, any mode that is not its own. So is that whose mode can't be set
+ * by its name: Linux has the call for it since 6.6 only, a filter of system calls that does not know it may
+ * answer with any error, and a symbolic link that was exchanged in has no mode. */
 static int change_named(OwnerWanted *w, const char *name, const struct stat *st, bool *ret_changed) {
         const Ownership *o = w->ownership;
         mode_t mode = ownership_mode(o, st->st_mode);

@@ -29,8 +29,9 @@ typedef struct OwnerWanted {
         atomic_bool no_fchmodat2; /* the kernel has no such call */
 } OwnerWanted;
 
-/* Each returns 0, also if the entry is gone, or a negative errno. *ret_differs is set if the label, or group or mode, does,
- * *ret_text to a description then, if there is to be one; *ret_changed if anything was changed, even if not all. */
+/* Each returns 0, also if the entry is gone, or a negative errno. *ret_differs is set if the label, or group
+ * or mode, does, *ret_text to a description then, if there is to be one; *ret_changed if anything was
+ * changed, even if not all. */
 int entry_label_compare(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b, bool *ret_differs,
                         char **ret_text) _warn_unused_;
 int entry_label_change(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b, bool *ret_changed) _warn_unused_;

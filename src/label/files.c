@@ -88,8 +88,9 @@ static int visit(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit 
         FilesVisitor *f = (FilesVisitor *) v;
         struct stat st;
 
-        /* The calls for labels don't say what it is that has the name. That it is no directory is what the directory above
-         * says, which whoever could write the device could forge. Of owners what is there has been looked at. */
+        /* The calls for labels don't say what it is that has the name. That it is no directory is what the
+         * directory above says, which whoever could write the device could forge. Of owners what is there has
+         * been looked at. */
         if (e->fd < 0 && !f->spec->ownership) {
                 if (fstatat(AT_FDCWD, e->path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
                         return errno == ENOENT || errno == ESTALE ? 0 : -errno;

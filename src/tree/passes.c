@@ -120,8 +120,8 @@ static int compare_root(Walk *w, WalkCounts *counts) {
         return r;
 }
 
-/* What is modified is found by time stamps, so by a clock that is not set back meanwhile, and is the same one as the
- * file system's. */
+/* What is modified is found by time stamps, so by a clock that is not set back meanwhile, and is the same one
+ * as the file system's. */
 static int walk(Walk *w, WalkCounts *ret) {
         _cleanup_(threads_done) Threads threads = { 0 };
         const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };

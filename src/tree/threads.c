@@ -45,8 +45,8 @@ int threads_init(Threads *threads, Walk *w) {
                         return -ENOMEM;
                 memset(t->scratch, 0, scratch);
         }
-        /* Where threads share the table of descriptors the kernel waits for an RCU grace period, some milliseconds, each
-         * time that it grows (expand_fdtable()); now they don't yet. It never shrinks. */
+        /* Where threads share the table of descriptors the kernel waits for an RCU grace period, some
+         * milliseconds, each time that it grows (expand_fdtable()); now they don't yet. It never shrinks. */
         fd_close(fcntl(w->spec->fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
         return 0;
 }

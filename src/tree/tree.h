@@ -32,9 +32,9 @@ typedef struct TreeVisit {
 typedef struct Visitor Visitor;
 
 struct Visitor {
-        /* Compares or changes one entry, in several threads at once. scratch is memory of the thread's own, zero at
-         * first. Returns 0, also if the entry is gone, or a negative errno of it: -EISDIR if it is seen
-         * to be a directory, and has no descriptor. */
+        /* Compares or changes one entry, in several threads at once. scratch is memory of the thread's own,
+         * zero at first. Returns 0, also if the entry is gone, or a negative errno of it: -EISDIR if it is
+         * seen to be a directory, and has no descriptor. */
         int (*visit)(const Visitor *v, const TreeEntry *e, void *scratch, TreeVisit *ret);
         /* The same of the root, when all beneath has been visited and, if it was changed, is on disk. */
         int (*finish)(const Visitor *v, int root, TreeVisit *ret);
@@ -51,8 +51,8 @@ typedef struct TreeSpec {
         unsigned threads;         /* 0: chosen to suit the machine */
         uint64_t entries_per_sec; /* at most; 0: no limit */
         uint64_t max_entries;     /* if nothing is changed: it ends when so many were visited; 0: all */
-        /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while during the
-         * sync in the end; may be NULL. A negative errno ends the walk. */
+        /* Called by the calling thread every TREE_PROGRESS_USEC in which the walk got on, and for a while
+         * during the sync in the end; may be NULL. A negative errno ends the walk. */
         int (*progress)(const WalkCounts *counts, void *userdata);
         void *userdata;
 } TreeSpec;

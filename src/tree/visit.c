@@ -9,8 +9,8 @@
 
 enum { SLICE_NSEC = 50000000 };
 
-/* All threads share one clock that tells when the next entries may be visited; each takes entries for a slice of time
- * and waits until that has come, or the walk is stopped. Time that was not used is not made up for. */
+/* All threads share one clock that tells when the next entries may be visited; each takes entries for a slice
+ * of time and waits until that has come, or the walk is stopped. Time that was not used is not made up for. */
 static void wait_for_turn(Thread *t) {
         Walk *w = t->walk;
         uint64_t rate = w->spec->entries_per_sec, now = clock_nsec(CLOCK_MONOTONIC), turn, next, length;
@@ -67,9 +67,9 @@ static int is_only_name(const Dir *d, const char *name, int fd) {
                         return -EISDIR;
                 if (st.st_nlink > 1)
                         return 0;
-                /* This fails in any case: with EEXIST if the name is there. That is found out under the directory's lock,
-                 * so when nobody is in the middle of removing it: the file has a link less by then, but can still be
-                 * reached by its name. */
+                /* This fails in any case: with EEXIST if the name is there. That is found out under the
+                 * directory's lock, so when nobody is in the middle of removing it: the file has a link less
+                 * by then, but can still be reached by its name. */
                 if (renameat2(d->fd, name, d->fd, name, RENAME_NOREPLACE) < 0 && errno != EEXIST)
                         return -errno;
                 if (fstatat(d->fd, name, &named, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)

@@ -83,8 +83,8 @@ static inline bool walk_names_issues(const Walk *w) {
 /* Chooses how many there are; none is started. The caller calls threads_done(), also after an error. */
 int threads_init(Threads *threads, Walk *w) _warn_unused_;
 void threads_done(Threads *threads);
-/* Has them work until all that the queue holds is done, or the walk is stopped; progress() is called meanwhile. Returns
- * the walk's error, or 0. */
+/* Has them work until all that the queue holds is done, or the walk is stopped; progress() is called
+ * meanwhile. Returns the walk's error, or 0. */
 int threads_run(Threads *threads) _warn_unused_;
 /* What they have counted so far. */
 WalkCounts threads_sum(const Threads *threads);
@@ -106,6 +106,6 @@ int dir_open(Walk *w, Dir *d) _warn_unused_;
 bool dir_was_modified(const Walk *w, int fd);
 /* The same of one of the walk, also if somebody has set its times. changed: the visitor has changed it. */
 bool dir_is_modified(Walk *w, const Dir *d, bool changed);
-/* Names an entry of it, if that is one of the first; text is taken over. name: NULL for itself; d: NULL for the root.
- * error: positive errno. */
+/* Names an entry of it, if that is one of the first; text is taken over. name: NULL for itself; d: NULL for
+ * the root. error: positive errno. */
 void dir_add_issue(Walk *w, const Dir *d, const char *name, char *text, int error);

@@ -10,8 +10,9 @@
 #include "basic/string-util.h"
 #include "tree/walk.h"
 
-/* A directory is read in chunks, and read on only when what its chunk held has been taken from the stack: memory does not
- * grow with the tree. A small chunk is visited by the thread that has read it, a large one is shared out in batches. */
+/* A directory is read in chunks, and read on only when what its chunk held has been taken from the stack:
+ * memory does not grow with the tree. A small chunk is visited by the thread that has read it, a large one is
+ * shared out in batches. */
 
 enum {
         CHUNK_BYTES_MIN = 32 * 1024, /* of names, read at once; twice as many are always granted */
@@ -102,8 +103,8 @@ static bool is_dot(const char *name) {
         return name[0] == '.' && (name[1] == '\0' || streq(name, ".."));
 }
 
-/* Sorts a buffer of names into sub-directories and others; behind the first sub-directory it stops, if there is to be
- * only one, and the rest will be read again. Returns 0 or a negative errno. */
+/* Sorts a buffer of names into sub-directories and others; behind the first sub-directory it stops, if there
+ * is to be only one, and the rest will be read again. Returns 0 or a negative errno. */
 static int take_names(Thread *t, Dir *d, Chunk *c, size_t end, bool only_one, Found *f) {
         while (c->used < end) {
                 const struct dirent64 *e = (const struct dirent64 *) (c->data + c->used);
@@ -170,7 +171,8 @@ typedef struct SortedDir {
         Dir *dir;
 } SortedDir;
 
-/* Puts sub-directories in the order of their inodes. Without memory for it they stay as they are: it is for speed only. */
+/* Puts sub-directories in the order of their inodes. Without memory for it they stay as they are: it is for
+ * speed only. */
 static void sort_subdirs(Found *f) {
         _cleanup_free_ SortedDir *sorted = NULL;
         size_t n = 0;
@@ -259,11 +261,12 @@ static Work *process_chunk(Thread *t, Dir *d, Chunk *c, Found *f) {
         Walk *w = t->walk;
         Work *kept = NULL;
 
-        /* File systems keep inodes in the order of their numbers, so the disk reads ahead what is visited next; names may
-         * come in the order of their hashes. */
+        /* File systems keep inodes in the order of their numbers, so the disk reads ahead what is visited
+         * next; names may come in the order of their hashes. */
         qsort(c->entries, c->n_entries, sizeof(ChunkEntry), compare_inodes);
         sort_subdirs(f);
-        /* Sub-directories and batches are there for every thread, the rest of the directory below them on the stack. */
+        /* Sub-directories and batches are there for every thread, the rest of the directory below them on the
+         * stack. */
         if (f->more) {
                 atomic_fetch_add(&d->pending, 1); /* what is pending until now is the reading, which goes on */
                 d->work.next = NULL;

@@ -23,7 +23,8 @@ void child_enter(const Child *c, const char *operation, const char *volume, cons
         children_enter(c->children, child_peer_pid(c), operation, volume, target);
 }
 
-/* However long it takes: a hang-up, the parent's signal or the job's deadline ends the wait. ret_reply may be NULL. */
+/* However long it takes: a hang-up, the parent's signal or the job's deadline ends the wait. ret_reply may be
+ * NULL. */
 static int ask(Child *c, const char *member, const MessageType *type, const void *question,
                sd_bus_message **ret_reply, Failure *f) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;

@@ -22,8 +22,8 @@ typedef struct Child {
 
 /* Fills in what a child needs to serve, before it has a connection. Returns 0 or a negative errno. */
 int serve_prepare(Child *c) _warn_unused_;
-/* Serves a connection, in a process of its own: one call, after whose reply it ends, or a watch until the peer hangs up.
- * Takes the descriptor over, and takes down what was prepared. Returns 0 or a negative errno. */
+/* Serves a connection, in a process of its own: one call, after whose reply it ends, or a watch until the
+ * peer hangs up. Takes the descriptor over, and takes down what was prepared. Returns 0 or a negative errno. */
 int serve_connection(Child *c, int fd) _warn_unused_;
 
 /* The process at the other end of the connection; 0 if it can't be told. */
@@ -34,11 +34,12 @@ bool child_peer_is_gone(void *userdata);
 /* From here on something may be changed, also when selvold is gone: says what, see children_enter(). */
 void child_enter(const Child *c, const char *operation, const char *volume, const char *target);
 
-/* What the child asks selvold and tells it while an operation runs, on the connection that it serves (wire/protocol.h).
- * What is told has left when a function returns. All return 0 or a negative errno; of it -ECANCELED ends the operation
- * without a reply: selvold wants none, or has hung up. */
+/* What the child asks selvold and tells it while an operation runs, on the connection that it serves
+ * (wire/protocol.h). What is told has left when a function returns. All return 0 or a negative errno; of it
+ * -ECANCELED ends the operation without a reply: selvold wants none, or has hung up. */
 
-/* Also WORKER_FAILED if selvold has no answer. *ret is of PLAN_GO; or of PLAN_LOOK, if the question has mounts_unknown. */
+/* Also WORKER_FAILED if selvold has no answer. *ret is of PLAN_GO; or of PLAN_LOOK, if the question has
+ * mounts_unknown. */
 int ask_plan(Child *c, const PlanQuestion *question, PlanAnswer *ret, Failure *f) _warn_unused_;
 int ask_walk(Child *c, const WalkNote *note, Failure *f) _warn_unused_;
 int ask_ready(Child *c, const ReadyNote *note, Failure *f) _warn_unused_;

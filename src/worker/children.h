@@ -5,9 +5,9 @@
 
 #include "wire/messages.h"
 
-/* What the server and its children share. What each child is at is in memory of them all: so a selvold that starts learns of
- * what one before it has left at work. A connection that the server has accepted is handed over to a child that was forked
- * before and waits (unix(7), SCM_RIGHTS). */
+/* What the server and its children share. What each child is at is in memory of them all: so a selvold that
+ * starts learns of what one before it has left at work. A connection that the server has accepted is handed
+ * over to a child that was forked before and waits (unix(7), SCM_RIGHTS). */
 
 typedef struct Children Children;
 
@@ -28,5 +28,6 @@ bool children_has(const Children *c, pid_t pid);
 
 /* Sends a copy of fd. Returns 0 or a negative errno: -EPIPE if the child is gone. */
 int hand_over(int socket, int fd) _warn_unused_;
-/* Waits for one. Returns a descriptor; -ENOTCONN if the parent wants no more of it; or another negative errno. */
+/* Waits for one. Returns a descriptor; -ENOTCONN if the parent wants no more of it; or another negative
+ * errno. */
 int hand_over_receive(int socket) _warn_unused_;

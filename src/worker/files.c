@@ -192,9 +192,9 @@ static int fall_back_on_difference(const Change *g, char *difference, Failure *f
         return r != 0 ? r : fall_back(g, OWNERSHIP_FILES_DIFFER, TAKE_PTR(detail));
 }
 
-/* Compares the first entries before a mount swaps their group: what others have given to other groups since would stay
- * unreachable. The time this takes must not grow with the volume, and it shows no progress. *ret is what differs, in words;
- * NULL if nothing does. */
+/* Compares the first entries before a mount swaps their group: what others have given to other groups since
+ * would stay unreachable. The time this takes must not grow with the volume, and it shows no progress. *ret
+ * is what differs, in words; NULL if nothing does. */
 static int find_difference(const Change *g, const Ownership *on_disk, char **ret, Failure *f) {
         FilesSpec spec = {
                 .tree = { .fd = g->subject->root, .part = g->subject->part, .max_entries = ENTRIES_COMPARED },
@@ -325,8 +325,8 @@ static int walk(const Change *g, Failure *f) {
                 return r;
         g->result->walked = true;
         g->result->walk.submounts = TAKE_PTR(g->subject->submounts);
-        /* What was skipped is as it was, and is the volume's alone once its other name is gone; and what moved to the last
-         * may not have been seen. */
+        /* What was skipped is as it was, and is the volume's alone once its other name is gone; and what
+         * moved to the last may not have been seen. */
         if (!walk_is_complete(&g->result->walk.counts))
                 return 0;
         r = mark_xattr_finish(g->subject->root, &begun, &work, g->answer->change, &now, f);

@@ -33,6 +33,6 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) _warn_unused_;
 
-/* Compares all files, of a mode FILES_VERIFY, and tells selvold how far that is. Returns 0, also if entries failed; a negative
- * errno, of it -ECANCELED if selvold has hung up; or a failure kind. */
+/* Compares all files, of a mode FILES_VERIFY, and tells selvold how far that is. Returns 0, also if entries
+ * failed; a negative errno, of it -ECANCELED if selvold has hung up; or a failure kind. */
 int files_verify(Child *c, FilesSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;

@@ -24,8 +24,9 @@ int observe_root(int root, MountOutcome *o, Mark *mark) _warn_unused_;
  * a container will see. Returns 0, -ENOMEM or LABEL_MISMATCH. */
 int observe_check_label(const MountOutcome *o, const char *context, Failure *f) _warn_unused_;
 
-/* Whether the mark of a volume is believed: what there is to judge it by is gathered here, files_judge_mark() judges. What
- * comes of it is outcome.proof of the result, whose outcome and mark say what was seen of the root. */
+/* Whether the mark of a volume is believed: what there is to judge it by is gathered here, files_judge_mark()
+ * judges. What comes of it is outcome.proof of the result, whose outcome and mark say what was seen of the
+ * root. */
 
 /* Of what was staged, or shared; before is what source_read_fingerprint() said right before. */
 void judge_staged(const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
@@ -37,6 +38,7 @@ void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationRe
 /* For the record: what an operation that leaves the volume mounted has found, or made, right stays so. */
 void judge_keep_mounted(OperationResult *result);
 
-/* For the record, when nothing of the operation is mounted any more: likewise, as long as the fingerprint is the one of
- * now. Nothing is kept of a file system that somebody else has mounted, or that keeps it in the mark. */
+/* For the record, when nothing of the operation is mounted any more: likewise, as long as the fingerprint is
+ * the one of now. Nothing is kept of a file system that somebody else has mounted, or that keeps it in the
+ * mark. */
 void judge_keep(const Source *source, OperationResult *result);

@@ -77,8 +77,8 @@ static int read_call(sd_bus_message *m, const MessageType *type, void *ret_call)
         return log_set_common_fields((LogField[]){ { "SELVOL_VOLUME", volume }, { "SELVOL_JOB", job } }, 2);
 }
 
-/* on_mount() and the like: the call is read, the operation run, and its result sent. path: the member of the call that it is
- * about. */
+/* on_mount() and the like: the call is read, the operation run, and its result sent. path: the member of the
+ * call that it is about. */
 #define DEFINE_OPERATION(name, Call, member, path, result_name, result_init)                \
         static int on_##name(sd_bus_message *m, void *userdata, sd_bus_error *error) {      \
                 _cleanup_(result_name##_done) __typeof__(result_init) result = result_init; \

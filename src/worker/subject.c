@@ -40,8 +40,8 @@ int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f)
         return 0;
 }
 
-/* Of the type that was given at most the magic number was looked at. If the source holds something else, or nothing, that is
- * why. */
+/* Of the type that was given at most the magic number was looked at. If the source holds something else, or
+ * nothing, that is why. */
 static int explain_failure(const Child *c, const Source *s, Failure *f) {
         _cleanup_(source_done) Source probed = SOURCE_INIT;
         _cleanup_failure_ Failure found = { 0 };

@@ -25,9 +25,10 @@ void subject_done(Subject *s);
 /* Copies the mount that an open target is on. Returns 0, a negative errno, or NOT_SUPPORTED. */
 int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f) _warn_unused_;
 
-/* Mounts the source as selvold's answer wants it, where nobody sees it, once more if a mount is to be shared. question is
- * what the answer answers. The outcome is what the kernel makes of it, without what the root shows. Returns 0, a negative errno,
- * after which the process may be in the wrong namespace and must end, or a failure kind. */
+/* Mounts the source as selvold's answer wants it, where nobody sees it, once more if a mount is to be shared.
+ * question is what the answer answers. The outcome is what the kernel makes of it, without what the root
+ * shows. Returns 0, a negative errno, after which the process may be in the wrong namespace and must end, or
+ * a failure kind. */
 int subject_stage(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
                   Subject *ret, MountOutcome *ret_outcome, Failure *f) _warn_unused_;
 
