@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "basic/cleanup.h"
-#include "model/ownership.h"
+#include "model/files.h"
 #include "tree/tree.h"
 
 /* One entry of a tree: its label, and its group and mode, compared or changed. */
