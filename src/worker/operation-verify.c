@@ -11,17 +11,8 @@
 #include "worker/observe.h"
 #include "worker/operations.h"
 
-/* What is compared. */
-typedef struct Expected {
-        char *context; /* canonical; NULL: labels don't matter */
-        gid_t gid;     /* GID_NONE: groups don't matter */
-} Expected;
-
-static void expected_done(Expected *e) {
-        free(e->context);
-}
-
-static int check_expected(const VerifyCall *call, Expected *e, Failure *f) {
+/* *ret is the context that is compared, canonical; untouched if labels don't matter. */
+static int check_expected(const VerifyCall *call, char **ret, Failure *f) {
         const WalkOptions options = { .entries_per_sec = call->entries_per_sec };
         int r;
 
@@ -32,8 +23,7 @@ static int check_expected(const VerifyCall *call, Expected *e, Failure *f) {
                 return failure_set(f, FAILURE_INVALID_OPTION, "Groups can't be compared with depth root.");
         if (isempty(call->expected) && call->gid == GID_NONE)
                 return failure_set(f, FAILURE_INVALID_OPTION, "Neither a context nor a group is expected.");
-        e->gid = call->gid;
-        return isempty(call->expected) ? 0 : selinux_check_context(call->expected, &e->context, f);
+        return isempty(call->expected) ? 0 : selinux_check_context(call->expected, ret, f);
 }
 
 static int name_issue(WalkResult *w, char *text) {
@@ -48,16 +38,16 @@ static int name_issue(WalkResult *w, char *text) {
 }
 
 /* The path itself and nothing else. */
-static int verify_one(const Target *target, const Expected *e, VerifyResult *v) {
-        const Ownership ownership = { .gid = e->gid };
+static int verify_one(const VerifyCall *call, const Target *target, const char *context, VerifyResult *v) {
+        const Ownership ownership = { .gid = call->gid };
         WalkCounts *counts = &v->walk.counts;
         struct stat st;
 
         if (fstat(target->fd, &st) < 0)
                 return -errno;
         counts->done = 1;
-        counts->mismatched = e->context && !streq(v->actual, e->context);
-        counts->misowned = e->gid != GID_NONE && !ownership_holds(&ownership, st.st_gid, st.st_mode);
+        counts->mismatched = context && !streq(v->actual, context);
+        counts->misowned = call->gid != GID_NONE && !ownership_holds(&ownership, st.st_gid, st.st_mode);
         if (counts->misowned > 0)
                 return name_issue(&v->walk, strdup_printf("has group %" PRIu32 " and mode %04o", st.st_gid,
                                                           (unsigned) (st.st_mode & 07777)));
@@ -67,19 +57,19 @@ static int verify_one(const Target *target, const Expected *e, VerifyResult *v) 
 }
 
 /* What lies beneath, on a private copy of the mount, which it can't lead out of. */
-static int verify_beneath(Child *c, const VerifyCall *call, const Target *target, const Expected *e, WalkResult *ret,
-                          Failure *f) {
+static int verify_beneath(Child *c, const VerifyCall *call, const Target *target, const char *context,
+                          WalkResult *ret, Failure *f) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
-        const Ownership ownership = { .gid = e->gid };
+        const Ownership ownership = { .gid = call->gid };
         FilesSpec spec = {
                 .mode = FILES_VERIFY,
-                .context = e->context,
-                .ownership = e->gid != GID_NONE ? &ownership : NULL,
+                .context = context,
+                .ownership = call->gid != GID_NONE ? &ownership : NULL,
         };
         int r;
 
-        if (e->context) {
+        if (context) {
                 r = mount_table_read_own(target->fd, false, &table);
                 if (r < 0)
                         return r;
@@ -98,7 +88,7 @@ static int verify_beneath(Child *c, const VerifyCall *call, const Target *target
 }
 
 /* *ret_mount_id: the mount that the path is on, and all that was compared. */
-static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyResult *v, uint64_t *ret_mount_id,
+static int compare(Child *c, const VerifyCall *call, const char *context, VerifyResult *v, uint64_t *ret_mount_id,
                    Failure *f) {
         _cleanup_(target_done) Target target = TARGET_INIT;
         const WalkCounts *n = &v->walk.counts;
@@ -115,13 +105,14 @@ static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyRe
         r = selinux_read_label(target.fd, &v->actual);
         if (r < 0)
                 return r;
-        r = call->depth == VERIFY_ROOT || !target.is_directory ? verify_one(&target, e, v)
-                                                               : verify_beneath(c, call, &target, e, &v->walk, f);
+        r = call->depth == VERIFY_ROOT || !target.is_directory
+                    ? verify_one(call, &target, context, v)
+                    : verify_beneath(c, call, &target, context, &v->walk, f);
         if (r != 0)
                 return r;
         /* What could not be looked at is no match either. */
-        v->matches = (!e->context || streq(v->actual, e->context)) && n->mismatched == 0 && n->misowned == 0 &&
-                     n->failed == 0;
+        v->matches =
+                (!context || streq(v->actual, context)) && n->mismatched == 0 && n->misowned == 0 && n->failed == 0;
         log_debug("Compared %" PRIu64 " entries: %" PRIu64 " labels and %" PRIu64 " groups differ, %" PRIu64
                   " failed.",
                   n->done, n->mismatched, n->misowned, n->failed);
@@ -130,26 +121,26 @@ static int compare(Child *c, const VerifyCall *call, const Expected *e, VerifyRe
 }
 
 /* A wrong root is seen at the next mount, whatever the mark says. And a context covers the labels on disk. */
-static bool breaks_labels(const VerifyCall *call, const Expected *e, const WalkCounts *n, const MountOutcome *o,
+static bool breaks_labels(const VerifyCall *call, const char *context, const WalkCounts *n, const MountOutcome *o,
                           const Mark *mark) {
         bool only_root = call->depth == VERIFY_ROOT && streq(call->path, call->mount_target);
 
         return n->mismatched > 0 && !only_root && isempty(o->fact.context) && mark->label_state == FILES_COMPLETE &&
-               streq_ptr(mark->context, e->context);
+               streq_ptr(mark->context, context);
 }
 
 /* A mount that swaps groups shows the one on disk as another, as the root does. */
-static bool breaks_ownership(const Expected *e, const WalkCounts *n, const MountOutcome *o, const Mark *mark) {
+static bool breaks_ownership(const VerifyCall *call, const WalkCounts *n, const MountOutcome *o, const Mark *mark) {
         return n->misowned > 0 && mark->ownership_state == FILES_COMPLETE &&
-               e->gid == (o->idmapped ? o->root_gid : mark->gid);
+               call->gid == (o->idmapped ? o->root_gid : mark->gid);
 }
 
 /* A walk may have ended meanwhile: only what the mark claims now and claimed before is found wrong. */
-static MarkChange find_reset(const VerifyCall *call, const Expected *e, const WalkCounts *n, const MountOutcome *o,
+static MarkChange find_reset(const VerifyCall *call, const char *context, const WalkCounts *n, const MountOutcome *o,
                              const Mark *before, const Mark *now) {
-        bool labels = breaks_labels(call, e, n, o, before) && breaks_labels(call, e, n, o, now);
+        bool labels = breaks_labels(call, context, n, o, before) && breaks_labels(call, context, n, o, now);
         bool ownership =
-                breaks_ownership(e, n, o, before) && breaks_ownership(e, n, o, now) && before->gid == now->gid;
+                breaks_ownership(call, n, o, before) && breaks_ownership(call, n, o, now) && before->gid == now->gid;
 
         if (labels)
                 return ownership ? MARK_RESET_ALL : MARK_RESET_LABELS;
@@ -180,7 +171,7 @@ static int read_mark(const Child *c, const VerifyCall *call, Mark *ret) {
 }
 
 /* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the volume goes. */
-static int reset(Child *c, const VerifyCall *call, const Expected *e, uint64_t compared, const Mark *before,
+static int reset(Child *c, const VerifyCall *call, const char *context, uint64_t compared, const Mark *before,
                  VerifyResult *v, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_(target_done) Target target = TARGET_INIT;
@@ -193,33 +184,33 @@ static int reset(Child *c, const VerifyCall *call, const Expected *e, uint64_t c
         /* The mark says nothing of what is mounted inside. */
         if (!target.is_directory || compared != call->mount.id)
                 return 0;
-        v->reset = find_reset(call, e, &v->walk.counts, &o, before, &mark);
+        v->reset = find_reset(call, context, &v->walk.counts, &o, before, &mark);
         log_debug("What was found wrong, and the mark claims: %s.", mark_change_to_string(v->reset));
         r = files_mark_live(c, &target, &o, v->reset, &mark, f);
-        if (r != 0 || find_reset(call, e, &v->walk.counts, &o, before, &mark) == MARK_KEEP)
+        if (r != 0 || find_reset(call, context, &v->walk.counts, &o, before, &mark) == MARK_KEEP)
                 return r;
         return failure_set(f, FAILURE_NOT_SUPPORTED, "The file system is read-only, so its mark can't be changed.");
 }
 
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) {
-        _cleanup_(expected_done) Expected expected = { .gid = GID_NONE };
+        _cleanup_free_ char *context = NULL;
         _cleanup_failure_ Failure not_reset = { 0 };
         _cleanup_(mark_done) Mark before = { 0 };
         uint64_t compared;
         int r;
 
-        r = check_expected(call, &expected, f);
+        r = check_expected(call, &context, f);
         if (r != 0)
                 return r;
         r = read_mark(c, call, &before);
         if (r < 0)
                 return r;
-        r = compare(c, call, &expected, result, &compared, f);
+        r = compare(c, call, context, result, &compared, f);
         if (r != 0)
                 return r;
         if (isempty(call->mount_target) || (result->walk.counts.mismatched == 0 && result->walk.counts.misowned == 0))
                 return 0;
-        r = reset(c, call, &expected, compared, &before, result, &not_reset);
+        r = reset(c, call, context, compared, &before, result, &not_reset);
         if (r == 0 || r == -ENOMEM || r == -ECANCELED)
                 return r;
         /* What was found is an answer all the same. */
