@@ -7,12 +7,10 @@
 #include <sys/sysmacros.h>
 
 #include "basic/open-util.h"
-#include "mount/btrfs.h"
-#include "mount/ext-options.h"
-#include "mount/host-device.h"
+#include "mount/device.h"
 #include "mount/loop.h"
-#include "mount/magic.h"
 #include "mount/mount-table.h"
+#include "mount/on-disk.h"
 #include "mount/probe.h"
 #include "mount/source-path.h"
 #include "mount/source.h"

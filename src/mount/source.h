@@ -3,7 +3,6 @@
 
 #include "model/observed.h"
 #include "model/settings.h"
-#include "mount/fingerprint.h"
 
 /* What a volume's data comes from, kept open, so that the path can't lead elsewhere later. */
 typedef struct Source {

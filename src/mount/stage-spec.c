@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/mount-options.h"
-#include "mount/ext-options.h"
+#include "mount/on-disk.h"
 #include "mount/stage-spec.h"
 
 enum { EXPLANATION_MAX = 1024 };

@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "mount/btrfs.h"
-#include "mount/host-device.h"
+#include "mount/device.h"
 #include "mount/loop.h"
 #include "mount/mount-table.h"
+#include "mount/on-disk.h"
 #include "mount/superblock.h"
 
 static int name_btrfs(const char *uuid, char **ret) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/fingerprint.h"
 #include "mount/source.h"
 
 /* The name of a superblock that is the same by whatever source or mount one comes to it (Observed.superblock):

@@ -5,7 +5,7 @@
 #include "basic/log.h"
 #include "model/limits.h"
 #include "label/selinux.h"
-#include "mount/host-device.h"
+#include "mount/device.h"
 #include "mount/mount-table.h"
 #include "mount/stage.h"
 #include "worker/check.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "mount/ext-options.h"
-#include "mount/fingerprint.h"
+#include "mount/on-disk.h"
 #include "fuzz.h"
 
 /* The start of a disk, as that of each file system: its fingerprint is one word, and what it asks for is on the list. */

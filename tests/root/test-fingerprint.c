@@ -4,7 +4,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "mount/fingerprint.h"
+#include "mount/on-disk.h"
 #include "support.h"
 
 /* What the kernel does to a fingerprint: whoever has a file system mounted for writing changes it, or leaves it unclean. */

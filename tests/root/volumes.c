@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "mount/on-disk.h"
 #include "mount/read-back.h"
 #include "mount/superblock.h"
 #include "volumes.h"

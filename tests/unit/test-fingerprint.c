@@ -2,7 +2,7 @@
 #include <endian.h>
 #include <errno.h>
 
-#include "mount/fingerprint.h"
+#include "mount/on-disk.h"
 #include "support/cases.h"
 
 /* What is made of a superblock: of those as mkfs and the kernel leave them, and of any other bytes. The root ring reads real

@@ -1,22 +1,44 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
-#include "mount/btrfs.h"
-#include "mount/host-device.h"
-#include "mount/mount-table.h"
+#include "mount/device.h"
+#include "mount/mountinfo.h"
+#include "mount/on-disk.h"
 
 enum { BTRFS_DEVICES_MAX = 256 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
 
+int btrfs_read_uuid(int fd, char **ret) {
+        struct btrfs_ioctl_fs_info_args info = { 0 };
+        char text[UUID_TEXT_SIZE];
+        struct statfs sfs;
+
+        if (fstatfs(fd, &sfs) < 0)
+                return -errno;
+        /* What others make of an ioctl is theirs, in user space for instance. */
+        if (sfs.f_type != BTRFS_SUPER_MAGIC) {
+                *ret = NULL;
+                return 0;
+        }
+        if (ioctl(fd, BTRFS_IOC_FS_INFO, &info) < 0)
+                return -errno;
+        *ret = strdup(uuid_format(info.fsid, text));
+        return *ret ? 0 : -ENOMEM;
+}
+
 static int read_device(int dir, const char *name, dev_t *ret) {
         _cleanup_free_ char *attribute = strdup_printf("%s/dev", name);
         _cleanup_close_ int fd = -EBADF;
         char text[32];
-        ssize_t n = 0;
+        ssize_t n;
 
         if (!attribute)
                 return -ENOMEM;
@@ -34,18 +56,16 @@ static int read_device(int dir, const char *name, dev_t *ret) {
 static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n) {
         _cleanup_(closedirp) DIR *dir = NULL;
         _cleanup_free_ dev_t *devices = NULL;
+        _cleanup_close_ int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         struct dirent *entry;
         size_t n = 0;
-        int fd;
 
-        fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
         dir = fdopendir(fd);
-        if (!dir) {
-                fd_close(fd);
+        if (!dir)
                 return -ENOMEM;
-        }
+        fd = -EBADF; /* it is the stream's */
 
         while ((entry = readdir(dir)) && n < BTRFS_DEVICES_MAX) {
                 dev_t device = 0, *grown;
@@ -79,10 +99,9 @@ int host_find_btrfs_devices(const char *uuid, dev_t **ret, size_t *ret_n) {
 /* Finds the mounted btrfs that a device is part of: its UUID, as in /sys/fs/btrfs, and all its devices. Returns 1, 0
  * if there is none, or a negative errno. */
 static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n) {
-        _cleanup_(closedirp) DIR *dir = NULL;
+        _cleanup_(closedirp) DIR *dir = opendir("/sys/fs/btrfs");
         struct dirent *entry;
 
-        dir = opendir("/sys/fs/btrfs");
         if (!dir)
                 return errno == ENOENT ? 0 : -errno;
 
@@ -115,42 +134,28 @@ static int find_btrfs(dev_t device, char **ret_uuid, dev_t **ret, size_t *ret_n)
 
 int host_find_siblings(dev_t device, dev_t **ret, size_t *ret_n) {
         _cleanup_free_ char *uuid = NULL;
-        dev_t *single;
         int r;
 
         assert(ret && ret_n);
 
         r = find_btrfs(device, &uuid, ret, ret_n);
-        if (r < 0)
-                return r;
-        if (r > 0)
-                return 0;
-
-        single = malloc(sizeof(dev_t));
-        if (!single)
+        if (r != 0)
+                return r < 0 ? r : 0;
+        *ret = malloc(sizeof(dev_t));
+        if (!*ret)
                 return -ENOMEM;
-        *single = device;
-        *ret = single;
+        **ret = device;
         *ret_n = 1;
         return 0;
-}
-
-static int path_is_on_btrfs(const char *path, const char *uuid) {
-        _cleanup_free_ char *actual = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        int r;
-
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        r = btrfs_read_uuid(fd, &actual);
-        return r < 0 ? r : actual && streq(actual, uuid);
 }
 
 /* btrfs has an anonymous device number, so it is compared by UUID, if the device belongs to one at all. Nothing else
  * is opened: it might be on a server that doesn't answer. */
 static int path_is_on_device(const char *path, dev_t device, const char *btrfs_uuid) {
+        _cleanup_free_ char *uuid = NULL;
+        _cleanup_close_ int fd = -EBADF;
         struct statx sx = { 0 };
+        int r;
 
         if (statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &sx) < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
@@ -158,7 +163,11 @@ static int path_is_on_device(const char *path, dev_t device, const char *btrfs_u
                 return 1;
         if (!btrfs_uuid || sx.stx_dev_major != 0 || !S_ISDIR(sx.stx_mode))
                 return 0;
-        return path_is_on_btrfs(path, btrfs_uuid);
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        r = btrfs_read_uuid(fd, &uuid);
+        return r < 0 ? r : streq_ptr(uuid, btrfs_uuid);
 }
 
 static int host_uses(const Settings *settings, dev_t device, const char *btrfs_uuid) {
@@ -190,9 +199,7 @@ int host_uses_device(const Settings *settings, dev_t device) {
         assert(settings);
 
         r = find_btrfs(device, &uuid, &siblings, &n);
-        if (r < 0)
-                return r;
-        return host_uses(settings, device, uuid);
+        return r < 0 ? r : host_uses(settings, device, uuid);
 }
 
 int host_uses_file_system(const Settings *settings, int fd) {
@@ -206,7 +213,5 @@ int host_uses_file_system(const Settings *settings, int fd) {
         if (fstat(fd, &st) < 0)
                 return -errno;
         r = btrfs_read_uuid(fd, &uuid);
-        if (r < 0)
-                return r;
-        return host_uses(settings, st.st_dev, uuid);
+        return r < 0 ? r : host_uses(settings, st.st_dev, uuid);
 }

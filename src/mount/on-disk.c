@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mount/fingerprint.h"
-#include "mount/uuid.h"
+#include "model/mount-options.h"
+#include "mount/on-disk.h"
 
 /* Where on the device, and where in the superblock. Linux: fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h,
  * include/uapi/linux/btrfs_tree.h. */
@@ -16,7 +16,13 @@ enum {
         EXT_MOUNT_COUNT = 0x34,
         EXT_MAGIC = 0x38,
         EXT_LAST_CHECK = 0x40,
+        EXT_FEATURE_COMPAT = 0x5c,
+        EXT_FEATURE_HAS_JOURNAL = 0x4,
         EXT_UUID = 0x68,
+        EXT_JOURNAL_INODE = 0xe0,
+        EXT_DEFAULT_OPTIONS = 0x100,
+        EXT_MOUNT_OPTIONS = 0x200,
+        EXT_MOUNT_OPTIONS_SIZE = 64,
 
         BTRFS_OFFSET = 64 * 1024,
         BTRFS_UUID = 0x20,
@@ -24,6 +30,7 @@ enum {
         BTRFS_GENERATION = 0x48,
         BTRFS_LOG_ROOT = 0x60,
         BTRFS_DEVICES = 0x88,
+        BTRFS_HEAD_SIZE = 0x90, /* all of these */
 
         XFS_BLOCK_SIZE = 4,
         XFS_UUID = 32,
@@ -35,6 +42,10 @@ enum {
         XFS_GROUP_BLOCKS_LOG = 124,
         XFS_LSN = 240,
 };
+
+#define EXT_MAGIC_BYTES   "\x53\xef"
+#define BTRFS_MAGIC_BYTES "_BHRfS_M"
+#define XFS_MAGIC_BYTES   "XFSB"
 
 #define DEFINE_READER(name, Type, to_host)   \
         static Type name(const uint8_t *p) { \
@@ -52,6 +63,151 @@ DEFINE_READER(be16, uint16_t, be16toh);
 DEFINE_READER(be32, uint32_t, be32toh);
 DEFINE_READER(be64, uint64_t, be64toh);
 
+bool magic_is_missing(int fd, const char *fs_type) {
+        static const struct {
+                const char *fs_type, *bytes;
+                off_t offset;
+        } magics[] = {
+                { "ext2", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC },
+                { "ext3", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC },
+                { "ext4", EXT_MAGIC_BYTES, EXT_SUPERBLOCK_OFFSET + EXT_MAGIC },
+                { "xfs", XFS_MAGIC_BYTES, 0 },
+                { "btrfs", BTRFS_MAGIC_BYTES, BTRFS_OFFSET + BTRFS_MAGIC },
+        };
+        char found[8];
+
+        for (size_t i = 0; i < ELEMENTSOF(magics); i++) {
+                size_t n = strlen(magics[i].bytes);
+
+                if (streq(magics[i].fs_type, fs_type))
+                        return pread(fd, found, n, magics[i].offset) == (ssize_t) n &&
+                               memcmp(found, magics[i].bytes, n) != 0;
+        }
+        return false;
+}
+
+const char *uuid_format(const uint8_t uuid[static UUID_SIZE], char text[static UUID_TEXT_SIZE]) {
+        char *p = text;
+
+        for (size_t i = 0; i < UUID_SIZE; i++)
+                p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+        return text;
+}
+
+bool ext_is_type(const char *fs_type) {
+        return streq(fs_type, "ext2") || streq(fs_type, "ext3") || streq(fs_type, "ext4");
+}
+
+static int refuse(const char *source, const char *why, const char *how, const char *what, Failure *f) {
+        return failure_set(
+                f, FAILURE_INVALID_OPTION,
+                "The superblock of '%s' asks for mount options by itself: %s Take them out of it with \"tune2fs %s%s DEVICE\".",
+                source, why, how, what);
+}
+
+/* Each bit is an option. Not among them are acl and user_xattr, which mke2fs sets, as the kernel does it anyway. */
+static int check_default_options(const uint8_t *superblock, const Settings *settings, const FileSystem *fs,
+                                 const char *source, Failure *f) {
+        static const struct {
+                unsigned mask, value;
+                const char *option, *name; /* of mount(8), of tune2fs(8) */
+        } defaults[] = {
+                { 0x001, 0x001, "debug", "debug" },
+                { 0x002, 0x002, "grpid", "bsdgroups" },
+                { 0x010, 0x010, "nouid32", "uid16" },
+                { 0x060, 0x020, "data=journal", "journal_data" },
+                { 0x060, 0x040, "data=ordered", "journal_data_ordered" },
+                { 0x060, 0x060, "data=writeback", "journal_data_writeback" },
+                { 0x100, 0x100, "nobarrier", "nobarrier" },
+                { 0x200, 0x200, "block_validity", "block_validity" },
+                { 0x400, 0x400, "discard", "discard" },
+                { 0x800, 0x800, "nodelalloc", "nodelalloc" },
+        };
+        const unsigned bits = le16(superblock + EXT_DEFAULT_OPTIONS);
+
+        for (size_t i = 0; i < ELEMENTSOF(defaults); i++) {
+                char *const options[] = { (char *) defaults[i].option, NULL };
+                _cleanup_failure_ Failure why = { 0 };
+                int r;
+
+                if ((bits & defaults[i].mask) != defaults[i].value)
+                        continue;
+                r = mount_options_check(options, settings, fs, &why);
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        return refuse(source, why.message, "-o ^", defaults[i].name, f);
+        }
+        return 0;
+}
+
+int ext_options_check(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE], const Settings *settings,
+                      const FileSystem *fs, const char *source, Failure *f) {
+        _cleanup_(mount_options_done) MountOptions options = { 0 };
+        _cleanup_failure_ Failure why = { 0 };
+        _cleanup_strv_ char **split = NULL;
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        if ((superblock[EXT_FEATURE_COMPAT] & EXT_FEATURE_HAS_JOURNAL) && le32(superblock + EXT_JOURNAL_INODE) == 0)
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "The file system of '%s' has its journal on another device, which is not allowed: give it one of its own (tune2fs -O ^has_journal DEVICE, e2fsck -f DEVICE, tune2fs -j DEVICE).",
+                        source);
+
+        r = check_default_options(superblock, settings, fs, source, f);
+        if (r != 0)
+                return r;
+
+        text = strndup((const char *) superblock + EXT_MOUNT_OPTIONS, EXT_MOUNT_OPTIONS_SIZE);
+        if (!text)
+                return -ENOMEM;
+        r = strv_split(text, ",", &split);
+        if (r < 0)
+                return r;
+        r = mount_options_parse(split, &options, &why);
+        if (r == 0)
+                r = options.context ? FAILURE_INVALID_OPTION
+                                    : mount_options_check(options.options, settings, fs, &why);
+        if (r <= 0)
+                return r;
+        return refuse(source, options.context ? "a context is not to be among them." : why.message,
+                      "-E mount_opts=", "", f);
+}
+
+/* Returns 1, 0 if it is no btrfs, or a negative errno. */
+static int read_btrfs_head(int fd, uint8_t ret[static BTRFS_HEAD_SIZE]) {
+        ssize_t n = pread(fd, ret, BTRFS_HEAD_SIZE, BTRFS_OFFSET);
+
+        if (n < 0)
+                return -errno;
+        return n == BTRFS_HEAD_SIZE && memcmp(ret + BTRFS_MAGIC, BTRFS_MAGIC_BYTES, 8) == 0;
+}
+
+int btrfs_read_uuid_on_disk(int fd, char **ret) {
+        uint8_t head[BTRFS_HEAD_SIZE];
+        char text[UUID_TEXT_SIZE];
+        int r;
+
+        r = read_btrfs_head(fd, head);
+        if (r < 0)
+                return r;
+        *ret = r > 0 ? strdup(uuid_format(head + BTRFS_UUID, text)) : NULL;
+        return r > 0 && !*ret ? -ENOMEM : 0;
+}
+
+int btrfs_count_devices_on_disk(int fd, uint64_t *ret) {
+        uint8_t head[BTRFS_HEAD_SIZE];
+        int r;
+
+        r = read_btrfs_head(fd, head);
+        if (r >= 0)
+                *ret = r > 0 ? le64(head + BTRFS_DEVICES) : 0;
+        return r < 0 ? r : 0;
+}
+
+/* --- fingerprints --- */
+
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
 /* FNV-1a: against a copy of the file system that went another way for as long, not against forgers. */
@@ -61,13 +217,12 @@ static uint64_t hash(uint64_t h, const uint8_t *p, size_t n) {
         return h;
 }
 
-/* --- ext2, ext3, ext4: mounts are counted, in the superblock --- */
-
+/* ext2, ext3, ext4 count mounts in the superblock. */
 Fingerprint fingerprint_of_ext(const uint8_t superblock[static EXT_SUPERBLOCK_SIZE]) {
         char uuid[UUID_TEXT_SIZE];
         Fingerprint f = { 0 };
 
-        if (memcmp(superblock + EXT_MAGIC, "\x53\xef", 2) != 0)
+        if (memcmp(superblock + EXT_MAGIC, EXT_MAGIC_BYTES, 2) != 0)
                 return f;
         (void) snprintf(f.text, sizeof(f.text), "ext4:%s:%" PRIu32 ":%" PRIu32 ":%" PRIu16,
                         uuid_format(superblock + EXT_UUID, uuid), le32(superblock + EXT_LAST_CHECK),
@@ -75,13 +230,12 @@ Fingerprint fingerprint_of_ext(const uint8_t superblock[static EXT_SUPERBLOCK_SI
         return f;
 }
 
-/* --- btrfs: transactions are counted. An fsync(2) since the last one is in a log of its own --- */
-
+/* btrfs counts transactions. An fsync(2) since the last one is in a log of its own. */
 Fingerprint fingerprint_of_btrfs(const uint8_t superblock[static BTRFS_SUPERBLOCK_SIZE]) {
         char uuid[UUID_TEXT_SIZE];
         Fingerprint f = { 0 };
 
-        if (memcmp(superblock + BTRFS_MAGIC, "_BHRfS_M", 8) != 0 || le64(superblock + BTRFS_DEVICES) != 1 ||
+        if (memcmp(superblock + BTRFS_MAGIC, BTRFS_MAGIC_BYTES, 8) != 0 || le64(superblock + BTRFS_DEVICES) != 1 ||
             le64(superblock + BTRFS_LOG_ROOT) != 0)
                 return f;
         (void) snprintf(f.text, sizeof(f.text), "btrfs:%s:%" PRIu64 ":%016" PRIx64,
@@ -90,9 +244,8 @@ Fingerprint fingerprint_of_btrfs(const uint8_t superblock[static BTRFS_SUPERBLOC
         return f;
 }
 
-/* --- xfs: the superblock is written at an unmount, and names a record of the log. What comes behind that was written
- * later: the record of the unmount, and then, if that was not the last word, others --- */
-
+/* xfs writes the superblock at an unmount, and names a record of the log there. What comes behind that was written later: the
+ * record of the unmount, and then, if that was not the last word, others. */
 bool xfs_find_log(const uint8_t superblock[static XFS_SUPERBLOCK_SIZE], XfsLog *ret) {
         const uint64_t start = be64(superblock + XFS_LOG_START), lsn = be64(superblock + XFS_LSN);
         const uint32_t block_size = be32(superblock + XFS_BLOCK_SIZE),
@@ -100,7 +253,7 @@ bool xfs_find_log(const uint8_t superblock[static XFS_SUPERBLOCK_SIZE], XfsLog *
                        n_blocks = be32(superblock + XFS_LOG_BLOCKS);
         const uint8_t bits = superblock[XFS_GROUP_BLOCKS_LOG];
 
-        if (memcmp(superblock, "XFSB", 4) != 0 || (be16(superblock + XFS_VERSION) & 0xf) < 5)
+        if (memcmp(superblock, XFS_MAGIC_BYTES, 4) != 0 || (be16(superblock + XFS_VERSION) & 0xf) < 5)
                 return false;
         if (block_size < 512 || block_size > 65536 || block_size % 512 != 0 || bits > 31 || n_blocks == 0 ||
             n_blocks > UINT32_MAX / (block_size / 512))
@@ -194,8 +347,6 @@ Fingerprint fingerprint_of_xfs(const uint8_t superblock[static XFS_SUPERBLOCK_SI
         return f;
 }
 
-/* --- reading --- */
-
 /* What is cached may be older than what xfs, or another node, has written since. Pages are dropped as a whole or not at
  * all; those of a mounted ext4 stay, and are right. */
 static bool read_at(int fd, off_t offset, uint8_t *bytes, size_t n) {
@@ -204,20 +355,6 @@ static bool read_at(int fd, off_t offset, uint8_t *bytes, size_t n) {
 
         (void) posix_fadvise(fd, start, end - start, POSIX_FADV_DONTNEED);
         return pread(fd, bytes, n, offset) == (ssize_t) n;
-}
-
-static Fingerprint read_ext(int fd) {
-        uint8_t superblock[EXT_SUPERBLOCK_SIZE];
-
-        return read_at(fd, EXT_SUPERBLOCK_OFFSET, superblock, sizeof(superblock)) ? fingerprint_of_ext(superblock)
-                                                                                  : (Fingerprint){ 0 };
-}
-
-static Fingerprint read_btrfs(int fd) {
-        uint8_t superblock[BTRFS_SUPERBLOCK_SIZE];
-
-        return read_at(fd, BTRFS_OFFSET, superblock, sizeof(superblock)) ? fingerprint_of_btrfs(superblock)
-                                                                         : (Fingerprint){ 0 };
 }
 
 /* The log is a ring. */
@@ -241,9 +378,11 @@ static Fingerprint read_xfs(int fd) {
 }
 
 Fingerprint fingerprint_read(int fd, const char *fs_type) {
-        if (streq(fs_type, "ext2") || streq(fs_type, "ext3") || streq(fs_type, "ext4"))
-                return read_ext(fd);
-        if (streq(fs_type, "xfs"))
-                return read_xfs(fd);
-        return streq(fs_type, "btrfs") ? read_btrfs(fd) : (Fingerprint){ 0 };
+        uint8_t superblock[BTRFS_SUPERBLOCK_SIZE];
+
+        if (ext_is_type(fs_type) && read_at(fd, EXT_SUPERBLOCK_OFFSET, superblock, EXT_SUPERBLOCK_SIZE))
+                return fingerprint_of_ext(superblock);
+        if (streq(fs_type, "btrfs") && read_at(fd, BTRFS_OFFSET, superblock, sizeof(superblock)))
+                return fingerprint_of_btrfs(superblock);
+        return streq(fs_type, "xfs") ? read_xfs(fd) : (Fingerprint){ 0 };
 }
