@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
+#include "model/failure.h"
+#include "model/settings.h"
 
 /* What a device or image holds, found by libblkid. libmount's own search doesn't tell what it could not read from what holds
  * nothing, and who believes the latter makes a file system. */
 
-typedef struct Probed {
-        char *fs_type;         /* NULL: no file system was found, and all was read */
-        char *partition_table; /* its type, "gpt" for instance; only without a file system; NULL: none */
-        bool ambivalent;       /* there are signatures of several file systems; then nothing else is known */
-} Probed;
-
-void probed_done(Probed *p);
-
-/* Looks for all types that there are. fd is open for reading; its offset changes. Returns 0, or a negative errno: that of the
- * read that failed, or -ENOMEM. */
-int probe(int fd, Probed *ret);
+/* The type of a device or image, open for reading, whose path is source: as source_open() has it of fs_type and search. *ret
+ * belongs to the settings. The offset of fd changes. Returns 0, a negative errno, INVALID_VOLUME, MOUNT_FAILED, INCOMPATIBLE, or
+ * TYPE_NOT_ALLOWED. */
+int probe_type(int fd, const char *source, const char *fs_type, bool search, const Settings *settings,
+               const FileSystem **ret, Failure *f) _warn_unused_;

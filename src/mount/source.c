@@ -7,19 +7,188 @@
 #include <sys/sysmacros.h>
 
 #include "basic/open-util.h"
+#include "basic/path-util.h"
 #include "mount/device.h"
-#include "mount/loop.h"
-#include "mount/mount-table.h"
 #include "mount/on-disk.h"
 #include "mount/probe.h"
-#include "mount/source-path.h"
 #include "mount/source.h"
+
+/* A path that is a source is opened with O_PATH: what is checked is what the descriptor is of.
+ *
+ * Beneath /dev symbolic links are followed, as udev makes them, and must end on its file system, as must all directories on
+ * the way: so /dev/shm and /dev/mqueue, where anybody can make files and links, are no sources, and tell nothing of what is
+ * elsewhere. Only block devices are sources there. Beneath the other directories of SourceRoots= no link is followed, and only
+ * images are sources: whoever can rename a link or make a device node in a volume would choose the disk otherwise. An image must
+ * belong to root, nobody else may be able to change it or what is in a directory above it, and it must not be beneath
+ * TargetRoots=: there root is also that of a container, on volumes of the host's own file system too, as an emptyDir; unless
+ * ImagesOfOthers= says otherwise. */
 
 void source_done(Source *s) {
         free(s->path);
         free(s->name);
         s->fd = fd_close(s->fd);
         *s = SOURCE_INIT;
+}
+
+/* Explains errors of a path that is a source. Returns INVALID_VOLUME, MOUNT_FAILED, or error if it says nothing of the path. */
+static int path_failure(const char *source, int error, Failure *f) {
+        switch (error) {
+        case -ENOENT:
+        case -ENOTDIR:
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s' does not exist: is the volume attached to this node?");
+        case -ENXIO:
+        case -ENODEV:
+        case -ENOMEDIUM:
+                return failure_set_about(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' is a device node without a device: is the volume attached to this node?");
+        case -ELOOP:
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s': too many levels of symbolic links.");
+        case -EIO:
+                return failure_set_about(
+                        f, FAILURE_MOUNT_FAILED, source,
+                        "Source '%s' can't be read (EIO): check the device, the kernel's log says more (journalctl -k).");
+        case -ENAMETOOLONG:
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s' has a name that is too long.");
+        default:
+                return error;
+        }
+}
+
+static int read_path(int fd, char **ret) {
+        _cleanup_free_ char *link = strdup_printf("/proc/self/fd/%i", fd);
+        char buffer[4096];
+        ssize_t n;
+
+        if (!link)
+                return -ENOMEM;
+        n = readlink(link, buffer, sizeof(buffer));
+        if (n < 0)
+                return -errno;
+        if ((size_t) n == sizeof(buffer))
+                return -ENAMETOOLONG;
+        *ret = strndup(buffer, (size_t) n);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int outside_dev_failure(const char *source, Failure *f) {
+        return failure_set_about(
+                f, FAILURE_PATH_NOT_ALLOWED, source,
+                "Source '%s' is on another file system than /dev, or leads there by a symbolic link: pass the device node.");
+}
+
+/* The directory is on the file system of /dev, where root alone makes links: so the last link may be followed. */
+static int open_in_dev(const char *source, const char *relative, int *ret_fd, struct stat *ret_stat, Failure *f) {
+        _cleanup_close_ int dev = open("/dev", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), directory = -EBADF,
+                            fd = -EBADF;
+        const char *name = strrchr(source, '/') + 1;
+        _cleanup_free_ char *above =
+                name == relative ? strdup(".") : strndup(relative, (size_t) (name - 1 - relative));
+        struct stat of_dev;
+
+        if (!above)
+                return -ENOMEM;
+        if (dev < 0 || fstat(dev, &of_dev) < 0)
+                return -errno;
+        directory = open_in_file_system(dev, above, O_PATH | O_DIRECTORY);
+        if (directory == -EXDEV)
+                return outside_dev_failure(source, f);
+        if (directory < 0)
+                return path_failure(source, directory, f);
+        fd = openat(directory, name, O_PATH | O_CLOEXEC);
+        if (fd < 0)
+                return path_failure(source, -errno, f);
+        if (fstat(fd, ret_stat) < 0)
+                return -errno;
+        if (ret_stat->st_dev != of_dev.st_dev)
+                return outside_dev_failure(source, f);
+        if (!S_ISBLK(ret_stat->st_mode))
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source, "Source '%s' is not a block device.");
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}
+
+/* What is opened as a directory is mounted first if it is an automount; what is none is looked at. */
+static int open_name(int fd, const char *name, bool is_last) {
+        int next = is_last ? -1 : openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+
+        if (is_last || (next < 0 && errno == ENOTDIR))
+                next = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        return next < 0 ? -errno : next;
+}
+
+/* One name after the other, so that each directory is known and none is reached by a link. *ret_changed: the first one that
+ * others can change, or NULL. */
+static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **ret_changed, Failure *f) {
+        _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_free_ char *changed = NULL;
+        struct stat st = { 0 };
+
+        if (fd < 0)
+                return -errno;
+        for (const char *end = source; *end;) {
+                _cleanup_free_ char *path = NULL;
+                int next;
+
+                end += 1 + strcspn(end + 1, "/");
+                path = strndup(source, (size_t) (end - source));
+                if (!path)
+                        return -ENOMEM;
+                next = open_name(fd, strrchr(path, '/') + 1, !*end);
+                if (next < 0)
+                        return path_failure(source, next, f);
+                close(fd);
+                fd = next;
+
+                if (fstat(fd, &st) < 0)
+                        return -errno;
+                if (S_ISLNK(st.st_mode))
+                        return failure_set_about(
+                                f, FAILURE_PATH_NOT_ALLOWED, source,
+                                "Source '%s' is or goes through a symbolic link, which is followed beneath /dev only: pass the path it leads to.");
+                if (!changed && (st.st_uid != 0 || (st.st_mode & (S_IWGRP | S_IWOTH))))
+                        changed = TAKE_PTR(path);
+        }
+        *ret_fd = TAKE_FD(fd);
+        *ret_stat = st;
+        *ret_changed = TAKE_PTR(changed);
+        return 0;
+}
+
+static int open_in_roots(const char *source, const Settings *settings, int *ret_fd, struct stat *ret_stat,
+                         Failure *f) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *changed = NULL;
+        int r;
+
+        if (!settings->images_of_others && roots_contain(settings->target_roots, source))
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' is beneath TargetRoots=, where root in a container can change files: move the image to another directory of SourceRoots= (selvolctl config). To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY);
+        r = walk(source, &fd, ret_stat, &changed, f);
+        if (r != 0)
+                return r;
+        if (S_ISBLK(ret_stat->st_mode))
+                return failure_set_about(f, FAILURE_PATH_NOT_ALLOWED, source,
+                                         "Source '%s' is a device node outside /dev: pass the node in /dev.");
+        if (!S_ISREG(ret_stat->st_mode))
+                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
+                                         "Source '%s' is neither a block device nor an image file.");
+        if (changed && !settings->images_of_others) {
+                _cleanup_free_ char *escaped = string_escape(source, 200), *part = string_escape(changed, 200);
+
+                if (!escaped || !part)
+                        return -ENOMEM;
+                return failure_set(
+                        f, FAILURE_PATH_NOT_ALLOWED,
+                        "Source '%s' can be changed by others than root: '%s' must belong to root and be writable by root only (chown root, chmod go-w). To allow it nevertheless, set ImagesOfOthers=yes under [Worker] " SETTINGS_REMEDY,
+                        escaped, part);
+        }
+        *ret_fd = TAKE_FD(fd);
+        return 0;
 }
 
 static int open_device(Source *s, int pinned, dev_t device, const char *source, const Settings *settings,
@@ -65,104 +234,27 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
 
 static int open_local(const char *source, const Settings *settings, Source *s, Failure *f) {
         _cleanup_close_ int pinned = -EBADF;
+        const char *in_dev = startswith(source, "/dev/");
         struct stat st;
         int r;
 
-        r = source_path_open(source, settings, &pinned, &st, &s->path, f);
+        if (!path_is_normalized(source))
+                return failure_set_about(
+                        f, FAILURE_INVALID_VOLUME, source,
+                        "Source '%s' is not an absolute path of a block device or image without '.', '..' and extra slashes.");
+        if (!roots_contain(settings->source_roots, source))
+                return failure_set_about(
+                        f, FAILURE_PATH_NOT_ALLOWED, source,
+                        "Source '%s' is not beneath an allowed directory. To allow it, repeat the current value of SourceRoots= (selvolctl config) and add its directory, under [Worker] " SETTINGS_REMEDY);
+
+        r = in_dev ? open_in_dev(source, in_dev, &pinned, &st, f) : open_in_roots(source, settings, &pinned, &st, f);
         if (r != 0)
                 return r;
-        r = S_ISBLK(st.st_mode) ? open_device(s, pinned, st.st_rdev, source, settings, f)
-                                : open_image(s, pinned, &st);
-        return r < 0 ? source_path_failure(source, r, f) : r;
-}
-
-static bool types_agree(const char *wanted, const char *found) {
-        return streq(wanted, found) || (ext_is_type(wanted) && ext_is_type(found));
-}
-
-/* Only a search that has read all that it looks for finds nothing. */
-static int unreadable_failure(const char *source, int error, Failure *f) {
-        _cleanup_free_ char *escaped = string_escape(source, 200);
-
-        if (error == -ENOMEM || !escaped)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_MOUNT_FAILED,
-                "Source '%s' could not be read (%s), so that it is not known what it holds: check the device, the kernel's log says more (journalctl -k).",
-                escaped, strerrorname_np(-error));
-}
-
-static int no_file_system_failure(const char *source, const Probed *found, Failure *f) {
-        _cleanup_free_ char *escaped = NULL;
-
-        if (!found->partition_table)
-                return failure_set_about(f, FAILURE_INVALID_VOLUME, source,
-                                         "Source '%s' has no file system: make one, e.g. with mkfs.ext4(8).");
-        escaped = string_escape(source, 200);
-        if (!escaped)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_INVALID_VOLUME,
-                           "Source '%s' has no file system, but partitions (%s): pass one of those.", escaped,
-                           found->partition_table);
-}
-
-static int find_type(const Source *s, const char *source, char **ret, Failure *f) {
-        _cleanup_(probed_done) Probed found = { 0 };
-        int r;
-
-        r = probe(s->fd, &found);
+        r = read_path(pinned, &s->path);
         if (r < 0)
-                return unreadable_failure(source, r, f);
-        if (found.ambivalent)
-                return failure_set_about(
-                        f, FAILURE_INVALID_VOLUME, source,
-                        "Source '%s' carries the signatures of several file systems: remove the wrong one with wipefs(8).");
-        if (!found.fs_type)
-                return no_file_system_failure(source, &found, f);
-        *ret = TAKE_PTR(found.fs_type);
-        return 0;
-}
-
-static int check_type(const char *source, const char *wanted, const char *found, Failure *f) {
-        _cleanup_free_ char *escaped = NULL;
-
-        if (isempty(wanted) || types_agree(wanted, found))
-                return 0;
-        escaped = string_escape(source, 200);
-        if (!escaped)
-                return -ENOMEM;
-        return failure_set(f, FAILURE_INCOMPATIBLE, "Source '%s' has a file system of type %s, not %s.", escaped,
-                           found, wanted);
-}
-
-static int choose_type(Source *s, const char *source, const char *fs_type, bool search, const Settings *settings,
-                       Failure *f) {
-        _cleanup_free_ char *found = NULL;
-        int r;
-
-        if (search || isempty(fs_type) || magic_is_missing(s->fd, fs_type)) {
-                r = find_type(s, source, &found, f);
-                if (r != 0)
-                        return r;
-                assert(found);
-                r = check_type(source, fs_type, found, f);
-                if (r != 0)
-                        return r;
-                if (isempty(fs_type))
-                        fs_type = found;
-        }
-
-        s->fs = settings_file_system(settings, fs_type);
-        if (!s->fs)
-                return failure_set(
-                        f, FAILURE_TYPE_NOT_ALLOWED,
-                        "File system type '%s' is not allowed. To allow it, add a section [FileSystem %s] " SETTINGS_REMEDY,
-                        fs_type, fs_type);
-        if (s->fs->source != SOURCE_BLOCK)
-                return failure_set_about(
-                        f, FAILURE_INVALID_VOLUME, source,
-                        "Source '%s' is a device or image, which this type of file system does not take.");
-        return 0;
+                return r;
+        r = in_dev ? open_device(s, pinned, st.st_rdev, source, settings, f) : open_image(s, pinned, &st);
+        return r < 0 ? path_failure(source, r, f) : r;
 }
 
 /* Of a superblock that can't be read mounting tells. */
@@ -235,7 +327,7 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
                 r = open_local(source, settings, &s, f);
                 if (r != 0)
                         return r;
-                r = choose_type(&s, source, fs_type, search, settings, f);
+                r = probe_type(s.fd, source, fs_type, search, settings, &s.fs, f);
                 if (r != 0)
                         return r;
         }
@@ -252,146 +344,6 @@ int source_open(const char *source, const char *fs_type, bool search, const Sett
         *ret = s;
         s = SOURCE_INIT;
         return 0;
-}
-
-/* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace (open(2),
- * O_EXCL). Returns 1 if it is claimed, 0 if not. */
-static int is_claimed(int fd) {
-        _cleanup_close_ int again = open_again(fd, O_RDONLY | O_EXCL);
-
-        if (again == -EBUSY)
-                return 1;
-        return again < 0 ? again : 0;
-}
-
-static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
-        int r;
-
-        if (s->is_image)
-                return loop_find(s->image_device, s->image_inode, ret, ret_n);
-        r = is_claimed(s->fd);
-        if (r < 0)
-                return r;
-        if (r == 0) {
-                *ret = NULL;
-                *ret_n = 0;
-                return 0;
-        }
-        return host_find_siblings(s->device, ret, ret_n);
-}
-
-static int loop_is_claimed(const Source *s, dev_t device) {
-        _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *path = NULL;
-        int r;
-
-        r = loop_open(device, s->image_device, s->image_inode, &fd, &path, NULL);
-        return r > 0 ? is_claimed(fd) : r;
-}
-
-int source_is_claimed(const Source *s) {
-        _cleanup_free_ dev_t *devices = NULL;
-        size_t n = 0;
-        int r;
-
-        assert(s && s->fs);
-
-        if (s->fs->source != SOURCE_BLOCK)
-                return 0;
-        if (!s->is_image)
-                return is_claimed(s->fd);
-        r = loop_find(s->image_device, s->image_inode, &devices, &n);
-        for (size_t i = 0; r == 0 && i < n; i++)
-                r = loop_is_claimed(s, devices[i]);
-        return r;
-}
-
-int source_is_claimed_for_long(const Source *s) {
-        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
-
-        for (unsigned i = 1;; i++) {
-                int r = source_is_claimed(s);
-
-                if (r <= 0 || i == ATTEMPTS)
-                        return r;
-                usleep(ATTEMPT_USEC);
-        }
-}
-
-Fingerprint source_read_fingerprint(const Source *s) {
-        return s->fs->source == SOURCE_BLOCK ? fingerprint_read(s->fd, s->fs->name) : (Fingerprint){ 0 };
-}
-
-Fingerprint source_take_fingerprint(const Source *s) {
-        return s->fs->source == SOURCE_BLOCK && source_is_claimed_for_long(s) == 0 ? source_read_fingerprint(s)
-                                                                                   : (Fingerprint){ 0 };
-}
-
-/* A loop device may have gone to another image since it was found, and be mounted as that. */
-static int drop_reused(const Source *s, dev_t *devices, size_t *n) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < *n; i++) {
-                _cleanup_close_ int fd = -EBADF;
-                _cleanup_free_ char *path = NULL;
-                int r;
-
-                r = loop_open(devices[i], s->image_device, s->image_inode, &fd, &path, NULL);
-                if (r < 0)
-                        return r;
-                if (r > 0)
-                        devices[kept++] = devices[i];
-        }
-        *n = kept;
-        return 0;
-}
-
-int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        _cleanup_free_ dev_t *devices = NULL;
-        size_t n = 0;
-        int r;
-
-        assert(s && s->fs);
-        assert(ret && ret_n);
-
-        if (s->fs->source == SOURCE_BLOCK) {
-                r = find_devices(s, &devices, &n);
-                if (r < 0)
-                        return r;
-        }
-        if (n == 0) {
-                *ret = NULL;
-                *ret_n = 0;
-                return 0;
-        }
-
-        r = mount_table_read(NULL, &table);
-        if (r < 0)
-                return r;
-        if (s->is_image) {
-                r = drop_reused(s, devices, &n);
-                if (r < 0)
-                        return r;
-        }
-        return mount_table_find_devices(table, devices, n, ret, ret_n);
-}
-
-int source_is_mounted_as(const Source *s, const MountFact *fact) {
-        _cleanup_free_ dev_t *devices = NULL;
-        size_t n;
-        int r;
-
-        assert(s && s->fs);
-        assert(fact);
-
-        if (s->fs->source != SOURCE_BLOCK)
-                return streq(fact->source, s->path) && streq(fact->fs_type, s->fs->name);
-
-        r = find_devices(s, &devices, &n);
-        if (r < 0)
-                return r;
-        return mount_fact_is_of_devices(fact, devices, n);
 }
 
 bool source_device_is_read_only(dev_t device) {

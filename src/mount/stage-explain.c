@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/limits.h"
 #include "mount/stage-explain.h"
+#include "mount/superblock.h"
 
 /* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't tell.
  * Returns CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "basic/open-util.h"
 #include "mount/device.h"
 #include "mount/loop.h"
 #include "mount/mount-table.h"
@@ -50,9 +51,7 @@ int superblock_name_source(const Source *s, char **ret) {
                 if (r < 0)
                         return r;
         }
-        if (uuid)
-                return name_btrfs(uuid, ret);
-        return name_device_of(s, ret);
+        return uuid ? name_btrfs(uuid, ret) : name_device_of(s, ret);
 }
 
 int superblock_name_mounted(int fd, dev_t device, char **ret) {
@@ -87,6 +86,143 @@ int superblock_is_on_source(int fd, const Source *s) {
                 return r;
         r = name_device_of(s, &wanted);
         return r < 0 ? r : streq(found, wanted);
+}
+
+/* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace (open(2),
+ * O_EXCL). Returns 1 if it is claimed, 0 if not. */
+static int is_claimed(int fd) {
+        _cleanup_close_ int again = open_again(fd, O_RDONLY | O_EXCL);
+
+        if (again >= 0)
+                return 0;
+        return again == -EBUSY ? 1 : again;
+}
+
+static int find_devices(const Source *s, dev_t **ret, size_t *ret_n) {
+        int r;
+
+        if (s->is_image)
+                return loop_find(s->image_device, s->image_inode, ret, ret_n);
+        r = is_claimed(s->fd);
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                *ret = NULL;
+                *ret_n = 0;
+                return 0;
+        }
+        return host_find_siblings(s->device, ret, ret_n);
+}
+
+int source_is_claimed(const Source *s) {
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n = 0;
+        int r;
+
+        assert(s && s->fs);
+
+        if (s->fs->source != SOURCE_BLOCK)
+                return 0;
+        if (!s->is_image)
+                return is_claimed(s->fd);
+        r = loop_find(s->image_device, s->image_inode, &devices, &n);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                _cleanup_close_ int fd = -EBADF;
+                _cleanup_free_ char *path = NULL;
+
+                r = loop_open(devices[i], s->image_device, s->image_inode, &fd, &path, NULL);
+                if (r > 0)
+                        r = is_claimed(fd);
+        }
+        return r;
+}
+
+int source_is_claimed_for_long(const Source *s) {
+        enum { ATTEMPTS = 5, ATTEMPT_USEC = 20000 };
+
+        for (unsigned i = 1;; i++) {
+                int r = source_is_claimed(s);
+
+                if (r <= 0 || i == ATTEMPTS)
+                        return r;
+                usleep(ATTEMPT_USEC);
+        }
+}
+
+/* A loop device may have gone to another image since it was found, and be mounted as that. */
+static int drop_reused(const Source *s, dev_t *devices, size_t *n) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < *n; i++) {
+                _cleanup_close_ int fd = -EBADF;
+                _cleanup_free_ char *path = NULL;
+                int r;
+
+                r = loop_open(devices[i], s->image_device, s->image_inode, &fd, &path, NULL);
+                if (r < 0)
+                        return r;
+                if (r > 0)
+                        devices[kept++] = devices[i];
+        }
+        *n = kept;
+        return 0;
+}
+
+int source_find_mounts(const Source *s, MountFact **ret, size_t *ret_n) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n = 0;
+        int r;
+
+        assert(s && s->fs);
+        assert(ret && ret_n);
+
+        if (s->fs->source == SOURCE_BLOCK) {
+                r = find_devices(s, &devices, &n);
+                if (r < 0)
+                        return r;
+        }
+        if (n == 0) {
+                *ret = NULL;
+                *ret_n = 0;
+                return 0;
+        }
+
+        r = mount_table_read(NULL, &table);
+        if (r < 0)
+                return r;
+        if (s->is_image) {
+                r = drop_reused(s, devices, &n);
+                if (r < 0)
+                        return r;
+        }
+        return mount_table_find_devices(table, devices, n, ret, ret_n);
+}
+
+int source_is_mounted_as(const Source *s, const MountFact *fact) {
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n;
+        int r;
+
+        assert(s && s->fs);
+        assert(fact);
+
+        if (s->fs->source != SOURCE_BLOCK)
+                return streq(fact->source, s->path) && streq(fact->fs_type, s->fs->name);
+
+        r = find_devices(s, &devices, &n);
+        if (r < 0)
+                return r;
+        return mount_fact_is_of_devices(fact, devices, n);
+}
+
+Fingerprint source_read_fingerprint(const Source *s) {
+        return s->fs->source == SOURCE_BLOCK ? fingerprint_read(s->fd, s->fs->name) : (Fingerprint){ 0 };
+}
+
+Fingerprint source_take_fingerprint(const Source *s) {
+        return s->fs->source == SOURCE_BLOCK && source_is_claimed_for_long(s) == 0 ? source_read_fingerprint(s)
+                                                                                   : (Fingerprint){ 0 };
 }
 
 /* The numbers of the devices that btrfs has its files on are not those of a disk. */

@@ -5,6 +5,7 @@
 #include "basic/time-util.h"
 #include "label/selinux.h"
 #include "mount/health.h"
+#include "mount/superblock.h"
 #include "worker/check.h"
 #include "worker/files.h"
 #include "worker/observe.h"

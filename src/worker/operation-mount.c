@@ -6,6 +6,7 @@
 #include "label/selinux.h"
 #include "mount/health.h"
 #include "mount/publish.h"
+#include "mount/superblock.h"
 #include "mount/unmount.h"
 #include "plan/files.h"
 #include "worker/check.h"

@@ -4,7 +4,7 @@
 #include "basic/log.h"
 #include "mount/mount-note.h"
 #include "mount/mount-table.h"
-#include "mount/source.h"
+#include "mount/superblock.h"
 #include "mount/unmount.h"
 #include "worker/operations.h"
 
