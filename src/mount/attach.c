@@ -2,7 +2,7 @@
 #include <libmount.h>
 
 #include "mount/attach.h"
-#include "mount/image.h"
+#include "mount/loop.h"
 
 enum { EXPLANATION_MAX = 1024 };
 

@@ -6,7 +6,7 @@
 
 #include "model/mount-options.h"
 #include "mount/fs-context.h"
-#include "mount/image.h"
+#include "mount/loop.h"
 
 /* Linux 6.6; missing in glibc 2.36. */
 enum { CMD_CREATE_EXCL = 8 };

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "basic/string-util.h"
+#include "basic/open-util.h"
 #include "mount/loop.h"
 
 /* Somebody else may take the free device between our asking for it and attaching it, or have it open exclusively for a
@@ -16,7 +16,9 @@ enum { LOOP_MAJOR_NUMBER = 7, ATTACH_ATTEMPTS = 64, ATTACH_PAUSE_USEC = 1000 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
 
-static int open_node(dev_t device, int *ret_fd, char **ret_path) {
+/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone it may have become
+ * another one at any time. Returns 1 if it is attached, 0 if not, or a negative errno. */
+static int open_attached(dev_t device, int *ret_fd, char **ret_path, struct loop_info64 *ret) {
         _cleanup_free_ char *path = strdup_printf("/dev/loop%u", minor(device));
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
@@ -25,29 +27,11 @@ static int open_node(dev_t device, int *ret_fd, char **ret_path) {
                 return -ENOMEM;
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0)
-                return -errno;
+                return errno == ENOENT || errno == ENXIO || errno == ENODEV ? 0 : -errno;
         if (fstat(fd, &st) < 0)
                 return -errno;
         if (!S_ISBLK(st.st_mode) || st.st_rdev != device)
-                return -ENODEV;
-
-        *ret_fd = TAKE_FD(fd);
-        *ret_path = TAKE_PTR(path);
-        return 0;
-}
-
-/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone it may have become
- * another one at any time. Returns 1 if it is attached, 0 if not, or a negative errno. */
-static int open_attached(dev_t device, int *ret_fd, char **ret_path, struct loop_info64 *ret) {
-        _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *path = NULL;
-        int r;
-
-        r = open_node(device, &fd, &path);
-        if (r == -ENOENT || r == -ENXIO || r == -ENODEV)
                 return 0;
-        if (r < 0)
-                return r;
         if (ioctl(fd, LOOP_GET_STATUS64, ret) < 0)
                 return errno == ENXIO ? 0 : -errno;
         *ret_fd = TAKE_FD(fd);
@@ -97,8 +81,8 @@ int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode)
         return 1;
 }
 
-/* The minor number of a name in /sys/block, if it is a loop device that is attached. */
-static int parse_attached(DIR *dir, const char *name, unsigned *ret) {
+/* The number of a name in /sys/block. Returns 1 if it is a loop device that is attached, 0 if not, or a negative errno. */
+static int parse_attached(DIR *dir, const char *name, dev_t *ret) {
         _cleanup_free_ char *attribute = NULL;
         const char *digits = startswith(name, "loop");
         unsigned long long n;
@@ -110,52 +94,38 @@ static int parse_attached(DIR *dir, const char *name, unsigned *ret) {
                 return -ENOMEM;
         if (faccessat(dirfd(dir), attribute, F_OK, 0) < 0)
                 return errno == ENOENT ? 0 : -errno;
-        *ret = (unsigned) n;
+        *ret = makedev(LOOP_MAJOR_NUMBER, (unsigned) n);
         return 1;
 }
 
-/* Appends the device if it shows the whole of the file. */
-static int append_match(dev_t **devices, size_t *n, dev_t device, dev_t file_device, ino_t file_inode) {
-        _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *path = NULL;
-        dev_t *grown;
-        int r;
-
-        r = loop_open(device, file_device, file_inode, &fd, &path, NULL);
-        if (r <= 0)
-                return r;
-        grown = reallocarray(*devices, *n + 1, sizeof(dev_t));
-        if (!grown)
-                return -ENOMEM;
-        *devices = grown;
-        grown[(*n)++] = device;
-        return 0;
-}
-
 int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, size_t *ret_n) {
-        _cleanup_(closedirp) DIR *dir = NULL;
+        _cleanup_(closedirp) DIR *dir = opendir("/sys/block");
         _cleanup_free_ dev_t *devices = NULL;
         struct dirent *entry;
         size_t n = 0;
 
         assert(ret && ret_n);
 
-        dir = opendir("/sys/block");
         if (!dir)
                 return -errno;
-
         while ((errno = 0, entry = readdir(dir))) {
-                unsigned number = 0;
+                _cleanup_close_ int fd = -EBADF;
+                _cleanup_free_ char *path = NULL;
+                dev_t device, *grown;
                 int r;
 
-                r = parse_attached(dir, entry->d_name, &number);
+                r = parse_attached(dir, entry->d_name, &device);
+                if (r > 0)
+                        r = loop_open(device, file_device, file_inode, &fd, &path, NULL);
                 if (r < 0)
                         return r;
                 if (r == 0)
                         continue;
-                r = append_match(&devices, &n, makedev(LOOP_MAJOR_NUMBER, number), file_device, file_inode);
-                if (r < 0)
-                        return r;
+                grown = reallocarray(devices, n + 1, sizeof(dev_t));
+                if (!grown)
+                        return -ENOMEM;
+                devices = grown;
+                devices[n++] = device;
         }
         if (errno > 0)
                 return -errno;
@@ -191,20 +161,18 @@ static int attach_to(unsigned number, int file_fd, const char *file_path, bool r
 }
 
 int loop_attach(int file_fd, const char *file_path, bool read_only, int *ret_fd, char **ret_path) {
-        _cleanup_close_ int control = -EBADF;
+        _cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
 
         assert(file_fd >= 0);
         assert(file_path);
         assert(ret_fd && ret_path);
 
-        control = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
         if (control < 0)
                 return -errno;
 
         for (unsigned i = 0;; i++) {
-                int number, r;
+                int number = ioctl(control, LOOP_CTL_GET_FREE), r;
 
-                number = ioctl(control, LOOP_CTL_GET_FREE);
                 if (number < 0)
                         return -errno;
                 r = attach_to((unsigned) number, file_fd, file_path, read_only, ret_fd, ret_path);
@@ -212,4 +180,78 @@ int loop_attach(int file_fd, const char *file_path, bool read_only, int *ret_fd,
                         return r;
                 usleep(ATTACH_PAUSE_USEC);
         }
+}
+
+static int loop_failure(Failure *f, const Source *s, int error) {
+        const char *remedy = "the kernel's log may say more (journalctl -k).";
+
+        if (error == -ENOMEM)
+                return -ENOMEM;
+        if (error == -ENOENT || error == -ENODEV || error == -ENXIO)
+                remedy = "is the module loaded, and does /dev/loop-control exist?";
+        else if (error == -EBUSY)
+                remedy = "others take the free ones as fast as they are found, try again.";
+        return failure_set(f, FAILURE_MOUNT_FAILED, "No loop device could be set up for '%s' (%s): %s", s->name,
+                           strerrorname_np(-error), remedy);
+}
+
+/* Not on the image, which others may be able to lock too. Two images that get the same byte of the file wait for each other. */
+static int lock_image(const Source *s, const char *locks) {
+        const uint64_t place = s->image_inode ^ ((uint64_t) s->image_device << 40);
+        struct flock lock = {
+                .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t) (place & (INT64_MAX >> 1)), .l_len = 1
+        };
+        _cleanup_close_ int fd = open(locks, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+        if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &lock) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+/* So that a later holder can write, also for a read-only mount. Some images can't be opened for writing although they can be
+ * written, such as those that can be appended to only. */
+static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
+        _cleanup_close_ int writable = s->read_only ? -EROFS : open_again(s->fd, O_RDWR);
+
+        if (writable == -EROFS || writable == -EPERM) {
+                *ret_read_only = true;
+                return loop_attach(s->fd, s->path, true, ret_fd, ret_path);
+        }
+        return writable < 0 ? writable : loop_attach(writable, s->path, false, ret_fd, ret_path);
+}
+
+/* Returns 1 if there is one over the image, 0 if not, or a negative errno. */
+static int open_existing(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
+        _cleanup_free_ dev_t *devices = NULL;
+        size_t n;
+        int r;
+
+        r = loop_find(s->image_device, s->image_inode, &devices, &n);
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = loop_open(devices[i], s->image_device, s->image_inode, ret_fd, ret_path, ret_read_only);
+        return r;
+}
+
+int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret_fd, char **ret_path, Failure *f) {
+        /* Two children at the same time would both find no device. */
+        _cleanup_close_ int lock = lock_image(s, locks), fd = -EBADF;
+        _cleanup_free_ char *path = NULL;
+        bool attached_read_only = false;
+        int r;
+
+        if (lock < 0)
+                return lock;
+        r = open_existing(s, &fd, &path, &attached_read_only);
+        if (r == 0)
+                r = attach_image(s, &fd, &path, &attached_read_only);
+        if (r < 0)
+                return loop_failure(f, s, r);
+        if (attached_read_only && !read_only)
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "'%s' can't be opened for writing (see lsattr(1)), or is attached to a read-only loop device (losetup -j): mend that, or ask for a read-only mount.",
+                        s->name);
+        *ret_fd = TAKE_FD(fd);
+        *ret_path = TAKE_PTR(path);
+        return 0;
 }

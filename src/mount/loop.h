@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <stdbool.h>
-#include <sys/types.h>
-
-#include "basic/cleanup.h"
+#include "mount/source.h"
 
 /* Loop devices over image files, loop(4). libmount would set them up by path, and read-only for a read-only mount, so
  * that a later holder could not write. Here the open file is attached, and only the mount is read-only. */
@@ -25,3 +22,9 @@ int loop_open(dev_t device, dev_t file_device, ino_t file_inode, int *ret_fd, ch
 /* The file that a loop device shows the whole of. Returns 1; 0 if it shows a part, or is no loop device that is attached;
  * or a negative errno. */
 int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode) _warn_unused_;
+
+/* Opens the loop device over an image, which is attached if there is none, and detached with the last mount of it. Two over
+ * one image would be two superblocks that write to it. locks: Staging's. *ret_path is the caller's. Returns 0, a negative errno, or
+ * MOUNT_FAILED. */
+int image_open_loop(const Source *s, const char *locks, bool read_only, int *ret_fd, char **ret_path,
+                    Failure *f) _warn_unused_;

@@ -140,6 +140,7 @@ FOR_TESTS = {
     "unit/test-doctor.c": ["denial_parse"],
     "unit/test-idmap.c": ["idmap_swap_map"],
     "unit/test-fingerprint.c": ["fingerprint_of_ext", "fingerprint_of_btrfs", "fingerprint_of_xfs", "xfs_find_log"],
+    "root/support.c": ["loop_attach"],
     "unit/test-store.c": ["store_commit"],
 }
 
