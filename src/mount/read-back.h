@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/stage-spec.h"
+#include "mount/stage-source.h"
 
 /* What the kernel makes of a mount. root_context is left NULL. All return 0 or a negative errno, or what is said. */
 

@@ -4,26 +4,17 @@
 #include <sys/stat.h>
 
 #include "model/limits.h"
-#include "mount/attach.h"
-#include "mount/attributes.h"
-#include "mount/fs-context.h"
+#include "mount/detached.h"
 #include "mount/read-back.h"
-#include "mount/stage-explain.h"
 #include "mount/stage-namespace.h"
 #include "mount/stage.h"
 #include "mount/superblock.h"
 
-static int detach(int fd, const char *path, int flags, int *ret) {
-        int tree = open_tree(fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | (unsigned) flags);
+/* Returns a descriptor of a copy of the mount that fd is on. */
+static int detach(int fd) {
+        int tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 
-        if (tree < 0)
-                return -errno;
-        *ret = tree;
-        return 0;
-}
-
-static int attach_tree(const StageSpec *spec, int tree) {
-        return move_mount(tree, "", AT_FDCWD, spec->staging->directory, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+        return tree < 0 ? -errno : tree;
 }
 
 /* In the staging namespace: mounts, or attaches a detached mount. From here on the mount is used by descriptor, as its
@@ -40,9 +31,12 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
          * Otherwise this copy would keep the devices of other volumes busy while a mount is staged. */
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
-        r = tree >= 0 ? attach_tree(spec, tree) : attach_file_system(spec, ret_errno, f);
-        if (r != 0)
-                return r;
+        if (tree < 0) {
+                r = attach_file_system(spec, ret_errno, f);
+                if (r != 0)
+                        return r;
+        } else if (move_mount(tree, "", AT_FDCWD, spec->staging->directory, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+                return -errno;
 
         fd = open(spec->staging->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
@@ -56,9 +50,9 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
         r = read_back_mount(fd, "", &o);
         if (r < 0)
                 return r;
-        r = detach(fd, "", AT_EMPTY_PATH, &detached);
-        if (r < 0)
-                return r;
+        detached = detach(fd);
+        if (detached < 0)
+                return detached;
 
         *ret_tree = TAKE_FD(detached);
         *ret = TAKE_STRUCT(o);
@@ -176,6 +170,97 @@ static int stage_patiently(const StageSpec *spec, int *ret_tree, MountOutcome *r
         }
 }
 
+/* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't tell.
+ * Returns CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */
+static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t n, Failure *f) {
+        _cleanup_free_ char *target = NULL, *context = NULL;
+        const MountFact *m = NULL;
+
+        for (size_t i = 0; i < n && !m; i++)
+                if (!streq(mounts[i].context, spec->context))
+                        m = &mounts[i];
+        if (!m)
+                return 0;
+
+        target = string_escape(m->target, 200);
+        context = string_escape(m->context, CONTEXT_MAX);
+        if (!target || !context)
+                return -ENOMEM;
+        return failure_set(
+                f, FAILURE_CONTEXT_CONFLICT,
+                "%s is mounted at '%s' %s%s, and a file system can have one context at a time: unmount it there first.",
+                spec->source->name, target, isempty(context) ? "without a context" : "with context ", context);
+}
+
+/* The superblock existed already and kept its context: btrfs may ignore the one that is passed without an error. */
+static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure *f) {
+        _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
+        MountFact *mounts;
+        size_t n;
+        int r;
+
+        if (!context)
+                return -ENOMEM;
+        r = source_find_mounts(spec->source, &mounts, &n);
+        if (r < 0)
+                return r;
+        r = find_conflict(spec, mounts, n, f);
+        mount_facts_free(mounts, n);
+        if (r != 0)
+                return r;
+        return failure_set(
+                f, FAILURE_CONTEXT_CONFLICT,
+                "%s is in use with context %s, perhaps in another mount namespace, and a file system can have one context at a time.",
+                spec->source->name, context);
+}
+
+/* Compares what was asked for with what the kernel did. libmount leaves the context out where libselinux considers
+ * SELinux disabled. */
+static int check_outcome(const StageSpec *spec, const MountFact *fact, Failure *f) {
+        if (!isempty(fact->context) && !streq(fact->context, spec->context))
+                return shared_failure(spec, fact, f);
+        if (!isempty(spec->context) && (fact->seclabel || isempty(fact->context)))
+                return failure_set(f, FAILURE_CONTEXT_DROPPED,
+                                   "The kernel mounted %s without the context %s; nothing was published.",
+                                   spec->source->name, spec->context);
+        if (!spec->read_only && fact->read_only)
+                return failure_set(
+                        f, FAILURE_MOUNT_FAILED,
+                        "%s could only be mounted read-only: ask for a read-only mount, or repair the file system or device.",
+                        spec->source->name);
+        return 0;
+}
+
+/* The kernel says only EINVAL or EBUSY. Replaces f if another mount is the reason. Returns 0 if none is, a negative errno,
+ * CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
+static int explain_failure(const StageSpec *spec, int number, Failure *f) {
+        _cleanup_free_ char *target = NULL;
+        MountFact *mounts;
+        size_t n;
+        int r;
+
+        if (number != EINVAL && number != EBUSY)
+                return 0;
+        r = source_find_mounts(spec->source, &mounts, &n);
+        if (r < 0)
+                return r;
+        r = find_conflict(spec, mounts, n, f);
+        if (n > 0)
+                target = string_escape(mounts[0].target, 200);
+        mount_facts_free(mounts, n);
+        if (r != 0 || n == 0)
+                return r;
+        if (!target)
+                return -ENOMEM;
+        if (spec->alone)
+                return failure_set(f, FAILURE_BUSY, "%s was mounted at '%s' by somebody else meanwhile: try again.",
+                                   spec->source->name, target);
+        return failure_set(
+                f, FAILURE_MOUNT_FAILED,
+                "%s is mounted at '%s' with other options and can't also be mounted %s (%s): unmount it there first.",
+                spec->source->name, target, spec->read_only ? "read-only" : "read-write", strerrorname_np(number));
+}
+
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         StageSpec superblock = *spec;
@@ -195,7 +280,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
         if (r < 0)
                 return r;
         if (r > 0) {
-                k = stage_explain_failure(spec, number, f);
+                k = explain_failure(spec, number, f);
                 return k != 0 ? k : r;
         }
 
@@ -206,7 +291,7 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
                 return failure_set(f, FAILURE_MOUNT_FAILED,
                                    "%s: another device was mounted than the one that was checked: try again.",
                                    spec->source->name);
-        r = stage_check_outcome(spec, &o, f);
+        r = check_outcome(spec, &o.fact, f);
         if (r != 0)
                 return r;
         r = attributes_set(tree, spec->options, spec->read_only);
@@ -216,18 +301,6 @@ int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure
 
         *ret_tree = TAKE_FD(tree);
         *ret = TAKE_STRUCT(o);
-        return 0;
-}
-
-/* fspick(2) changes this flag alone; mount(2) with MS_REMOUNT would reset the others. */
-static int make_superblock_writable(int tree) {
-        _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
-
-        if (fs < 0)
-                return -errno;
-        if (fsconfig(fs, FSCONFIG_SET_FLAG, "rw", NULL, 0) < 0 ||
-            fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
-                return -errno;
         return 0;
 }
 
@@ -252,29 +325,18 @@ static int check_share(const StageSpec *spec, const Target *share, const MountFa
         return 0;
 }
 
-static int open_for_writing(const StageSpec *spec, int tree, MountOutcome *o, Failure *f) {
-        int r;
+/* fspick(2) changes this flag alone; mount(2) with MS_REMOUNT would reset the others. */
+static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f) {
+        _cleanup_close_ int fs = fspick(tree, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
 
-        if (spec->read_only || !o->superblock_read_only)
+        if (fs >= 0 && fsconfig(fs, FSCONFIG_SET_FLAG, "rw", NULL, 0) >= 0 &&
+            fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) >= 0)
                 return 0;
-        r = make_superblock_writable(tree);
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0)
-                return failure_set(
-                        f, FAILURE_MOUNT_FAILED,
-                        "%s is mounted read-only and can't be made writable (%s): unmount it everywhere first.",
-                        spec->source->name, strerrorname_np(-r));
-        o->superblock_read_only = false;
-        return 0;
-}
-
-static int is_same_directory(int a, int b) {
-        struct stat x, y;
-
-        if (fstat(a, &x) < 0 || fstat(b, &y) < 0)
-                return -errno;
-        return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+        if (errno == ENOMEM)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_MOUNT_FAILED,
+                           "%s is mounted read-only and can't be made writable (%s): unmount it everywhere first.",
+                           spec->source->name, strerrorname_np(errno));
 }
 
 /* A mount of its own, which a group can be mapped on whatever the shared one maps. Returns 1; 0 if that can't be, or would
@@ -283,6 +345,7 @@ static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_failure_ Failure f = { 0 };
         _cleanup_close_ int tree = -EBADF;
+        struct stat once_more, shared;
         int number = 0, r;
 
         if (spec->source->fs->source != SOURCE_BLOCK || spec->read_only || spec->swaps || !uses_fs_context(spec))
@@ -290,10 +353,10 @@ static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_
         r = stage_by_fs_context(spec, false, &tree, &o, &number, &f);
         if (r != 0)
                 return r < 0 ? r : 0;
-        r = is_same_directory(tree, share->fd);
-        if (r <= 0)
-                return r;
-        if (!streq(o.fact.context, spec->context))
+        if (fstat(tree, &once_more) < 0 || fstat(share->fd, &shared) < 0)
+                return -errno;
+        if (once_more.st_dev != shared.st_dev || once_more.st_ino != shared.st_ino ||
+            !streq(o.fact.context, spec->context))
                 return 0;
         r = is_of_source(spec, tree);
         if (r <= 0)
@@ -303,21 +366,10 @@ static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_
         return 1;
 }
 
-static int clone_share(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret, Failure *f) {
-        _cleanup_close_ int clone = -EBADF;
-        int number = 0, r;
-
-        r = detach(share->fd, "", AT_EMPTY_PATH, &clone);
-        if (r < 0)
-                return r;
-        r = stage_in_namespace(spec, clone, ret_tree, ret, &number, f);
-        return r != 0 ? r : check_share(spec, share, &ret->fact, f);
-}
-
 int stage_share(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
-        _cleanup_close_ int tree = -EBADF;
-        int r;
+        _cleanup_close_ int tree = -EBADF, clone = -EBADF;
+        int number = 0, r;
 
         assert(spec && spec->source);
         assert(share);
@@ -327,13 +379,22 @@ int stage_share(const StageSpec *spec, const Target *share, int *ret_tree, Mount
         if (r < 0)
                 return r;
         if (r == 0) {
-                r = clone_share(spec, share, &tree, &o, f);
+                clone = detach(share->fd);
+                if (clone < 0)
+                        return clone;
+                r = stage_in_namespace(spec, clone, &tree, &o, &number, f);
+                if (r != 0)
+                        return r;
+                r = check_share(spec, share, &o.fact, f);
                 if (r != 0)
                         return r;
         }
-        r = open_for_writing(spec, tree, &o, f);
-        if (r != 0)
-                return r;
+        if (!spec->read_only && o.superblock_read_only) {
+                r = make_superblock_writable(spec, tree, f);
+                if (r != 0)
+                        return r;
+                o.superblock_read_only = false;
+        }
         r = attributes_set(tree, spec->options, spec->read_only);
         if (r < 0)
                 return r;

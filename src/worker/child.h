@@ -4,7 +4,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
-#include "mount/stage-spec.h"
+#include "mount/stage-source.h"
 #include "wire/protocol.h"
 #include "worker/children.h"
 

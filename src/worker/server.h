@@ -6,7 +6,7 @@
 #include <systemd/sd-event.h>
 
 #include "model/limits.h"
-#include "mount/stage-spec.h"
+#include "mount/stage-source.h"
 #include "worker/children.h"
 
 /* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the child when the peer

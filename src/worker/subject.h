@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "mount/clone.h"
-#include "mount/target.h"
+#include "mount/detached.h"
 #include "model/files.h"
 #include "worker/child.h"
 

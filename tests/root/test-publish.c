@@ -6,8 +6,7 @@
 
 #include <glib/gstdio.h>
 
-#include "mount/publish.h"
-#include "mount/target.h"
+#include "mount/detached.h"
 #include "support.h"
 
 /* What others do between the moment in which a mount is published and the look at where it is: move_mount(2) is wrapped. */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "mount/stage-spec.h"
+#include "mount/stage-source.h"
 #include "support/cases.h"
 
 /* What a mount that failed is told as. */
