@@ -4,41 +4,15 @@
 
 #include <libmount.h>
 
-#include "basic/path-util.h"
 #include "model/context.h"
 #include "model/settings.h"
-#include "mount/cover.h"
-#include "mount/elsewhere.h"
 #include "mount/mount-table.h"
+#include "mount/overlap.h"
 
 /* The context that the kernel uses for one that it can't understand. No volume is ever mounted with it. */
 #define CONTEXT_MALFORMED "system_u:object_r:unlabeled_t"
 
 enum { NESTED_MAX = 1000 };
-
-/* The value of an option of the superblock without the quotes that the kernel puts around values with a comma. */
-static int find_option(const char *options, const char *name, char **ret) {
-        size_t n = 0;
-        char *value = NULL, *copy;
-        int r;
-
-        r = mnt_optstr_get_option(options, name, &value, &n);
-        if (r < 0)
-                return r;
-        if (r > 0)
-                return -ENOENT;
-
-        if (n >= 2 && value[0] == '"' && value[n - 1] == '"') {
-                value++;
-                n -= 2;
-        }
-        copy = strndup(strempty(value), n);
-        if (!copy)
-                return -ENOMEM;
-        mountinfo_unescape(copy);
-        *ret = copy;
-        return 0;
-}
 
 static bool has_option(const char *options, const char *name) {
         char *value;
@@ -50,18 +24,29 @@ static bool has_option(const char *options, const char *name) {
 /* The context of a mount of others may be malformed: it must neither be left out nor equal any other. */
 static int find_context(const char *options, char **ret) {
         _cleanup_failure_ Failure f = { 0 };
-        _cleanup_free_ char *value = NULL;
+        _cleanup_free_ char *context = NULL;
+        char *value = NULL;
+        size_t n = 0;
         int r;
 
-        r = find_option(options, "context", &value);
-        if (r == -ENOENT) {
+        r = mnt_optstr_get_option(options, "context", &value, &n);
+        if (r < 0)
+                return r;
+        if (r > 0) {
                 *ret = strdup("");
                 return *ret ? 0 : -ENOMEM;
         }
-        if (r < 0)
-                return r;
+        /* The kernel puts quotes around values with a comma. */
+        if (n >= 2 && value[0] == '"' && value[n - 1] == '"') {
+                value++;
+                n -= 2;
+        }
+        context = strndup(strempty(value), n);
+        if (!context)
+                return -ENOMEM;
+        mountinfo_unescape(context);
 
-        r = context_canonicalize(value, ret, &f);
+        r = context_canonicalize(context, ret, &f);
         if (r <= 0)
                 return r;
         *ret = strdup(CONTEXT_MALFORMED);
@@ -180,103 +165,43 @@ char *mount_fact_describe(const MountFact *fact) {
         return source && target && type ? strdup_printf("%s, type %s, at '%s'", source, type, target) : NULL;
 }
 
-typedef int (*DescribeOther)(const Mount *other, MountFact *fact);
-
-/* Describes in the fact of a mount the other one that there may be for it: others has one for each mount of the table. Both
- * are in the order of the table: a fact is of the next mount with its id. */
-static int describe_others(const MountTable *table, const Mount *const *others, DescribeOther describe,
-                           MountFact *facts, size_t n) {
-        for (size_t i = 0, k = 0; i < table->n && k < n; i++) {
-                int r;
-
-                if (table->mounts[i].id != facts[k].mount_id)
-                        continue;
-                r = others[i] ? describe(others[i], &facts[k]) : 0;
-                if (r < 0)
-                        return r;
-                k++;
-        }
-        return 0;
-}
-
-static int describe_cover(const Mount *cover, MountFact *fact) {
-        _cleanup_(mount_fact_done) MountFact other = { 0 };
+static int describe_cover(const Mount *cover, char **ret) {
+        _cleanup_(mount_fact_done) MountFact fact = { 0 };
         int r;
 
-        r = copy_fact(cover, &other);
+        r = copy_fact(cover, &fact);
         if (r < 0)
                 return r;
-        fact->covered_by = mount_fact_describe(&other);
-        return fact->covered_by ? 0 : -ENOMEM;
-}
-
-static int find_covers(const MountTable *table, MountFact *facts, size_t n) {
-        _cleanup_free_ const Mount **covers = NULL;
-        int r;
-
-        r = cover_find(table, &covers);
-        return r < 0 ? r : describe_others(table, covers, describe_cover, facts, n);
-}
-
-static int describe_place(const Mount *elsewhere, MountFact *fact) {
-        fact->also_at = string_escape(elsewhere->target, 200);
-        return fact->also_at ? 0 : -ENOMEM;
-}
-
-static int find_elsewhere(const MountTable *table, char *const *roots, MountFact *facts, size_t n) {
-        _cleanup_free_ const Mount **elsewhere = NULL;
-        int r;
-
-        r = elsewhere_find(table, roots, &elsewhere);
-        return r < 0 ? r : describe_others(table, elsewhere, describe_place, facts, n);
-}
-
-typedef bool (*MatchTarget)(const char *target, const void *userdata);
-
-/* With what covers them. */
-static int find_targets(const MountTable *table, MatchTarget matches, const void *userdata, MountFact **ret,
-                        size_t *ret_n) {
-        MountFact *facts = NULL;
-        size_t n = 0;
-        int r = 0;
-
-        for (const Mount *m = table->mounts; r >= 0 && m < table->mounts + table->n; m++)
-                if (matches(m->target, userdata))
-                        r = append_fact(&facts, &n, m);
-        if (r >= 0)
-                r = find_covers(table, facts, n);
-        if (r < 0) {
-                mount_facts_free(facts, n);
-                return r;
-        }
-        *ret = facts;
-        *ret_n = n;
-        return 0;
-}
-
-typedef struct Places {
-        char *const *roots, *const *others;
-} Places;
-
-static bool is_in_places(const char *target, const void *userdata) {
-        const Places *p = userdata;
-
-        return roots_contain(p->roots, target) || strv_contains(p->others, target);
+        *ret = mount_fact_describe(&fact);
+        return *ret ? 0 : -ENOMEM;
 }
 
 int mount_table_find_beneath(const MountTable *table, char *const *roots, char *const *others, MountFact **ret,
                              size_t *ret_n) {
-        MountFact *facts;
-        size_t n;
+        _cleanup_free_ const Mount **covers = NULL, **elsewhere = NULL;
+        MountFact *facts = NULL;
+        size_t n = 0;
         int r;
 
         assert(table);
         assert(ret && ret_n);
 
-        r = find_targets(table, is_in_places, &(Places){ roots, others }, &facts, &n);
-        if (r < 0)
-                return r;
-        r = find_elsewhere(table, roots, facts, n);
+        r = cover_find(table, &covers);
+        if (r >= 0)
+                r = elsewhere_find(table, roots, &elsewhere);
+        for (size_t i = 0; r >= 0 && i < table->n; i++) {
+                const Mount *m = &table->mounts[i];
+
+                if (!roots_contain(roots, m->target) && !strv_contains(others, m->target))
+                        continue;
+                r = append_fact(&facts, &n, m);
+                if (r >= 0 && covers[i])
+                        r = describe_cover(covers[i], &facts[n - 1].covered_by);
+                if (r >= 0 && elsewhere[i]) {
+                        facts[n - 1].also_at = string_escape(elsewhere[i]->target, 200);
+                        r = facts[n - 1].also_at ? 0 : -ENOMEM;
+                }
+        }
         if (r < 0) {
                 mount_facts_free(facts, n);
                 return r;
@@ -286,16 +211,11 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, char *
         return 0;
 }
 
-static bool is_at(const char *target, const void *path) {
-        return streq(target, path);
-}
-
 int mount_table_find_at(const MountTable *table, const char *path, MountFact **ret, size_t *ret_n) {
-        assert(table);
-        assert(path);
-        assert(ret && ret_n);
+        char *const others[] = { (char *) path, NULL };
 
-        return find_targets(table, is_at, path, ret, ret_n);
+        assert(path);
+        return mount_table_find_beneath(table, NULL, others, ret, ret_n);
 }
 
 /* Whether the mount is on the one with the id, or on one that is, and so on. */

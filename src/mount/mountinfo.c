@@ -123,31 +123,10 @@ static int compare_ids(const void *a, const void *b) {
         return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static int parse_lines(MountTable *t) {
-        char *rest = t->text;
-
-        for (size_t i = 0; i < t->n; i++) {
-                char *line = strsep(&rest, "\n");
-                int r = parse_mount(line, &t->mounts[i]);
-
-                if (r < 0)
-                        return r;
-                t->by_id[i] = &t->mounts[i];
-        }
-        return isempty(rest) ? 0 : -EBADMSG;
-}
-
-static size_t count_lines(const char *text) {
-        size_t n = 0;
-
-        for (; (text = strchr(text, '\n')); text++)
-                n++;
-        return n;
-}
-
 /* Takes the text over. There is no table without mounts: what is empty was not read. */
 static int parse_text(char *text, MountTable **ret) {
         _cleanup_(mount_table_freep) MountTable *t = calloc(1, sizeof(*t));
+        char *rest = text;
         int r;
 
         if (!t) {
@@ -155,16 +134,22 @@ static int parse_text(char *text, MountTable **ret) {
                 return -ENOMEM;
         }
         t->text = text;
-        t->n = count_lines(text);
+        for (const char *end = text; (end = strchr(end, '\n')); end++)
+                t->n++;
         if (t->n == 0)
                 return -EBADMSG;
         t->mounts = calloc(t->n, sizeof(*t->mounts));
         t->by_id = calloc(t->n, sizeof(const Mount *));
         if (!t->mounts || !t->by_id)
                 return -ENOMEM;
-        r = parse_lines(t);
-        if (r < 0)
-                return r;
+        for (size_t i = 0; i < t->n; i++) {
+                r = parse_mount(strsep(&rest, "\n"), &t->mounts[i]);
+                if (r < 0)
+                        return r;
+                t->by_id[i] = &t->mounts[i];
+        }
+        if (!isempty(rest))
+                return -EBADMSG;
         qsort(t->by_id, t->n, sizeof(const Mount *), compare_ids);
         *ret = TAKE_PTR(t);
         return 0;

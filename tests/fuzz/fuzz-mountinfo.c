@@ -2,9 +2,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "mount/cover.h"
-#include "mount/elsewhere.h"
 #include "mount/mount-table.h"
+#include "mount/overlap.h"
 #include "fuzz.h"
 
 /* A mount table: targets, sources and options are anybody's. */

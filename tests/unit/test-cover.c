@@ -2,7 +2,7 @@
 
 /* Which mounts of a table are hidden. */
 
-#include "mount/cover.h"
+#include "mount/overlap.h"
 #include "support/cases.h"
 
 #define V(i) "/k/pods/" #i "/v"

@@ -2,7 +2,7 @@
 
 /* Which mounts of a table show the same files outside of the roots. */
 
-#include "mount/elsewhere.h"
+#include "mount/overlap.h"
 #include "support/cases.h"
 
 #define M(device_, root_, target_) \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "basic/string-util.h"
-#include "mount/cover.h"
+#include "basic/path-util.h"
+#include "model/settings.h"
+#include "mount/overlap.h"
 
 /* A chain of parents is not longer, or it is a circle, which no table has. */
 enum { PARENTS_MAX = 1000 };
@@ -61,16 +62,12 @@ static const Mount *find_above(const Places *p, const Mount *m, const Mount *par
         return found == m || found == parent ? NULL : found;
 }
 
-static const Mount *find_on_top(const Places *p, const Mount *m) {
-        const Mount *found = find_place(p, m->id, m->target, strlen(m->target));
-
-        return found == m ? NULL : found;
-}
-
 /* What hides a mount is on top of it, or hides the way to it, or to one of those that it is in. */
 static const Mount *find_cover(const Places *p, const Mount *m) {
-        const Mount *found = find_on_top(p, m);
+        const Mount *found = find_place(p, m->id, m->target, strlen(m->target));
 
+        if (found == m)
+                found = NULL;
         for (unsigned depth = 0; !found && depth < PARENTS_MAX; depth++) {
                 const Mount *parent = mountinfo_find(p->table, m->parent);
 
@@ -98,5 +95,56 @@ int cover_find(const MountTable *table, const Mount ***ret) {
         for (size_t i = 0; i < table->n; i++)
                 covers[i] = find_cover(&(Places){ table, sorted }, &table->mounts[i]);
         *ret = TAKE_PTR(covers);
+        return 0;
+}
+
+static int compare_devices(const void *a, const void *b) {
+        const Mount *x = *(const Mount *const *) a, *y = *(const Mount *const *) b;
+
+        if (x->device != y->device)
+                return x->device < y->device ? -1 : 1;
+        return x < y ? -1 : x > y;
+}
+
+/* The first of the mounts outside, by device and in the order of the table, that has the files of m or a part of them. */
+static const Mount *find_part(const Mount *const *outside, size_t n, const Mount *m) {
+        size_t low = 0, high = n;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (outside[middle]->device < m->device)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        for (; low < n && outside[low]->device == m->device; low++) {
+                const char *part = outside[low]->root;
+
+                if (streq(part, m->root) || streq(m->root, "/") || path_is_beneath(part, m->root))
+                        return outside[low];
+        }
+        return NULL;
+}
+
+int elsewhere_find(const MountTable *table, char *const *roots, const Mount ***ret) {
+        _cleanup_free_ const Mount **outside = NULL, **elsewhere = NULL;
+        size_t n = 0;
+
+        assert(table);
+        assert(ret);
+
+        outside = calloc(table->n, sizeof(Mount *));
+        elsewhere = calloc(table->n, sizeof(Mount *));
+        if (!outside || !elsewhere)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n; i++)
+                if (!roots_contain(roots, table->mounts[i].target))
+                        outside[n++] = &table->mounts[i];
+        qsort(outside, n, sizeof(Mount *), compare_devices);
+        for (size_t i = 0; i < table->n; i++)
+                if (roots_contain(roots, table->mounts[i].target))
+                        elsewhere[i] = find_part(outside, n, &table->mounts[i]);
+        *ret = TAKE_PTR(elsewhere);
         return 0;
 }
