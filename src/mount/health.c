@@ -26,18 +26,6 @@ int health_explain_errno(int error, const char *path, Failure *f) {
                 escaped, strerrorname_np(-error));
 }
 
-static int explain_gone(const char *path, Failure *f) {
-        _cleanup_free_ char *escaped = string_escape(path, 200);
-
-        if (!escaped)
-                return -ENOMEM;
-        return failure_set(
-                f, FAILURE_MOUNT_FAILED,
-                "The device of '%s' is gone: what is not in memory can't be read, and nothing can be written. " REMEDY
-                " when the device is back.",
-                escaped);
-}
-
 #define DEVICES "/sys/dev/block" /* sysfs(5) has a link here for each block device */
 
 static int find_device(dev_t device, char **ret_name) {
@@ -91,7 +79,12 @@ int health_check(int fd, const char *path, Failure *f) {
         if (major(st.st_dev) == 0)
                 return 0;
         r = find_device(st.st_dev, &name);
-        if (r == -ENOENT)
-                return access(DEVICES, F_OK) == 0 ? explain_gone(path, f) : 0;
-        return r < 0 ? r : log_ext4_errors(name, path);
+        if (r == -ENOENT && access(DEVICES, F_OK) == 0)
+                return failure_set_about(
+                        f, FAILURE_MOUNT_FAILED, path,
+                        "The device of '%s' is gone: what is not in memory can't be read, and nothing can be written. " REMEDY
+                        " when the device is back.");
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        return log_ext4_errors(name, path);
 }

@@ -38,32 +38,18 @@ static void userns_process_done(UsernsProcess *p) {
         p->pid = 0;
 }
 
-/* A descriptor kept open here would keep a mount busy or a peer waiting. */
-static int close_others(int fd) {
+static int set_up(int fd, Report *report) {
+        /* A descriptor kept open here would keep a mount busy or a peer waiting. */
         if (fd > 0 && close_range(0, (unsigned) fd - 1, 0) < 0)
                 return -errno;
-        return close_range((unsigned) fd + 1, ~0U, 0) < 0 ? -errno : 0;
-}
-
-static int enter_user_namespace(Report *report) {
-        ssize_t n;
-
-        n = readlink("/proc/self", report->name, sizeof(report->name) - 1);
-        if (n < 0)
+        if (close_range((unsigned) fd + 1, ~0U, 0) < 0)
+                return -errno;
+        if (readlink("/proc/self", report->name, sizeof(report->name) - 1) < 0)
                 return -errno;
         if (unshare(CLONE_NEWUSER) < 0)
                 return -errno;
         /* Last, as a change of credentials may reset it. */
         return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0;
-}
-
-static int set_up(int fd, Report *report) {
-        int r;
-
-        r = close_others(fd);
-        if (r < 0)
-                return r;
-        return enter_user_namespace(report);
 }
 
 static __attribute__((noreturn)) void userns_process_run(int fd) {
@@ -174,18 +160,11 @@ static int make_namespace(const char *uid_map, const char *gid_map, int *ret) {
         return 0;
 }
 
-static gid_t swap(gid_t gid, gid_t a, gid_t b) {
-        if (gid == a)
-                return b;
-        if (gid == b)
-                return a;
-        return gid;
-}
-
 int idmap_swap_groups(int tree, gid_t a, gid_t b) {
         char uid_map[IDMAP_TEXT_SIZE], gid_map[IDMAP_TEXT_SIZE];
         _cleanup_close_ int ns = -EBADF;
         struct stat before, after;
+        gid_t expected;
         int r;
 
         if (a == b || a == GID_NONE || b == GID_NONE)
@@ -201,9 +180,8 @@ int idmap_swap_groups(int tree, gid_t a, gid_t b) {
         struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t) ns };
         if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
                 return -errno;
-        if (fstat(tree, &after) < 0)
-                return -EIO;
-        if (after.st_gid != swap(before.st_gid, a, b) || after.st_uid != before.st_uid)
+        expected = before.st_gid == a ? b : before.st_gid == b ? a : before.st_gid;
+        if (fstat(tree, &after) < 0 || after.st_gid != expected || after.st_uid != before.st_uid)
                 return -EIO;
         return 0;
 }

@@ -7,9 +7,9 @@
 #include <sys/xattr.h>
 
 #include "model/limits.h"
+#include "mount/mount-id.h"
 #include "mount/mount-table.h"
 #include "mount/read-back.h"
-#include "mount/target.h"
 
 #define LABEL_XATTR "security.selinux"
 
@@ -61,13 +61,6 @@ int read_back_mount(int fd, const char *target, MountOutcome *ret) {
         return 0;
 }
 
-/* Whether all files have the label: SELinux refuses with EOPNOTSUPP to give one to a file then, before it looks at anything
- * else. Nothing can be written, as the two flags together can't be met. */
-static bool is_label_of_all(int root, const char *label) {
-        return fsetxattr(root, LABEL_XATTR, label, strlen(label) + 1, XATTR_CREATE | XATTR_REPLACE) < 0 &&
-               errno == EOPNOTSUPP;
-}
-
 /* Whether the files are known to have the context that was asked for, or that SELinux is off. */
 static bool labels_are_known(const StageSpec *spec, int root) {
         char label[CONTEXT_MAX + 1];
@@ -81,7 +74,11 @@ static bool labels_are_known(const StageSpec *spec, int root) {
         if (n <= 0)
                 return false;
         label[n] = '\0';
-        return streq(label, spec->context) && is_label_of_all(root, label);
+        /* Whether all files have it: SELinux refuses with EOPNOTSUPP to give one to a file then, before it looks at anything
+         * else. Nothing can be written, as the two flags together can't be met. */
+        return streq(label, spec->context) &&
+               fsetxattr(root, LABEL_XATTR, label, strlen(label) + 1, XATTR_CREATE | XATTR_REPLACE) < 0 &&
+               errno == EOPNOTSUPP;
 }
 
 static int fill_fact(const StageSpec *spec, int root, const char *source, MountFact *fact) {

@@ -4,7 +4,7 @@
 #include "mount/stage-source.h"
 #include "mount/target.h"
 
-/* Mounts, nosuid and nodev, so that no one else sees it: by a file system context (fs_context_mount()), or with libmount in a
+/* Mounts, nosuid and nodev, so that no one else sees it: by a file system context (stage-source.h), or with libmount in a
  * mount namespace of its own (stage-namespace.h), which is gone when this returns. *ret_tree is the mount, detached; closing
  * it undoes everything. *ret is what the kernel makes of it, without root_context. Must be called by a process of one thread
  * with CAP_SYS_ADMIN and CAP_SYS_CHROOT (setns(2)). Returns 0; a negative errno, after which the process may be left in the

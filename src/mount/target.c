@@ -19,18 +19,6 @@ void target_done(Target *t) {
         *t = TARGET_INIT;
 }
 
-static int open_root(const char *root) {
-        struct open_how how = {
-                .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-        };
-        long fd = syscall(SYS_openat2, AT_FDCWD, root, &how, sizeof(how));
-
-        if (fd < 0)
-                return -errno;
-        return (int) fd;
-}
-
 static int get_statx(int fd, struct statx *ret) {
         struct statx sx = { 0 };
 
@@ -103,6 +91,10 @@ static int target_failure(Failure *f, const char *path, int error) {
 
 /* A negative errno other than -ENOMEM is that of opening the root. */
 static int pin_root(const char *path, const Settings *settings, Target *t, Failure *f) {
+        struct open_how how = {
+                .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        };
         const char *root;
         int r;
 
@@ -115,10 +107,8 @@ static int pin_root(const char *path, const Settings *settings, Target *t, Failu
         if (!t->path)
                 return -ENOMEM;
         t->root_length = strlen(root);
-        t->root_fd = open_root(root);
-        if (t->root_fd < 0)
-                return t->root_fd;
-        return 0;
+        t->root_fd = (int) syscall(SYS_openat2, AT_FDCWD, root, &how, sizeof(how));
+        return t->root_fd < 0 ? -errno : 0;
 }
 
 int target_open(const char *path, const Settings *settings, Target *ret, Failure *f) {
@@ -153,23 +143,14 @@ int target_open(const char *path, const Settings *settings, Target *ret, Failure
         return 0;
 }
 
-static int find_mount(const Target *t, MountFact *ret) {
-        _cleanup_(mount_table_freep) MountTable *table = NULL;
-        int r;
-
-        r = mount_table_read_own(t->fd, true, &table);
-        if (r < 0)
-                return r;
-        return mount_table_find_id(table, t->mount_id, ret);
-}
-
 static int mounted_failure(Failure *f, const Target *t) {
+        _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
         _cleanup_free_ char *path = string_escape(t->path, 200), *source = NULL;
 
         if (!path)
                 return -ENOMEM;
-        if (find_mount(t, &fact) < 0)
+        if (mount_table_read_own(t->fd, true, &table) < 0 || mount_table_find_id(table, t->mount_id, &fact) < 0)
                 return failure_set(
                         f, FAILURE_INVALID_TARGET,
                         "Target '%s' is a mount already: unmount it first (umount TARGET), or adopt it (selvolctl adopt VOLUME TARGET).",
@@ -193,18 +174,13 @@ int target_check_free(const Target *t, Failure *f) {
 
 int target_open_mount(const char *path, const Settings *settings, Target *ret, Failure *f) {
         _cleanup_(target_done) Target t = TARGET_INIT;
-        _cleanup_free_ char *escaped = NULL;
         int r;
 
         r = target_open(path, settings, &t, f);
         if (r != 0)
                 return r;
-        if (!t.is_mount) {
-                escaped = string_escape(path, 200);
-                if (!escaped)
-                        return -ENOMEM;
-                return failure_set(f, FAILURE_INVALID_TARGET, "Nothing is mounted at target '%s'.", escaped);
-        }
+        if (!t.is_mount)
+                return failure_set_about(f, FAILURE_INVALID_TARGET, path, "Nothing is mounted at target '%s'.");
         if (!t.is_directory)
                 return target_failure(f, path, -ENOTDIR);
 

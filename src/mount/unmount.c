@@ -22,37 +22,12 @@ static int unmount_in(int parent, const char *name) {
         return r;
 }
 
-/* The id of the mount that name is the root of, 0 if it is the root of none, and the device of its files. Opens nothing:
- * a descriptor would keep the mount busy. */
-static int find_mount(int parent, const char *name, uint64_t *ret_id, dev_t *ret_device) {
-        struct statx sx = { 0 };
-
-        if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &sx) < 0)
-                return -errno;
-        *ret_id = sx.stx_attributes & STATX_ATTR_MOUNT_ROOT ? sx.stx_mnt_id : 0;
-        *ret_device = makedev(sx.stx_dev_major, sx.stx_dev_minor);
-        return 0;
-}
-
-/* Of what is not as with most: the files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. The
- * descriptor is closed again before the unmount. */
-static int read_device(int parent, const char *name, uint64_t mount_id, const char *device) {
+/* Whether the mount that name is the root of, whose files have the number, is of the device. Returns 1 or 0, also 0 if it was
+ * unmounted meanwhile. */
+static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t files, const char *device) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
-        _cleanup_close_ int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        int r;
-
-        if (fd < 0)
-                return -errno;
-        r = mount_table_read_own(fd, false, &table);
-        if (r < 0)
-                return r;
-        r = mount_table_find_id(table, mount_id, &fact);
-        return r < 0 ? r : streq(fact.device, device);
-}
-
-/* Returns 1 or 0, also 0 if it was unmounted meanwhile. */
-static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t files, const char *device) {
+        _cleanup_close_ int fd = -EBADF;
         dev_t expected;
         int r;
 
@@ -61,8 +36,17 @@ static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t f
                 return r;
         if (files == expected)
                 return 1;
-        r = read_device(parent, name, mount_id, device);
-        return r == -ENOENT ? 0 : r;
+        /* The files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. The descriptor is closed
+         * again before the unmount. */
+        fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+                return errno == ENOENT ? 0 : -errno;
+        r = mount_table_read_own(fd, false, &table);
+        if (r >= 0)
+                r = mount_table_find_id(table, mount_id, &fact);
+        if (r < 0)
+                return r == -ENOENT ? 0 : r;
+        return streq(fact.device, device);
 }
 
 static int find_at(const char *path, MountFact **ret, size_t *ret_n) {
@@ -94,26 +78,16 @@ static int table_has(const char *path, uint64_t mount_id, const char *device) {
         return there;
 }
 
-/* Returns 1 if the mount is there and nothing on top of it, 0 if not. */
+/* Returns 1 if the mount is there and nothing on top of it, 0 if not. Opens nothing at first: a descriptor would keep the mount
+ * busy. */
 static int mount_is_there(const char *path, int parent, const char *name, uint64_t mount_id, const char *device) {
-        uint64_t found = 0;
-        dev_t files = 0;
-        int r;
+        struct statx sx = { 0 };
 
-        r = find_mount(parent, name, &found, &files);
-        if (r == -ENOENT)
+        if (statx(parent, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID, &sx) < 0)
+                return errno == ENOENT ? 0 : table_has(path, mount_id, device);
+        if (!(sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || sx.stx_mnt_id != mount_id)
                 return 0;
-        if (r < 0)
-                return table_has(path, mount_id, device);
-        if (found == 0 || found != mount_id)
-                return 0;
-        return is_of_device(parent, name, found, files, device);
-}
-
-static int busy_failure(Failure *f, const char *path) {
-        return failure_set_about(
-                f, FAILURE_BUSY, path,
-                "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.");
+        return is_of_device(parent, name, mount_id, makedev(sx.stx_dev_major, sx.stx_dev_minor), device);
 }
 
 static int covered_failure(Failure *f, const char *path) {
@@ -207,7 +181,9 @@ static int try_unmount(const char *path, const Settings *settings, uint64_t moun
 
         r = unmount_in(parent, name);
         if (r == -EBUSY)
-                return busy_failure(f, path);
+                return failure_set_about(
+                        f, FAILURE_BUSY, path,
+                        "The mount at '%s' is in use: find its users with fuser -vm or lsof, and check whether something is mounted beneath it.");
         /* Someone else was faster. */
         if (r == -EINVAL || r == -ENOENT)
                 return 0;
