@@ -4,8 +4,8 @@
 #include "model/observed.h"
 #include "mount/target.h"
 
-/* A mount that is in no mount namespace, as open_tree(2) and fsmount(2) make it: its attributes, as opposed to the options of its file
- * system (mount_setattr(2)); copies of mounts; and how one becomes visible. */
+/* A mount that is in no mount namespace, as open_tree(2) and fsmount(2) make it: its attributes, as opposed
+ * to the options of its file system (mount_setattr(2)); copies of mounts; and how one becomes visible. */
 
 /* Gives a detached mount nosuid and nodev, and of the others those that are among the options; a clone comes with those of
  * what it was made from. Returns 0 or a negative errno. */

@@ -5,10 +5,11 @@
 
 #include "model/settings.h"
 
-/* Which file system is on which block devices. Those of btrfs are asked for: the numbers that its files have are anonymous. */
+/* Which file system is on which block devices. Those of btrfs are asked for: the numbers that its files have
+ * are anonymous. */
 
-/* The UUID of the btrfs that an open directory is on, as sysfs has it. fd is not of O_PATH. *ret is the caller's; NULL: it is no
- * btrfs. Returns 0 or a negative errno. */
+/* The UUID of the btrfs that an open directory is on, as sysfs has it. fd is not of O_PATH. *ret is the
+ * caller's; NULL: it is no btrfs. Returns 0 or a negative errno. */
 int btrfs_read_uuid(int fd, char **ret) _warn_unused_;
 
 /* Whether a block device holds one of the host's own file systems: those of /, /usr, /var and the like and of the

@@ -81,7 +81,8 @@ int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode)
         return 1;
 }
 
-/* The number of a name in /sys/block. Returns 1 if it is a loop device that is attached, 0 if not, or a negative errno. */
+/* The number of a name in /sys/block. Returns 1 if it is a loop device that is attached, 0 if not, or a
+ * negative errno. */
 static int parse_attached(DIR *dir, const char *name, dev_t *ret) {
         _cleanup_free_ char *attribute = NULL;
         const char *digits = startswith(name, "loop");

@@ -244,8 +244,8 @@ Fingerprint fingerprint_of_btrfs(const uint8_t superblock[static BTRFS_SUPERBLOC
         return f;
 }
 
-/* xfs writes the superblock at an unmount, and names a record of the log there. What comes behind that was written later: the
- * record of the unmount, and then, if that was not the last word, others. */
+/* xfs writes the superblock at an unmount, and names a record of the log there. What comes behind that was
+ * written later: the record of the unmount, and then, if that was not the last word, others. */
 bool xfs_find_log(const uint8_t superblock[static XFS_SUPERBLOCK_SIZE], XfsLog *ret) {
         const uint64_t start = be64(superblock + XFS_LOG_START), lsn = be64(superblock + XFS_LSN);
         const uint32_t block_size = be32(superblock + XFS_BLOCK_SIZE),

@@ -8,8 +8,8 @@
 #include "model/fingerprint.h"
 #include "model/settings.h"
 
-/* What is read from the superblock of a file system by hand, as it is on a device or image, which anybody may have written. The
- * kernel and libblkid tell the rest. */
+/* What is read from the superblock of a file system by hand, as it is on a device or image, which anybody may
+ * have written. The kernel and libblkid tell the rest. */
 
 /* Whether a device or image lacks the magic number that each file system of the type has in its superblock: one read of a
  * block that mounting reads anyway, where probing for all types takes some forty. false also where it is not known, for
@@ -32,7 +32,8 @@ enum { UUID_SIZE = 16, UUID_TEXT_SIZE = 37 };
 /* Formats one as everybody writes it; returns text. */
 const char *uuid_format(const uint8_t uuid[static UUID_SIZE], char text[static UUID_TEXT_SIZE]);
 
-/* The UUID of a btrfs, which may not be mounted. *ret is the caller's; NULL: it is no btrfs. Returns 0 or a negative errno. */
+/* The UUID of a btrfs, which may not be mounted. *ret is the caller's; NULL: it is no btrfs. Returns 0 or a
+ * negative errno. */
 int btrfs_read_uuid_on_disk(int fd, char **ret) _warn_unused_;
 
 /* On how many devices a btrfs says that it is; 0 if it is none. Returns 0 or a negative errno. */

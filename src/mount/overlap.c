@@ -106,7 +106,8 @@ static int compare_devices(const void *a, const void *b) {
         return x < y ? -1 : x > y;
 }
 
-/* The first of the mounts outside, by device and in the order of the table, that has the files of m or a part of them. */
+/* The first of the mounts outside, by device and in the order of the table, that has the files of m or a part
+ * of them. */
 static const Mount *find_part(const Mount *const *outside, size_t n, const Mount *m) {
         size_t low = 0, high = n;
 

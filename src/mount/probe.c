@@ -80,8 +80,8 @@ static int search_twice(blkid_probe p, Probed *found) {
         return search(p, found);
 }
 
-/* Looks for all types that there are. The offset of fd changes. Returns 0, or a negative errno: that of the read that failed, or
- * -ENOMEM. */
+/* Looks for all types that there are. The offset of fd changes. Returns 0, or a negative errno: that of the
+ * read that failed, or -ENOMEM. */
 static int probe(int fd, Probed *ret) {
         _cleanup_(blkid_free_probep) blkid_probe p = blkid_new_probe();
 

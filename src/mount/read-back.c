@@ -74,8 +74,8 @@ static bool labels_are_known(const StageSpec *spec, int root) {
         if (n <= 0)
                 return false;
         label[n] = '\0';
-        /* Whether all files have it: SELinux refuses with EOPNOTSUPP to give one to a file then, before it looks at anything
-         * else. Nothing can be written, as the two flags together can't be met. */
+        /* Whether all files have it: SELinux refuses with EOPNOTSUPP to give one to a file then, before it
+         * looks at anything else. Nothing can be written, as the two flags together can't be met. */
         return streq(label, spec->context) &&
                fsetxattr(root, LABEL_XATTR, label, strlen(label) + 1, XATTR_CREATE | XATTR_REPLACE) < 0 &&
                errno == EOPNOTSUPP;

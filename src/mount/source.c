@@ -15,12 +15,13 @@
 
 /* A path that is a source is opened with O_PATH: what is checked is what the descriptor is of.
  *
- * Beneath /dev symbolic links are followed, as udev makes them, and must end on its file system, as must all directories on
- * the way: so /dev/shm and /dev/mqueue, where anybody can make files and links, are no sources, and tell nothing of what is
- * elsewhere. Only block devices are sources there. Beneath the other directories of SourceRoots= no link is followed, and only
- * images are sources: whoever can rename a link or make a device node in a volume would choose the disk otherwise. An image must
- * belong to root, nobody else may be able to change it or what is in a directory above it, and it must not be beneath
- * TargetRoots=: there root is also that of a container, on volumes of the host's own file system too, as an emptyDir; unless
+ * Beneath /dev symbolic links are followed, as udev makes them, and must end on its file system, as must all
+ * directories on the way: so /dev/shm and /dev/mqueue, where anybody can make files and links, are no
+ * sources, and tell nothing of what is elsewhere. Only block devices are sources there. Beneath the other
+ * directories of SourceRoots= no link is followed, and only images are sources: whoever can rename a link or
+ * make a device node in a volume would choose the disk otherwise. An image must belong to root, nobody else
+ * may be able to change it or what is in a directory above it, and it must not be beneath TargetRoots=: there
+ * root is also that of a container, on volumes of the host's own file system too, as an emptyDir; unless
  * ImagesOfOthers= says otherwise. */
 
 void source_done(Source *s) {

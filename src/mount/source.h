@@ -21,12 +21,12 @@ typedef struct Source {
 
 void source_done(Source *s);
 
-/* Opens a source. fs_type is "" to detect it, which only works for devices and images. search: whether to look for
- * all types of file systems and compare what is found with fs_type; otherwise only if the superblock is not of fs_type.
- * Returns 0, a negative errno, INVALID_VOLUME (has no file system, for instance), MOUNT_FAILED (what it has can't be read),
- * INCOMPATIBLE (has one of another type), PATH_NOT_ALLOWED (not a path for a source, or the host's own device), TYPE_NOT_ALLOWED,
- * INVALID_OPTION (ext_options_check()), NOT_SUPPORTED (needs the network, which this process may not use; a btrfs of several
- * devices). */
+/* Opens a source. fs_type is "" to detect it, which only works for devices and images. search: whether to
+ * look for all types of file systems and compare what is found with fs_type; otherwise only if the superblock
+ * is not of fs_type. Returns 0, a negative errno, INVALID_VOLUME (has no file system, for instance),
+ * MOUNT_FAILED (what it has can't be read), INCOMPATIBLE (has one of another type), PATH_NOT_ALLOWED (not a
+ * path for a source, or the host's own device), TYPE_NOT_ALLOWED, INVALID_OPTION (ext_options_check()),
+ * NOT_SUPPORTED (needs the network, which this process may not use; a btrfs of several devices). */
 int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) _warn_unused_;
 

@@ -5,8 +5,9 @@
 
 /* How a volume is to be mounted, and the two ways in which the kernel is asked for it.
  *
- * A file system context, fsopen(2): the mount is in no namespace until it is published, and the kernel says in words why it can't be
- * made. libmount: where the type has a helper, mount.TYPE, or is none of those that were seen to work the other way. */
+ * A file system context, fsopen(2): the mount is in no namespace until it is published, and the kernel says
+ * in words why it can't be made. libmount: where the type has a helper, mount.TYPE, or is none of those that
+ * were seen to work the other way. */
 
 /* What a worker stages with. */
 typedef struct Staging {
@@ -37,7 +38,8 @@ int stage_spec_options(const StageSpec *spec, char ***ret) _warn_unused_;
  * Returns MOUNT_FAILED, or -ENOMEM, also if that is the errno: it says nothing of the volume. */
 int stage_spec_failure(const StageSpec *spec, const char *text, int number, Failure *f) _warn_unused_;
 
-/* Whether a type is mounted by a file system context: those that were seen to work, on Linux 6.1, 6.12 and 6.18. */
+/* Whether a type is mounted by a file system context: those that were seen to work, on Linux 6.1, 6.12 and
+ * 6.18. */
 bool fs_context_takes(const char *fs_type, bool with_context);
 
 /* Whether this kernel can do it: a tmpfs is made. */

@@ -214,8 +214,8 @@ static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure 
                 spec->source->name, context);
 }
 
-/* Compares what was asked for with what the kernel did. libmount leaves the context out where libselinux considers
- * SELinux disabled. */
+/* Compares what was asked for with what the kernel did. libmount leaves the context out where libselinux
+ * considers SELinux disabled. */
 static int check_outcome(const StageSpec *spec, const MountFact *fact, Failure *f) {
         if (!isempty(fact->context) && !streq(fact->context, spec->context))
                 return shared_failure(spec, fact, f);

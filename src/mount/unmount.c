@@ -22,8 +22,8 @@ static int unmount_in(int parent, const char *name) {
         return r;
 }
 
-/* Whether the mount that name is the root of, whose files have the number, is of the device. Returns 1 or 0, also 0 if it was
- * unmounted meanwhile. */
+/* Whether the mount that name is the root of, whose files have the number, is of the device. Returns 1 or 0,
+ * also 0 if it was unmounted meanwhile. */
 static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t files, const char *device) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_(mount_fact_done) MountFact fact = { 0 };
@@ -36,8 +36,8 @@ static int is_of_device(int parent, const char *name, uint64_t mount_id, dev_t f
                 return r;
         if (files == expected)
                 return 1;
-        /* The files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. The descriptor is closed
-         * again before the unmount. */
+        /* The files of btrfs are on devices of its subvolumes, the numbers of which nothing else has. The
+         * descriptor is closed again before the unmount. */
         fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return errno == ENOENT ? 0 : -errno;
@@ -78,8 +78,8 @@ static int table_has(const char *path, uint64_t mount_id, const char *device) {
         return there;
 }
 
-/* Returns 1 if the mount is there and nothing on top of it, 0 if not. Opens nothing at first: a descriptor would keep the mount
- * busy. */
+/* Returns 1 if the mount is there and nothing on top of it, 0 if not. Opens nothing at first: a descriptor
+ * would keep the mount busy. */
 static int mount_is_there(const char *path, int parent, const char *name, uint64_t mount_id, const char *device) {
         struct statx sx = { 0 };
 
