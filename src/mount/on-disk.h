@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "model/fingerprint.h"
+#include "model/mark.h"
 #include "model/settings.h"
 
 /* What is read from the superblock of a file system by hand, as it is on a device or image, which anybody may

@@ -8,6 +8,7 @@
 #include "mount/device.h"
 #include "mount/mount-table.h"
 #include "mount/stage.h"
+#include "mount/superblock.h"
 #include "worker/check.h"
 #include "worker/subject.h"
 
