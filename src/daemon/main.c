@@ -2,12 +2,39 @@
 #include <getopt.h>
 #include <malloc.h>
 
+#include <systemd/sd-daemon.h>
+
+#include "api/connect.h"
+#include "api/signals.h"
 #include "basic/log.h"
-#include "wire/protocol.h"
-#include "daemon/manager.h"
+#include "basic/time-util.h"
+#include "daemon/metrics-export.h"
 #include "model/settings.h"
+#include "state/commit.h"
+#include "state/load.h"
+#include "state/watch.h"
+#include "wire/protocol.h"
 
 #include "selvol-config.h"
+
+/* What the command line sets; the rest comes from the configuration. */
+typedef struct Options {
+        const char *state_directory;
+        const char *worker_socket;
+        const char *usr_config, *etc_config; /* NULL: the installed places */
+        uid_t trusted_uid;                   /* passes without polkit: root, but for tests */
+        unsigned polkit_timeout;             /* seconds, for tests; 0: the usual time */
+        bool check_config;                   /* and nothing else */
+} Options;
+
+/* What selvold is made of. */
+typedef struct Manager {
+        const Options *options;
+        sd_event *event;
+        State *state;
+        Api *api;
+        MetricsExport metrics_export;
+} Manager;
 
 static void print_help(void) {
         printf("selvold [OPTION...]\n\n"
@@ -105,12 +132,83 @@ static int check_config(const Options *o) {
         return r < 0 ? log_error_errno(r, "Failed to read the configuration: %m") : r;
 }
 
-static int run(const Options *o) {
-        _cleanup_(manager_freep) Manager *m = NULL;
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
+        Manager *m = userdata;
+
+        (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now_monotonic_usec());
+        if (state_reload_settings(m->state, m->options->usr_config, m->options->etc_config) == 0 &&
+            metrics_export_start(&m->metrics_export, m->api) >= 0)
+                log_info("The configuration has been read again.");
+        signals_notify_status(m->api);
+        (void) sd_notify(0, "READY=1");
+        return 0;
+}
+
+/* Loads configuration and state and connects to bus and worker. Returns 0, a negative errno, or INVALID_OPTION for a
+ * mistake in the configuration; everything that went wrong has been logged. */
+static int setup(Manager *m) {
         int r;
 
-        r = manager_new(o, &m);
-        return r != 0 ? r : manager_run(m);
+        r = sd_event_default(&m->event);
+        if (r >= 0)
+                r = sd_event_set_signal_exit(m->event, true);
+        if (r >= 0)
+                r = sd_event_add_signal(m->event, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_reload, m);
+        if (r >= 0)
+                r = sd_event_set_watchdog(m->event, true);
+        if (r < 0)
+                return log_error_errno(r, "Failed to set up the event loop: %m");
+
+        const StateOptions options = {
+                .directory = m->options->state_directory,
+                .worker_socket = m->options->worker_socket,
+                .usr_config = m->options->usr_config,
+                .etc_config = m->options->etc_config,
+                .event = m->event,
+        };
+        r = state_load(&options, &m->state);
+        if (r != 0)
+                return r;
+        metrics_set(m->state->metrics, METRIC_BUILD_INFO, 1, SELVOL_VERSION);
+        metrics_set(m->state->metrics, METRIC_START_TIME, (double) now_realtime_usec() / (double) USEC_PER_SEC);
+        r = api_new(m->state, m->options->trusted_uid, m->options->polkit_timeout, &m->api);
+        if (r < 0)
+                return r;
+        r = watch_start(m->state);
+        if (r < 0)
+                return r;
+        /* A state that can't be written keeps nobody from looking and verifying: it has been logged, and calls that
+         * change something are refused until it can be. */
+        (void) commit_now(m->state);
+        r = metrics_export_start(&m->metrics_export, m->api);
+        if (r < 0)
+                return r;
+        /* The name comes last: whoever finds us finds the state loaded. */
+        return api_own_name(m->api);
+}
+
+static void manager_done(Manager *m) {
+        metrics_export_stop(&m->metrics_export);
+        api_free(m->api);
+        state_free(m->state);
+        sd_event_unref(m->event);
+}
+
+/* Returns 0 when told to end, what setup() does, or a negative errno when selvold can't go on: the bus has gone. */
+static int run(const Options *o) {
+        _cleanup_(manager_done) Manager m = { .options = o };
+        int r;
+
+        r = setup(&m);
+        if (r != 0)
+                return r;
+        signals_notify_status(m.api);
+        (void) sd_notify(0, "READY=1");
+        r = sd_event_loop(m.event);
+        (void) sd_notify(0, "STOPPING=1");
+        if (r < 0)
+                return log_error_errno(r, "The event loop failed: %m");
+        return r > 0 ? -ECONNRESET : 0;
 }
 
 int main(int argc, char *argv[]) {

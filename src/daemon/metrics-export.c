@@ -10,19 +10,6 @@
 
 enum { EXPORT_INTERVAL_USEC = 5000000, EXPORT_ACCURACY_USEC = 1000000 };
 
-static int write_text(int fd, const char *text) {
-        size_t n = strlen(text);
-
-        for (size_t done = 0; done < n;) {
-                ssize_t k = write(fd, text + done, n - done);
-
-                if (k < 0)
-                        return -errno;
-                done += (size_t) k;
-        }
-        return 0;
-}
-
 static int write_file(const char *path, const char *text) {
         _cleanup_free_ char *temporary = strdup_printf("%s.new", path);
         _cleanup_close_ int fd = -EBADF;
@@ -34,18 +21,20 @@ static int write_file(const char *path, const char *text) {
         if (fd < 0)
                 return -errno;
         /* The collector runs as another user, whatever our umask. */
-        r = fchmod(fd, 0644) < 0 ? -errno : write_text(fd, text);
+        r = fchmod(fd, 0644) < 0 ? -errno : 0;
+        while (r >= 0 && *text) {
+                ssize_t n = write(fd, text, strlen(text));
+
+                if (n < 0)
+                        r = -errno;
+                else
+                        text += n;
+        }
         if (r >= 0 && rename(temporary, path) < 0)
                 r = -errno;
         if (r < 0)
                 (void) unlink(temporary);
         return r;
-}
-
-static char *describe(const char *path, int error) {
-        return strdup_printf(
-                "Can't write metrics to %s: %s. selvold.service may write to /run/selvold; for other directories see selvol-metrics(7).",
-                path, strerror(-error));
 }
 
 /* Said when it begins to fail, not every five seconds. */
@@ -59,8 +48,11 @@ static void note_result(const MetricsExport *e, const char *path, int r) {
                 metrics_set(s->metrics, METRIC_TEXTFILE_TIME, (double) now_realtime_usec() / (double) USEC_PER_SEC);
         if (failed == (r < 0))
                 return;
-        free(s->textfile_failure);
-        s->textfile_failure = r < 0 ? describe(path, r) : NULL;
+        free(TAKE_PTR(s->textfile_failure));
+        if (r < 0)
+                s->textfile_failure = strdup_printf(
+                        "Can't write metrics to %s: %s. selvold.service may write to /run/selvold; for other directories see selvol-metrics(7).",
+                        path, strerror(-r));
         if (s->textfile_failure)
                 log_error("%s", s->textfile_failure);
         signals_notify_status(e->api);

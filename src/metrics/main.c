@@ -2,13 +2,169 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
+#include <microhttpd.h>
 #include <systemd/sd-daemon.h>
 
 #include "basic/log.h"
-#include "metrics/server.h"
+#include "basic/time-util.h"
 
 #include "selvol-config.h"
+
+/* selvol-metrics answers GET and HEAD of /metrics with the file that selvold writes to MetricsTextfile=. What a client can take is
+ * limited: CONNECTIONS_MAX of them are served at once, each for CONNECTION_SEC at most, however busy it keeps itself, and with
+ * CONNECTION_MEMORY. Others wait for accept(2). */
+
+enum { TEXTFILE_AGE_SEC = 30, TEXTFILE_MAX = 4 << 20 };
+enum { CONNECTIONS_MAX = 32, CONNECTION_SEC = 10, CONNECTION_MEMORY = 16384, SWEEP_MSEC = 1000 };
+
+typedef struct Client {
+        int fd;
+        uint64_t since_usec; /* CLOCK_MONOTONIC; 0: the place is free */
+} Client;
+
+typedef struct Server {
+        const char *path;
+        Client clients[CONNECTIONS_MAX];
+} Server;
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, const char *text,
+                              size_t size) {
+        struct MHD_Response *response = MHD_create_response_from_buffer(size, (void *) text, MHD_RESPMEM_MUST_COPY);
+        enum MHD_Result result = MHD_NO;
+
+        if (!response)
+                return MHD_NO;
+        /* Whoever stays connected between scrapes keeps a place that others may need. */
+        if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES &&
+            MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
+            (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
+             MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES))
+                result = MHD_queue_response(c, status, response);
+        MHD_destroy_response(response);
+        return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *text) {
+        return answer(c, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+/* Returns 0, or a negative errno: -ESTALE if selvold has not written the file for TEXTFILE_AGE_SEC, -EFBIG if it is larger than
+ * TEXTFILE_MAX. The text is the caller's. */
+static int read_textfile(const char *path, char **ret, size_t *ret_size) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        _cleanup_free_ char *text = NULL;
+        size_t size, done = 0;
+        struct stat st;
+        ssize_t n;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EBADF;
+        if (st.st_size > TEXTFILE_MAX)
+                return -EFBIG;
+        if (timespec_nsec(&st.st_mtim) + TEXTFILE_AGE_SEC * NSEC_PER_SEC < clock_nsec(CLOCK_REALTIME))
+                return -ESTALE;
+        size = (size_t) st.st_size;
+        text = malloc(size + 1);
+        if (!text)
+                return -ENOMEM;
+        while ((n = read(fd, text + done, size - done)) > 0)
+                done += (size_t) n;
+        if (n < 0)
+                return -errno;
+
+        *ret = TAKE_PTR(text);
+        *ret_size = done;
+        return 0;
+}
+
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, const char *url, const char *method,
+                                  const char *version, const char *upload, size_t *upload_size, void **state) {
+        const Server *s = userdata;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r;
+
+        if (!streq(url, "/metrics"))
+                return refuse(c, MHD_HTTP_NOT_FOUND, "The metrics are at /metrics.\n");
+        if (!streq(method, MHD_HTTP_METHOD_GET) && !streq(method, MHD_HTTP_METHOD_HEAD))
+                return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.\n");
+        r = read_textfile(s->path, &text, &size);
+        if (r == -ENOENT)
+                return refuse(
+                        c, MHD_HTTP_SERVICE_UNAVAILABLE,
+                        "There are no metrics: selvold is not running, or MetricsTextfile= names another file. See systemctl status selvold.\n");
+        if (r == -ESTALE)
+                return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE,
+                              "The metrics are old: selvold no longer writes them. See systemctl status selvold.\n");
+        if (r < 0)
+                return refuse(
+                        c, MHD_HTTP_SERVICE_UNAVAILABLE,
+                        "The metrics can't be read: see MetricsTextfile= in selvol.conf(5) and ExecStart= of selvol-metrics.service.\n");
+        return answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, size);
+}
+
+/* When there is no place left. Who has just come may be Prometheus; who has been here longest has had the time to ask. */
+static void end_oldest(const Server *s) {
+        const Client *oldest = &s->clients[0];
+
+        for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+                if (s->clients[i].since_usec == 0)
+                        return;
+                if (s->clients[i].since_usec < oldest->since_usec)
+                        oldest = &s->clients[i];
+        }
+        (void) shutdown(oldest->fd, SHUT_RDWR);
+}
+
+static void on_connection(void *userdata, struct MHD_Connection *c, void **state,
+                          enum MHD_ConnectionNotificationCode code) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+        Server *s = userdata;
+
+        if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+                if (*state)
+                        *(Client *) *state = (Client){ 0 };
+                return;
+        }
+        for (size_t i = 0; info && i < CONNECTIONS_MAX; i++)
+                if (s->clients[i].since_usec == 0) {
+                        s->clients[i] = (Client){ .fd = info->connect_fd, .since_usec = now_monotonic_usec() };
+                        *state = &s->clients[i];
+                        end_oldest(s);
+                        return;
+                }
+}
+
+/* libmicrohttpd ends a connection that is idle; one that sends a byte now and then it keeps. */
+static void end_overdue(Server *s) {
+        uint64_t now = now_monotonic_usec();
+
+        for (size_t i = 0; i < CONNECTIONS_MAX; i++)
+                if (s->clients[i].since_usec > 0 && s->clients[i].since_usec + CONNECTION_SEC * USEC_PER_SEC <= now)
+                        (void) shutdown(s->clients[i].fd, SHUT_RDWR);
+}
+
+/* Returns a negative errno. */
+static int serve(int fd, const char *path) {
+        Server server = { .path = path };
+        struct MHD_Daemon *daemon;
+
+        daemon =
+                MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, &server, MHD_OPTION_LISTEN_SOCKET, fd,
+                                 MHD_OPTION_NOTIFY_CONNECTION, on_connection, &server, MHD_OPTION_CONNECTION_LIMIT,
+                                 (unsigned) CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned) CONNECTION_SEC,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) CONNECTION_MEMORY, MHD_OPTION_END);
+        if (!daemon)
+                return -EIO;
+        while (MHD_run_wait(daemon, SWEEP_MSEC) == MHD_YES)
+                end_overdue(&server);
+        MHD_stop_daemon(daemon);
+        return -EIO;
+}
 
 static void print_help(void) {
         printf("selvol-metrics FILE\n\n"
@@ -51,7 +207,7 @@ int main(int argc, char *argv[]) {
         fd = take_socket();
         if (fd < 0)
                 return EXIT_FAILURE;
-        r = server_run(fd, argv[1]);
+        r = serve(fd, argv[1]);
         log_error_errno(r, "The HTTP server failed: %m");
         return EXIT_FAILURE;
 }
