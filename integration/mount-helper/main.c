@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <mntent.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "basic/string-util.h"
+#include "client/call.h"
+#include "client/explain.h"
 #include "client/parse.h"
-#include "mount-helper/mount.h"
-#include "mount-helper/report.h"
+#include "mount-helper/request.h"
 
 /* mount.selvol: what mount(8) runs for the types selvol and selvol.TYPE. */
 
@@ -22,6 +25,135 @@ static void on_signal(int signal_number) {
 
         (void) !write(STDERR_FILENO, text, sizeof(text) - 1);
         _exit(MOUNT_INTERRUPTED);
+}
+
+/* Whether a mount at the path waits there for whoever opens the directory, as systemd's automount units make it. */
+static bool is_automount(const char *path) {
+        FILE *table = setmntent("/proc/self/mounts", "re");
+        const struct mntent *m;
+        bool found = false;
+
+        if (!table)
+                return false;
+        while ((m = getmntent(table)))
+                if (streq(m->mnt_dir, path))
+                        found = streq(m->mnt_type, "autofs"); /* the last one is on top */
+        (void) endmntent(table);
+        return found;
+}
+
+#define OPTIONS_AT_BOOT "nofail,x-systemd.requires=selvol.target"
+
+/* A field as fstab(5) has it: what would end it, what a terminal would obey, and what would make a comment of the line, in octal. */
+static void print_field(FILE *stream, const char *field) {
+        for (const char *s = field; *s; s++)
+                if (*s <= ' ' || *s > '~' || *s == '\\' || (*s == '#' && s == field))
+                        fprintf(stream, "\\%03o", (unsigned int) (unsigned char) *s);
+                else
+                        fputc(*s, stream);
+}
+
+/* The line of fstab(5) with which systemd mounts the volume when selvold runs, and boots without it if that fails. Returns NULL on lack
+ * of memory. */
+static char *format_fstab(const MountRequest *q, const char *type) {
+        _cleanup_free_ char *line = NULL;
+        size_t size = 0;
+        FILE *stream = open_memstream(&line, &size);
+
+        if (!stream)
+                return NULL;
+        print_field(stream, q->source);
+        fputc(' ', stream);
+        print_field(stream, q->target);
+        fputc(' ', stream);
+        print_field(stream, type);
+        fputc(' ', stream);
+        STRV_FOREACH (option, q->options) {
+                if (streq(*option, "rw") || streq(*option, "nofail"))
+                        continue;
+                print_field(stream, *option);
+                fputc(',', stream);
+        }
+        fputs(OPTIONS_AT_BOOT " 0 0", stream);
+        return fclose(stream) == 0 ? TAKE_PTR(line) : NULL;
+}
+
+static int report_failure(const MountRequest *q, const char *type, const sd_bus_error *error) {
+        _cleanup_free_ char *text = explain_error("", error->name, strempty(error->message)), *line = NULL;
+
+        if (!text)
+                return -ENOMEM;
+        (void) report(MOUNT_FAILED, "%s", text);
+        if (!explain_is_absent(error->name))
+                return MOUNT_FAILED;
+        /* At boot selvold runs only after the local file systems are there, so a mount has to wait for it, and they must not wait for the
+         * mount. */
+        line = format_fstab(q, type);
+        if (!line)
+                return -ENOMEM;
+        return report(MOUNT_FAILED, "If it is to be mounted at boot, the line in fstab that waits for selvold is: %s",
+                      line);
+}
+
+/* Of what selvold answers the flag is for a container runtime, of which mount(8) knows nothing. */
+static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool verbose) {
+        const OptionValue *values = q->values, *relabel_by = &values[OPTION_RELABEL_BY];
+        const char *context, *flag, *reason = "", *text = "";
+        const StringMember members[] = { { "Reason", &reason }, { "Text", &text } };
+        int r;
+
+        r = sd_bus_message_read(reply, "ss", &context, &flag);
+        if (r < 0)
+                return r;
+        r = call_read_strings(reply, members, ELEMENTSOF(members));
+        if (r < 0)
+                return r;
+        if (verbose)
+                (void) report(0, "%s, volume %s, is mounted at %s%s%s. %s", q->source, q->volume, q->target,
+                              isempty(context) ? "" : " with context ", context, text);
+        if (!isempty(flag) && isempty(context))
+                return report(
+                        0,
+                        "Warning: the files of volume %s are not labeled, as no level was passed. Pass level=LEVEL, or relabel-by=none if nobody relies on labels.",
+                        q->volume);
+        if (!isempty(flag))
+                return report(
+                        0,
+                        "Warning: the files of volume %s are not labeled: that is left to a container runtime. Pass relabel-by=service to have selvold do it, or relabel-by=none if nobody relies on labels.",
+                        q->volume);
+        /* Labels are of no use where SELinux is off, or to who says so. */
+        if (!isempty(context) || streq(reason, "selinux-disabled") ||
+            (!values[OPTION_SELINUX_LEVEL].set && !values[OPTION_SELINUX_CONTEXT].set) ||
+            (relabel_by->set && streq(relabel_by->string, "none")))
+                return 0;
+        return report(
+                0,
+                "Warning: volume %s is mounted without the label that was passed. %s Pass policy=OnVolumeMount,selinux-mount-supported=yes to have it mounted with the label, or relabel-by=none if nobody relies on labels.",
+                q->volume, text);
+}
+
+/* Has selvold mount it, and waits for that; then says what came of it if verbose, and in any case if files have not got a label. Returns
+ * an exit status after a report, 0 or a negative errno. */
+static int run_mount(const MountRequest *q, const char *type, bool verbose) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_message_ sd_bus_message *reply = NULL;
+        _cleanup_error_ sd_bus_error error = SD_BUS_ERROR_NULL;
+        int r;
+
+        /* Only the process group of systemd passes such a directory while it waits for the mount. */
+        if (is_automount(q->target))
+                return report(
+                        MOUNT_FAILED,
+                        "%s is an automount, where selvol-worker would wait for this very mount: leave x-systemd.automount out of fstab. A unit that uses the volume can have it mounted with RequiresMountsFor=.",
+                        q->target);
+        r = call_open(true, UINT64_MAX, &bus, &error);
+        if (r < 0)
+                return report_failure(q, type, &error);
+        r = call_manager(bus, q->values, UINT64_MAX, &reply, &error, "MountVolume", "sss", q->volume, q->source,
+                         q->target);
+        if (r < 0)
+                return report_failure(q, type, &error);
+        return report_mounted(q, reply, verbose);
 }
 
 static int read_switch(MountRequest *q, Switches *s, int c) {
@@ -79,7 +211,7 @@ static int run(int argc, char **argv) {
         if (r != 0)
                 return r;
         if (!s.fake)
-                return mount_run(&q, s.type, s.verbose);
+                return run_mount(&q, s.type, s.verbose);
         return s.verbose ? report(0, "%s, volume %s, would be mounted at %s; nothing was done.", q.source, q.volume,
                                   q.target)
                          : 0;

@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdarg.h>
+
 #include "basic/string-util.h"
 #include "model/request.h"
-#include "mount-helper/report.h"
 #include "mount-helper/request.h"
+
+enum { TEXT_MAX = 8192 };
+
+int report(int status, const char *format, ...) {
+        _cleanup_free_ char *message = NULL, *escaped = NULL;
+        va_list ap;
+
+        va_start(ap, format);
+        message = strdup_vprintf(format, ap);
+        va_end(ap);
+        if (message && !text_is_clean(message))
+                escaped = string_escape(message, TEXT_MAX);
+        fprintf(stderr, PROGRAM ": %s\n", strempty(escaped ? escaped : message));
+        return status;
+}
 
 void mount_request_done(MountRequest *q) {
         values_done(q->values);
@@ -25,22 +41,11 @@ static bool is_for_mount(const char *name) {
         return startswith(name, "x-") || startswith(name, "X-");
 }
 
-/* The option of selvolctl with that name; the one for mount options has no name here, as they have their own. */
-static RequestOptionId find_option(const char *name) {
-        RequestOptionId id = option_find(name, METHOD_MOUNT);
-
-        return id == OPTION_MOUNT_OPTIONS ? REQUEST_OPTIONS : id;
-}
-
-static bool may_omit_value(RequestOptionId id) {
-        return request_options[id].type[0] == 'b' || id == OPTION_WAIT;
-}
-
 static int read_option(MountRequest *q, RequestOptionId id, const char *name, const char *value) {
         _cleanup_free_ char *expected = NULL;
         int r;
 
-        if (!value && !may_omit_value(id))
+        if (!value && request_options[id].type[0] != 'b' && id != OPTION_WAIT)
                 return report(MOUNT_USAGE, "Option %s needs a value: %s=%s.", name, name,
                               request_options[id].argument);
         r = value_parse(id, value, &q->values[id]);
@@ -117,37 +122,31 @@ static int read_word(MountRequest *q, const char *option, char *word) {
                 q->values[OPTION_READ_ONLY] = (OptionValue){ .set = streq(option, "ro"), .number = true };
                 return 0;
         }
-        id = find_option(word);
-        return id < REQUEST_OPTIONS ? read_option(q, id, word, value) : add_mount_option(q, option);
-}
-
-/* selvold itself names a holder after its target, which may be what a name may not. */
-static int set_holder(MountRequest *q) {
-        _cleanup_failure_ Failure ignored = { 0 };
-        int r;
-
-        q->holder = strdup_printf("mount:%s", q->target);
-        if (!q->holder)
-                return -ENOMEM;
-        r = request_validate_name(q->holder, "Holder", &ignored);
-        if (r == 0)
-                q->values[OPTION_HOLDER] = (OptionValue){ .set = true, .string = q->holder };
-        return r < 0 ? r : 0;
+        /* The one for mount options has no name here, as they have their own. */
+        id = option_find(word, METHOD_MOUNT);
+        if (id == REQUEST_OPTIONS || id == OPTION_MOUNT_OPTIONS)
+                return add_mount_option(q, option);
+        return read_option(q, id, word, value);
 }
 
 static int set_defaults(MountRequest *q, const char *type) {
         const char *fs_type = strchr(strempty(type), '.');
+        _cleanup_failure_ Failure ignored = { 0 };
         int r;
 
         if (fs_type)
                 q->values[OPTION_FS_TYPE] = (OptionValue){ .set = true, .string = fs_type + 1 };
-        if (!q->values[OPTION_HOLDER].set) {
-                r = set_holder(q);
-                if (r < 0)
-                        return r;
-        }
         values_prefer_context_mount(q->values, q->source);
-        return 0;
+        if (q->values[OPTION_HOLDER].set)
+                return 0;
+        q->holder = strdup_printf("mount:%s", q->target);
+        if (!q->holder)
+                return -ENOMEM;
+        /* selvold itself names a holder after its target, which may be what a name may not. */
+        r = request_validate_name(q->holder, "Holder", &ignored);
+        if (r == 0)
+                q->values[OPTION_HOLDER] = (OptionValue){ .set = true, .string = q->holder };
+        return r < 0 ? r : 0;
 }
 
 int mount_request_read(MountRequest *q, const char *type) {
