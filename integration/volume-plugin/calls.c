@@ -81,11 +81,6 @@ static int refuse_for_now(sd_bus *bus, const char *volume, Failure *f) {
                            volume, (unsigned) (done < total ? 100 * done / total : 100));
 }
 
-/* A volume that can never be mounted as it is, whoever uses it. */
-static bool is_mistake(const char *name) {
-        return name && failure_is_of_caller(failure_kind_from_string(name)) && !streq(name, "InvalidTarget");
-}
-
 /* That a mount would be refused is an answer, not an error. */
 static int check_plan(sd_bus_message *reply, Failure *f) {
         const char *name = NULL, *message = "";
@@ -95,7 +90,10 @@ static int check_plan(sd_bus_message *reply, Failure *f) {
         r = call_read_strings(reply, members, ELEMENTSOF(members));
         if (r < 0)
                 return r;
-        return is_mistake(name) ? refuse_as(name, message, f) : 0;
+        /* A volume that can never be mounted as it is, whoever uses it. */
+        if (name && failure_is_of_caller(failure_kind_from_string(name)) && !streq(name, "InvalidTarget"))
+                return refuse_as(name, message, f);
+        return 0;
 }
 
 int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) {

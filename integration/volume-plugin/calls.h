@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "volume-plugin/options.h"
+#include "volume-plugin/records.h"
 
 /* Calls of selvold's methods. Each has a connection of its own, waits so long for the answer, and returns 0, a negative errno, or a
  * positive FailureKind with what selvold or the bus said. A call that was given up goes on in selvold, and is joined by the next one. */

@@ -41,16 +41,6 @@ int record_list(int directory, json_t **ret) {
         return 0;
 }
 
-static int check_place(int directory) {
-        _cleanup_json_ json_t *names = NULL;
-        int r;
-
-        r = record_list(directory, &names);
-        if (r < 0)
-                return r;
-        return json_array_size(names) < RECORDS_MAX ? 0 : -EDQUOT;
-}
-
 /* A file without a name, which is written first and gets one then: a name that is taken is not taken over. */
 static int write_nameless(int directory, const char *text, size_t size) {
         _cleanup_close_ int fd = openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -72,6 +62,7 @@ static int write_nameless(int directory, const char *text, size_t size) {
 
 int record_write(int directory, const char *name, const json_t *options) {
         _cleanup_free_ char *link = NULL, *text = json_dumps(options, JSON_SORT_KEYS | JSON_COMPACT);
+        _cleanup_json_ json_t *names = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
 
@@ -79,9 +70,11 @@ int record_write(int directory, const char *name, const json_t *options) {
                 return -ENOMEM;
         if (strlen(text) > RECORD_SIZE_MAX)
                 return -EFBIG;
-        r = check_place(directory);
+        r = record_list(directory, &names);
         if (r < 0)
                 return r;
+        if (json_array_size(names) >= RECORDS_MAX)
+                return -EDQUOT;
         fd = write_nameless(directory, text, strlen(text));
         if (fd < 0)
                 return fd;
@@ -123,4 +116,92 @@ int record_remove(int directory, const char *name) {
         if (unlinkat(directory, name, 0) < 0)
                 return -errno;
         return fsync(directory) < 0 ? -errno : 0;
+}
+
+void volume_options_done(VolumeOptions *o) {
+        values_done(o->values);
+        free(o->default_holder);
+}
+
+static int read_option(const char *key, const json_t *value, VolumeOptions *o, Failure *f) {
+        _cleanup_free_ char *expected = NULL, *escaped = NULL;
+        const char *text = json_string_value(value);
+        RequestOptionId id;
+        int r;
+
+        if (!text)
+                return failure_set_about(f, FAILURE_INVALID_OPTION, key, "Option '%s' is not a string.");
+        if (!utf8_is_valid(text))
+                return failure_set_about(f, FAILURE_INVALID_OPTION, key,
+                                         "Option '%s' has a noncharacter of Unicode, which D-Bus does not take.");
+        if (streq(key, "source")) {
+                o->source = text;
+                return 0;
+        }
+        if (streq(key, "volume")) {
+                o->volume = text;
+                return 0;
+        }
+        /* podman's own option for what mount(8) calls so; it takes timeout= and the like out of it. */
+        id = streq(key, "o") ? OPTION_MOUNT_OPTIONS : option_find(key, METHOD_MOUNT);
+        if (id == REQUEST_OPTIONS)
+                return failure_set_about(
+                        f, FAILURE_INVALID_OPTION, key,
+                        "There is no option '%s'. There are source, volume, and the options of 'selvolctl mount' without '--', see selvol-volume-plugin(8).");
+        r = value_parse(id, isempty(text) && !request_options[id].argument ? NULL : text, &o->values[id]);
+        if (r == 0 || r == -ENOMEM)
+                return r;
+        expected = value_expected(id);
+        escaped = string_escape(text, 200);
+        if (!expected || !escaped)
+                return -ENOMEM;
+        return failure_set(f, FAILURE_INVALID_OPTION, "Option %s=%s: must be %s.", key, escaped, expected);
+}
+
+static bool is_named(const OptionValue *v) {
+        return v->set && !isempty(v->string);
+}
+
+/* podman relabels no volume of a plugin's by itself, so selvold does where a context mount is not possible. */
+static int set_defaults(const char *name, VolumeOptions *o, Failure *f) {
+        OptionValue *relabel_by = &o->values[OPTION_RELABEL_BY], *holder = &o->values[OPTION_HOLDER];
+
+        if (isempty(o->source))
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "Pass --opt source=SOURCE: a device in /dev, an image, or what else 'selvolctl mount' takes.");
+        /* Nobody else knows the label if it is selvold that has to relabel. */
+        if (!is_named(&o->values[OPTION_SELINUX_LEVEL]) && !is_named(&o->values[OPTION_SELINUX_CONTEXT]) &&
+            (!relabel_by->set || streq(relabel_by->string, "service")))
+                return failure_set(
+                        f, FAILURE_INVALID_OPTION,
+                        "Pass --opt level=LEVEL, and the same one to the containers: --security-opt label=level:LEVEL. If they need no labels, pass --opt relabel-by=none.");
+        values_prefer_context_mount(o->values, o->source);
+        if (!relabel_by->set)
+                *relabel_by = (OptionValue){ .set = true, .string = "service" };
+        if (holder->set)
+                return 0;
+        o->default_holder = strdup_printf("podman:%s", name);
+        if (!o->default_holder)
+                return -ENOMEM;
+        *holder = (OptionValue){ .set = true, .string = o->default_holder };
+        return 0;
+}
+
+int volume_options_read(const char *name, const json_t *options, VolumeOptions *ret, Failure *f) {
+        _cleanup_options_ VolumeOptions o = { .volume = name };
+        const char *key;
+        json_t *value;
+        int r;
+
+        json_object_foreach ((json_t *) options, key, value) {
+                r = read_option(key, value, &o, f);
+                if (r != 0)
+                        return r;
+        }
+        r = set_defaults(name, &o, f);
+        if (r != 0)
+                return r;
+        *ret = TAKE_STRUCT(o);
+        return 0;
 }

@@ -5,7 +5,8 @@
 
 #include <jansson.h>
 
-#include "basic/cleanup.h"
+#include "client/values.h"
+#include "model/failure.h"
 
 /* What the plugin remembers: a file for each volume that was created, with its name and its options as JSON. It is there as a whole
  * or not at all, and on disk when record_write() returns. Functions return 0 or a negative errno. */
@@ -24,3 +25,18 @@ int record_read(int directory, const char *name, json_t **ret) _warn_unused_;
 int record_remove(int directory, const char *name) _warn_unused_;
 /* All names, in an array. */
 int record_list(int directory, json_t **ret) _warn_unused_;
+
+/* What a volume was created with: the options of MountVolume by their names on selvolctl's command line, and these two. The strings
+ * belong to the JSON object that they were read from. */
+typedef struct VolumeOptions {
+        const char *volume; /* id; the volume's name if not given */
+        const char *source;
+        char *default_holder;
+        OptionValue values[REQUEST_OPTIONS];
+} VolumeOptions;
+
+/* Reads and checks the options of a volume with that name. Returns 0, a negative errno, or a positive FailureKind. */
+int volume_options_read(const char *name, const json_t *options, VolumeOptions *ret, Failure *f) _warn_unused_;
+void volume_options_done(VolumeOptions *o);
+
+#define _cleanup_options_ _cleanup_(volume_options_done)

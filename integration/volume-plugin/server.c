@@ -4,9 +4,10 @@
 #include <microhttpd.h>
 
 #include "basic/string-util.h"
-#include "basic/time-util.h"
-#include "volume-plugin/protocol.h"
+#include "volume-plugin/records.h"
 #include "volume-plugin/server.h"
+
+#define PROTOCOL_TYPE "application/vnd.docker.plugins.v1.1+json"
 
 enum { CONNECTIONS_MAX = 128, CONNECTION_SEC = 10, CONNECTION_MEMORY = 16384, BODY_MAX = 65536 };
 
@@ -15,6 +16,161 @@ typedef struct Body {
         size_t size;
         char text[BODY_MAX];
 } Body;
+
+typedef struct Request {
+        const Plugin *plugin;
+        const char *name; /* "" where none is needed */
+        const json_t *options;
+} Request;
+
+/* Takes the answer over; NULL: there was no memory for it. */
+static int give(json_t *answer, json_t **ret) {
+        *ret = answer;
+        return answer ? 0 : -ENOMEM;
+}
+
+static int answer_activate(const Request *q, json_t **ret, Failure *f) {
+        return give(json_pack("{s:[s]}", "Implements", "VolumeDriver"), ret);
+}
+
+static int answer_capabilities(const Request *q, json_t **ret, Failure *f) {
+        return give(json_pack("{s:{s:s}}", "Capabilities", "Scope", "local"), ret);
+}
+
+static int answer_create(const Request *q, json_t **ret, Failure *f) {
+        return volume_create(q->plugin, q->name, q->options, f);
+}
+
+static int answer_remove(const Request *q, json_t **ret, Failure *f) {
+        return volume_remove(q->plugin, q->name, f);
+}
+
+static int answer_mount(const Request *q, json_t **ret, Failure *f) {
+        _cleanup_free_ char *target = NULL;
+        int r;
+
+        r = volume_mount(q->plugin, q->name, &target, f);
+        return r != 0 ? r : give(json_pack("{s:s}", "Mountpoint", target), ret);
+}
+
+static int answer_unmount(const Request *q, json_t **ret, Failure *f) {
+        return volume_unmount(q->plugin, q->name, f);
+}
+
+static int answer_path(const Request *q, json_t **ret, Failure *f) {
+        _cleanup_free_ char *target = NULL;
+        int r;
+
+        r = volume_find(q->plugin, q->name, &target, f);
+        return r != 0 ? r : give(json_pack("{s:s}", "Mountpoint", target ?: ""), ret);
+}
+
+static int answer_get(const Request *q, json_t **ret, Failure *f) {
+        _cleanup_free_ char *target = NULL;
+        int r;
+
+        r = volume_find(q->plugin, q->name, &target, f);
+        if (r != 0)
+                return r;
+        return give(json_pack("{s:{s:s, s:s}}", "Volume", "Name", q->name, "Mountpoint", target ?: ""), ret);
+}
+
+static int answer_list(const Request *q, json_t **ret, Failure *f) {
+        _cleanup_json_ json_t *names = NULL, *volumes = json_array();
+        const json_t *name;
+        size_t i;
+        int r;
+
+        if (!volumes)
+                return -ENOMEM;
+        r = volume_list(q->plugin, &names, f);
+        if (r != 0)
+                return r;
+        json_array_foreach (names, i, name)
+                if (json_array_append_new(volumes, json_pack("{s:s}", "Name", json_string_value(name))) < 0)
+                        return -ENOMEM;
+        return give(json_pack("{s:O}", "Volumes", volumes), ret);
+}
+
+static const struct Method {
+        const char *url;
+        bool named; /* the request has the name of a volume */
+        int (*answer)(const Request *q, json_t **ret, Failure *f);
+} methods[] = {
+        { "/Plugin.Activate", false, answer_activate },  { "/VolumeDriver.Capabilities", false, answer_capabilities },
+        { "/VolumeDriver.Create", true, answer_create }, { "/VolumeDriver.Remove", true, answer_remove },
+        { "/VolumeDriver.Mount", true, answer_mount },   { "/VolumeDriver.Unmount", true, answer_unmount },
+        { "/VolumeDriver.Path", true, answer_path },     { "/VolumeDriver.Get", true, answer_get },
+        { "/VolumeDriver.List", false, answer_list },
+};
+
+static char *format_refusal(const char *message) {
+        _cleanup_json_ json_t *answer = json_pack("{s:s}", "Err", message);
+
+        return answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+}
+
+static int give_refusal(int status, const char *message, char **ret) {
+        char *text = format_refusal(message);
+
+        if (!text)
+                return -ENOMEM;
+        *ret = text;
+        return status;
+}
+
+/* The members that are of use; further ones are ignored, such as ID: podman counts the containers of a volume itself. */
+static int read_request(const json_t *body, Request *q, char **ret) {
+        const json_t *name = json_object_get(body, "Name"), *options = json_object_get(body, "Opts");
+
+        if (!json_is_string(name) || !record_name_is_valid(json_string_value(name)))
+                return give_refusal(
+                        MHD_HTTP_BAD_REQUEST,
+                        "A volume's name is 1 to 200 of A-Z a-z 0-9 . _ - and begins with a letter or a digit.", ret);
+        if (options && !json_is_object(options) && !json_is_null(options))
+                return give_refusal(MHD_HTTP_BAD_REQUEST, "Opts is not an object.", ret);
+        q->name = json_string_value(name);
+        q->options = json_is_object(options) ? options : NULL;
+        return 0;
+}
+
+/* The protocol for volume plugins, which podman and Docker share: a URL and a JSON object, to which the answer is another one.
+ * Returns the status of HTTP, or a negative errno. */
+static int answer_method(const struct Method *method, const Plugin *p, const Body *body, char **ret) {
+        _cleanup_json_ json_t *root = NULL, *none = json_object(), *answer = NULL;
+        Request q = { .plugin = p, .name = "" };
+        _cleanup_failure_ Failure f = { 0 };
+        int r;
+
+        if (!none)
+                return -ENOMEM;
+        if (method->named) {
+                root = json_loadb(body->text, body->size, JSON_REJECT_DUPLICATES, NULL);
+                if (!json_is_object(root))
+                        return give_refusal(MHD_HTTP_BAD_REQUEST, "The request is not a JSON object.", ret);
+                r = read_request(root, &q, ret);
+                if (r != 0)
+                        return r;
+        }
+        if (!q.options)
+                q.options = none;
+        r = method->answer(&q, &answer, &f);
+        if (r != 0)
+                return give_refusal(MHD_HTTP_INTERNAL_SERVER_ERROR, r > 0 ? f.message : strerror(-r), ret);
+        if (!answer)
+                answer = json_object();
+        if (!answer || json_object_set_new(answer, "Err", json_string("")) < 0)
+                return -ENOMEM;
+        *ret = json_dumps(answer, JSON_COMPACT);
+        return *ret ? MHD_HTTP_OK : -ENOMEM;
+}
+
+static int answer_url(const Plugin *p, const char *url, const Body *body, char **ret) {
+        for (size_t i = 0; i < ELEMENTSOF(methods); i++)
+                if (streq(methods[i].url, url))
+                        return answer_method(&methods[i], p, body, ret);
+        return give_refusal(MHD_HTTP_NOT_FOUND, "There is no such method of volume plugins.", ret);
+}
 
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, char *text) {
         struct MHD_Response *response;
@@ -36,7 +192,7 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, char *t
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *message) {
-        return answer(c, status, protocol_refusal(message));
+        return answer(c, status, format_refusal(message));
 }
 
 /* The socket's mode is not all that keeps others away: it may have been passed on. */
@@ -56,7 +212,7 @@ static enum MHD_Result answer_request(struct MHD_Connection *c, const Plugin *p,
         /* The time-out is for clients that do nothing; this one waits. */
         if (MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U) != MHD_YES)
                 return MHD_NO;
-        r = protocol_answer(p, url, body->text, body->size, &text);
+        r = answer_url(p, url, body, &text);
         if (MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned) CONNECTION_SEC) != MHD_YES) {
                 free(text);
                 return MHD_NO;
