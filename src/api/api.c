@@ -18,3 +18,13 @@ void api_leave(Api *api, const char *why) {
         log_warning("%s: reconnecting to the bus; callers that wait get NoReply.", why);
         (void) sd_event_source_set_enabled(api->leave, SD_EVENT_ONESHOT);
 }
+
+char *volume_path(const char *id) {
+        char *path;
+
+        return sd_bus_path_encode(VOLUME_PREFIX, id, &path) < 0 ? NULL : path;
+}
+
+char *job_path(uint64_t id) {
+        return strdup_printf(JOB_PREFIX "/%llu", (unsigned long long) id);
+}

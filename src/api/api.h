@@ -21,7 +21,7 @@ typedef struct Api {
         Call *calls;             /* that wait for a job */
         /* authorize.c */
         AuthQuery *queries;
-        /* sender.c */
+        /* callers.c */
         Sender *senders; /* whose uids the bus was asked for */
         sd_bus *lookup;  /* on which it is asked */
         Turns *turns;
@@ -41,3 +41,7 @@ void api_leave(Api *api, const char *why);
 /* Sets the D-Bus error that a failure stands for and counts it as refused before there was a job. Returns what a
  * method's handler returns then; r may also be a negative errno. */
 int api_refuse(Api *api, int r, const Failure *f, sd_bus_error *error);
+
+/* Object paths, owned by the caller; NULL on lack of memory. */
+char *volume_path(const char *id);
+char *job_path(uint64_t id);

@@ -6,7 +6,7 @@
 #include "model/quota.h"
 #include "wire/message-ids.h"
 #include "api/authorize.h"
-#include "api/sender.h"
+#include "api/callers.h"
 
 enum { ALLOW_USER_INTERACTION = 1 };
 

@@ -1,12 +1,261 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <utlist.h>
 
-#include "api/authorize.h"
 #include "api/call.h"
-#include "api/reply.h"
-#include "api/sender.h"
-#include "api/turns.h"
+#include "api/callers.h"
+#include "api/dict.h"
 #include "basic/log.h"
+#include "job/operation.h"
+#include "wire/peer.h"
+
+/* What mount, adopt and plan have in common. */
+static void put_plan(Dict *d, const Job *job) {
+        const OperationResult *result = job_operation_result(job);
+        bool asked = job->operation == OPERATION_PLAN;
+        _cleanup_free_ char *text = NULL;
+        const Plan *p = &job->plan;
+
+        if (!p->context)
+                return; /* refused before there was a plan */
+        dict_put(d, "Strategy", "s", strategy_to_string(p->strategy));
+        dict_put(d, "Reason", "s", reason_to_string(p->reason));
+        if (job->refusal.kind == FAILURE_NONE) {
+                /* It says what is done; of a plan also what would avoid it. */
+                text = strdup_printf("%s%s", strempty(p->text),
+                                     asked && !result->repeated ? plan_describe_avoidance(p) : "");
+                if (text)
+                        dict_put(d, "Text", "s", text);
+                else
+                        d->error = -ENOMEM;
+        }
+        dict_put_string(d, "FSType", asked ? job->observed.fs_type : result->outcome.fact.fs_type);
+        dict_put_strv(d, "MountOptions", p->mount_options);
+        dict_put_true(d, "ReadOnly", p->read_only);
+        dict_put_true(d, "Shared", p->reason == REASON_CONTEXT_SHARED || job->share_target);
+}
+
+static void put_counts(Dict *d, const OperationResult *result) {
+        const WalkResult *w = &result->walk;
+
+        if (!result->walked)
+                return;
+        dict_put(d, "EntriesDone", "t", w->counts.done);
+        dict_put(d, "EntriesChanged", "t", w->counts.changed);
+        dict_put_u64(d, "EntriesSkipped", w->counts.skipped);
+        dict_put_u64(d, "DirectoriesModified", w->counts.modified);
+        dict_put_strv(d, "Submounts", w->submounts);
+}
+
+/* "walk" and "skip" of a plan, "walked" and "skipped" of what was done; what the reason says fits both. */
+static void put_relabel(Dict *d, const Job *job) {
+        static const char *const done[RELABEL_ACTIONS] = { [RELABEL_SKIP] = "skipped", [RELABEL_WALK] = "walked" };
+        const FilesDecision *f = &job_operation_result(job)->files;
+
+        if (f->relabel == RELABEL_NONE)
+                return;
+        dict_put(d, "Relabel", "s",
+                 job->operation == OPERATION_PLAN ? relabel_action_to_string(f->relabel) : done[f->relabel]);
+        dict_put(d, "RelabelReason", "s", relabel_reason_to_string(f->relabel_reason));
+}
+
+static void put_ownership(Dict *d, const Job *job) {
+        static const char *const done[OWNERSHIP_ACTIONS] = {
+                [OWNERSHIP_NONE] = "none",  [OWNERSHIP_OPTION] = "option", [OWNERSHIP_SKIP] = "skipped",
+                [OWNERSHIP_MAP] = "mapped", [OWNERSHIP_WALK] = "walked",
+        };
+        const FilesDecision *f = &job_operation_result(job)->files;
+        bool asked = job->operation == OPERATION_PLAN;
+        const Volume *v = job_volume(job);
+
+        if (f->ownership_reason != OWNERSHIP_NOT_ASKED) {
+                dict_put(d, "Ownership", "s", asked ? ownership_action_to_string(f->ownership) : done[f->ownership]);
+                dict_put(d, "OwnershipReason", "s", ownership_reason_to_string(f->ownership_reason));
+                dict_put_string(d, "OwnershipDetail", job_operation_result(job)->detail);
+        }
+        dict_put_gid(d, "FSGroup", f->gid);
+        if (asked || f->gid == GID_NONE)
+                return;
+        dict_put_gid(d, "DiskGroup", f->disk_gid);
+        if (v)
+                dict_put_string(d, "OwnershipState", files_state_to_string(v->mark.ownership_state));
+}
+
+static void put_job(Dict *d, const Job *job) {
+        _cleanup_free_ char *path = NULL;
+
+        if (!job->shown)
+                return;
+        path = job_path(job->id);
+        if (path)
+                dict_put(d, "Job", "o", path);
+        else
+                d->error = -ENOMEM;
+}
+
+static void put_mount(Dict *d, const Job *job) {
+        const OperationResult *result = job_operation_result(job);
+        const Volume *v = job_volume(job);
+
+        put_plan(d, job);
+        dict_put_string(d, "Device", result->outcome.fact.device);
+        dict_put_u64(d, "MountID", result->outcome.fact.mount_id);
+        /* What is known of labels on disk matters unless a context covers them. */
+        if (v && job->plan.strategy == STRATEGY_RELABEL && job->plan.relabel_here) {
+                dict_put_string(d, "LabelState", files_state_to_string(v->mark.label_state));
+                dict_put_true(d, "Tainted", v->mark.tainted);
+        }
+        put_relabel(d, job);
+        put_ownership(d, job);
+        put_counts(d, result);
+        put_job(d, job);
+}
+
+static void put_planned(Dict *d, const Job *job) {
+        const Plan *p = &job->plan;
+
+        put_plan(d, job);
+        dict_put_string(d, "Context", p->context);
+        dict_put_string(d, "RuntimeFlag", p->runtime_flag);
+        dict_put_u64(d, "EstimatedEntries", p->entries);
+        dict_put_u64(d, "EstimatedUSec", p->usec);
+        put_relabel(d, job);
+        put_ownership(d, job);
+        if (p->n_conflicts > 0) {
+                dict_open_entry(d, "Conflicts", "aa{sv}");
+                dict_append_conflicts(d, p);
+                dict_close_entry(d);
+        }
+        if (job->refusal.kind == FAILURE_NONE)
+                return;
+        dict_put(d, "ErrorName", "s", failure_kind_to_string(job->refusal.kind));
+        dict_put(d, "ErrorMessage", "s", strempty(job->refusal.message));
+}
+
+static void put_issues(Dict *d, const char *key, const WalkResult *w) {
+        if (w->n_issues == 0)
+                return;
+        dict_open_entry(d, key, "a(ss)");
+        dict_open(d, 'a', "(ss)");
+        for (size_t i = 0; i < w->n_issues && d->error == 0; i++) {
+                int r = sd_bus_message_append(d->m, "(ss)", w->issues[i].path, w->issues[i].text);
+
+                if (r < 0)
+                        d->error = r;
+        }
+        dict_close(d);
+        dict_close_entry(d);
+}
+
+static void put_verified(Dict *d, const Job *job) {
+        const WalkResult *w = &job->verify.result.walk;
+
+        dict_put(d, "EntriesDone", "t", w->counts.done);
+        dict_put(d, "EntriesMismatched", "t", w->counts.mismatched);
+        if (job->verify.call.gid != GID_NONE)
+                dict_put(d, "EntriesMisowned", "t", w->counts.misowned);
+        dict_put_u64(d, "EntriesFailed", w->counts.failed);
+        put_issues(d, "Mismatches", w);
+        dict_put_string(d, "Text", job->verify.text);
+}
+
+static void put_verify(Dict *d, const Job *job) {
+        const VerifyCall *c = &job->verify.call;
+
+        dict_put_string(d, "Expected", c->expected);
+        dict_put(d, "Target", "s", c->path);
+        dict_put(d, "Depth", "s", verify_depth_to_string(c->depth));
+        dict_put(d, "SELinuxMode", "s", state_selinux_mode(job->jobs->state));
+        dict_put_gid(d, "FSGroup", c->gid);
+        put_verified(d, job);
+        put_job(d, job);
+}
+
+static void put_unmounted(Dict *d, const Job *job) {
+        dict_put(d, "Unmounted", "b", (int) job->unmounted);
+}
+
+static int append_dict(sd_bus_message *m, const Job *job, void (*put)(Dict *d, const Job *job)) {
+        Dict d = { .m = m };
+
+        dict_open(&d, 'a', "{sv}");
+        put(&d, job);
+        dict_close(&d);
+        return d.error;
+}
+
+/* The answer of the method that started the job, which went well. */
+static int append_answer(sd_bus_message *m, const Job *job) {
+        static void (*const put[OPERATIONS])(Dict * d, const Job *job) = {
+                [OPERATION_MOUNT] = put_mount,       [OPERATION_PLAN] = put_planned,  [OPERATION_ADOPT] = put_mount,
+                [OPERATION_UNMOUNT] = put_unmounted, [OPERATION_VERIFY] = put_verify,
+        };
+        _cleanup_free_ char *path = NULL;
+        int r = 0;
+
+        if (operation_type(job->operation)->answered_early) {
+                path = job_path(job->id);
+                return path ? sd_bus_message_append(m, "o", path) : -ENOMEM;
+        }
+        if (job->operation == OPERATION_MOUNT || job->operation == OPERATION_ADOPT)
+                r = sd_bus_message_append(m, "ss", strempty(job->plan.context), strempty(job->plan.runtime_flag));
+        else if (job->operation == OPERATION_VERIFY)
+                r = sd_bus_message_append(m, "bs", (int) job->verify.result.matches,
+                                          strempty(job->verify.result.actual));
+        return r < 0 ? r : append_dict(m, job, put[job->operation]);
+}
+
+static void put_ended(Dict *d, const Job *job) {
+        const OperationResult *result = job_operation_result(job);
+
+        if (job_has_failed(job))
+                dict_put(d, "ErrorMessage", "s", strempty(job->failure.message));
+        dict_put_u64(d, "DurationUSec", job->progress.duration_usec);
+        if (job->operation != OPERATION_VERIFY) {
+                dict_put_string(d, "Context", job->plan.context);
+                put_relabel(d, job);
+                put_ownership(d, job);
+                put_counts(d, result);
+                dict_put_u64(d, "EntriesFailed", result->walk.counts.failed);
+                put_issues(d, "Failures", &result->walk);
+        } else if (!job_has_failed(job)) {
+                dict_put(d, "Matches", "b", (int) job->verify.result.matches);
+                dict_put_string(d, "Actual", job->verify.result.actual);
+                put_verified(d, job);
+        }
+}
+
+/* The answer of Job.Wait. */
+static int append_wait(sd_bus_message *m, const Job *job) {
+        int r;
+
+        r = sd_bus_message_append(m, "s", job_result(job));
+        if (r < 0)
+                return r;
+        return append_dict(m, job, put_ended);
+}
+
+/* Sends what the operation answers, or the job's error; documented in org.selvol1(5). Returns a negative errno on failure. */
+static int send_reply(sd_bus_message *call, const Job *job) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        bool wait = sd_bus_message_is_method_call(call, NULL, "Wait"),
+             cancel = sd_bus_message_is_method_call(call, NULL, "Cancel");
+        int r;
+
+        if (job_has_failed(job) && !wait && !cancel) {
+                (void) peer_error_set(&error, &job->failure);
+                return sd_bus_reply_method_error(call, &error);
+        }
+        r = sd_bus_message_new_method_return(call, &reply);
+        if (r < 0)
+                return r;
+        if (!cancel) {
+                r = wait ? append_wait(reply, job) : append_answer(reply, job);
+                if (r < 0)
+                        return sd_bus_reply_method_errnof(call, r, "Failed to compose the reply: %m");
+        }
+        return sd_bus_send(sd_bus_message_get_bus(call), reply, NULL);
+}
 
 struct Call {
         Call *prev, *next;
@@ -45,53 +294,24 @@ void calls_abandon(Api *api) {
 
 static void on_answer(const Job *job, void *userdata) {
         Call *c = userdata;
-        int r;
 
-        r = reply_send(c->message, job);
-        if (r < 0)
+        if (send_reply(c->message, job) < 0)
                 api_leave(c->api, "A reply can't be sent");
         call_free(c);
 }
 
-/* Who asked for no reply need not stay. */
-static bool waits(const Call *c, const char *caller) {
-        return streq_ptr(sd_bus_message_get_sender(c->message), caller) &&
-               sd_bus_message_get_expect_reply(c->message) > 0;
-}
-
-static void forget_caller(Api *api, const char *name) {
+void calls_forget(Api *api, const char *name) {
         Call *c, *next;
 
         DL_FOREACH_SAFE (api->calls, c, next) {
-                if (!waits(c, name))
+                /* Who asked for no reply need not stay. */
+                if (!streq_ptr(sd_bus_message_get_sender(c->message), name) ||
+                    sd_bus_message_get_expect_reply(c->message) <= 0)
                         continue;
                 log_debug("%s has gone, and waits no more.", name);
                 job_forget_waiter(api->jobs, c);
                 call_free(c);
         }
-}
-
-static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
-        Api *api = userdata;
-        const char *name;
-        int r;
-
-        r = sd_bus_message_read(signal, "s", &name);
-        if (r < 0)
-                return r;
-        turns_forget(api->turns, name);
-        forget_caller(api, name);
-        authorize_forget(api, name);
-        sender_forget(api, name);
-        return 0;
-}
-
-/* One match for all: to watch each caller by itself takes the bus two more messages for each call. */
-int calls_setup(Api *api) {
-        return sd_bus_add_match_async(api->bus, NULL,
-                                      "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
-                                      "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''",
-                                      on_name_lost, NULL, api);
 }
 
 static int describe_caller(Api *api, sd_bus_message *message, Caller *c) {

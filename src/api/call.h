@@ -3,7 +3,7 @@
 
 #include "api/api.h"
 
-/* Calls that wait for a job. */
+/* Calls that wait for a job, and what is answered when it has ended. */
 
 /* Starts a job for an authorized call, or lets it join one. The request is taken over. Returns what a method's handler
  * returns. */
@@ -12,8 +12,8 @@ int call_start(Api *api, sd_bus_message *message, Operation operation, Request *
 /* Has the call answered when the job has ended. Returns likewise. */
 int call_follow(Api *api, sd_bus_message *message, Job *job, sd_bus_error *error) _warn_unused_;
 
-/* From now on a call is forgotten when its caller leaves the bus. Returns 0 or a negative errno. */
-int calls_setup(Api *api) _warn_unused_;
+/* The caller has left the bus: its calls are forgotten, but for those that asked for no reply. */
+void calls_forget(Api *api, const char *name);
 void calls_teardown(Api *api);
 /* The callers have gone: the connection has. */
 void calls_abandon(Api *api);

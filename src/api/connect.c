@@ -5,12 +5,10 @@
 
 #include "api/authorize.h"
 #include "api/call.h"
+#include "api/callers.h"
 #include "api/connect.h"
-#include "api/log-control.h"
 #include "api/objects.h"
-#include "api/sender.h"
 #include "api/signals.h"
-#include "api/turns.h"
 #include "basic/log.h"
 #include "basic/time-util.h"
 #include "model/limits.h"
@@ -33,12 +31,29 @@ static int on_message(sd_bus_message *message, void *userdata, sd_bus_error *err
         Api *api = userdata;
         int r;
 
-        r = turns_filter(api->turns, message, error);
-        if (r != 0)
-                return r;
+        if (!authorize_has_asked(api, message)) {
+                r = turns_filter(api->turns, message, error);
+                if (r != 0)
+                        return r;
+        }
         if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Peer", "GetMachineId"))
                 return reply_machine_id(message, error);
         return authorize_filter(api, message, error);
+}
+
+static int on_name_lost(sd_bus_message *signal, void *userdata, sd_bus_error *error) {
+        Api *api = userdata;
+        const char *name;
+        int r;
+
+        r = sd_bus_message_read(signal, "s", &name);
+        if (r < 0)
+                return r;
+        turns_forget(api->turns, name);
+        calls_forget(api, name);
+        authorize_forget(api, name);
+        sender_forget(api, name);
+        return 0;
 }
 
 static int add_objects(Api *api) {
@@ -50,16 +65,14 @@ static int add_objects(Api *api) {
         r = manager_object_add(api);
         if (r < 0)
                 return r;
-        r = volume_objects_add(api);
+        r = objects_add(api);
         if (r < 0)
                 return r;
-        r = job_objects_add(api);
-        if (r < 0)
-                return r;
-        r = log_control_register(api->bus);
-        if (r < 0)
-                return r;
-        r = calls_setup(api);
+        /* One match for all: to watch each caller by itself takes the bus two more messages for each call. */
+        r = sd_bus_add_match_async(api->bus, NULL,
+                                   "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                                   "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''",
+                                   on_name_lost, NULL, api);
         if (r < 0)
                 return r;
         return sd_bus_add_filter(api->bus, NULL, on_message, api);
@@ -104,7 +117,8 @@ static int own_name(Api *api, uint64_t flags) {
 }
 
 /* The bus may keep the name for the old connection until it notices its end. */
-static int connect_again(Api *api) {
+static int on_leave(sd_event_source *source, void *userdata) {
+        Api *api = userdata;
         int r;
 
         turns_forget(api->turns, NULL);
@@ -114,15 +128,9 @@ static int connect_again(Api *api) {
         api->bus = sd_bus_close_unref(api->bus);
         r = connect_bus(api);
         if (r < 0)
-                return log_error_errno(r, "Failed to connect to the system bus: %m");
-        return own_name(api, SD_BUS_NAME_REPLACE_EXISTING);
-}
-
-static int on_leave(sd_event_source *source, void *userdata) {
-        Api *api = userdata;
-        int r;
-
-        r = connect_again(api);
+                log_error_errno(r, "Failed to connect to the system bus: %m");
+        else
+                r = own_name(api, SD_BUS_NAME_REPLACE_EXISTING);
         if (r < 0)
                 return sd_event_exit(api->state->event, EXIT_FAILURE);
         log_info("Connected to the system bus again.");
@@ -134,19 +142,17 @@ static int on_stalled(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-static int on_flushed(Api *api) {
-        turns_resume(api->turns);
-        return sd_event_source_set_enabled(api->stalled, SD_EVENT_OFF);
-}
-
 /* After each iteration of the event loop: does the bus take what is sent to it? */
 static int on_post(sd_event_source *source, void *userdata) {
         Api *api = userdata;
         uint64_t n;
         int enabled;
 
-        if (sd_bus_get_n_queued_write(api->bus, &n) < 0 || n == 0)
-                return on_flushed(api);
+        if (sd_bus_get_n_queued_write(api->bus, &n) < 0 || n == 0) {
+
+                turns_resume(api->turns);
+                return sd_event_source_set_enabled(api->stalled, SD_EVENT_OFF);
+        }
         if (n > BUS_QUEUED_MAX)
                 api_leave(api, "The bus takes messages too slowly");
         if (sd_event_source_get_enabled(api->stalled, &enabled) < 0 || enabled != SD_EVENT_OFF)

@@ -72,38 +72,19 @@ void dict_put_strv(Dict *d, const char *key, char *const *l) {
         dict_close_entry(d);
 }
 
-static void append_conflict(Dict *d, const Conflict *c) {
-        dict_open(d, 'a', "{sv}");
-        dict_put_string(d, "Volume", c->volume);
-        dict_put_string(d, "Holder", c->holder);
-        dict_put_string(d, "Target", c->target);
-        dict_put_string(d, "Context", c->context);
-        dict_put_u64(d, "SinceUSec", c->since_usec);
-        dict_close(d);
-}
-
 void dict_append_conflicts(Dict *d, const Plan *p) {
         dict_open(d, 'a', "a{sv}");
-        for (size_t i = 0; i < p->n_conflicts; i++)
-                append_conflict(d, &p->conflicts[i]);
-        dict_close(d);
-}
+        for (size_t i = 0; i < p->n_conflicts; i++) {
+                const Conflict *c = &p->conflicts[i];
 
-static void append_holder(Dict *d, const Holder *h) {
-        dict_open(d, 'a', "{sv}");
-        dict_put(d, "Holder", "s", h->name);
-        dict_put(d, "Target", "s", h->target);
-        dict_put(d, "State", "s", holder_state_to_string(h->state));
-        dict_put(d, "ReadOnly", "b", (int) h->read_only);
-        dict_put(d, "Adopted", "b", (int) h->adopted);
-        dict_put_string(d, "Device", h->device);
-        dict_put_string(d, "Image", startswith(strempty(h->superblock), "image:"));
-        dict_put_string(d, "CoveredBy", h->covered_by);
-        dict_put_string(d, "AlsoAt", h->also_at);
-        dict_put(d, "SinceUSec", "t", h->since_usec);
-        dict_put_string(d, "Context", h->context);
-        dict_put_gid(d, "FSGroup", h->fs_group);
-        dict_put_gid(d, "DiskGroup", h->disk_gid);
+                dict_open(d, 'a', "{sv}");
+                dict_put_string(d, "Volume", c->volume);
+                dict_put_string(d, "Holder", c->holder);
+                dict_put_string(d, "Target", c->target);
+                dict_put_string(d, "Context", c->context);
+                dict_put_u64(d, "SinceUSec", c->since_usec);
+                dict_close(d);
+        }
         dict_close(d);
 }
 
@@ -111,7 +92,22 @@ void dict_append_holders(Dict *d, const Volume *v) {
         const Holder *h;
 
         dict_open(d, 'a', "a{sv}");
-        LL_FOREACH (v->holders, h)
-                append_holder(d, h);
+        LL_FOREACH (v->holders, h) {
+                dict_open(d, 'a', "{sv}");
+                dict_put(d, "Holder", "s", h->name);
+                dict_put(d, "Target", "s", h->target);
+                dict_put(d, "State", "s", holder_state_to_string(h->state));
+                dict_put(d, "ReadOnly", "b", (int) h->read_only);
+                dict_put(d, "Adopted", "b", (int) h->adopted);
+                dict_put_string(d, "Device", h->device);
+                dict_put_string(d, "Image", startswith(strempty(h->superblock), "image:"));
+                dict_put_string(d, "CoveredBy", h->covered_by);
+                dict_put_string(d, "AlsoAt", h->also_at);
+                dict_put(d, "SinceUSec", "t", h->since_usec);
+                dict_put_string(d, "Context", h->context);
+                dict_put_gid(d, "FSGroup", h->fs_group);
+                dict_put_gid(d, "DiskGroup", h->disk_gid);
+                dict_close(d);
+        }
         dict_close(d);
 }

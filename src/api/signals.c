@@ -2,7 +2,6 @@
 #include <systemd/sd-daemon.h>
 
 #include "api/dict.h"
-#include "api/paths.h"
 #include "api/signals.h"
 #include "job/job.h"
 #include "basic/log.h"

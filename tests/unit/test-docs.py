@@ -92,10 +92,10 @@ compare("org.selvol1(5): options", [
     for name, kind, methods, _ in options
 ], re.findall(r"^(\w+ \*\w+\* \([A-Z, ]+\))$", section(page, "OPTIONS"), flags=re.M))
 
-keys = set(re.findall(r'\(d, "(\w+)"', read("src/api/reply.c")))
+keys = set(re.findall(r'\(d, "(\w+)"', read("src/api/call.c")))
 headings = re.findall(r"^(\w.*) \([A-Z, ]+\)$", section(page, "RESULTS"), flags=re.M)
 compare("org.selvol1(5): results", keys, {key for heading in headings for key in re.findall(r"(\w+) \*", heading)})
-members = read("src/api/dict.c") + read("src/api/volume-object.c")
+members = read("src/api/dict.c") + read("src/api/objects.c")
 check("org.selvol1(5): members of holders and conflicts",
       [f"*{member}*" for member in re.findall(r'\(d, "(\w+)"', members)], page)
 jobs = read("src/job/job.c")

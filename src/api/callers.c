@@ -2,12 +2,127 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "api/authorize.h"
-#include "api/sender.h"
-#include "api/turns.h"
+#include "api/callers.h"
 #include "basic/string-util.h"
 #include "basic/time-util.h"
 #include "model/quota.h"
+
+struct Sender {
+        UT_hash_handle hh;
+        char *name; /* on the bus */
+        uid_t uid;
+};
+
+static void sender_free(Api *api, Sender *s) {
+        HASH_DEL(api->senders, s);
+        free(s->name);
+        free(s);
+}
+
+static void forget_all(Api *api) {
+        Sender *s, *next;
+
+        HASH_ITER (hh, api->senders, s, next)
+                sender_free(api, s);
+}
+
+void sender_forget(Api *api, const char *name) {
+        Sender *s;
+
+        HASH_FIND_STR(api->senders, name, s);
+        if (s)
+                sender_free(api, s);
+}
+
+void senders_teardown(Api *api) {
+        forget_all(api);
+        api->lookup = sd_bus_close_unref(api->lookup);
+}
+
+static int remember(Api *api, const char *name, uid_t uid) {
+        Sender *s = calloc(1, sizeof(*s));
+
+        if (!s)
+                return -ENOMEM;
+        *s = (Sender){ .name = strdup(name), .uid = uid };
+        if (!s->name) {
+                free(s);
+                return -ENOMEM;
+        }
+        if (HASH_COUNT(api->senders) >= SENDERS_MAX)
+                forget_all(api);
+        HASH_ADD_KEYPTR(hh, api->senders, s->name, strlen(s->name), s);
+        if (hash_was_added(s) < 0) {
+                free(s->name);
+                free(s);
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+/* While sd-bus waits for an answer it reads, and keeps, all that arrives on the connection: on this one, which has no name
+ * that anybody may send to, nothing else does. */
+static int ask_bus(Api *api, const char *name, uid_t *ret) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        int r;
+
+        if (!api->lookup || sd_bus_is_open(api->lookup) <= 0) {
+                api->lookup = sd_bus_close_unref(api->lookup);
+                r = sd_bus_open_system(&api->lookup);
+                if (r < 0)
+                        return r;
+                r = sd_bus_set_method_call_timeout(api->lookup, BUS_ANSWER_SEC * USEC_PER_SEC);
+                if (r < 0)
+                        return r;
+        }
+        r = sd_bus_get_name_creds(api->lookup, name, SD_BUS_CREDS_EUID, &creds);
+        if (r < 0)
+                return r;
+        return sd_bus_creds_get_euid(creds, ret);
+}
+
+int sender_get_uid(Api *api, sd_bus_message *call, uid_t *ret) {
+        const char *name = strempty(sd_bus_message_get_sender(call));
+        Sender *known;
+        uid_t uid;
+        int r;
+
+        HASH_FIND_STR(api->senders, name, known);
+        if (known) {
+                *ret = known->uid;
+                return 0;
+        }
+        r = ask_bus(api, name, &uid);
+        if (r < 0)
+                return r;
+        r = remember(api, name, uid);
+        if (r < 0)
+                return r;
+        *ret = uid;
+        return 0;
+}
+
+bool sender_is_trusted(Api *api, sd_bus_message *call) {
+        uid_t uid;
+
+        return sender_get_uid(api, call, &uid) >= 0 && uid == api->trusted_uid;
+}
+
+char *sender_caller(Api *api, sd_bus_message *call) {
+        uid_t uid;
+
+        if (sender_get_uid(api, call, &uid) < 0)
+                return NULL;
+        return uid == api->trusted_uid ? strdup(sd_bus_message_get_sender(call))
+                                       : strdup_printf("%u", (unsigned) uid);
+}
+
+char *sender_describe(Api *api, sd_bus_message *call) {
+        const char *name = strempty(sd_bus_message_get_sender(call));
+        uid_t uid;
+
+        return sender_get_uid(api, call, &uid) < 0 ? strdup(name) : strdup_printf("uid %u, %s", (unsigned) uid, name);
+}
 
 enum { PRIORITY = SD_EVENT_PRIORITY_NORMAL + 50 }; /* when nothing is left to read */
 
@@ -176,21 +291,16 @@ static bool is_small(sd_bus_message *m, size_t bytes_max) {
 }
 
 /* What is put off takes memory before anybody has been asked whether its caller may call. */
-static bool may_be_put_off(const Turns *t, const TurnCaller *c, sd_bus_message *call) {
+static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
         const TurnCaller *other, *next;
         Quota q = { 0 };
+        PutOff *p;
 
         HASH_ITER (hh, t->callers, other, next)
                 quota_count(&q, other->cost, other == c);
-        return quota_check(&q, LIMIT_CALLS, cost_of(call), sender_is_trusted(t->api, call)) == QUOTA_FITS &&
-               is_small(call, CALL_PUT_OFF_BYTES_MAX);
-}
-
-static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
-        _cleanup_failure_ Failure f = { 0 };
-        PutOff *p;
-
-        if (!may_be_put_off(t, c, call))
+        if (quota_check(&q, LIMIT_CALLS, cost_of(call), sender_is_trusted(t->api, call)) != QUOTA_FITS ||
+            !is_small(call, CALL_PUT_OFF_BYTES_MAX))
                 return api_refuse(t->api,
                                   failure_set(&f, FAILURE_LIMIT_REACHED,
                                               "Too many calls wait to be read: wait for answers, and try again."),
@@ -204,22 +314,13 @@ static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *
         return 1;
 }
 
-static int refuse_large(Turns *t, sd_bus_error *error) {
-        _cleanup_failure_ Failure f = { 0 };
-
-        return api_refuse(t->api,
-                          failure_set(&f, FAILURE_LIMIT_REACHED,
-                                      "The call has more values, or longer ones, than any method takes."),
-                          &f, error);
-}
-
 int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
+        _cleanup_failure_ Failure f = { 0 };
         TurnCaller *c;
         uid_t uid;
         int r;
 
-        if (!sd_bus_message_get_sender(message) || !sd_bus_message_is_method_call(message, NULL, NULL) ||
-            authorize_has_asked(t->api, message))
+        if (!sd_bus_message_get_sender(message) || !sd_bus_message_is_method_call(message, NULL, NULL))
                 return 0;
         if (t->next == message) {
                 t->next = sd_bus_message_unref(t->next);
@@ -227,7 +328,10 @@ int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error) {
                 return 0;
         }
         if (!is_small(message, CALL_BYTES_MAX))
-                return refuse_large(t, error);
+                return api_refuse(t->api,
+                                  failure_set(&f, FAILURE_LIMIT_REACHED,
+                                              "The call has more values, or longer ones, than any method takes."),
+                                  &f, error);
         r = sender_get_uid(t->api, message, &uid);
         if (r < 0)
                 return r;
