@@ -74,22 +74,6 @@ static void query_free(AuthQuery *q) {
         free(q);
 }
 
-/* Who asked, for what, and what became of it. */
-static void log_denied(Api *api, sd_bus_message *call, const char *volume, const char *why) {
-        _cleanup_free_ char *caller = sender_describe(api, call),
-                            *escaped = string_escape(strempty(volume), VOLUME_ID_MAX);
-        const char *method = sd_bus_message_get_member(call);
-        const LogField fields[] = {
-                { "MESSAGE_ID", MESSAGE_DENIED },
-                { "SELVOL_CALLER", caller },
-                { "SELVOL_VOLUME", escaped },
-        };
-
-        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s%s%s by %s is not authorized (%s): %s.", method,
-                   isempty(escaped) ? "" : " of volume ", strempty(escaped), strempty(caller),
-                   strempty(find_action(method)), why);
-}
-
 static int deny(Api *api, sd_bus_message *call, const char *volume, const char *result, sd_bus_error *error) {
         static const struct {
                 const char *result, *text;
@@ -100,24 +84,25 @@ static int deny(Api *api, sd_bus_message *call, const char *volume, const char *
                 { "unavailable", "polkit did not answer; see systemctl status polkit" },
                 { "challenge", "it needs an administrator's password, and nobody could be asked for it" },
         };
-        const char *method = sd_bus_message_get_member(call), *text = result;
+        _cleanup_free_ char *caller = sender_describe(api, call),
+                            *escaped = string_escape(strempty(volume), VOLUME_ID_MAX);
+        const char *method = sd_bus_message_get_member(call), *action = strempty(find_action(method)), *text = result;
+        const LogField fields[] = {
+                { "MESSAGE_ID", MESSAGE_DENIED },
+                { "SELVOL_CALLER", caller },
+                { "SELVOL_VOLUME", escaped },
+        };
 
         for (size_t i = 0; i < ELEMENTSOF(why); i++)
                 if (streq(why[i].result, result))
                         text = why[i].text;
         metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, result);
-        log_denied(api, call, volume, text);
+        log_fields(LOG_NOTICE, fields, ELEMENTSOF(fields), "%s%s%s by %s is not authorized (%s): %s.", method,
+                   isempty(escaped) ? "" : " of volume ", strempty(escaped), strempty(caller), action, text);
         return sd_bus_error_setf(error,
                                  streq(result, "challenge") ? SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED
                                                             : SD_BUS_ERROR_ACCESS_DENIED,
-                                 "%s is not authorized (%s): %s.", method, strempty(find_action(method)), text);
-}
-
-static int add_detail(char ***details, const char *key, const char *value) {
-        int r;
-
-        r = strv_extend(details, key);
-        return r < 0 ? r : strv_extend(details, strempty(value));
+                                 "%s is not authorized (%s): %s.", method, action, text);
 }
 
 /* All keys are there, so that a rule that looks one up gets a string. */
@@ -151,8 +136,10 @@ static int describe(const Request *q, char ***ret) {
                 { "fs-group", group },
         };
         for (size_t i = 0; i < ELEMENTSOF(all); i++) {
-                int r = add_detail(&details, all[i].key, all[i].value);
+                int r = strv_extend(&details, all[i].key);
 
+                if (r >= 0)
+                        r = strv_extend(&details, strempty(all[i].value));
                 if (r < 0)
                         return r;
         }
@@ -176,19 +163,15 @@ static int conclude(Api *api, AuthQuery *q, sd_bus_message *call, const Request 
         if (!same)
                 return deny(api, call, about->volume, "changed", error);
 
-        switch (answer) {
-        case ALLOWED:
+        if (answer == ALLOWED) {
                 metrics_count(api->state->metrics, METRIC_AUTHORIZATIONS, "allowed");
                 return 1;
-        case CHALLENGE:
-                return deny(api, call, about->volume, "challenge", error);
-        case UNAVAILABLE:
-                return deny(api, call, about->volume, "unavailable", error);
-        case DENIED:
-        case PENDING:
-        default:
-                return deny(api, call, about->volume, "denied", error);
         }
+        return deny(api, call, about->volume,
+                    answer == CHALLENGE     ? "challenge"
+                    : answer == UNAVAILABLE ? "unavailable"
+                                            : "denied",
+                    error);
 }
 
 static Answer read_answer(sd_bus_message *reply) {
@@ -223,23 +206,6 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error)
         return 0;
 }
 
-static int append_question(sd_bus_message *question, const AuthQuery *q, bool interactive) {
-        int r;
-
-        /* The subject is the connection: pid and uid can be raced (CVE-2013-4288). */
-        r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
-                                  sd_bus_message_get_sender(q->call), q->action);
-        if (r >= 0)
-                r = sd_bus_message_open_container(question, 'a', "{ss}");
-        for (char **detail = q->details; r >= 0 && detail && *detail; detail += 2)
-                r = sd_bus_message_append(question, "{ss}", detail[0], detail[1]);
-        if (r >= 0)
-                r = sd_bus_message_close_container(question);
-        if (r >= 0)
-                r = sd_bus_message_append(question, "us", interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
-        return r;
-}
-
 static int ask(Api *api, AuthQuery *q) {
         bool interactive = sd_bus_message_get_allow_interactive_authorization(q->call) > 0;
         const unsigned sec = api->polkit_timeout > 0 ? api->polkit_timeout
@@ -251,8 +217,18 @@ static int ask(Api *api, AuthQuery *q) {
         r = sd_bus_message_new_method_call(api->bus, &question, "org.freedesktop.PolicyKit1",
                                            "/org/freedesktop/PolicyKit1/Authority",
                                            "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+        /* The subject is the connection: pid and uid can be raced (CVE-2013-4288). */
         if (r >= 0)
-                r = append_question(question, q, interactive);
+                r = sd_bus_message_append(question, "(sa{sv})s", "system-bus-name", 1, "name", "s",
+                                          sd_bus_message_get_sender(q->call), q->action);
+        if (r >= 0)
+                r = sd_bus_message_open_container(question, 'a', "{ss}");
+        for (char **detail = q->details; r >= 0 && detail && *detail; detail += 2)
+                r = sd_bus_message_append(question, "{ss}", detail[0], detail[1]);
+        if (r >= 0)
+                r = sd_bus_message_close_container(question);
+        if (r >= 0)
+                r = sd_bus_message_append(question, "us", interactive ? (unsigned) ALLOW_USER_INTERACTION : 0u, "");
         if (r >= 0)
                 r = sd_bus_call_async(api->bus, &q->slot, question, on_answer, q, sec * USEC_PER_SEC);
         return r;
@@ -338,21 +314,12 @@ int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_
         return authorize(api, call, &about, error);
 }
 
-/* Returns 0 to have it answered, as a filter does. */
-static int authorize_standard(Api *api, sd_bus_message *call, sd_bus_error *error) {
-        _cleanup_free_ char *id = NULL;
-        int r;
-
-        r = sd_bus_path_decode(sd_bus_message_get_path(call), VOLUME_PREFIX, &id);
-        if (r < 0)
-                return r;
-        r = authorize_volume(api, call, id, error);
-        return r < 0 ? r : !r;
-}
-
 /* Messages are dispatched one by one, each through here first: what was dispatched before is done with. */
 int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error) {
+        _cleanup_free_ char *id = NULL;
         AuthQuery *q, *next;
+        bool standard = false;
+        int r;
 
         LL_FOREACH_SAFE (api->queries, q, next)
                 if (q->dispatched)
@@ -361,9 +328,14 @@ int authorize_filter(Api *api, sd_bus_message *message, sd_bus_error *error) {
                         q->dispatched = true;
 
         for (size_t i = 0; i < ELEMENTSOF(standard_interfaces); i++)
-                if (sd_bus_message_is_method_call(message, standard_interfaces[i], NULL))
-                        return authorize_standard(api, message, error);
-        return 0;
+                standard = standard || sd_bus_message_is_method_call(message, standard_interfaces[i], NULL);
+        if (!standard)
+                return 0;
+        r = sd_bus_path_decode(sd_bus_message_get_path(message), VOLUME_PREFIX, &id);
+        if (r < 0)
+                return r;
+        r = authorize_volume(api, message, id, error);
+        return r < 0 ? r : !r;
 }
 
 bool authorize_has_asked(const Api *api, const sd_bus_message *call) {

@@ -89,25 +89,6 @@ static bool is_mounted_at(const State *s, const char *target) {
         return volumes_find_target(&s->volumes, target, NULL) || unrecorded_find(s, target);
 }
 
-static int check_unmount(const Api *api, Request *q, Failure *f) {
-        int r;
-
-        if (!isempty(q->volume)) {
-                r = volume_id_validate(q->volume, f);
-                if (r != 0)
-                        return r;
-        }
-        if (!is_mounted_at(api->state, q->target)) {
-                r = target_validate(q->target, &api->state->settings, f);
-                if (r != 0)
-                        return r;
-        }
-        r = free_and_strdup(&q->holder, q->target);
-        if (r < 0)
-                return r;
-        return free_and_strdup(&q->volume_type, "csi");
-}
-
 static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         _cleanup_failure_ Failure f = { 0 };
@@ -115,8 +96,14 @@ static int method_unmount_volume(sd_bus_message *m, void *userdata, sd_bus_error
         int r;
 
         r = read_request(api, m, false, METHOD_UNMOUNT, &q, &f);
+        if (r == 0 && !isempty(q.volume))
+                r = volume_id_validate(q.volume, &f);
+        if (r == 0 && !is_mounted_at(api->state, q.target))
+                r = target_validate(q.target, &api->state->settings, &f);
         if (r == 0)
-                r = check_unmount(api, &q, &f);
+                r = free_and_strdup(&q.holder, q.target);
+        if (r == 0)
+                r = free_and_strdup(&q.volume_type, "csi");
         if (r != 0)
                 return api_refuse(api, r, &f, error);
         return start(api, m, OPERATION_UNMOUNT, &q, VERIFY_ROOT, error);
@@ -141,11 +128,6 @@ static int read_subject(sd_bus_message *m, RequestMethod method, Request *q, Ver
         return context_canonicalize(context, &q->context, f);
 }
 
-static int check_subject(const Api *api, const Request *q, Failure *f) {
-        return q->volume[0] == '/' ? target_validate(q->volume, &api->state->settings, f)
-                                   : volume_id_validate(q->volume, f);
-}
-
 static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         _cleanup_failure_ Failure f = { 0 };
@@ -155,37 +137,35 @@ static int method_verify_label(sd_bus_message *m, void *userdata, sd_bus_error *
 
         r = read_subject(m, METHOD_VERIFY, &q, &depth, &f);
         if (r == 0)
-                r = check_subject(api, &q, &f);
+                r = q.volume[0] == '/' ? target_validate(q.volume, &api->state->settings, &f)
+                                       : volume_id_validate(q.volume, &f);
         if (r != 0)
                 return api_refuse(api, r, &f, error);
         return start(api, m, OPERATION_VERIFY, &q, depth, error);
-}
-
-/* Its context is spelled out, so that both ways to ask for it are the same; it has no target: what is relabeled is a
- * volume, wherever it is. */
-static int complete_relabel(const Api *api, Request *q) {
-        const Volume *v = volumes_find(&api->state->volumes, q->volume);
-        int r;
-
-        r = free_and_strdup(&q->target, "");
-        if (r < 0 || !isempty(q->context) || !v)
-                return r;
-        return free_and_strdup(&q->context, plan_relabel_context(v));
 }
 
 static int method_relabel(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(request_done) Request q = REQUEST_INIT;
         _cleanup_failure_ Failure f = { 0 };
         Api *api = userdata;
+        const Volume *v;
         int r;
 
         r = read_subject(m, METHOD_RELABEL, &q, NULL, &f);
         if (r == 0)
                 r = volume_id_validate(q.volume, &f);
+        /* It has no target: what is relabeled is a volume, wherever it is. */
         if (r == 0)
-                r = complete_relabel(api, &q);
+                r = free_and_strdup(&q.target, "");
         if (r != 0)
                 return api_refuse(api, r, &f, error);
+        /* Its context is spelled out, so that both ways to ask for it are the same. */
+        v = volumes_find(&api->state->volumes, q.volume);
+        if (isempty(q.context) && v) {
+                r = free_and_strdup(&q.context, plan_relabel_context(v));
+                if (r < 0)
+                        return r;
+        }
         return start(api, m, OPERATION_RELABEL, &q, VERIFY_ROOT, error);
 }
 

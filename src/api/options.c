@@ -29,38 +29,11 @@ static int store_word(const RequestOption *o, const Target *target, const char *
                            escaped, strempty(o->values));
 }
 
-static int read_gid(sd_bus_message *m, const RequestOption *o, uint32_t *ret, Failure *f) {
-        uint32_t gid;
-        int r;
-
-        r = sd_bus_message_read(m, "u", &gid);
-        if (r < 0)
-                return r;
-        if (gid == GID_NONE)
-                return failure_set(f, FAILURE_INVALID_OPTION,
-                                   "Option \"%s\" must be a group id from 0 to 4294967294.", o->name);
-        *ret = gid;
-        return 0;
-}
-
-static int read_strv(sd_bus_message *m, const RequestOption *o, char ***ret, Failure *f) {
-        char **l;
-        int r;
-
-        r = message_read_strv(m, OPTIONS_MAX, &l);
-        if (r == -E2BIG)
-                return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\" has more than %i elements.", o->name,
-                                   OPTIONS_MAX);
-        if (r < 0)
-                return r;
-        strv_free(*ret);
-        *ret = l;
-        return 0;
-}
-
 /* Reads the value, whose type has been checked. */
 static int read_value(sd_bus_message *m, const RequestOption *o, const Target *target, Failure *f) {
+        char **l, ***list;
         const char *s;
+        uint32_t gid;
         int r;
 
         switch (o->type[0]) {
@@ -68,9 +41,25 @@ static int read_value(sd_bus_message *m, const RequestOption *o, const Target *t
                 r = sd_bus_message_read(m, "s", &s);
                 return r < 0 ? r : store_word(o, target, s, f);
         case 'u':
-                return read_gid(m, o, target->where, f);
+                r = sd_bus_message_read(m, "u", &gid);
+                if (r < 0)
+                        return r;
+                if (gid == GID_NONE)
+                        return failure_set(f, FAILURE_INVALID_OPTION,
+                                           "Option \"%s\" must be a group id from 0 to 4294967294.", o->name);
+                *(gid_t *) target->where = gid;
+                return 0;
         case 'a':
-                return read_strv(m, o, target->where, f);
+                r = message_read_strv(m, OPTIONS_MAX, &l);
+                if (r == -E2BIG)
+                        return failure_set(f, FAILURE_INVALID_OPTION, "Option \"%s\" has more than %i elements.",
+                                           o->name, OPTIONS_MAX);
+                if (r < 0)
+                        return r;
+                list = target->where;
+                strv_free(*list);
+                *list = l;
+                return 0;
         default: /* b, t */
                 r = sd_bus_message_read(m, o->type, target->where);
                 return r < 0 ? r : 0;

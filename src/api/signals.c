@@ -12,20 +12,16 @@ enum { CHANGED_INTERVAL_USEC = 250000 };
 
 /* PropertiesChanged, at most four times a second; InterfacesAdded and -Removed at once. */
 
-/* All properties that the vtable says can change. That of an object which has gone meanwhile goes nowhere. */
-static void emit_changed(Api *api, const char *path) {
-        const char *interface = startswith(path, VOLUME_PREFIX "/") ? VOLUME_INTERFACE : JOB_INTERFACE;
-
-        (void) sd_bus_emit_properties_changed_strv(api->bus, path, interface, NULL);
-}
-
 static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userdata) {
         Api *api = userdata;
         _cleanup_strv_ char **changed = TAKE_PTR(api->changed);
 
         api->changed_source = sd_event_source_unref(api->changed_source);
+        /* All properties that the vtable says can change. That of an object which has gone meanwhile goes nowhere. */
         STRV_FOREACH (path, changed)
-                emit_changed(api, *path);
+                (void) sd_bus_emit_properties_changed_strv(
+                        api->bus, *path, startswith(*path, VOLUME_PREFIX "/") ? VOLUME_INTERFACE : JOB_INTERFACE,
+                        NULL);
         signals_notify_status(api);
         return 0;
 }
@@ -85,31 +81,26 @@ static void on_mount_changed(void *userdata, const Volume *v, const Holder *h, c
                                   text);
 }
 
-static int append_conflict(sd_bus_message *m, const char *volume, FailureKind kind, const Plan *plan) {
-        Dict d = { .m = m };
-        int r;
-
-        if (kind == FAILURE_GROUP_CONFLICT)
-                r = sd_bus_message_append(m, "su", volume, plan->fs_group);
-        else
-                r = sd_bus_message_append(m, "sss", volume, strempty(plan->context), plan->conflicts[0].context);
-        if (r < 0)
-                return r;
-        dict_append_conflicts(&d, plan);
-        return d.error;
-}
-
 static void on_conflict(void *userdata, const char *volume, FailureKind kind, const Plan *plan) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *signal = NULL;
-        const char *name = kind == FAILURE_GROUP_CONFLICT ? "GroupConflict" : "ContextConflict";
+        bool is_group = kind == FAILURE_GROUP_CONFLICT;
+        const char *name = is_group ? "GroupConflict" : "ContextConflict";
         Api *api = userdata;
+        Dict d;
         int r;
 
-        if (kind != FAILURE_GROUP_CONFLICT && kind != FAILURE_CONTEXT_CONFLICT)
+        if (!is_group && kind != FAILURE_CONTEXT_CONFLICT)
                 return;
         r = sd_bus_message_new_signal(api->bus, &signal, MANAGER_PATH, MANAGER_INTERFACE, name);
         if (r >= 0)
-                r = append_conflict(signal, volume, kind, plan);
+                r = is_group ? sd_bus_message_append(signal, "su", volume, plan->fs_group)
+                             : sd_bus_message_append(signal, "sss", volume, strempty(plan->context),
+                                                     plan->conflicts[0].context);
+        if (r >= 0) {
+                d = (Dict){ .m = signal };
+                dict_append_conflicts(&d, plan);
+                r = d.error;
+        }
         if (r >= 0)
                 r = sd_bus_send(api->bus, signal, NULL);
         if (r < 0)
