@@ -16,29 +16,18 @@ static int refuse(char **ret_why, char *why) {
         return 1;
 }
 
-static int refuse_value(const char *name, RequestOptionId id, const char *value, char **ret_why) {
-        _cleanup_free_ char *escaped = string_escape(value, SHOWN_MAX), *expected = value_expected(id);
-
-        if (!escaped || !expected)
-                return -ENOMEM;
-        return refuse(ret_why, strdup_printf("Option %s: '%s' must be %s.", name, escaped, expected));
-}
-
-static int refuse_unknown(const char *name, char **ret_why) {
-        _cleanup_free_ char *escaped = string_escape(name, SHOWN_MAX);
-
-        if (!escaped)
-                return -ENOMEM;
-        return refuse(
-                ret_why,
-                strdup_printf("Unknown option '%s' of the volume: selvol-flexvolume(8) has all of them.", escaped));
-}
-
 static int set_value(VolumeOptions *o, const char *name, RequestOptionId id, const char *value, char **ret_why) {
+        _cleanup_free_ char *escaped = NULL, *expected = NULL;
         int r;
 
         r = value_parse(id, value, &o->values[id]);
-        return r == 0 || r == -ENOMEM ? r : refuse_value(name, id, value, ret_why);
+        if (r == 0 || r == -ENOMEM)
+                return r;
+        escaped = string_escape(value, SHOWN_MAX);
+        expected = value_expected(id);
+        if (!escaped || !expected)
+                return -ENOMEM;
+        return refuse(ret_why, strdup_printf("Option %s: '%s' must be %s.", name, escaped, expected));
 }
 
 static const char *find(const VolumeOptions *o, const char *key) {
@@ -90,6 +79,7 @@ static int read_kubelet(VolumeOptions *o, char **ret_why) {
 
 /* They count where kubelet says something else. */
 static int read_own(VolumeOptions *o, const char *name, const char *value, char **ret_why) {
+        _cleanup_free_ char *escaped = NULL;
         RequestOptionId id;
 
         if (streq(name, "volume")) {
@@ -103,7 +93,28 @@ static int read_own(VolumeOptions *o, const char *name, const char *value, char 
                 return 0;
         }
         id = option_find(name, METHOD_MOUNT);
-        return id == REQUEST_OPTIONS ? refuse_unknown(name, ret_why) : set_value(o, name, id, value, ret_why);
+        if (id != REQUEST_OPTIONS)
+                return set_value(o, name, id, value, ret_why);
+        escaped = string_escape(name, SHOWN_MAX);
+        if (!escaped)
+                return -ENOMEM;
+        return refuse(
+                ret_why,
+                strdup_printf("Unknown option '%s' of the volume: selvol-flexvolume(8) has all of them.", escaped));
+}
+
+static int check_string(const char *name, const json_t *value, char **ret_why) {
+        _cleanup_free_ char *escaped = NULL;
+
+        if (json_is_string(value) && utf8_is_valid(json_string_value(value)))
+                return 0;
+        escaped = string_escape(name, SHOWN_MAX);
+        if (!escaped)
+                return -ENOMEM;
+        if (!json_is_string(value))
+                return refuse(ret_why, strdup_printf("Option '%s' is not a string.", escaped));
+        return refuse(ret_why, strdup_printf("Option '%s' has a noncharacter of Unicode, which D-Bus does not take.",
+                                             escaped));
 }
 
 /* Kubelet has no file relabeled for this driver, so what selvold can't mount with the label it has to relabel itself. */
@@ -123,71 +134,37 @@ static void set_defaults(VolumeOptions *o) {
                         o->values[defaults[i].id] = defaults[i].value;
 }
 
-static int check_string(const char *name, const json_t *value, char **ret_why) {
-        _cleanup_free_ char *escaped = NULL;
-
-        if (json_is_string(value) && utf8_is_valid(json_string_value(value)))
-                return 0;
-        escaped = string_escape(name, SHOWN_MAX);
-        if (!escaped)
-                return -ENOMEM;
-        if (!json_is_string(value))
-                return refuse(ret_why, strdup_printf("Option '%s' is not a string.", escaped));
-        return refuse(ret_why, strdup_printf("Option '%s' has a noncharacter of Unicode, which D-Bus does not take.",
-                                             escaped));
-}
-
-static int check_strings(const VolumeOptions *o, char **ret_why) {
+int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
+        _cleanup_(volume_options_done) VolumeOptions o = { .json = json_loads(text, JSON_REJECT_DUPLICATES, NULL) };
         const char *name;
         json_t *value;
         int r;
 
-        if (!json_is_object(o->json))
+        if (!json_is_object(o.json))
                 return refuse(ret_why, strdup("The options of the volume are not one JSON object."));
-        json_object_foreach (o->json, name, value) {
+        json_object_foreach (o.json, name, value) {
                 r = check_string(name, value, ret_why);
                 if (r != 0)
                         return r;
         }
-        return 0;
-}
-
-static int read_options(VolumeOptions *o, char **ret_why) {
-        const char *name;
-        json_t *value;
-        int r;
-
-        r = check_strings(o, ret_why);
+        r = read_kubelet(&o, ret_why);
         if (r != 0)
                 return r;
-        r = read_kubelet(o, ret_why);
-        if (r != 0)
-                return r;
-        json_object_foreach (o->json, name, value) {
+        json_object_foreach (o.json, name, value) {
                 if (startswith(name, KUBELET))
                         continue;
-                r = read_own(o, name, json_string_value(value), ret_why);
+                r = read_own(&o, name, json_string_value(value), ret_why);
                 if (r != 0)
                         return r;
         }
-        if (!o->volume)
+        if (!o.volume)
                 return refuse(ret_why,
                               strdup("Option volume is missing, and kubelet has passed no name of the volume."));
-        if (!o->source)
+        if (!o.source)
                 return refuse(
                         ret_why,
                         strdup("Option device is missing: pass the device or the image that the volume is on."));
-        set_defaults(o);
-        return 0;
-}
-
-int volume_options_parse(const char *text, VolumeOptions *ret, char **ret_why) {
-        _cleanup_(volume_options_done) VolumeOptions o = { .json = json_loads(text, JSON_REJECT_DUPLICATES, NULL) };
-        int r;
-
-        r = read_options(&o, ret_why);
-        if (r != 0)
-                return r;
+        set_defaults(&o);
         *ret = TAKE_STRUCT(o);
         return 0;
 }

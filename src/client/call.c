@@ -55,10 +55,6 @@ static int start_service(sd_bus *bus, uint64_t timeout_usec, sd_bus_error *error
         return r;
 }
 
-static bool is_absent(const sd_bus_error *error) {
-        return sd_bus_error_has_names(error, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER);
-}
-
 static int check_answers(sd_bus *bus, bool start, uint64_t timeout_usec, sd_bus_error *error) {
         _cleanup_error_ sd_bus_error absent = SD_BUS_ERROR_NULL;
         uint64_t begun = now_monotonic_usec();
@@ -67,7 +63,7 @@ static int check_answers(sd_bus *bus, bool start, uint64_t timeout_usec, sd_bus_
         r = ping(bus, timeout_usec, &absent);
         if (r >= 0)
                 return 0;
-        if (!is_absent(&absent)) {
+        if (!sd_bus_error_has_names(&absent, SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER)) {
                 sd_bus_error_move(error, &absent);
                 return r;
         }
@@ -129,15 +125,7 @@ int call_new_request(sd_bus *bus, sd_bus_message **ret, const OptionValue values
         return 0;
 }
 
-static const StringMember *find_member(const StringMember *members, size_t n, const char *name) {
-        for (size_t i = 0; i < n; i++)
-                if (streq(members[i].name, name))
-                        return &members[i];
-        return NULL;
-}
-
 int call_read_strings(sd_bus_message *m, const StringMember *members, size_t n) {
-        const StringMember *member;
         const char *name;
         int r;
 
@@ -145,10 +133,14 @@ int call_read_strings(sd_bus_message *m, const StringMember *members, size_t n) 
         if (r <= 0)
                 return r;
         while ((r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+                const StringMember *member = NULL;
+
                 r = sd_bus_message_read(m, "s", &name);
                 if (r < 0)
                         return r;
-                member = find_member(members, n, name);
+                for (size_t i = 0; i < n; i++)
+                        if (streq(members[i].name, name))
+                                member = &members[i];
                 r = member ? sd_bus_message_read(m, "v", "s", member->value) : sd_bus_message_skip(m, "v");
                 if (r < 0)
                         return r;

@@ -68,14 +68,6 @@ static char *explain_selinux(const char *what, const char *domain) {
                              domain ?: "DOMAIN");
 }
 
-static char *explain_silence(const char *domain) {
-        if (!domain)
-                return strdup("selvold runs, but does not answer. See 'systemctl status selvold'.");
-        return explain_selinux(
-                "selvold runs, but no answer of it arrives. Most likely SELinux drops its answers to this process: 'ausearch -m USER_AVC' shows that.",
-                domain);
-}
-
 char *explain_error(const char *prefix, const char *name, const char *message) {
         static const struct {
                 const char *name, *when, *remedy;
@@ -102,7 +94,10 @@ char *explain_error(const char *prefix, const char *name, const char *message) {
         if (streq(name, SD_BUS_ERROR_NO_REPLY) && !strstr(text, "timeout"))
                 return strdup("The system bus ended the connection before selvold answered. Try again.");
         if (streq(name, SD_BUS_ERROR_TIMEOUT) || streq(name, SD_BUS_ERROR_NO_REPLY))
-                return explain_silence(domain);
+                return domain ? explain_selinux(
+                                        "selvold runs, but no answer of it arrives. Most likely SELinux drops its answers to this process: 'ausearch -m USER_AVC' shows that.",
+                                        domain)
+                              : strdup("selvold runs, but does not answer. See 'systemctl status selvold'.");
         if (streq(name, SD_BUS_ERROR_ACCESS_DENIED) && strstr(text, "SELinux policy"))
                 return explain_selinux("SELinux keeps this process from calling selvold.", domain);
         /* selvold's own words name polkit. */

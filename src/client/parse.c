@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "client/parse.h"
 
-static const struct {
-        const char *suffix;
-        uint64_t usec;
-} units[] = {
-        { "us", 1 },     { "ms", 1000 },           { "s", 1000000 },           { "sec", 1000000 },
-        { "", 1000000 }, { "m", 60 * 1000000ull }, { "min", 60 * 1000000ull }, { "h", 3600 * 1000000ull },
-};
-
-static int find_unit(const char *s, size_t n, uint64_t *ret) {
-        for (size_t i = 0; i < ELEMENTSOF(units); i++)
-                if (strlen(units[i].suffix) == n && strncmp(units[i].suffix, s, n) == 0) {
-                        *ret = units[i].usec;
-                        return 0;
-                }
-        return -EINVAL;
-}
-
 /* Reads one number with its unit, and what blanks follow. */
 static int parse_part(const char **s, uint64_t *ret_usec) {
+        static const struct {
+                const char *suffix;
+                uint64_t usec;
+        } units[] = {
+                { "us", 1 },     { "ms", 1000 },           { "s", 1000000 },           { "sec", 1000000 },
+                { "", 1000000 }, { "m", 60 * 1000000ull }, { "min", 60 * 1000000ull }, { "h", 3600 * 1000000ull },
+        };
         size_t digits = strspn(*s, "0123456789"), letters;
         _cleanup_free_ char *number = strndup(*s, digits);
         unsigned long long value;
-        uint64_t unit;
+        const char *suffix;
         int r;
 
         if (!number)
@@ -32,16 +22,15 @@ static int parse_part(const char **s, uint64_t *ret_usec) {
         if (r < 0)
                 return r;
 
-        *s += digits;
-        *s += strspn(*s, " ");
-        letters = strspn(*s, "abcdefghijklmnopqrstuvwxyz");
-        r = find_unit(*s, letters, &unit);
-        if (r < 0)
-                return r;
-
-        *s += letters;
-        *s += strspn(*s, " ");
-        return __builtin_mul_overflow((uint64_t) value, unit, ret_usec) ? -ERANGE : 0;
+        suffix = *s + digits + strspn(*s + digits, " ");
+        letters = strspn(suffix, "abcdefghijklmnopqrstuvwxyz");
+        for (size_t i = 0; i < ELEMENTSOF(units); i++)
+                if (strlen(units[i].suffix) == letters && strncmp(units[i].suffix, suffix, letters) == 0) {
+                        *s = suffix + letters;
+                        *s += strspn(*s, " ");
+                        return __builtin_mul_overflow((uint64_t) value, units[i].usec, ret_usec) ? -ERANGE : 0;
+                }
+        return -EINVAL;
 }
 
 int parse_timespan(const char *s, uint64_t *ret_usec) {
@@ -51,9 +40,8 @@ int parse_timespan(const char *s, uint64_t *ret_usec) {
         if (*s == '\0')
                 return -EINVAL;
         while (*s != '\0') {
-                int r;
+                int r = parse_part(&s, &part);
 
-                r = parse_part(&s, &part);
                 if (r < 0)
                         return r;
                 if (__builtin_add_overflow(sum, part, &sum))

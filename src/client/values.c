@@ -9,20 +9,13 @@ static bool is_time(const RequestOption *o) {
         return strstr(o->name, "USec");
 }
 
-static int parse_number(const char *text, uint64_t *ret) {
+int value_parse(RequestOptionId id, const char *text, OptionValue *v) {
+        const RequestOption *o = &request_options[id];
         unsigned long long number;
-        int r;
-
-        r = parse_u64(text, &number);
-        if (r >= 0)
-                *ret = number;
-        return r;
-}
-
-static int parse_value(const RequestOption *o, const char *text, OptionValue *v) {
         gid_t gid;
         int r;
 
+        v->set = true;
         switch (o->type[0]) {
         case 'b':
                 r = text ? parse_boolean(text) : 1;
@@ -34,19 +27,18 @@ static int parse_value(const RequestOption *o, const char *text, OptionValue *v)
                         v->number = gid;
                 return r;
         case 't':
-                return is_time(o) ? parse_timespan(text ? text : WAIT_DEFAULT, &v->number)
-                                  : parse_number(text, &v->number);
+                if (is_time(o))
+                        return parse_timespan(text ? text : WAIT_DEFAULT, &v->number);
+                r = parse_u64(text, &number);
+                if (r >= 0)
+                        v->number = number;
+                return r;
         case 'a':
                 return utf8_is_valid(text) ? parse_mount_options(text, &v->list) : -EINVAL;
         default:
                 v->string = text;
                 return o->values ? parse_word(text, o->values) : utf8_is_valid(text) ? 0 : -EINVAL;
         }
-}
-
-int value_parse(RequestOptionId id, const char *text, OptionValue *v) {
-        v->set = true;
-        return parse_value(&request_options[id], text, v);
 }
 
 void values_done(OptionValue values[static REQUEST_OPTIONS]) {
@@ -113,28 +105,9 @@ void values_prefer_context_mount(OptionValue values[static REQUEST_OPTIONS], con
         values[OPTION_SELINUX_MOUNT_SUPPORTED] = (OptionValue){ .set = true, .number = true };
 }
 
-static int append_list(sd_bus_message *m, const char *name, char **list) {
+static int append_value(sd_bus_message *m, const RequestOption *o, const OptionValue *v) {
         int r;
 
-        r = sd_bus_message_open_container(m, 'e', "sv");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append(m, "s", name);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_open_container(m, 'v', "as");
-        if (r < 0)
-                return r;
-        r = sd_bus_message_append_strv(m, list);
-        if (r < 0)
-                return r;
-        r = sd_bus_message_close_container(m);
-        if (r < 0)
-                return r;
-        return sd_bus_message_close_container(m);
-}
-
-static int append_value(sd_bus_message *m, const RequestOption *o, const OptionValue *v) {
         switch (o->type[0]) {
         case 'b':
                 return sd_bus_message_append(m, "{sv}", o->name, "b", (int) v->number);
@@ -143,7 +116,18 @@ static int append_value(sd_bus_message *m, const RequestOption *o, const OptionV
         case 'u':
                 return sd_bus_message_append(m, "{sv}", o->name, "u", (uint32_t) v->number);
         case 'a':
-                return append_list(m, o->name, v->list);
+                r = sd_bus_message_open_container(m, 'e', "sv");
+                if (r >= 0)
+                        r = sd_bus_message_append(m, "s", o->name);
+                if (r >= 0)
+                        r = sd_bus_message_open_container(m, 'v', "as");
+                if (r >= 0)
+                        r = sd_bus_message_append_strv(m, v->list);
+                if (r >= 0)
+                        r = sd_bus_message_close_container(m);
+                if (r >= 0)
+                        r = sd_bus_message_close_container(m);
+                return r;
         default:
                 return sd_bus_message_append(m, "{sv}", o->name, "s", v->string);
         }

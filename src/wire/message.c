@@ -208,14 +208,6 @@ static int read_strv(sd_bus_message *m, const MessageField *f, char ***ret) {
         return 0;
 }
 
-/* Room for one more element at the end of a list that has n, and has grown by this only. It is doubled when
- * it is full: the other end decides how long it gets. Returns NULL on lack of memory. */
-static void *grow(void *list, size_t n, size_t element_size) {
-        bool full = (n & (n - 1)) == 0; /* 0, or a power of two */
-
-        return full ? reallocarray(list, n == 0 ? 1 : 2 * n, element_size) : list;
-}
-
 static int read_struct(sd_bus_message *m, const MessageType *type, void *object);
 
 /* Elements that were read before a failure are the caller's to release, as those of read_struct() are. */
@@ -226,15 +218,17 @@ static int read_elements(sd_bus_message *m, const MessageType *type, size_t max,
         if (r < 0)
                 return r;
         while ((r = sd_bus_message_at_end(m, false)) == 0) {
-                char *grown;
-
                 if (*n >= max)
                         return -EBADMSG;
-                grown = grow(*list, *n, type->size);
-                if (!grown)
-                        return -ENOMEM;
-                *list = grown;
-                r = read_struct(m, type, memset(grown + (*n)++ * type->size, 0, type->size));
+                /* The list is doubled when it is full, at 0 or a power of two: the other end decides how long it gets. */
+                if ((*n & (*n - 1)) == 0) {
+                        void *grown = reallocarray(*list, *n == 0 ? 1 : 2 * *n, type->size);
+
+                        if (!grown)
+                                return -ENOMEM;
+                        *list = grown;
+                }
+                r = read_struct(m, type, memset((char *) *list + (*n)++ * type->size, 0, type->size));
                 if (r < 0)
                         return r;
         }
@@ -299,12 +293,6 @@ int message_read(sd_bus_message *m, const MessageType *type, void *ret) {
         return 0;
 }
 
-static void free_elements(const MessageType *type, char *list, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                message_done(type, list + i * type->size);
-        free(list);
-}
-
 void message_done(const MessageType *type, void *object) {
         for (size_t i = 0; i < type->n_fields; i++) {
                 const MessageField *f = &type->fields[i];
@@ -316,8 +304,14 @@ void message_done(const MessageType *type, void *object) {
                         strv_free(*(char ***) member);
                 else if (f->kind == KIND_STRUCT)
                         message_done(f->type, member);
-                else if (f->kind == KIND_ARRAY)
-                        free_elements(f->type, *(char **) member, *(size_t *) ((char *) object + f->count_offset));
+                else if (f->kind == KIND_ARRAY) {
+                        char *list = *(char **) member;
+                        size_t n = *(size_t *) ((char *) object + f->count_offset);
+
+                        for (size_t k = 0; k < n; k++)
+                                message_done(f->type, list + k * f->type->size);
+                        free(list);
+                }
         }
         memset(object, 0, type->size);
 }

@@ -21,35 +21,20 @@ static int open_socket(const char *path) {
         return TAKE_FD(fd);
 }
 
-/* Takes fd over. */
-static int bus_new(int fd, sd_bus **ret) {
-        _cleanup_close_ int owned = fd;
-        sd_bus *bus;
-        int r;
-
-        r = sd_bus_new(&bus);
-        if (r < 0)
-                return r;
-        r = sd_bus_set_fd(bus, owned, owned);
-        if (r < 0) {
-                sd_bus_unref(bus);
-                return r;
-        }
-        TAKE_FD(owned);
-        *ret = bus;
-        return 0;
-}
-
 int peer_connect(const char *socket_path, sd_event *event, sd_bus **ret) {
         _cleanup_(sd_bus_close_unrefp) sd_bus *peer = NULL;
-        int fd, r;
+        _cleanup_close_ int fd = open_socket(socket_path);
+        int r;
 
-        fd = open_socket(socket_path);
         if (fd < 0)
                 return fd;
-        r = bus_new(fd, &peer);
+        r = sd_bus_new(&peer);
         if (r < 0)
                 return r;
+        r = sd_bus_set_fd(peer, fd, fd);
+        if (r < 0)
+                return r;
+        TAKE_FD(fd);
         r = sd_bus_start(peer);
         if (r < 0)
                 return r;
@@ -80,34 +65,23 @@ int peer_wait(sd_bus *peer, uint64_t timeout_usec) {
         return r < 0 ? r : 0;
 }
 
-/* The peer's uid was checked when it connected; there are no credentials to ask a bus for. */
-static int make_server(sd_bus *bus) {
+int peer_prepare(sd_bus **ret) {
+        _cleanup_(sd_bus_unrefp) sd_bus *peer = NULL;
         sd_id128_t id;
         int r;
 
-        r = sd_id128_randomize(&id);
-        if (r < 0)
-                return r;
-        r = sd_bus_set_server(bus, 1, id);
-        if (r < 0)
-                return r;
-        r = sd_bus_set_anonymous(bus, 1);
-        if (r < 0)
-                return r;
-        r = sd_bus_set_trusted(bus, 1);
-        if (r < 0)
-                return r;
-        return sd_bus_negotiate_fds(bus, 0);
-}
-
-int peer_prepare(sd_bus **ret) {
-        _cleanup_(sd_bus_unrefp) sd_bus *peer = NULL;
-        int r;
-
         r = sd_bus_new(&peer);
-        if (r < 0)
-                return r;
-        r = make_server(peer);
+        if (r >= 0)
+                r = sd_id128_randomize(&id);
+        if (r >= 0)
+                r = sd_bus_set_server(peer, 1, id);
+        /* The peer's uid was checked when it connected; there are no credentials to ask a bus for. */
+        if (r >= 0)
+                r = sd_bus_set_anonymous(peer, 1);
+        if (r >= 0)
+                r = sd_bus_set_trusted(peer, 1);
+        if (r >= 0)
+                r = sd_bus_negotiate_fds(peer, 0);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(peer);
