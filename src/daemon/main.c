@@ -51,27 +51,16 @@ static void print_help(void) {
 
 /* Returns 0 to go on, 1 to end with success. */
 static int parse_arguments(int argc, char *argv[], Options *o) {
-        enum {
-                ARG_STATE = 256,
-                ARG_WORKER,
-                ARG_USR,
-                ARG_ETC,
-                ARG_TRUSTED,
-                ARG_POLKIT,
-                ARG_CHECK,
-                ARG_VERSION,
-                ARG_HELP
-        };
         static const struct option options[] = {
-                { "state-directory", required_argument, NULL, ARG_STATE },
-                { "worker", required_argument, NULL, ARG_WORKER },
-                { "config-usr", required_argument, NULL, ARG_USR },
-                { "config-etc", required_argument, NULL, ARG_ETC },
-                { "trusted-uid", required_argument, NULL, ARG_TRUSTED },
-                { "polkit-timeout", required_argument, NULL, ARG_POLKIT },
-                { "check-config", no_argument, NULL, ARG_CHECK },
-                { "version", no_argument, NULL, ARG_VERSION },
-                { "help", no_argument, NULL, ARG_HELP },
+                { "state-directory", required_argument, NULL, 's' },
+                { "worker", required_argument, NULL, 'w' },
+                { "config-usr", required_argument, NULL, 'u' },
+                { "config-etc", required_argument, NULL, 'e' },
+                { "trusted-uid", required_argument, NULL, 't' },
+                { "polkit-timeout", required_argument, NULL, 'p' },
+                { "check-config", no_argument, NULL, 'c' },
+                { "version", no_argument, NULL, 'v' },
+                { "help", no_argument, NULL, 'h' },
                 { 0 },
         };
         unsigned long long n;
@@ -79,35 +68,35 @@ static int parse_arguments(int argc, char *argv[], Options *o) {
 
         while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0)
                 switch (c) {
-                case ARG_STATE:
+                case 's':
                         o->state_directory = optarg;
                         break;
-                case ARG_WORKER:
+                case 'w':
                         o->worker_socket = optarg;
                         break;
-                case ARG_USR:
+                case 'u':
                         o->usr_config = optarg;
                         break;
-                case ARG_ETC:
+                case 'e':
                         o->etc_config = optarg;
                         break;
-                case ARG_TRUSTED:
+                case 't':
                         if (parse_u64(optarg, &n) < 0 || n > UINT32_MAX)
                                 return log_error_errno(-EINVAL, "'%s' is not a uid.", optarg);
                         o->trusted_uid = (uid_t) n;
                         break;
-                case ARG_POLKIT:
+                case 'p':
                         if (parse_u64(optarg, &n) < 0 || n == 0 || n > UINT32_MAX)
                                 return log_error_errno(-EINVAL, "'%s' is not a number of seconds.", optarg);
                         o->polkit_timeout = (unsigned) n;
                         break;
-                case ARG_CHECK:
+                case 'c':
                         o->check_config = true;
                         break;
-                case ARG_VERSION:
+                case 'v':
                         printf("selvold %s\n", SELVOL_VERSION);
                         return 1;
-                case ARG_HELP:
+                case 'h':
                         print_help();
                         return 1;
                 default:
