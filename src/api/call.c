@@ -5,7 +5,6 @@
 #include "api/callers.h"
 #include "api/dict.h"
 #include "basic/log.h"
-#include "job/operation.h"
 #include "wire/peer.h"
 
 /* What mount, adopt and plan have in common. */

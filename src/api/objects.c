@@ -7,8 +7,8 @@
 #include "api/dict.h"
 #include "api/objects.h"
 #include "basic/log.h"
+#include "job/end.h"
 #include "job/line.h"
-#include "job/operation.h"
 
 /* The objects of volumes and jobs, and org.freedesktop.LogControl1, by which systemctl service-log-level reads and changes the log
  * level. Access to all properties is checked in one place, authorize_filter(). */
