@@ -85,7 +85,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
                                   const char *version, const char *upload, size_t *upload_size, void **state) {
         const Server *s = userdata;
         _cleanup_free_ char *text = NULL;
-        size_t size;
+        size_t size = 0;
         int r;
 
         if (!streq(url, "/metrics"))
