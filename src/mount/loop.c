@@ -112,7 +112,7 @@ int loop_find(dev_t file_device, ino_t file_inode, dev_t **ret, size_t *ret_n) {
         while ((errno = 0, entry = readdir(dir))) {
                 _cleanup_close_ int fd = -EBADF;
                 _cleanup_free_ char *path = NULL;
-                dev_t device, *grown;
+                dev_t device = 0, *grown;
                 int r;
 
                 r = parse_attached(dir, entry->d_name, &device);
