@@ -70,10 +70,8 @@ int main(int argc, char **argv) {
                atomic_load(&sync_usec), (unsigned long long) result.counts.done,
                (unsigned long long) result.counts.changed, (unsigned long long) result.counts.mismatched,
                (unsigned long long) result.counts.misowned, (unsigned long long) result.counts.failed);
-        r = result.counts.failed > 0 || result.counts.mismatched > 0 ||
-                            result.counts.misowned > 0
-                    ? EXIT_FAILURE
-                    : EXIT_SUCCESS;
+        r = result.counts.failed > 0 || result.counts.mismatched > 0 || result.counts.misowned > 0 ? EXIT_FAILURE
+                                                                                                   : EXIT_SUCCESS;
         walk_result_done(&result);
         (void) close(spec.tree.fd);
         return r;
