@@ -55,7 +55,7 @@ int entry_label_compare(const LabelWanted *w, const TreeEntry *e, LabelBuffers *
         if (r != 0)
                 return r < 0 ? r : 0;
         /* What differs in its spelling only is no other label. Most of those that differ are alike. */
-        if (isempty(b->label) || !streq(b->label, b->other)) {
+        if (b->label[0] == '\0' || !streq(b->label, b->other)) {
                 if (selinux_canonicalize_label(b->label, &canonical) >= 0 && streq(canonical, w->context))
                         return 0;
                 strcpy(b->other, b->label);
