@@ -46,7 +46,7 @@ static bool shows_whole(const struct loop_info64 *info) {
 int loop_open(dev_t device, dev_t file_device, ino_t file_inode, int *ret_fd, char **ret_path, bool *ret_read_only) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
-        struct loop_info64 info;
+        struct loop_info64 info = { 0 };
         int r;
 
         assert(ret_fd && ret_path);
@@ -66,7 +66,7 @@ int loop_open(dev_t device, dev_t file_device, ino_t file_inode, int *ret_fd, ch
 int loop_find_image(dev_t device, dev_t *ret_file_device, ino_t *ret_file_inode) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *path = NULL;
-        struct loop_info64 info;
+        struct loop_info64 info = { 0 };
         int r;
 
         if (major(device) != LOOP_MAJOR_NUMBER)
@@ -224,7 +224,7 @@ static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret
 /* Returns 1 if there is one over the image, 0 if not, or a negative errno. */
 static int open_existing(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
         _cleanup_free_ dev_t *devices = NULL;
-        size_t n;
+        size_t n = 0;
         int r;
 
         r = loop_find(s->image_device, s->image_inode, &devices, &n);

@@ -135,6 +135,7 @@ int probe_type(int fd, const char *source, const char *fs_type, bool search, con
                 r = find_type(fd, name, &found, f);
                 if (r != 0)
                         return r;
+                assert(found);
                 if (isempty(fs_type))
                         fs_type = found;
                 else if (!streq(fs_type, found) && !(ext_is_type(fs_type) && ext_is_type(found)))

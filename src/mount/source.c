@@ -236,7 +236,7 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
 static int open_local(const char *source, const Settings *settings, Source *s, Failure *f) {
         _cleanup_close_ int pinned = -EBADF;
         const char *in_dev = startswith(source, "/dev/");
-        struct stat st;
+        struct stat st = { 0 };
         int r;
 
         if (!path_is_normalized(source))
