@@ -210,6 +210,7 @@ static int run(int argc, char **argv) {
         r = read_arguments(argc, argv, &q, &s);
         if (r != 0)
                 return r;
+        assert(q.target);
         if (!s.fake)
                 return run_mount(&q, s.type, s.verbose);
         return s.verbose ? report(0, "%s, volume %s, would be mounted at %s; nothing was done.", q.source, q.volume,
