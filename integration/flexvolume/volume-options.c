@@ -36,8 +36,8 @@ static const char *find(const VolumeOptions *o, const char *key) {
         return isempty(value) ? NULL : value;
 }
 
-/* By its name, for whom it blocks: the UID is in the target, which selvold names, too. A pod's name may be longer than a
- * holder's. */
+/* By its name, for whom it blocks: the UID is in the target, which selvold names, too. A pod's name may be
+ * longer than a holder's. */
 static int find_holder(VolumeOptions *o) {
         const char *namespace = find(o, KUBELET "pod.namespace"), *pod = find(o, KUBELET "pod.name");
 
@@ -117,7 +117,8 @@ static int check_string(const char *name, const json_t *value, char **ret_why) {
                                              escaped));
 }
 
-/* Kubelet has no file relabeled for this driver, so what selvold can't mount with the label it has to relabel itself. */
+/* Kubelet has no file relabeled for this driver, so what selvold can't mount with the label it has to
+ * relabel itself. */
 static void set_defaults(VolumeOptions *o) {
         static const struct {
                 RequestOptionId id;

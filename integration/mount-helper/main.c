@@ -27,7 +27,8 @@ static void on_signal(int signal_number) {
         _exit(MOUNT_INTERRUPTED);
 }
 
-/* Whether a mount at the path waits there for whoever opens the directory, as systemd's automount units make it. */
+/* Whether a mount at the path waits there for whoever opens the directory, as systemd's automount units
+ * make it. */
 static bool is_automount(const char *path) {
         FILE *table = setmntent("/proc/self/mounts", "re");
         const struct mntent *m;
@@ -44,7 +45,8 @@ static bool is_automount(const char *path) {
 
 #define OPTIONS_AT_BOOT "nofail,x-systemd.requires=selvol.target"
 
-/* A field as fstab(5) has it: what would end it, what a terminal would obey, and what would make a comment of the line, in octal. */
+/* A field as fstab(5) has it: what would end it, what a terminal would obey, and what would make a comment
+ * of the line, in octal. */
 static void print_field(FILE *stream, const char *field) {
         for (const char *s = field; *s; s++)
                 if (*s <= ' ' || *s > '~' || *s == '\\' || (*s == '#' && s == field))
@@ -53,8 +55,8 @@ static void print_field(FILE *stream, const char *field) {
                         fputc(*s, stream);
 }
 
-/* The line of fstab(5) with which systemd mounts the volume when selvold runs, and boots without it if that fails. Returns NULL on lack
- * of memory. */
+/* The line of fstab(5) with which systemd mounts the volume when selvold runs, and boots without it if that
+ * fails. Returns NULL on lack of memory. */
 static char *format_fstab(const MountRequest *q, const char *type) {
         _cleanup_free_ char *line = NULL;
         size_t size = 0;
@@ -86,8 +88,8 @@ static int report_failure(const MountRequest *q, const char *type, const sd_bus_
         (void) report(MOUNT_FAILED, "%s", text);
         if (!explain_is_absent(error->name))
                 return MOUNT_FAILED;
-        /* At boot selvold runs only after the local file systems are there, so a mount has to wait for it, and they must not wait for the
-         * mount. */
+        /* At boot selvold runs only after the local file systems are there, so a mount has to wait for it,
+         * and they must not wait for the mount. */
         line = format_fstab(q, type);
         if (!line)
                 return -ENOMEM;
@@ -95,7 +97,7 @@ static int report_failure(const MountRequest *q, const char *type, const sd_bus_
                       line);
 }
 
-/* Of what selvold answers the flag is for a container runtime, of which mount(8) knows nothing. */
+/* mount(8) knows nothing of a container runtime: the flag for one in the answer is ignored. */
 static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool verbose) {
         const OptionValue *values = q->values, *relabel_by = &values[OPTION_RELABEL_BY];
         const char *context, *flag, *reason = "", *text = "";
@@ -132,8 +134,8 @@ static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool ver
                 q->volume, text);
 }
 
-/* Has selvold mount it, and waits for that; then says what came of it if verbose, and in any case if files have not got a label. Returns
- * an exit status after a report, 0 or a negative errno. */
+/* Has selvold mount it, and waits for that; then says what came of it if verbose, and in any case if files
+ * have not got a label. Returns an exit status after a report, 0 or a negative errno. */
 static int run_mount(const MountRequest *q, const char *type, bool verbose) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_message_ sd_bus_message *reply = NULL;

@@ -28,7 +28,8 @@ void mount_request_done(MountRequest *q) {
         *q = (MountRequest){ 0 };
 }
 
-/* What mount(8), systemd and fstab(5) have for themselves. "user" may have a value there, so it can't be that of a label. */
+/* What mount(8), systemd and fstab(5) have for themselves. "user" may have a value there, so it can't be
+ * that of a label. */
 static bool is_for_mount(const char *name) {
         static const char *const names[] = {
                 "defaults", "nofail", "_netdev", "auto",  "noauto",  "user",    "nouser",  "users",

@@ -8,7 +8,8 @@ enum { MOUNT_USAGE = 1, MOUNT_SYSTEM = 2, MOUNT_INTERRUPTED = 8, MOUNT_FAILED = 
 
 #define PROGRAM "mount.selvol"
 
-/* Prints "mount.selvol: MESSAGE" on standard error, with what a terminal would obey escaped. Returns the status. */
+/* Prints "mount.selvol: MESSAGE" on standard error, with what a terminal would obey escaped. Returns the
+ * status. */
 int report(int status, const char *format, ...) _printf_(2, 3);
 
 /* What mount(8) wants to have mounted. */
@@ -23,6 +24,7 @@ typedef struct MountRequest {
 
 void mount_request_done(MountRequest *q);
 
-/* Sorts out what is in options: selvolctl's options by their names, what only matters to mount(8), and the mount options proper. type is
- * selvol or selvol.TYPE. Returns 0, -ENOMEM, or an exit status after a report. */
+/* Sorts out what is in options: selvolctl's options by their names, what only matters to mount(8), and the
+ * mount options proper. type is selvol or selvol.TYPE. Returns 0, -ENOMEM, or an exit status after a
+ * report. */
 int mount_request_read(MountRequest *q, const char *type) _warn_unused_;

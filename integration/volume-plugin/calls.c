@@ -33,7 +33,8 @@ static int open_bus(uint64_t timeout_usec, sd_bus **ret, sd_bus_error *error) {
         return r < 0 ? sd_bus_error_set_errno(error, r) : 0;
 }
 
-/* That selvold has ended without an answer has the same errno. Once call_open() had an answer, it is not one that SELinux drops. */
+/* That selvold has ended without an answer has the same errno. Once call_open() had an answer, it is not
+ * one that SELinux drops. */
 static bool has_timed_out(const sd_bus_error *error) {
         return sd_bus_error_has_name(error, SD_BUS_ERROR_TIMEOUT);
 }

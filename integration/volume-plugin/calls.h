@@ -5,8 +5,9 @@
 
 #include "volume-plugin/records.h"
 
-/* Calls of selvold's methods. Each has a connection of its own, waits so long for the answer, and returns 0, a negative errno, or a
- * positive FailureKind with what selvold or the bus said. A call that was given up goes on in selvold, and is joined by the next one. */
+/* Calls of selvold's methods. Each has a connection of its own, waits so long for the answer, and returns
+ * 0, a negative errno, or a positive FailureKind with what selvold or the bus said. A call that was given
+ * up goes on in selvold, and is joined by the next one. */
 
 /* Whether selvold would take the request. That somebody else is in the way is no mistake of it. */
 int call_plan(const VolumeOptions *o, const char *target, uint64_t timeout_usec, Failure *f) _warn_unused_;

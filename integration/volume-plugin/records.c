@@ -162,7 +162,8 @@ static bool is_named(const OptionValue *v) {
         return v->set && !isempty(v->string);
 }
 
-/* podman relabels no volume of a plugin's by itself, so selvold does where a context mount is not possible. */
+/* podman relabels no volume of a plugin's by itself, so selvold does where a context mount is not possible.
+ */
 static int set_defaults(const char *name, VolumeOptions *o, Failure *f) {
         OptionValue *relabel_by = &o->values[OPTION_RELABEL_BY], *holder = &o->values[OPTION_HOLDER];
 

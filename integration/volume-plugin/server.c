@@ -119,7 +119,8 @@ static int give_refusal(int status, const char *message, char **ret) {
         return status;
 }
 
-/* The members that are of use; further ones are ignored, such as ID: podman counts the containers of a volume itself. */
+/* The members that are of use; further ones are ignored, such as ID: podman counts the containers of a
+ * volume itself. */
 static int read_request(const json_t *body, Request *q, char **ret) {
         const json_t *name = json_object_get(body, "Name"), *options = json_object_get(body, "Opts");
 
@@ -134,8 +135,8 @@ static int read_request(const json_t *body, Request *q, char **ret) {
         return 0;
 }
 
-/* The protocol for volume plugins, which podman and Docker share: a URL and a JSON object, to which the answer is another one.
- * Returns the status of HTTP, or a negative errno. */
+/* The protocol for volume plugins, which podman and Docker share: a URL and a JSON object, to which the
+ * answer is another one. Returns the status of HTTP, or a negative errno. */
 static int answer_method(const struct Method *method, const Plugin *p, const Body *body, char **ret) {
         _cleanup_json_ json_t *root = NULL, *none = json_object(), *answer = NULL;
         Request q = { .plugin = p, .name = "" };

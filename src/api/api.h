@@ -34,12 +34,12 @@ typedef struct Api {
         sd_event_source *changed_source;
 } Api;
 
-/* Leaves the bus, and connects again, as soon as the event loop gets to it: a reply can't be sent, and the bus tells
- * those who wait for one that there will be none. Jobs go on. */
+/* Leaves the bus, and connects again, as soon as the event loop gets to it: a reply can't be sent, and the
+ * bus tells those who wait for one that there will be none. Jobs go on. */
 void api_leave(Api *api, const char *why);
 
-/* Sets the D-Bus error that a failure stands for and counts it as refused before there was a job. Returns what a
- * method's handler returns then; r may also be a negative errno. */
+/* Sets the D-Bus error that a failure stands for and counts it as refused before there was a job. Returns
+ * what a method's handler returns then; r may also be a negative errno. */
 int api_refuse(Api *api, int r, const Failure *f, sd_bus_error *error);
 
 /* Object paths, owned by the caller; NULL on lack of memory. */

@@ -44,8 +44,9 @@ static const char *const standard_interfaces[] = {
 
 typedef enum Answer { PENDING, ALLOWED, DENIED, CHALLENGE, UNAVAILABLE } Answer;
 
-/* A question that polkit has been asked. It lives until the call has been dispatched a second time, whether the
- * method gets as far as to ask for the answer or not: the object may be gone, or the configuration another. */
+/* A question that polkit has been asked. It lives until the call has been dispatched a second time, whether
+ * the method gets as far as to ask for the answer or not: the object may be gone, or the configuration
+ * another. */
 struct AuthQuery {
         AuthQuery *next;
         Api *api;

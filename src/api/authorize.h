@@ -4,13 +4,14 @@
 #include "model/request.h"
 #include "api/api.h"
 
-/* Who may call what: root may everything, for everybody else polkit is asked (one action for each method, the table
- * is in authorize.c). No polkit means no. */
+/* Who may call what: root may everything, for everybody else polkit is asked (one action for each method,
+ * the table is in authorize.c). No polkit means no. */
 
-/* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called again with
- * the same message when the answer is there; a negative errno with the D-Bus error set: AccessDenied or
- * InteractiveAuthorizationRequired. What the request asks for, all that a rule may want to limit, is shown to polkit's rules
- * (selvold(8) lists it), and must be the same in the second call. NULL: the call is about no volume. */
+/* Returns 1 if the call may go on; 0 if polkit has been asked: the handler returns 1 then and is called
+ * again with the same message when the answer is there; a negative errno with the D-Bus error set:
+ * AccessDenied or InteractiveAuthorizationRequired. What the request asks for, all that a rule may want to
+ * limit, is shown to polkit's rules (selvold(8) lists it), and must be the same in the second call. NULL:
+ * the call is about no volume. */
 int authorize(Api *api, sd_bus_message *call, const Request *about, sd_bus_error *error);
 /* The same of a call that is about a volume as such. */
 int authorize_volume(Api *api, sd_bus_message *call, const char *volume, sd_bus_error *error);

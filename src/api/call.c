@@ -7,7 +7,7 @@
 #include "basic/log.h"
 #include "wire/peer.h"
 
-/* What mount, adopt and plan have in common. */
+/* The members that the answers to mount, adopt and plan share. */
 static void put_plan(Dict *d, const Job *job) {
         const OperationResult *result = job_operation_result(job);
         bool asked = job->operation == OPERATION_PLAN;
@@ -98,7 +98,7 @@ static void put_mount(Dict *d, const Job *job) {
         put_plan(d, job);
         dict_put_string(d, "Device", result->outcome.fact.device);
         dict_put_u64(d, "MountID", result->outcome.fact.mount_id);
-        /* What is known of labels on disk matters unless a context covers them. */
+        /* The state of the labels on disk matters unless a context covers them. */
         if (v && job->plan.strategy == STRATEGY_RELABEL && job->plan.relabel_here) {
                 dict_put_string(d, "LabelState", files_state_to_string(v->mark.label_state));
                 dict_put_true(d, "Tainted", v->mark.tainted);
@@ -233,7 +233,8 @@ static int append_wait(sd_bus_message *m, const Job *job) {
         return append_dict(m, job, put_ended);
 }
 
-/* Sends what the operation answers, or the job's error; documented in org.selvol1(5). Returns a negative errno on failure. */
+/* Sends what the operation answers, or the job's error; documented in org.selvol1(5). Returns a negative
+ * errno on failure. */
 static int send_reply(sd_bus_message *call, const Job *job) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -303,7 +304,7 @@ void calls_forget(Api *api, const char *name) {
         Call *c, *next;
 
         DL_FOREACH_SAFE (api->calls, c, next) {
-                /* Who asked for no reply need not stay. */
+                /* A caller that asked for no reply may leave the bus. */
                 if (!streq_ptr(sd_bus_message_get_sender(c->message), name) ||
                     sd_bus_message_get_expect_reply(c->message) <= 0)
                         continue;

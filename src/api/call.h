@@ -5,8 +5,8 @@
 
 /* Calls that wait for a job, and what is answered when it has ended. */
 
-/* Starts a job for an authorized call, or lets it join one. The request is taken over. Returns what a method's handler
- * returns. */
+/* Starts a job for an authorized call, or lets it join one. The request is taken over. Returns what a
+ * method's handler returns. */
 int call_start(Api *api, sd_bus_message *message, Operation operation, Request *request, VerifyDepth depth,
                sd_bus_error *error) _warn_unused_;
 /* Has the call answered when the job has ended. Returns likewise. */

@@ -60,8 +60,8 @@ static int remember(Api *api, const char *name, uid_t uid) {
         return 0;
 }
 
-/* While sd-bus waits for an answer it reads, and keeps, all that arrives on the connection: on this one, which has no name
- * that anybody may send to, nothing else does. */
+/* While sd-bus waits for an answer it reads, and keeps, all that arrives on the connection: on this one,
+ * which has no name that anybody may send to, nothing else does. */
 static int ask_bus(Api *api, const char *name, uid_t *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         int r;
@@ -205,7 +205,7 @@ static int on_prepare(sd_event_source *source, void *userdata) {
         return sd_event_source_set_priority(source, late ? SD_EVENT_PRIORITY_IMPORTANT : PRIORITY);
 }
 
-/* Who has nothing put off begins anew. Returns the first who has. */
+/* A caller with nothing put off begins anew. Returns the first caller that has calls put off. */
 static TurnCaller *begin_turn(Turns *t) {
         TurnCaller *c, *next, *first = NULL;
 
@@ -290,7 +290,7 @@ static bool is_small(sd_bus_message *m, size_t bytes_max) {
                sd_bus_message_rewind(m, true) >= 0;
 }
 
-/* What is put off takes memory before anybody has been asked whether its caller may call. */
+/* A call that is put off takes memory before anybody is asked whether its caller may call. */
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         const TurnCaller *other, *next;

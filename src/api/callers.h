@@ -3,20 +3,22 @@
 
 #include "api/api.h"
 
-/* Who has sent a call, and whose call is carried out next.
+/* The senders of calls, and the turns in which their calls are carried out.
  *
  * The bus is asked for a sender once for each connection: it never gives a unique name to another one.
  *
- * Calls are read as fast as they come. One that is too large is refused, by whomever it is. Each caller's first ones are carried out at
- * once; more than a few of one caller, which is a user, or a connection of root's, are put off, and callers with such take turns
- * whenever nothing is left to read. So a caller that calls ten thousand times holds up nobody else, and is refused beyond what is put
- * off. The order of one caller's calls stays as it is. */
+ * Calls are read as fast as they come. One that is too large is refused, by whomever it is. Each caller's
+ * first ones are carried out at once; more than a few of one caller, which is a user, or a connection of
+ * root's, are put off, and callers with such take turns whenever nothing is left to read. So a caller that
+ * calls ten thousand times holds up nobody else, and is refused beyond what is put off. The order of one
+ * caller's calls stays as it is. */
 
-/* The sender's effective uid when it connected to the bus. Returns 0 or a negative errno; -ENXIO if it has left the bus. */
+/* The sender's effective uid when it connected to the bus. Returns 0 or a negative errno; -ENXIO if it has
+ * left the bus. */
 int sender_get_uid(Api *api, sd_bus_message *call, uid_t *ret) _warn_unused_;
 /* Whether that is root, who passes without polkit. */
 bool sender_is_trusted(Api *api, sd_bus_message *call);
-/* What limits count for: the user, or of root the connection. NULL on any error. */
+/* The name that limits count by: the user, or for root the connection. NULL on any error. */
 char *sender_caller(Api *api, sd_bus_message *call) _warn_unused_;
 /* "uid 1000, :1.5", for the journal. NULL on lack of memory. */
 char *sender_describe(Api *api, sd_bus_message *call) _warn_unused_;
@@ -27,7 +29,8 @@ void senders_teardown(Api *api);
 int turns_new(Api *api, Turns **ret) _warn_unused_;
 Turns *turns_free(Turns *t);
 
-/* For each message, before anything else looks at it, but for a call that is dispatched a second time. Returns what a filter does: 0 to have it carried out now. */
+/* For each message, before anything else looks at it, but for a call that is dispatched a second time.
+ * Returns what a filter does: 0 to have it carried out now. */
 int turns_filter(Turns *t, sd_bus_message *message, sd_bus_error *error);
 /* The bus takes messages again. */
 void turns_resume(Turns *t);

@@ -13,7 +13,8 @@
 #include "basic/time-util.h"
 #include "model/limits.h"
 
-/* sd-bus answers this call by itself, but ends the connection if there is no id, or SELinux denies to read it. */
+/* sd-bus answers this call by itself, but ends the connection if there is no id, or SELinux denies to read
+ * it. */
 static int reply_machine_id(sd_bus_message *call, sd_bus_error *error) {
         char text[SD_ID128_STRING_MAX];
         sd_id128_t id;

@@ -84,7 +84,8 @@ static int method_adopt_volume(sd_bus_message *m, void *userdata, sd_bus_error *
         return start_request(userdata, m, OPERATION_ADOPT, METHOD_ADOPT, error);
 }
 
-/* What is mounted beneath roots that the configuration doesn't name any more can still be looked at, and unmounted. */
+/* What is mounted beneath roots that the configuration doesn't name any more can still be looked at, and
+ * unmounted. */
 static bool is_mounted_at(const State *s, const char *target) {
         return volumes_find_target(&s->volumes, target, NULL) || unrecorded_find(s, target);
 }

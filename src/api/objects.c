@@ -10,10 +10,11 @@
 #include "job/end.h"
 #include "job/line.h"
 
-/* The objects of volumes and jobs, and org.freedesktop.LogControl1, by which systemctl service-log-level reads and changes the log
- * level. Access to all properties is checked in one place, authorize_filter(). */
+/* The objects of volumes and jobs, and org.freedesktop.LogControl1, by which systemctl service-log-level
+ * reads and changes the log level. Access to all properties is checked in one place, authorize_filter(). */
 
-/* A function that answers for a property with an expression of its object, which is declared as "const TYPE *NAME". */
+/* A function that answers for a property with an expression of its object, which is declared as "const TYPE
+ * *NAME". */
 #define PROPERTY_GETTER(name, object, type, expression)                                             \
         static int name(sd_bus *bus, const char *path, const char *interface, const char *property, \
                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {               \

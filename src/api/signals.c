@@ -17,7 +17,8 @@ static int on_changed_timer(sd_event_source *source, uint64_t usec, void *userda
         _cleanup_strv_ char **changed = TAKE_PTR(api->changed);
 
         api->changed_source = sd_event_source_unref(api->changed_source);
-        /* All properties that the vtable says can change. That of an object which has gone meanwhile goes nowhere. */
+        /* All properties that the vtable says can change. That of an object which has gone meanwhile goes
+         * nowhere. */
         STRV_FOREACH (path, changed)
                 (void) sd_bus_emit_properties_changed_strv(
                         api->bus, *path, startswith(*path, VOLUME_PREFIX "/") ? VOLUME_INTERFACE : JOB_INTERFACE,

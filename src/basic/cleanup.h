@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Scope-bound ownership: a variable marked with one of these releases what it owns when it goes out of scope, unless
- * TAKE_PTR() or TAKE_FD() has handed the ownership on. */
+/* Scope-bound ownership: a variable marked with one of these releases what it owns when it goes out of
+ * scope, unless TAKE_PTR() or TAKE_FD() has handed the ownership on. */
 
 #include <assert.h>
 #include <errno.h>
@@ -56,11 +56,12 @@ static inline void freep(void *p) {
         free(*(void **) p);
 }
 
-/* After HASH_ADD_KEYPTR() (uthash): 0, or -ENOMEM if the element is in no table, as HASH_NONFATAL_OOM has it. */
+/* After HASH_ADD_KEYPTR() (uthash): 0, or -ENOMEM if the element is in no table, as HASH_NONFATAL_OOM has
+ * it. */
 #define hash_was_added(element) ((element)->hh.tbl ? 0 : -ENOMEM)
 
-/* Closes fd if it is one and keeps errno; returns -EBADF, so that "fd = fd_close(fd)" leaves nothing to close twice.
- */
+/* Closes fd if it is one and keeps errno; returns -EBADF, so that "fd = fd_close(fd)" leaves nothing to
+ * close twice. */
 static inline int fd_close(int fd) {
         if (fd >= 0) {
                 int saved = errno;

@@ -51,8 +51,8 @@ static void merged_free(econf_file *merged, const Files *files) {
         econf_freeFile(merged);
 }
 
-/* Keys of the later ones replace those of the earlier. econf_mergeFiles() of libeconf 0.5 reads what isn't there if the
- * first file has no keys. */
+/* Keys of the later ones replace those of the earlier. econf_mergeFiles() of libeconf 0.5 reads what isn't
+ * there if the first file has no keys. */
 static econf_err merge_files(const Files *files, econf_file **merged) {
         for (size_t i = 0; i < files->n; i++) {
                 econf_file *earlier = *merged;
@@ -93,7 +93,8 @@ int config_load(const char *project, const char *usr_dir, const char *etc_dir, C
         config = calloc(1, sizeof(*config));
         if (!config)
                 return -ENOMEM;
-        /* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in 0.5. */
+        /* econf_readDirs() is deprecated since libeconf 0.7, its replacement econf_readConfig() is not in
+         * 0.5. */
         e = econf_readDirsHistory(&config->files.list, &config->files.n, usr_dir, etc_dir, project, ".conf", "=",
                                   "#");
         if (e == ECONF_SUCCESS)
@@ -185,8 +186,8 @@ static int find_all_keys(const Config *config, char ***ret) {
         return 0;
 }
 
-/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, even of another section, has the
- * same name; it does return the first of them. So the keys of all sections are tried. */
+/* econf_getKeys() of libeconf before 0.7 leaves out a key if the entry before it, even of another section,
+ * has the same name; it does return the first of them. So the keys of all sections are tried. */
 int config_keys(const Config *config, const char *section, char ***ret) {
         _cleanup_strv_ char **candidates = NULL, **keys = NULL;
         int r;

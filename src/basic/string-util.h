@@ -57,19 +57,20 @@ char *strv_join(char *const *l, const char *separator) _warn_unused_;
 DEFINE_CLEANUP_FUNC(char **, strv_free);
 #define _cleanup_strv_ _cleanup_(strv_freep)
 
-/* A copy of s in which control characters, DEL, what is invisible or turns the direction of text, backslashes and bytes that
- * are not UTF-8 appear as \xNN, so that a string from outside can neither forge a log line nor move a terminal's cursor. Longer than max bytes, it is cut and
- * ends in "...". NULL on lack of memory. */
+/* A copy of s in which control characters, DEL, what is invisible or turns the direction of text,
+ * backslashes and bytes that are not UTF-8 appear as \xNN, so that a string from outside can neither forge
+ * a log line nor move a terminal's cursor. Longer than max bytes, it is cut and ends in "...". NULL on lack
+ * of memory. */
 char *string_escape(const char *s, size_t max) _warn_unused_;
 
-/* One word of a command for bash(1), that a person can paste: s as it is, or in quotes, with what string_escape() escapes as $'\xNN'.
- * NULL on lack of memory. */
+/* One word of a command for bash(1), that a person can paste: s as it is, or in quotes, with what
+ * string_escape() escapes as $'\xNN'. NULL on lack of memory. */
 char *shell_quote(const char *s) _warn_unused_;
 
 /* Whether s is valid UTF-8 without overlong forms, surrogates and noncharacters: what D-Bus can carry. */
 bool utf8_is_valid(const char *s) _pure_;
-/* Whether s is that and has no control characters either (C0, DEL, C1), which a terminal or a log would obey, nor what is
- * invisible or turns the direction of text, by which one string looks like another. */
+/* Whether s is that and has no control characters either (C0, DEL, C1), which a terminal or a log would
+ * obey, nor what is invisible or turns the direction of text, by which one string looks like another. */
 bool text_is_clean(const char *s) _pure_;
 /* How many of the first max bytes of s, which is UTF-8, are whole characters. */
 size_t utf8_length_within(const char *s, size_t max) _pure_;

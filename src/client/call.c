@@ -9,7 +9,8 @@
 /* selvold answers within milliseconds: what takes long is done by its worker. */
 #define PING_TIMEOUT_USEC (10 * USEC_PER_SEC)
 
-/* A second at least: who has just been started answers within that, and it is not SELinux that takes the time. */
+/* A second at least: who has just been started answers within that, and it is not SELinux that takes the
+ * time. */
 static uint64_t time_left(uint64_t start, uint64_t timeout_usec) {
         uint64_t passed = now_monotonic_usec() - start;
 

@@ -55,7 +55,8 @@ bool explain_is_outside(const char *name) {
         return name && streq(name, ERROR_PREFIX "PathNotAllowed");
 }
 
-/* The SELinux type of this process, which a policy has to name; NULL if it has none, as where SELinux is off. */
+/* The SELinux type of this process, which a policy has to name; NULL if it has none, as where SELinux is
+ * off. */
 static char *own_domain(void) {
         _cleanup_fclose_ FILE *f = fopen("/proc/self/attr/current", "re");
         char *domain = NULL;

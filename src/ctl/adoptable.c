@@ -8,9 +8,8 @@
 /* From the last component: what is above "pods" can be anything. */
 enum { VOLUME_BACK = 1, PLUGIN_BACK, VOLUMES_BACK, POD_BACK, PODS_BACK };
 
-/* Whose volume is mounted at a path, as kubelet names the directories of pods' volumes:
- * pods/POD/volumes/PLUGIN/VOLUME, of CSI drivers with "mount" beneath. Returns 1 and both, 0 if it is no
- * such path, or -ENOMEM. */
+/* Reads the pod and the volume from a path in which kubelet mounts volumes: pods/POD/volumes/PLUGIN/VOLUME,
+ * of CSI drivers with "mount" beneath. Returns 1 and both, 0 if it is no such path, or -ENOMEM. */
 static int kubelet_path_parse(const char *path, char **ret_volume, char **ret_pod) {
         _cleanup_free_ char *volume = NULL, *pod = NULL;
         _cleanup_strv_ char **parts = NULL;

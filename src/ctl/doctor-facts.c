@@ -43,7 +43,8 @@ static Truth exists(const char *path) {
         return truth_of_errno(stat(path, &st) < 0 ? errno : 0);
 }
 
-/* Whether the loaded policy has a type: it is asked about a context of it, which has a level only if the policy knows levels. */
+/* Whether the loaded policy has a type: it is asked about a context of it, which has a level only if the
+ * policy knows levels. */
 static Truth policy_has_type(const char *role, const char *type) {
         _cleanup_close_ int fd = open(SELINUX_FS "/context", O_RDWR | O_CLOEXEC);
         _cleanup_free_ char *context = NULL;

@@ -109,7 +109,8 @@ static void format_line(const Progress *p, size_t width, char ret[static PROGRES
                 prepend_bar(ret, width, progress_percent(p->done, p->total));
 }
 
-/* One column less than there are: after a character in the last one terminals disagree on where the cursor is. */
+/* One column less than there are: after a character in the last one terminals disagree on where the cursor
+ * is. */
 static size_t usable_width(void) {
         size_t n = terminal_width(STDERR_FILENO);
 

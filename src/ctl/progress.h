@@ -29,8 +29,8 @@ uint64_t progress_remaining(uint64_t expected_end_usec);
 
 enum { PROGRESS_LINE_MAX = 512 };
 
-/* The share, the counts, the rate and the time left, as much of that as fits into so many columns, PROGRESS_LINE_MAX at most;
- * ASCII, so that a byte is a column. "" if nothing is known or fits. */
+/* The share, the counts, the rate and the time left, as much of that as fits into so many columns,
+ * PROGRESS_LINE_MAX at most; ASCII, so that a byte is a column. "" if nothing is known or fits. */
 void progress_format_numbers(const Progress *p, size_t width, char ret[static PROGRESS_LINE_MAX + 1]);
 
 /* What the terminal shows, on standard error: standard output is for the result. */

@@ -17,7 +17,7 @@
 
 #include "selvol-config.h"
 
-/* What the command line sets; the rest comes from the configuration. */
+/* The command line sets these; the rest comes from the configuration. */
 typedef struct Options {
         const char *state_directory;
         const char *worker_socket;
@@ -27,7 +27,7 @@ typedef struct Options {
         bool check_config;                   /* and nothing else */
 } Options;
 
-/* What selvold is made of. */
+/* The parts of selvold. */
 typedef struct Manager {
         const Options *options;
         sd_event *event;
@@ -133,8 +133,8 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *si,
         return 0;
 }
 
-/* Loads configuration and state and connects to bus and worker. Returns 0, a negative errno, or INVALID_OPTION for a
- * mistake in the configuration; everything that went wrong has been logged. */
+/* Loads configuration and state and connects to bus and worker. Returns 0, a negative errno, or
+ * INVALID_OPTION for a mistake in the configuration; everything that went wrong has been logged. */
 static int setup(Manager *m) {
         int r;
 
@@ -166,8 +166,8 @@ static int setup(Manager *m) {
         r = watch_start(m->state);
         if (r < 0)
                 return r;
-        /* A state that can't be written keeps nobody from looking and verifying: it has been logged, and calls that
-         * change something are refused until it can be. */
+        /* A state that can't be written keeps nobody from looking and verifying: it has been logged, and
+         * calls that change something are refused until it can be. */
         (void) commit_now(m->state);
         r = metrics_export_start(&m->metrics_export, m->api);
         if (r < 0)
@@ -183,7 +183,8 @@ static void manager_done(Manager *m) {
         sd_event_unref(m->event);
 }
 
-/* Returns 0 when told to end, what setup() does, or a negative errno when selvold can't go on: the bus has gone. */
+/* Returns 0 when told to end, what setup() does, or a negative errno when selvold can't go on: the bus has
+ * gone. */
 static int run(const Options *o) {
         _cleanup_(manager_done) Manager m = { .options = o };
         int r;
@@ -204,7 +205,8 @@ int main(int argc, char *argv[]) {
         Options options = { .state_directory = getenv("STATE_DIRECTORY"), .worker_socket = WORKER_SOCKET };
         int r;
 
-        /* To give memory of a thread's own arena back glibc reads /proc/sys/vm, which is none of selvold's business. */
+        /* To give memory of a thread's own arena back glibc reads /proc/sys/vm, which is none of selvold's
+         * business. */
         (void) mallopt(M_ARENA_MAX, 1);
         log_set_level_from_environment();
         r = parse_arguments(argc, argv, &options);

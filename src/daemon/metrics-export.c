@@ -69,8 +69,8 @@ static int on_export(sd_event_source *source, uint64_t usec, void *userdata) {
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* By the clock: most counters move without anything else that could be waited for, and a file that gets old is how its readers
- * see that the service has gone. */
+/* By the clock: most counters move without anything else that could be waited for, and a file that gets old
+ * is how its readers see that the service has gone. */
 int metrics_export_start(MetricsExport *e, const Api *api) {
         State *s = api->state;
 

@@ -22,7 +22,8 @@ static int append(const Job *job, sd_bus_message *call) {
         return adopt_call_append(call, &c);
 }
 
-/* What is there decides, so a holder of before is recorded anew; but not if it holds the volume for another context. */
+/* What is there decides, so a holder of before is recorded anew; but not if it holds the volume for another
+ * context. */
 static int check_holder(Job *job, const MountFact *fact) {
         Volume *v = job_volume(job);
         Holder *old = job_find_holder(job);
@@ -79,7 +80,8 @@ static int plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         r = job_fill_answer(job, ret);
         if (r < 0)
                 return r;
-        /* Nothing is mounted, so nothing is shared; and a holder that is there stays until there is an outcome. */
+        /* Nothing is mounted, so nothing is shared; and a holder that is there stays until there is an
+         * outcome. */
         ret->share_id = 0;
         r = free_and_strdup(&ret->share_target, "");
         if (r < 0)

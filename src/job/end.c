@@ -58,7 +58,8 @@ static void set_commit_failure(Job *job, int error) {
         job_fail(job, r);
 }
 
-/* Who only asks needs none, and what is unmounted the mount table tells a later selvold as well. */
+/* A plan or a verify records nothing; after an unmount the mount table tells a later selvold as much as a
+ * record. */
 static bool needs_record(const Job *job) {
         return operation_type(job->operation)->changes && job->operation != OPERATION_UNMOUNT;
 }
@@ -141,7 +142,8 @@ void job_conclude(Job *job) {
         if (job->progress.started_usec > 0 && job->progress.duration_usec == 0)
                 job->progress.duration_usec = job->ended_usec - job->progress.started_usec;
         job_set_state(job, JOB_COMMITTING);
-        /* Which mount it would be is durable: that it was made, the mount table tells a later selvold as well. */
+        /* Which mount it would be is durable: that it was made, the mount table tells a later selvold as
+         * well. */
         if (job->identity.id != 0 && !job_has_failed(job))
                 finish(job);
         else
@@ -228,7 +230,8 @@ void job_cancel_verifies(const Job *unmount) {
                         job_cancel(job, canceled_by_unmount);
 }
 
-/* Whether a relabel or ownership works through the mount at target, and nobody else has the volume mounted. */
+/* Whether a relabel or ownership works through the mount at target, and nobody else has the volume mounted.
+ */
 static bool works_through_last(const Job *job, const char *target) {
         const Volume *v = job_volume(job);
 
@@ -236,7 +239,7 @@ static bool works_through_last(const Job *job, const char *target) {
                streq_ptr(job_is_waiting(job) ? v->holders->target : job->share_target, target);
 }
 
-/* What stands before an unmount, and is for nothing once it has run. */
+/* A job that stands in line before an unmount, and is for nothing once the unmount has run. */
 static bool is_undone_by(const Job *job, const Job *unmount) {
         if (job == unmount || !streq(job->request.volume, unmount->request.volume))
                 return false;

@@ -187,7 +187,8 @@ static bool verify_matches(const Job *job) {
         return job->verify.result.matches && job->verify.result.walk.counts.misowned == 0;
 }
 
-/* A walk was about to begin, or the mount to be seen: whatever is wrong, it is no call that came to nothing at once. */
+/* A walk was about to begin, or the mount to be seen: whatever is wrong, it is no call that came to nothing
+ * at once. */
 static bool has_begun(const Job *job) {
         const FilesDecision *d = &job_operation_result(job)->files;
 

@@ -146,8 +146,8 @@ static void count_volume(Metrics *metrics, const Volume *v) {
         metrics_count(metrics, METRIC_OWNERSHIP_STATES, files_state_to_string(v->mark.ownership_state));
 }
 
-/* As a label of METRIC_OLDEST_JOB; NULL: it is over. To those who look after a node, a process that has answered and is still there
- * is like one that was told to end; and a walk may take long. */
+/* As a label of METRIC_OLDEST_JOB; NULL: it is over. To those who look after a node, a process that has
+ * answered and is still there is like one that was told to end; and a walk may take long. */
 static const char *age_state(const Job *job) {
         if (job_is_over(job))
                 return NULL;

@@ -74,7 +74,8 @@ static Holder *holder_new(const Job *job, bool adopted) {
         return h->name && h->target && h->spec && h->context && h->device && h->superblock ? TAKE_PTR(h) : NULL;
 }
 
-/* What it would have to be mounted from, and with, to be the same files again. What is shared stays what it is. */
+/* What it would have to be mounted from, and with, to be the same files again. What is shared stays what it
+ * is. */
 static int fill_volume(const Job *job, Volume *v) {
         const Request *q = &job->request;
         const Plan *p = &job->plan;
@@ -214,7 +215,8 @@ int job_record_outcome(Job *job) {
         return 0;
 }
 
-/* Only what this job does: a mark that was tainted elsewhere, or that is gone, says nothing of what happened here. */
+/* Only what this job does: a mark that was tainted elsewhere, or that is gone, says nothing of what
+ * happened here. */
 static bool taint_is_news(const Job *job, const Mark *mark) {
         if (mark->tainted)
                 return job->plan.text && job->plan.strategy == STRATEGY_CONTEXT_MOUNT && !job->plan.read_only;
@@ -288,7 +290,7 @@ int job_make_plan(Job *job, const PlanQuestion *q) {
         return job_keep_share(job);
 }
 
-/* What a mount that is shared shows in the place of the group; what is adopted is nobody's clone. */
+/* A shared mount shows its own group in the place of the one on disk; an adopted mount is no clone. */
 static gid_t swapped_gid(const Job *job) {
         const Holder *share = job->plan.share;
 
@@ -362,7 +364,7 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
         a.read_only = p->read_only;
         a.share_id = job->share_id;
         a.witness = find_witness(job);
-        /* Whoever else can write may do anything to files, whatever becomes of them here. */
+        /* Others who can write may do anything to files, whatever is done to them here. */
         a.change = a.witness.beside ? mark_change_max(p->change, MARK_RESET_ALL) : p->change;
         a.entries_per_sec = job->request.walk.entries_per_sec;
         /* Only where labels are relabeled, or not, does it matter whether the file system keeps any. */

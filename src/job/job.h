@@ -7,8 +7,8 @@
 #include "state/state.h"
 #include "wire/messages.h"
 
-/* One operation on one volume that waits, runs or has run. The worker's child runs it; here are its place in line, the
- * answers to the child's questions, the record of it, and those who wait for its end. */
+/* One operation on one volume that waits, runs or has run. The worker's child runs it; here are its place
+ * in line, the answers to the child's questions, the record of it, and those who wait for its end. */
 
 typedef enum Operation {
         OPERATION_MOUNT,
@@ -149,7 +149,7 @@ static inline bool job_is_waiting(const Job *job) {
         return job->state <= JOB_LEAVING;
 }
 
-/* What it ends with can't be changed any more. */
+/* The outcome is known and does not change any more. */
 static inline bool job_has_outcome(const Job *job) {
         return job->state >= JOB_COMMITTING;
 }
@@ -178,19 +178,19 @@ void job_set_deadline(Job *job, uint64_t usec);
 /* Sets the timer for the first of the job's times. */
 void job_set_timer(Job *job);
 
-/* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. 0 is none, a failure
- * kind is set already, and an earlier failure stays. */
+/* Sets the failure from a negative errno of ours: out of memory, a worker that broke the protocol. 0 is
+ * none, a failure kind is set already, and an earlier failure stays. */
 void job_fail(Job *job, int r);
 
 /* "" while it runs, then "done" or the failure's name. */
 const char *job_result(const Job *job);
-/* What was done to the files of a volume; nothing, of an operation that does nothing to them. */
+/* The result of an operation on files; an empty one for operations that do nothing to files. */
 const OperationResult *job_operation_result(const Job *job);
 /* The context that it is about; "" if none. */
 const char *job_context(const Job *job);
 
-/* What the operations differ in, one file for each. All return 0, a negative errno, or a failure kind with job->failure
- * set. */
+/* The differences between operations, one file for each. All functions return 0, a negative errno, or a
+ * failure kind with job->failure set. */
 typedef struct OperationType {
         const char *name;              /* on the bus, and in the journal */
         const char *verb;              /* of a sentence that says what was asked for */
@@ -198,19 +198,22 @@ typedef struct OperationType {
         const char *storage_operation; /* as kubelet's metrics name it; NULL: it is none */
         bool changes;                  /* something: then it claims its volume and its target */
         bool answered_early;           /* when its walk begins */
-        /* Before a child is started: whether it makes sense, by the record, and the intent of what needs no plan. */
+        /* Before a child is started: whether it makes sense, by the record, and the intent of what needs no
+         * plan. */
         int (*check)(Job *job);
         /* The worker's method, and its argument. */
         const char *method;
         int (*append)(const Job *job, sd_bus_message *call);
-        /* What to do with what the child saw, and the intent in the record; NULL for an operation without questions. An
-         * answer that isn't PLAN_GO is left to the caller, but PLAN_STOP where a plan was all that was asked for. */
+        /* Decides on the child's observations, and records the intent; NULL for an operation without
+         * questions. The caller acts on an answer other than PLAN_GO; PLAN_STOP ends a job that asked for
+         * nothing but a plan. */
         int (*plan)(Job *job, const PlanQuestion *q, PlanAnswer *ret);
-        /* What was made, before it is seen. */
+        /* Takes the mount that was made, before anybody sees it. */
         int (*ready)(Job *job, const ReadyNote *note);
-        /* What was done: checked, and into the record. */
+        /* Checks the result, and takes it into the record. */
         int (*take)(Job *job, sd_bus_message *reply);
-        /* Nothing came of it, or nothing is left of it: the record is as if it had not been. NULL: it is in any case. */
+        /* Nothing came of it, or nothing is left of it: the record is as if it had not been. NULL: it is in
+         * any case. */
         void (*revert)(Job *job);
 } OperationType;
 

@@ -302,8 +302,8 @@ static bool is_same(const Job *job, Operation operation, const Request *q, Verif
         }
 }
 
-/* The one that does just what is asked for, and can still give its answer. The pace of a walk is that of the first. What
- * an unmount that came later is going to undo is not joined. */
+/* The one that does just what is asked for, and can still give its answer. The pace of a walk is that of
+ * the first. What an unmount that came later is going to undo is not joined. */
 static Job *find_same(Jobs *jobs, Operation operation, const Request *q, VerifyDepth depth) {
         Job *job, *same = NULL;
 

@@ -170,7 +170,8 @@ static bool is_long(const Job *job) {
         return !front || !job_has_ended(front);
 }
 
-/* Who is in front in line, for what names the volume of the job already; NULL: what an earlier selvold has left. */
+/* Describes the job in front, for a text that names the volume of the job already. front NULL: a child of
+ * an earlier selvold. */
 static char *describe_front(const Job *job, const Job *front, const char *progress) {
         _cleanup_free_ char *volume = NULL;
         const char *operation;

@@ -25,7 +25,8 @@ static int append(const Job *job, sd_bus_message *call) {
         return mount_call_append(call, &c);
 }
 
-/* The child found nothing at the target: what the record says is from before, but for what this job itself intends. */
+/* The child found nothing at the target: what the record says is from before, but for what this job itself
+ * intends. */
 static void drop_stale_holder(Job *job) {
         Volume *v;
         Holder *h = job_find_at_target(job, &v);
@@ -39,7 +40,7 @@ static int make_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         r = job_make_plan(job, q);
-        /* What the child asks once more about, it has staged without them. */
+        /* The child has staged the mount without them when it asks once more. */
         if (r < 0 || !job->observed.mounts_unknown || q->files.ownership != OWNERSHIP_NONE)
                 return r;
         if (r == 0 && !plan_needs_mounts(&job->plan, &job->jobs->state->volumes, job->request.volume))
@@ -62,8 +63,8 @@ static int plan_mount(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return job_record_intent(job, false);
 }
 
-/* As the copy of the mark has it; the root, and who else had the volume, are seen only when it is mounted: they are taken to
- * agree. */
+/* As the copy of the mark has it; the root, and who else had the volume, are seen only when it is mounted:
+ * they are taken to agree. */
 static void predict_files(Job *job) {
         const FilesWanted wanted = job_files_wanted(job);
         const Mark unknown = { .found = MARK_ABSENT };
@@ -107,8 +108,8 @@ static int plan_only(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         return check_group(job);
 }
 
-/* The child found the mount that the record has at the target: it is the answer to the same request only. A plan has no claim,
- * and the record may be another one by now. */
+/* The child found the mount that the record has at the target: it is the answer to the same request only. A
+ * plan has no claim, and the record may be another one by now. */
 static int check_repeated(Job *job) {
         const Holder *h = job_find_holder(job);
         _cleanup_free_ char *spec = NULL;

@@ -3,9 +3,9 @@
 
 #include "job/job.h"
 
-/* Children of the worker that are at work for a selvold that is gone: one in move_mount(2) can't be killed, and publishes its
- * mount after the next selvold has compared the record with the mount table. Each keeps its volume and its target claimed
- * until a look at the mount table doesn't name it any more. */
+/* Children of the worker that are at work for a selvold that is gone: one in move_mount(2) can't be killed,
+ * and publishes its mount after the next selvold has compared the record with the mount table. Each keeps
+ * its volume and its target claimed until a look at the mount table doesn't name it any more. */
 
 /* Takes the children that a look at the mount table names, and lets go what those had who are not among them.
  * Returns 0 or a negative errno. */

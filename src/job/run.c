@@ -12,11 +12,13 @@
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
-/* One call of the worker, in the order in which things happen. job_run() starts a child over a connection of its own. The
- * child asks Plan; before a walk it asks Walk, and before a mount can be seen Ready. It tells how far a walk is. It
- * replies, and is gone when the connection ends. Walk and Ready are answered when what selvold has recorded is durable.
+/* One call of the worker, in the order in which things happen. job_run() starts a child over a connection
+ * of its own. The child asks Plan; before a walk it asks Walk, and before a mount can be seen Ready. It
+ * tells how far a walk is. It replies, and is gone when the connection ends. Walk and Ready are answered
+ * when what selvold has recorded is durable.
  *
- * A child that is lost after Ready may have published its mount: another one unmounts that, by its identity. */
+ * A child that is lost after Ready may have published its mount: another one unmounts that, by its
+ * identity. */
 
 static int on_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 static int on_walk(sd_bus_message *m, void *userdata, sd_bus_error *error);
@@ -172,7 +174,8 @@ static void leave(Job *job) {
         line_show(job);
 }
 
-/* Returns 0 with the answer, PLAN_WAIT among them; a failure kind or a negative errno if nothing comes of the job. */
+/* Returns 0 with the answer, PLAN_WAIT among them; a failure kind or a negative errno if nothing comes of
+ * the job. */
 static int decide(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
@@ -347,7 +350,7 @@ static int on_ready(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 static void take_error(Job *job, const sd_bus_error *e) {
         if (job->state != JOB_STOPPING)
                 job_fail(job, peer_error_read(e, &job->failure));
-        /* What else may be left is known when the child is gone. */
+        /* The rest is known when the child is gone. */
         if (!peer_error_is_answer(e))
                 return;
         job_conclude_failed(job);

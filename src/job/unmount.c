@@ -36,7 +36,8 @@ static int check(Job *job) {
                 set_state(job, HOLDER_UNMOUNTING);
                 return free_and_strdup(&job->plan.context, strempty(h->context));
         }
-        /* Without a record the worker is asked whether there is no mount: absent is success, another volume's mount is not. */
+        /* Without a record the worker is asked whether there is no mount: absent is success, another
+         * volume's mount is not. */
         if (job_find_at_target(job, &other))
                 return failure_set(&job->failure, FAILURE_INVALID_TARGET,
                                    "The target is in use by volume %s, not by %s: name that one, or none.", other->id,
@@ -91,7 +92,8 @@ static int take(Job *job, sd_bus_message *reply) {
         if (lost)
                 unrecorded_drop(s, lost->mount_id);
         if (h) {
-                /* For the journal, which is written when it has gone. It is unmounted, whatever there is no memory for. */
+                /* For the journal, which is written when it has gone. It is unmounted, whatever there is no
+                 * memory for. */
                 if (free_and_strdup(&job->request.holder, h->name) < 0)
                         log_debug("%s: out of memory for the name of the holder.", v->id);
                 if (!v->holders->next)

@@ -20,7 +20,8 @@ static const Holder *find_mounted(const Volume *v) {
         return NULL;
 }
 
-/* Finds the volume and the holder that are looked at, or part of; of a path both may be NULL. Fills the target. */
+/* Finds the volume and the holder that are looked at, or part of; of a path both may be NULL. Fills the
+ * target. */
 static int find_what(Job *job, Volume **ret_volume, const Holder **ret_holder) {
         const Volumes *all = &job->jobs->state->volumes;
         Request *q = &job->request;
@@ -159,7 +160,8 @@ static void take_reset(Job *job, Volume *v) {
         commit_volume(job->jobs->state, v);
 }
 
-/* It is about the mount that was looked at, which may have gone meanwhile, and the kernel gives its id anew. */
+/* It is about the mount that was looked at, which may have gone meanwhile, and the kernel gives its id
+ * anew. */
 static bool is_about(const Job *job, const Volume *v, const Holder *h) {
         const VerifyCall *c = &job->verify.call;
         const char *named = job->request.volume;

@@ -54,7 +54,7 @@ int entry_label_compare(const LabelWanted *w, const TreeEntry *e, LabelBuffers *
         r = read_label(w, e, b);
         if (r != 0)
                 return r < 0 ? r : 0;
-        /* What differs in its spelling only is no other label. Most of those that differ are alike. */
+        /* Another spelling is no other label. Most labels that differ are alike. */
         if (b->label[0] == '\0' || !streq(b->label, b->other)) {
                 if (selinux_canonicalize_label(b->label, &canonical) >= 0 && streq(canonical, w->context))
                         return 0;
@@ -87,7 +87,7 @@ int entry_label_change(const LabelWanted *w, const TreeEntry *e, LabelBuffers *b
                 return 0;
         if (compare)
                 return error;
-        /* What can't be written may be right. */
+        /* A label that can't be written may be right. */
         r = read_label(w, e, b);
         return r == 0 ? error : r < 0 ? r : 0;
 }
@@ -154,10 +154,11 @@ static bool set_mode_by_name(OwnerWanted *w, const char *name, mode_t mode) {
         return false;
 }
 
-/* What is to have setuid or setgid is pinned: another file that takes its name meanwhile must not get them,
- * nor, where others could bring that about, any mode that is not its own. So is that whose mode can't be set
- * by its name: Linux has the call for it since 6.6 only, a filter of system calls that does not know it may
- * answer with any error, and a symbolic link that was exchanged in has no mode. */
+/* A file that is to have setuid or setgid is pinned: another file that takes its name meanwhile must not
+ * get these bits, nor, where others could bring that about, any mode that is not its own. A file whose mode
+ * can't be set by its name is pinned too: Linux has the call for it since 6.6 only, a filter of system
+ * calls that does not know it may answer with any error, and a symbolic link that was exchanged in has no
+ * mode. */
 static int change_named(OwnerWanted *w, const char *name, const struct stat *st, bool *ret_changed) {
         const Ownership *o = w->ownership;
         mode_t mode = ownership_mode(o, st->st_mode);

@@ -22,16 +22,17 @@ typedef struct FilesSpec {
         bool contended;             /* FILES_CHANGE: others may rename entries meanwhile */
 } FilesSpec;
 
-/* Walks, see tree_walk(). FILES_CHANGE: an entry gets all of its label, its group and its mode, in this order, that is
- * not right already; what is right is not written (its ctime stays). But on ext4, which leaves alone an inode that is
- * given the value it has, labels are written without a look if the root has another one. Modes only ever get bits more
- * (ownership_mode()); setuid and setgid, which the kernel takes away from a file whose group changes, are given back,
- * file capabilities are not; of a symbolic link the group alone is changed, and no link is followed.
- * FILES_CHANGE needs CAP_FOWNER; labels need CAP_SYS_ADMIN besides, groups CAP_CHOWN, and CAP_FSETID, or else the
- * kernel drops setgid where a mode is set, without a word. Returns as tree_walk(), and NOT_SUPPORTED, with nothing
- * touched, if the file system keeps no labels though they matter, or is read-only. */
+/* Walks, see tree_walk(). FILES_CHANGE: an entry gets all of its label, its group and its mode, in this
+ * order, that is not right already; what is right is not written (its ctime stays). But on ext4, which
+ * leaves alone an inode that is given the value it has, labels are written without a look if the root has
+ * another one. Modes only ever get bits more (ownership_mode()); setuid and setgid, which the kernel takes
+ * away from a file whose group changes, are given back, file capabilities are not; of a symbolic link the
+ * group alone is changed, and no link is followed. FILES_CHANGE needs CAP_FOWNER; labels need CAP_SYS_ADMIN
+ * besides, groups CAP_CHOWN, and CAP_FSETID, or else the kernel drops setgid where a mode is set, without a
+ * word. Returns as tree_walk(), and NOT_SUPPORTED, with nothing touched, if the file system keeps no labels
+ * though they matter, or is read-only. */
 int files_walk(const FilesSpec *spec, WalkResult *ret, Failure *f) _warn_unused_;
 
-/* What to tell a user of an errno that an entry gave: what it means here and, in brackets, what to do. group: its group was to
- * be changed, not only its label. */
+/* What to tell a user of an errno that an entry gave: what it means here and, in brackets, what to do.
+ * group: its group was to be changed, not only its label. */
 const char *files_error_text(int error, bool group);

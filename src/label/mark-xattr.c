@@ -51,8 +51,8 @@ static bool claims_much(const Mark *m) {
         return (m->label_state == FILES_COMPLETE && !m->tainted) || m->ownership_state == FILES_COMPLETE;
 }
 
-/* Puts mark in the place of old, or at least takes old away. For a mount it may stay where nothing can be written, as nothing
- * else changes there either; not where files are going to be changed. */
+/* Puts mark in the place of old, or at least takes old away. For a mount it may stay where nothing can be
+ * written, as nothing else changes there either; not where files are going to be changed. */
 static int replace(int fd, const Mark *old, const Mark *mark, FailureKind kind, Failure *f) {
         _cleanup_free_ char *text = mark_format(mark);
         int error;

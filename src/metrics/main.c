@@ -12,9 +12,9 @@
 
 #include "selvol-config.h"
 
-/* selvol-metrics answers GET and HEAD of /metrics with the file that selvold writes to MetricsTextfile=. What a client can take is
- * limited: CONNECTIONS_MAX of them are served at once, each for CONNECTION_SEC at most, however busy it keeps itself, and with
- * CONNECTION_MEMORY. Others wait for accept(2). */
+/* selvol-metrics answers GET and HEAD of /metrics with the file that selvold writes to MetricsTextfile=.
+ * What a client can take is limited: CONNECTIONS_MAX of them are served at once, each for CONNECTION_SEC at
+ * most, however busy it keeps itself, and with CONNECTION_MEMORY. Others wait for accept(2). */
 
 enum { TEXTFILE_AGE_SEC = 30, TEXTFILE_MAX = 4 << 20 };
 enum { CONNECTIONS_MAX = 32, CONNECTION_SEC = 10, CONNECTION_MEMORY = 16384, SWEEP_MSEC = 1000 };
@@ -36,7 +36,7 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const c
 
         if (!response)
                 return MHD_NO;
-        /* Whoever stays connected between scrapes keeps a place that others may need. */
+        /* A client that stays connected between scrapes keeps a place that others may need. */
         if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES &&
             MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) == MHD_YES &&
             (status != MHD_HTTP_METHOD_NOT_ALLOWED ||
@@ -50,8 +50,8 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
         return answer(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-/* Returns 0, or a negative errno: -ESTALE if selvold has not written the file for TEXTFILE_AGE_SEC, -EFBIG if it is larger than
- * TEXTFILE_MAX. The text is the caller's. */
+/* Returns 0, or a negative errno: -ESTALE if selvold has not written the file for TEXTFILE_AGE_SEC, -EFBIG
+ * if it is larger than TEXTFILE_MAX. The text is the caller's. */
 static int read_textfile(const char *path, char **ret, size_t *ret_size) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         _cleanup_free_ char *text = NULL;
@@ -107,7 +107,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *c, cons
         return answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", text, size);
 }
 
-/* When there is no place left. Who has just come may be Prometheus; who has been here longest has had the time to ask. */
+/* When there is no place left. Who has just come may be Prometheus; who has been here longest has had the
+ * time to ask. */
 static void end_oldest(const Server *s) {
         const Client *oldest = &s->clients[0];
 

@@ -179,7 +179,8 @@ bool context_name_is_valid(const char *s) {
         return n > 0 && n <= NAME_MAX_BYTES && s[n] == '\0';
 }
 
-/* The part of a context, by pointer and length: comparing needs no memory. The level keeps all colons beyond the third. */
+/* The part of a context, by pointer and length: comparing needs no memory. The level keeps all colons
+ * beyond the third. */
 static const char *find_part(const char *context, ContextPart part, size_t *ret_length) {
         for (ContextPart i = 0; i < part; i++) {
                 context += strcspn(context, ":");

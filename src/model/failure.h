@@ -4,8 +4,8 @@
 #include "basic/cleanup.h"
 #include "basic/string-util.h"
 
-/* A result that the caller handles or hands to its own caller, as opposed to a negative errno, which is fatal. On
- * D-Bus it is the error org.selvol1.Error.KIND with the message. */
+/* A result that the caller handles or hands to its own caller, as opposed to a negative errno, which is
+ * fatal. On D-Bus it is the error org.selvol1.Error.KIND with the message. */
 typedef enum FailureKind {
         FAILURE_NONE,
         FAILURE_CONTEXT_CONFLICT,
@@ -42,12 +42,13 @@ typedef struct Failure {
         char *message; /* says what was wrong and what to do; strings from outside are escaped in it */
 } Failure;
 
-/* Whether the call itself is at fault, which nothing that was done or is the matter with the volume has to do with; if nothing was
- * done yet, that is, and a path or a type is one that was passed. */
+/* Whether the call itself is at fault, which nothing that was done or is the matter with the volume has to
+ * do with; if nothing was done yet, that is, and a path or a type is one that was passed. */
 bool failure_is_of_caller(FailureKind kind) _pure_;
 
-/* Fills the failure, replacing an earlier one. A message that is not clean (text_is_clean()) is escaped as a whole. Returns kind, which is positive, or -ENOMEM; so a function can end
- * with "return failure_set(...)". */
+/* Fills the failure, replacing an earlier one. A message that is not clean (text_is_clean()) is escaped as
+ * a whole. Returns kind, which is positive, or -ENOMEM; so a function can end with "return
+ * failure_set(...)". */
 int failure_set(Failure *f, FailureKind kind, const char *format, ...) _printf_(3, 4);
 
 /* The same about one string from outside, mostly a path, for which format has one %s: it is escaped. */

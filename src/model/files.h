@@ -8,7 +8,8 @@
 #include "basic/string-util.h"
 #include "model/settings.h"
 
-/* What is done to the files of a volume: the service's relabel, and fsGroup. The words are part of the API. */
+/* What is done to the files of a volume: the service's relabel, and fsGroup. The words are part of the API.
+ */
 
 typedef enum RelabelAction {
         RELABEL_NONE, /* labels are left to others */
@@ -35,15 +36,16 @@ DECLARE_STRING_TABLE(relabel_reason, RelabelReason);
 /* The sentence that goes with a reason. */
 const char *relabel_reason_text(RelabelReason reason);
 
-/* fsGroup: the files of a volume are given to a group (Kubernetes' pod.spec.securityContext.fsGroup, KEP-695, KEP-1682,
- * KEP-2317). This is what all files of a volume are to have. */
+/* fsGroup: the files of a volume are given to a group (Kubernetes' pod.spec.securityContext.fsGroup,
+ * KEP-695, KEP-1682, KEP-2317). This is what all files of a volume are to have. */
 typedef struct Ownership {
         gid_t gid;
         bool readers; /* the group needs to read only */
 } Ownership;
 
-/* The mode that an entry ought to have: bits are only ever added, as kubelet does (SetVolumeOwnership()): 0660, or
- * 0440 for reading; directories setgid and 0110 besides. Symbolic links have no mode of their own. */
+/* The mode that an entry ought to have: bits are only ever added, as kubelet does (SetVolumeOwnership()):
+ * 0660, or 0440 for reading; directories setgid and 0110 besides. Symbolic links have no mode of their own.
+ */
 mode_t ownership_mode(const Ownership *o, mode_t mode) _pure_;
 /* Whether an entry has both. Of the root this is kubelet's rule for OnRootMismatch (KEP-695). */
 bool ownership_holds(const Ownership *o, gid_t gid, mode_t mode) _pure_;

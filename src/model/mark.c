@@ -295,7 +295,8 @@ void mark_finish(Mark *m, const MarkWork *work) {
 /* s_mnt_count of ext4 has 16 bits. */
 enum { EXT_COUNTS = 1 << 16 };
 
-/* What stays from mount to mount, the length of it, and the count; false if it is not one of ext4. */
+/* Splits off the part that stays from mount to mount, by its length, and the count. Returns false if the
+ * fingerprint is not one of ext4. */
 static bool split_ext(const Fingerprint *f, size_t *ret_n, unsigned long long *ret_count) {
         const char *mtime, *count = strrchr(f->text, ':');
 

@@ -8,8 +8,9 @@
 #include "basic/gid-util.h"
 #include "model/failure.h"
 
-/* The mark: what a volume itself says of the labels and groups of its files, in the xattr MARK_XATTR of its root. It is
- * the truth, read and written by the worker alone. selvold keeps a copy of what it last heard, to show and to predict. */
+/* The mark: what a volume itself says of the labels and groups of its files, in the xattr MARK_XATTR of its
+ * root. It is the truth, read and written by the worker alone. selvold keeps a copy of what it last heard,
+ * to show and to predict. */
 
 #define MARK_XATTR "trusted.selvol"
 
@@ -17,13 +18,13 @@ enum { MARK_MAX = 2048 }; /* bytes of text */
 
 /* --- fingerprints --- */
 
-/* What the superblock of a file system says of who has had it mounted for writing. Two that are equal say that nobody had
- * it in between, except as docs/plan.md tells. */
+/* A fingerprint is the superblock's word on who has had the file system mounted for writing. Two equal ones
+ * say that nobody had it in between, but for the exceptions in docs/plan.md. */
 
 enum { FINGERPRINT_MAX = 128 };
 
-/* "ext4:UUID:LASTCHECK:MTIME:COUNT", "xfs:UUID:LSN:HASH", "btrfs:UUID:GENERATION:HASH"; "" if it is not known, which is equal
- * to nothing. */
+/* "ext4:UUID:LASTCHECK:MTIME:COUNT", "xfs:UUID:LSN:HASH", "btrfs:UUID:GENERATION:HASH"; "" if it is not
+ * known, which is equal to nothing. */
 typedef struct Fingerprint {
         char text[FINGERPRINT_MAX];
 } Fingerprint;
@@ -80,18 +81,20 @@ typedef struct Mark {
 void mark_done(Mark *m);
 /* *ret is overwritten, not released. Returns 0 or -ENOMEM. */
 int mark_copy(const Mark *m, Mark *ret) _warn_unused_;
-/* Whether both say the same of files; a context or a gid beside "unknown" doesn't count, nor what was found. */
+/* Whether both say the same of files; a context or a gid beside "unknown" doesn't count, nor what was
+ * found. */
 bool mark_equal(const Mark *a, const Mark *b) _pure_;
-/* Whether states, context and gid go together: complete and partial have a context, unknown has none and no gid. */
+/* Whether states, context and gid go together: complete and partial have a context, unknown has none and no
+ * gid. */
 bool mark_is_consistent(const Mark *m) _pure_;
 
-/* The text of the xattr: "version=2 inode=2 fingerprint=... label=complete tainted=no ownership=unknown gid=0 context=...",
- * one blank between, the context last. NULL on lack of memory. */
+/* The text of the xattr: "version=2 inode=2 fingerprint=... label=complete tainted=no ownership=unknown
+ * gid=0 context=...", one blank between, the context last. NULL on lack of memory. */
 char *mark_format(const Mark *m) _warn_unused_;
 
-/* Parses n bytes from a disk that anybody may have written: all keys, in this order, once, nothing else, numbers and
- * context in their one form, mark_is_consistent(). Returns 0 with *ret of MARK_PRESENT; -ENOMEM; -EBADMSG for text that
- * is none; -EOPNOTSUPP for another version. */
+/* Parses n bytes from a disk that anybody may have written: all keys, in this order, once, nothing else,
+ * numbers and context in their one form, mark_is_consistent(). Returns 0 with *ret of MARK_PRESENT;
+ * -ENOMEM; -EBADMSG for text that is none; -EOPNOTSUPP for another version. */
 int mark_parse(const char *text, size_t n, Mark *ret) _warn_unused_;
 
 /* Whether what a mark says is still so. */
@@ -127,7 +130,8 @@ typedef struct MarkWork {
 
 /* Before the first file is touched: what is worked on is partial. Returns 0 or -ENOMEM. */
 int mark_begin(Mark *m, const MarkWork *work) _warn_unused_;
-/* When all went well and is on disk: what was worked on is complete; a group only with the mode for writers. */
+/* When all went well and is on disk: what was worked on is complete; a group only with the mode for
+ * writers. */
 void mark_finish(Mark *m, const MarkWork *work);
 
 /* What makes a mark claim less; the later, the less. */
@@ -144,5 +148,6 @@ DECLARE_STRING_TABLE(mark_change, MarkChange);
 /* Whether the mark makes others skip work on the strength of what the change takes away. */
 bool mark_exceeds(const Mark *m, MarkChange change) _pure_;
 
-/* Applies it; returns whether anything changed. A taint stays when labels are reset: only a complete relabel clears it. */
+/* Applies it; returns whether anything changed. A taint stays when labels are reset: only a complete
+ * relabel clears it. */
 bool mark_apply(Mark *m, MarkChange change);

@@ -26,7 +26,7 @@ typedef enum LimitKind {
         LIMIT_KINDS,
 } LimitKind;
 
-/* What there is. */
+/* The amount that exists now. */
 typedef struct Quota {
         size_t all;
         size_t caller; /* of all, that of the caller who wants more */

@@ -228,7 +228,8 @@ static int context_from_options(Request *q, MountOptions *o, Failure *f) {
         q->role = (free(q->role), NULL);
         q->type = (free(q->type), NULL);
         q->level = (free(q->level), NULL);
-        /* kubelet passes it only when it has decided so; what the request says explicitly still counts more. */
+        /* kubelet passes it only when it has decided so; what the request says explicitly still counts
+         * more. */
         if (q->policy < 0)
                 q->policy = RELABEL_ON_VOLUME_MOUNT;
         if (q->selinux_mount_supported < 0)
@@ -329,7 +330,7 @@ bool request_equal(const Request *a, const Request *b) {
         for (size_t i = 0; i < ELEMENTSOF(strings); i++)
                 if (!streq_ptr(*string_of(a, i), *string_of(b, i)))
                         return false;
-        /* What is said of a group that is not asked for plays no part. */
+        /* Without a group the options about groups play no part. */
         if (a->fs_group != GID_NONE &&
             (a->fs_group_policy != b->fs_group_policy || a->fs_group_change_policy != b->fs_group_change_policy ||
              a->user_namespace != b->user_namespace))

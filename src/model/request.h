@@ -38,8 +38,8 @@ typedef struct WalkOptions {
         bool force;               /* walk also where the record says that there is nothing to do */
 } WalkOptions;
 
-/* What a caller asks for: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset strings are
- * NULL, unset flags -1. */
+/* What a caller asks for: the arguments and options of MountVolume, PlanVolume and AdoptVolume. Unset
+ * strings are NULL, unset flags -1. */
 typedef struct Request {
         char *volume;
         char *source;
@@ -74,19 +74,20 @@ typedef struct Request {
 
 void request_done(Request *q);
 
-/* Checks a name that is shown, such as a holder's: printable, UTF-8, of limited length, without quotes, commas and backslashes; NULL
- * is one. Returns 0, -ENOMEM or INVALID_OPTION, which names the option. */
+/* Checks a name that is shown, such as a holder's: printable, UTF-8, of limited length, without quotes,
+ * commas and backslashes; NULL is one. Returns 0, -ENOMEM or INVALID_OPTION, which names the option. */
 int request_validate_name(const char *name, const char *option, Failure *f) _warn_unused_;
 
-/* Checks everything about a request that needs no look at the system and brings it to its one form: context and level
- * canonical, a context= among the mount options moved to context (which then means OnVolumeMount by a driver that
- * supports it, unless the request says otherwise), "ro" to read_only, absent holder set to the target,
- * absent volume type to "csi". source is checked only when the request has one. Idempotent. Returns 0, -ENOMEM, or a
- * failure kind. */
+/* Checks everything about a request that needs no look at the system and brings it to its one form: context
+ * and level canonical, a context= among the mount options moved to context (which then means OnVolumeMount
+ * by a driver that supports it, unless the request says otherwise), "ro" to read_only, absent holder set to
+ * the target, absent volume type to "csi". source is checked only when the request has one. Idempotent.
+ * Returns 0, -ENOMEM, or a failure kind. */
 int request_validate(Request *q, const Settings *settings, Failure *f) _warn_unused_;
 
-/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no slash at an
- * end. It is opaque; the rules only keep it from ever being taken for a path that leads elsewhere. */
+/* Checks a volume id: 1 to 256 of [A-Za-z0-9._:/@+=~-], no empty, "." or ".." part between slashes, no
+ * slash at an end. It is opaque; the rules only keep it from ever being taken for a path that leads
+ * elsewhere. */
 int volume_id_validate(const char *id, Failure *f) _warn_unused_;
 
 /* Checks a target: absolute, normalized, beneath one of the configured roots. */
@@ -95,7 +96,7 @@ int target_validate(const char *target, const Settings *settings, Failure *f) _w
 /* Checks the options of a walk, whatever method they came with. Returns 0, -ENOMEM or INVALID_OPTION. */
 int walk_options_validate(const WalkOptions *w, Failure *f) _warn_unused_;
 
-/* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't count, nor
- * how a walk treats other workloads: that changes no answer. Who relabels does, and force: a walk that was skipped is
- * no answer to it. */
+/* Whether both ask for the same, so that one answer serves both. Both must be validated. Timeouts don't
+ * count, nor how a walk treats other workloads: that changes no answer. Who relabels does, and force: a
+ * walk that was skipped is no answer to it. */
 bool request_equal(const Request *a, const Request *b) _pure_;

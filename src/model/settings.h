@@ -7,17 +7,18 @@
 #include "basic/config.h"
 #include "model/failure.h"
 
-/* The configuration (selvol.conf(5)), checked. Both processes read it: selvold to decide, the worker to refuse. */
+/* The configuration (selvol.conf(5)), checked. Both processes read it: selvold to decide, the worker to
+ * refuse. */
 
-/* How what is not allowed can be: the end of a sentence that says which key, or section, is to name it. A key replaces the one of
- * an earlier file, so a list is to be written in full. */
+/* How what is not allowed can be: the end of a sentence that says which key, or section, is to name it. A
+ * key replaces the one of an earlier file, so a list is to be written in full. */
 #define SETTINGS_REMEDY "in /etc/selvol/selvol.conf.d/50-local.conf, then run 'systemctl reload selvold'."
 
-/* The exit status for an error in the configuration, which systemd calls EXIT_CONFIG: the units don't start a service
- * again that ended with it. */
+/* The exit status for an error in the configuration, which systemd calls EXIT_CONFIG: the units don't start
+ * a service again that ended with it. */
 enum { EXIT_CONFIG = 78 };
 
-/* What a mistake that is found at a reload comes to. */
+/* The end of a text about a mistake that is found at a reload. */
 #define SETTINGS_KEPT " The earlier configuration stays in force."
 
 #define SETTINGS_USR "/usr/lib/selvol"
@@ -106,14 +107,14 @@ typedef struct Settings {
         size_t n_drivers;
 } Settings;
 
-/* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and value:
- * unknown sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
+/* Checks a configuration. Returns 0, -ENOMEM, or INVALID_OPTION with the failure naming section, key and
+ * value: unknown sections, keys and values are errors, as a misspelt restriction would otherwise be none. */
 int settings_parse(const Config *config, Settings *ret, Failure *f) _warn_unused_;
-/* These alone read files in this folder: both processes read the configuration, and this is the highest folder that both link and
- * that knows what settings are.
+/* These alone read files in this folder: both processes read the configuration, and this is the highest
+ * folder that both link and that knows what settings are.
  *
- * Reads the configuration beneath the directories (NULL: those above), without a look at what it says. Returns 0, INVALID_OPTION
- * for a file that isn't one, or a negative errno. */
+ * Reads the configuration beneath the directories (NULL: those above), without a look at what it says.
+ * Returns 0, INVALID_OPTION for a file that isn't one, or a negative errno. */
 int settings_read(const char *usr_dir, const char *etc_dir, Config **ret, Failure *f) _warn_unused_;
 /* Reads and checks it. Returns what settings_parse() does. */
 int settings_load(const char *usr_dir, const char *etc_dir, Settings *ret, Failure *f) _warn_unused_;
@@ -123,8 +124,8 @@ const FileSystem *settings_file_system(const Settings *s, const char *name) _pur
 const Trait *settings_volume_type(const Settings *s, const char *name) _pure_;
 const Trait *settings_driver(const Settings *s, const char *name) _pure_;
 
-/* Whether a file system that is mounted at path may be a volume: beneath one of TargetRoots=, or at or beneath one of
- * ForeignRoots=. */
+/* Whether a file system that is mounted at path may be a volume: beneath one of TargetRoots=, or at or
+ * beneath one of ForeignRoots=. */
 bool settings_may_have_volume(const Settings *s, const char *path) _pure_;
 
 /* Whether path, normalized, is strictly beneath one of the roots; spelling only. */

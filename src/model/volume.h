@@ -9,7 +9,8 @@
 #include "model/request.h"
 #include "model/mark.h"
 
-/* What selvol remembers: volumes and who holds them. The store makes it durable, the daemon keeps it in memory. */
+/* What selvol remembers: volumes and who holds them. The store makes it durable, the daemon keeps it in
+ * memory. */
 
 typedef enum Strategy { STRATEGY_NONE, STRATEGY_RELABEL, STRATEGY_CONTEXT_MOUNT, STRATEGIES } Strategy;
 DECLARE_STRING_TABLE(strategy, Strategy);
@@ -61,8 +62,8 @@ typedef struct Holder {
         uint64_t mount_id; /* of the mount at target; 0 until it is known */
         char *device;      /* of its superblock, "major:minor"; "" until it is known */
         char *superblock;  /* what the source led to, as in Observed; "" if that is not known, or names nothing */
-        /* The mount that hides it, described, and where else its files are mounted; NULL: none. Not in the store: each start
-         * looks anew. */
+        /* The mount that hides it, described, and where else its files are mounted; NULL: none. Not in the
+         * store: each start looks anew. */
         char *covered_by, *also_at;
         char *spec; /* the request in one string, to tell a repeated request from another one */
 } Holder;
@@ -116,7 +117,8 @@ static inline const char *runtime_flag(Strategy strategy, bool relabeled_here) {
         return strategy == STRATEGY_RELABEL && !relabeled_here ? "Z" : "";
 }
 
-/* All volumes, a uthash table keyed by id, and their holders, one keyed by target. Not to be moved in memory. */
+/* All volumes, a uthash table keyed by id, and their holders, one keyed by target. Not to be moved in
+ * memory. */
 typedef struct Volumes {
         Volume *table;
         Holder *targets;
@@ -133,6 +135,7 @@ Holder *volumes_find_above(const Volumes *all, const char *path, Volume **ret_vo
 int volumes_add(Volumes *all, Volume *v) _warn_unused_;
 void volumes_remove(Volumes *all, Volume *v);
 
-/* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy, force and the group
- * have by default is left out, so that strings from before there were these stay equal. NULL on lack of memory. */
+/* The request in one string: equal strings, equal requests, see request_equal(). What RelabelBy, force and
+ * the group have by default is left out, so that strings from before there were these stay equal. NULL on
+ * lack of memory. */
 char *request_spec(const Request *q) _warn_unused_;

@@ -40,8 +40,9 @@ typedef struct WalkResult {
 
 void walk_result_done(WalkResult *r);
 
-/* "a, b: why; c: why; and 5 more": the issues by cause, about as many as are pleasant to read. The names are those of tenants:
- * whatever their length, the text is no longer than some 3 KB. NULL on lack of memory. */
+/* "a, b: why; c: why; and 5 more": the issues by cause, about as many as are pleasant to read. The names
+ * are those of tenants: whatever their length, the text is no longer than some 3 KB. NULL on lack of
+ * memory. */
 char *walk_describe_failures(const WalkResult *r) _warn_unused_;
 /* Whether every entry was visited, and none failed. */
 static inline bool walk_is_complete(const WalkCounts *c) {

@@ -114,8 +114,9 @@ static int changed_failure(Failure *f, const Target *target) {
                 "Target '%s' was replaced, removed or mounted on in the meantime: make sure that nothing else changes it and try again.");
 }
 
-/* By its descriptor, wherever it is, if it was not unmounted already. That keeps it busy, so it is detached, and goes with the
- * descriptor. Needs no memory: a mount that stayed visible would be nobody's once its note is removed. */
+/* By its descriptor, wherever it is, if it was not unmounted already. That keeps it busy, so it is
+ * detached, and goes with the descriptor. Needs no memory: a mount that stayed visible would be nobody's
+ * once its note is removed. */
 static int withdraw(int tree) {
         char path[sizeof("/proc/self/fd/-2147483648")];
 
@@ -133,8 +134,8 @@ static bool is_at(int tree, uint64_t id, const char *path) {
         return m && streq(m->target, path);
 }
 
-/* The directory may have been moved before it was mounted on, which the kernel is not asked to notice; from then on it can't
- * be, but what is above it can. */
+/* The directory may have been moved before it was mounted on, which the kernel is not asked to notice; from
+ * then on it can't be, but what is above it can. */
 static int check_published(int tree, const Target *target, uint64_t id, Failure *f) {
         int r, k;
 

@@ -17,7 +17,8 @@
 /* 0 to 2^32-2; the last one is no id. */
 #define IDS UINT32_MAX
 
-/* A user namespace can only be made by entering it, and goes with the last process in it or descriptor of it. */
+/* A user namespace can only be made by entering it, and goes with the last process in it or descriptor of
+ * it. */
 typedef struct UsernsProcess {
         pid_t pid; /* 0: none */
         int fd;    /* the child ends when this is closed */

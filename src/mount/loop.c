@@ -10,14 +10,14 @@
 #include "basic/open-util.h"
 #include "mount/loop.h"
 
-/* Somebody else may take the free device between our asking for it and attaching it, or have it open exclusively for a
- * moment. */
+/* Somebody else may take the free device between our asking for it and attaching it, or have it open
+ * exclusively for a moment. */
 enum { LOOP_MAJOR_NUMBER = 7, ATTACH_ATTEMPTS = 64, ATTACH_PAUSE_USEC = 1000 };
 
 DEFINE_CLEANUP_FUNC(DIR *, closedir);
 
-/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone it may have become
- * another one at any time. Returns 1 if it is attached, 0 if not, or a negative errno. */
+/* Opens it, and asks the descriptor, which keeps it attached, what it is attached to: by its number alone
+ * it may have become another one at any time. Returns 1 if it is attached, 0 if not, or a negative errno. */
 static int open_attached(dev_t device, int *ret_fd, char **ret_path, struct loop_info64 *ret) {
         _cleanup_free_ char *path = strdup_printf("/dev/loop%u", minor(device));
         _cleanup_close_ int fd = -EBADF;
@@ -196,7 +196,8 @@ static int loop_failure(Failure *f, const Source *s, int error) {
                            strerrorname_np(-error), remedy);
 }
 
-/* Not on the image, which others may be able to lock too. Two images that get the same byte of the file wait for each other. */
+/* Not on the image, which others may be able to lock too. Two images that get the same byte of the file
+ * wait for each other. */
 static int lock_image(const Source *s, const char *locks) {
         const uint64_t place = s->image_inode ^ ((uint64_t) s->image_device << 40);
         struct flock lock = {
@@ -209,8 +210,8 @@ static int lock_image(const Source *s, const char *locks) {
         return TAKE_FD(fd);
 }
 
-/* So that a later holder can write, also for a read-only mount. Some images can't be opened for writing although they can be
- * written, such as those that can be appended to only. */
+/* So that a later holder can write, also for a read-only mount. Some images can't be opened for writing
+ * although they can be written, such as those that can be appended to only. */
 static int attach_image(const Source *s, int *ret_fd, char **ret_path, bool *ret_read_only) {
         _cleanup_close_ int writable = s->read_only ? -EROFS : open_again(s->fd, O_RDWR);
 

@@ -32,7 +32,8 @@ static char *note_path(uint64_t id) {
         return strdup_printf(MOUNT_NOTES "/%" PRIu64, id);
 }
 
-/* The kernel gives the id to another mount as soon as the one before has gone: who removes a note looks whose it is. */
+/* The kernel gives the id to another mount as soon as the one before has gone: who removes a note looks
+ * whose it is. */
 static int lock_notes(void) {
         _cleanup_close_ int fd = open(MOUNT_NOTES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

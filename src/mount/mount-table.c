@@ -121,8 +121,8 @@ bool mount_fact_is_of_devices(const MountFact *fact, const dev_t *devices, size_
         return streq(fact->fs_type, "btrfs") && source_is_device(fact->source, devices, n_devices);
 }
 
-/* The anonymous device number of a btrfs on one of the devices; 0 if it isn't mounted. Only its source leads from the
- * superblock to the device; all its subvolumes share the number. */
+/* The anonymous device number of a btrfs on one of the devices; 0 if it isn't mounted. Only its source
+ * leads from the superblock to the device; all its subvolumes share the number. */
 static dev_t find_btrfs(const MountTable *table, const dev_t *devices, size_t n_devices) {
         for (const Mount *m = table->mounts; m < table->mounts + table->n; m++)
                 if (streq(m->fs_type, "btrfs") && source_is_device(m->source, devices, n_devices))

@@ -105,7 +105,8 @@ static int refuse(const char *source, const char *why, const char *how, const ch
                 source, why, how, what);
 }
 
-/* Each bit is an option. Not among them are acl and user_xattr, which mke2fs sets, as the kernel does it anyway. */
+/* Each bit is an option. Not among them are acl and user_xattr, which mke2fs sets, as the kernel does it
+ * anyway. */
 static int check_default_options(const uint8_t *superblock, const Settings *settings, const FileSystem *fs,
                                  const char *source, Failure *f) {
         static const struct {
@@ -275,8 +276,8 @@ bool xfs_find_log(const uint8_t superblock[static XFS_SUPERBLOCK_SIZE], XfsLog *
         return true;
 }
 
-/* A record: a header of one block or, where records can be longer than 32 KiB, more, and data. Returns how many blocks it
- * has, 0 if there is none of this cycle. */
+/* A record: a header of one block or, where records can be longer than 32 KiB, more, and data. Returns how
+ * many blocks it has, 0 if there is none of this cycle. */
 static size_t record_length(const uint8_t *header, uint32_t cycle) {
         enum {
                 MAGIC = 0,
@@ -298,7 +299,8 @@ static size_t record_length(const uint8_t *header, uint32_t cycle) {
         return n_headers + (length + XFS_LOG_BLOCK - 1) / XFS_LOG_BLOCK;
 }
 
-/* Its one operation is by XFS_LOG (0xaa) and has the flag XLOG_UNMOUNT_TRANS. The data is behind the header. */
+/* Its one operation is by XFS_LOG (0xaa) and has the flag XLOG_UNMOUNT_TRANS. The data is behind the
+ * header. */
 static bool is_unmount(const uint8_t *record, size_t n_blocks) {
         enum { OPERATIONS = 40, CLIENT = 8, FLAGS = 9 };
         const uint8_t *data = record + XFS_LOG_BLOCK;
@@ -306,7 +308,8 @@ static bool is_unmount(const uint8_t *record, size_t n_blocks) {
         return n_blocks == 2 && be32(record + OPERATIONS) == 1 && data[CLIENT] == 0xaa && data[FLAGS] == 0x20;
 }
 
-/* How many blocks from the head on have been written, if the last record is that of an unmount; otherwise 0. */
+/* How many blocks from the head on have been written, if the last record is that of an unmount; otherwise
+ * 0. */
 static size_t clean_length(const XfsLog *log, const uint8_t *blocks, size_t n_blocks) {
         uint32_t cycle = log->cycle, position = log->head;
         bool clean = false;
@@ -347,8 +350,8 @@ Fingerprint fingerprint_of_xfs(const uint8_t superblock[static XFS_SUPERBLOCK_SI
         return f;
 }
 
-/* What is cached may be older than what xfs, or another node, has written since. Pages are dropped as a whole or not at
- * all; those of a mounted ext4 stay, and are right. */
+/* What is cached may be older than what xfs, or another node, has written since. Pages are dropped as a
+ * whole or not at all; those of a mounted ext4 stay, and are right. */
 static bool read_at(int fd, off_t offset, uint8_t *bytes, size_t n) {
         const off_t page = sysconf(_SC_PAGESIZE), start = offset / page * page,
                     end = (offset + (off_t) n + page - 1) / page * page;

@@ -9,7 +9,8 @@
 /* Where nearly all file systems and RAIDs have their signatures. */
 enum { PROBED_HEAD = 264 * 1024, PROBED_TAIL = 512 * 1024 };
 
-/* Of blkid_do_safeprobe(), which has names for them only since libblkid 2.39; otherwise it returns a negative errno, or -1. */
+/* Of blkid_do_safeprobe(), which has names for them only since libblkid 2.39; otherwise it returns a
+ * negative errno, or -1. */
 enum { PROBE_NOTHING = 1, PROBE_FAILED = -1, PROBE_AMBIVALENT = -2 };
 
 DEFINE_CLEANUP_FUNC(blkid_probe, blkid_free_probe);
@@ -26,8 +27,9 @@ static void probed_done(Probed *p) {
         *p = (Probed){ 0 };
 }
 
-/* libblkid looks for signatures in about forty places near both ends, one read after the other, and the cache of a
- * device that is not open elsewhere is empty. Two large reads are faster, above all on network storage. */
+/* libblkid looks for signatures in about forty places near both ends, one read after the other, and the
+ * cache of a device that is not open elsewhere is empty. Two large reads are faster, above all on network
+ * storage. */
 static void read_ahead(int fd) {
         off_t end = lseek(fd, 0, SEEK_END);
 
@@ -64,8 +66,8 @@ static int search(blkid_probe p, Probed *found) {
         return r < 0 || found->fs_type ? r : copy_value(p, "PTTYPE", &found->partition_table);
 }
 
-/* A file system whose values libblkid has no memory for is none to it: nothing is believed if it is found twice. What was read
- * for the first search serves the second. */
+/* A file system whose values libblkid has no memory for is none to it: nothing is believed if it is found
+ * twice. What was read for the first search serves the second. */
 static int search_twice(blkid_probe p, Probed *found) {
         int r;
 

@@ -4,8 +4,8 @@
 #include "model/failure.h"
 #include "model/settings.h"
 
-/* What a device or image holds, found by libblkid. libmount's own search doesn't tell what it could not read from what holds
- * nothing, and who believes the latter makes a file system. */
+/* What a device or image holds, found by libblkid. libmount's own search doesn't tell what it could not
+ * read from what holds nothing, and who believes the latter makes a file system. */
 
 /* The type of a device or image, open for reading, whose path is source: as source_open() has it of fs_type
  * and search. *ret belongs to the settings. The offset of fd changes. Returns 0, a negative errno,

@@ -108,7 +108,8 @@ int read_back_detached(const StageSpec *spec, int tree, const char *source, Moun
         assert(source);
         assert(ret);
 
-        /* Any directory of it may be mounted, and the numbers of its devices are none of the mount table's. */
+        /* Any directory of it may be mounted, and the numbers of its devices are none of the mount table's.
+         */
         if (streq(spec->source->fs->name, "btrfs"))
                 return 0;
         root = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

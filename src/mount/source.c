@@ -31,7 +31,8 @@ void source_done(Source *s) {
         *s = SOURCE_INIT;
 }
 
-/* Explains errors of a path that is a source. Returns INVALID_VOLUME, MOUNT_FAILED, or error if it says nothing of the path. */
+/* Explains errors of a path that is a source. Returns INVALID_VOLUME, MOUNT_FAILED, or error if it says
+ * nothing of the path. */
 static int path_failure(const char *source, int error, Failure *f) {
         switch (error) {
         case -ENOENT:
@@ -81,7 +82,8 @@ static int outside_dev_failure(const char *source, Failure *f) {
                 "Source '%s' is on another file system than /dev, or leads there by a symbolic link: pass the device node.");
 }
 
-/* The directory is on the file system of /dev, where root alone makes links: so the last link may be followed. */
+/* The directory is on the file system of /dev, where root alone makes links: so the last link may be
+ * followed. */
 static int open_in_dev(const char *source, const char *relative, int *ret_fd, struct stat *ret_stat, Failure *f) {
         _cleanup_close_ int dev = open("/dev", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), directory = -EBADF,
                             fd = -EBADF;
@@ -112,7 +114,7 @@ static int open_in_dev(const char *source, const char *relative, int *ret_fd, st
         return 0;
 }
 
-/* What is opened as a directory is mounted first if it is an automount; what is none is looked at. */
+/* An automount is mounted when it is opened as a directory; a name that is none is looked at. */
 static int open_name(int fd, const char *name, bool is_last) {
         int next = is_last ? -1 : openat(fd, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
 
@@ -121,8 +123,8 @@ static int open_name(int fd, const char *name, bool is_last) {
         return next < 0 ? -errno : next;
 }
 
-/* One name after the other, so that each directory is known and none is reached by a link. *ret_changed: the first one that
- * others can change, or NULL. */
+/* One name after the other, so that each directory is known and none is reached by a link. *ret_changed:
+ * the first one that others can change, or NULL. */
 static int walk(const char *source, int *ret_fd, struct stat *ret_stat, char **ret_changed, Failure *f) {
         _cleanup_close_ int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *changed = NULL;
@@ -222,8 +224,8 @@ static int open_image(Source *s, int pinned, const struct stat *st) {
         s->is_image = true;
         s->image_device = st->st_dev;
         s->image_inode = st->st_ino;
-        /* On a read-only file system, or immutable. EACCES is an error: a volume must not become read-only because of
-         * the permissions of its image. */
+        /* On a read-only file system, or immutable. EACCES is an error: a volume must not become read-only
+         * because of the permissions of its image. */
         if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
                 if (errno != EROFS && errno != EPERM)
                         return -errno;
@@ -268,7 +270,8 @@ static int check_ext_options(const Source *s, const Settings *settings, Failure 
         return ext_options_check(superblock, settings, s->fs, s->name, f);
 }
 
-/* The kernel would write to the other devices, too, which nobody has checked: it finds them by the UUID that this one names. */
+/* The kernel would write to the other devices, too, which nobody has checked: it finds them by the UUID
+ * that this one names. */
 static int check_btrfs_devices(const Source *s, Failure *f) {
         uint64_t n;
         int r;

@@ -30,5 +30,6 @@ void source_done(Source *s);
 int source_open(const char *source, const char *fs_type, bool search, const Settings *settings, Source *ret,
                 Failure *f) _warn_unused_;
 
-/* Whether a block device is read-only, by its number; false for the anonymous devices of NFS, tmpfs and the like. */
+/* Whether a block device is read-only, by its number; false for the anonymous devices of NFS, tmpfs and the
+ * like. */
 bool source_device_is_read_only(dev_t device);

@@ -83,7 +83,8 @@ bool fs_context_takes(const char *fs_type, bool with_context) {
         for (size_t i = 0; i < ELEMENTSOF(types); i++)
                 if (streq(fs_type, types[i]))
                         return true;
-        /* Linux 6.1 sets its labels twice, which fails with EINVAL; it parses its options itself since 6.8. */
+        /* Linux 6.1 sets its labels twice, which fails with EINVAL; it parses its options itself since 6.8.
+         */
         return streq(fs_type, "btrfs") && (!with_context || kernel_is_at_least(6, 12));
 }
 
@@ -96,7 +97,8 @@ bool fs_context_is_supported(void) {
         return tree >= 0;
 }
 
-/* What the kernel has logged to the context: "e ", "w " or "i " and a line, one for each read(2). */
+/* Reads the lines that the kernel has logged to the context: "e ", "w " or "i " and a line, one for each
+ * read(2). */
 static void read_words(int fs, char words[static EXPLANATION_MAX]) {
         size_t n = 0;
         ssize_t k;
@@ -126,7 +128,7 @@ static int fail(const StageSpec *spec, int fs, int number, int *ret_errno, Failu
         return stage_spec_failure(spec, isempty(words) ? strerror(number) : words, number, f);
 }
 
-/* What mount(2) takes as flags of the file system. */
+/* The options that mount(2) takes as flags of the file system. */
 static bool is_file_system_flag(const char *name, size_t n) {
         static const char *const flags[] = { "sync", "async", "dirsync", "lazytime", "nolazytime" };
 
@@ -136,7 +138,8 @@ static bool is_file_system_flag(const char *name, size_t n) {
         return false;
 }
 
-/* flags: what mount(2) takes as flags, of which those of the mount are set when it is there. Others are for libmount. */
+/* flags: what mount(2) takes as flags, of which those of the mount are set when it is there. Others are for
+ * libmount. */
 static int set_each(int fs, char *options, bool flags) {
         char *name, *value;
         size_t n_name, n_value;
@@ -253,8 +256,8 @@ bool attach_uses_helper(const char *fs_type) {
         return false;
 }
 
-/* The context is quoted for the kernel, which would take "c2" of an unquoted "c1,c2" for an option. It contains
- * neither quotes nor backslashes: context_canonicalize() has checked it. */
+/* The context is quoted for the kernel, which would take "c2" of an unquoted "c1,c2" for an option. It
+ * contains neither quotes nor backslashes: context_canonicalize() has checked it. */
 static int build_options(const StageSpec *spec, char **ret) {
         const char *const own[] = { "nosuid", "nodev", spec->read_only ? "ro" : "rw" };
         _cleanup_strv_ char **options = NULL;

@@ -9,7 +9,7 @@
  * in words why it can't be made. libmount: where the type has a helper, mount.TYPE, or is none of those that
  * were seen to work the other way. */
 
-/* What a worker stages with. */
+/* The means with which a worker stages. */
 typedef struct Staging {
         const char *directory; /* only root may reach it */
         const char *locks;     /* a file that only root may open, made when it is needed */
@@ -30,12 +30,13 @@ typedef struct StageSpec {
         const Staging *staging;
 } StageSpec;
 
-/* What it takes besides the context: the caller's options and what a context mount of the type needs. The caller frees
- * *ret. Returns 0 or -ENOMEM. */
+/* The options besides the context: the caller's, and those that a context mount of the type needs. The
+ * caller frees *ret. Returns 0 or -ENOMEM. */
 int stage_spec_options(const StageSpec *spec, char ***ret) _warn_unused_;
 
-/* Fills f with MOUNT_FAILED: what the kernel or libmount said, the errno (0: none), and what to do. text is escaped here.
- * Returns MOUNT_FAILED, or -ENOMEM, also if that is the errno: it says nothing of the volume. */
+/* Fills f with MOUNT_FAILED: what the kernel or libmount said, the errno (0: none), and what to do. text is
+ * escaped here. Returns MOUNT_FAILED, or -ENOMEM, also if that is the errno: it says nothing of the volume.
+ */
 int stage_spec_failure(const StageSpec *spec, const char *text, int number, Failure *f) _warn_unused_;
 
 /* Whether a type is mounted by a file system context: those that were seen to work, on Linux 6.1, 6.12 and
@@ -45,10 +46,11 @@ bool fs_context_takes(const char *fs_type, bool with_context);
 /* Whether this kernel can do it: a tmpfs is made. */
 bool fs_context_is_supported(void);
 
-/* Mounts spec, without attributes but nosuid and nodev. exclusive: fail with EBUSY where that would share a superblock that
- * is mounted already, which kernels before 6.6 can't tell. *ret_tree is the mount, detached; *ret_source what the mount
- * table will name as its source; the caller's both. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno filled:
- * EINVAL also for options that only libmount knows. */
+/* Mounts spec, without attributes but nosuid and nodev. exclusive: fail with EBUSY where that would share a
+ * superblock that is mounted already, which kernels before 6.6 can't tell. *ret_tree is the mount,
+ * detached; *ret_source what the mount table will name as its source; the caller's both. Returns 0, a
+ * negative errno, or MOUNT_FAILED with *ret_errno filled: EINVAL also for options that only libmount knows.
+ */
 int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char **ret_source, int *ret_errno,
                      Failure *f) _warn_unused_;
 
@@ -56,7 +58,7 @@ int fs_context_mount(const StageSpec *spec, bool exclusive, int *ret_tree, char 
 bool attach_uses_helper(const char *fs_type);
 
 /* Mounts on spec's directory, in whatever namespace the caller is in, by libmount: mount(2), or the helper
- * mount.TYPE. An image is mounted over a loop device, which is detached with the mount. fstab and utab are not used.
- * Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno filled: 0 if a helper failed, which has said why on its
- * standard error. */
+ * mount.TYPE. An image is mounted over a loop device, which is detached with the mount. fstab and utab are
+ * not used. Returns 0, a negative errno, or MOUNT_FAILED with *ret_errno filled: 0 if a helper failed,
+ * which has said why on its standard error. */
 int attach_file_system(const StageSpec *spec, int *ret_errno, Failure *f) _warn_unused_;

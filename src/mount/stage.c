@@ -17,8 +17,8 @@ static int detach(int fd) {
         return tree < 0 ? -errno : tree;
 }
 
-/* In the staging namespace: mounts, or attaches a detached mount. From here on the mount is used by descriptor, as its
- * directory goes with the namespace. */
+/* In the staging namespace: mounts, or attaches a detached mount. From here on the mount is used by
+ * descriptor, as its directory goes with the namespace. */
 static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, MountOutcome *ret, int *ret_errno,
                              Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
@@ -27,8 +27,8 @@ static int attach_and_detach(const StageSpec *spec, int tree, int *ret_tree, Mou
         uint64_t id;
         int r;
 
-        /* A slave, not private: its mounts don't propagate to the host, but unmounts on the host propagate to it.
-         * Otherwise this copy would keep the devices of other volumes busy while a mount is staged. */
+        /* A slave, not private: its mounts don't propagate to the host, but unmounts on the host propagate
+         * to it. Otherwise this copy would keep the devices of other volumes busy while a mount is staged. */
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
         if (tree < 0) {
@@ -99,8 +99,8 @@ static bool uses_fs_context(const StageSpec *spec) {
                !attach_uses_helper(spec->source->fs->name);
 }
 
-/* EINVAL has many reasons, a kernel that doesn't know the way among them: only if the same request succeeds the other way it
- * was that. Otherwise the kernel's own words count. */
+/* EINVAL has many reasons, a kernel that doesn't know the way among them: only if the same request succeeds
+ * the other way it was that. Otherwise the kernel's own words count. */
 static int stage_superblock(const StageSpec *spec, bool exclusive, int *ret_tree, MountOutcome *ret, int *ret_errno,
                             Failure *f) {
         _cleanup_failure_ Failure other = { 0 };
@@ -170,8 +170,8 @@ static int stage_patiently(const StageSpec *spec, int *ret_tree, MountOutcome *r
         }
 }
 
-/* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't tell.
- * Returns CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */
+/* Fills f if the superblock is mounted somewhere with another context, which the kernel's EINVAL doesn't
+ * tell. Returns CONTEXT_CONFLICT, 0 if there is no such mount, or a negative errno. */
 static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t n, Failure *f) {
         _cleanup_free_ char *target = NULL, *context = NULL;
         const MountFact *m = NULL;
@@ -192,7 +192,8 @@ static int find_conflict(const StageSpec *spec, const MountFact *mounts, size_t 
                 spec->source->name, target, isempty(context) ? "without a context" : "with context ", context);
 }
 
-/* The superblock existed already and kept its context: btrfs may ignore the one that is passed without an error. */
+/* The superblock existed already and kept its context: btrfs may ignore the one that is passed without an
+ * error. */
 static int shared_failure(const StageSpec *spec, const MountFact *fact, Failure *f) {
         _cleanup_free_ char *context = string_escape(fact->context, CONTEXT_MAX);
         MountFact *mounts;
@@ -231,8 +232,8 @@ static int check_outcome(const StageSpec *spec, const MountFact *fact, Failure *
         return 0;
 }
 
-/* The kernel says only EINVAL or EBUSY. Replaces f if another mount is the reason. Returns 0 if none is, a negative errno,
- * CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
+/* The kernel says only EINVAL or EBUSY. Replaces f if another mount is the reason. Returns 0 if none is, a
+ * negative errno, CONTEXT_CONFLICT, BUSY or MOUNT_FAILED. */
 static int explain_failure(const StageSpec *spec, int number, Failure *f) {
         _cleanup_free_ char *target = NULL;
         MountFact *mounts;
@@ -339,8 +340,8 @@ static int make_superblock_writable(const StageSpec *spec, int tree, Failure *f)
                            spec->source->name, strerrorname_np(errno));
 }
 
-/* A mount of its own, which a group can be mapped on whatever the shared one maps. Returns 1; 0 if that can't be, or would
- * not be the same directory: then the mount is cloned. */
+/* A mount of its own, which a group can be mapped on whatever the shared one maps. Returns 1; 0 if that
+ * can't be, or would not be the same directory: then the mount is cloned. */
 static int mount_once_more(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
         _cleanup_failure_ Failure f = { 0 };

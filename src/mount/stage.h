@@ -13,8 +13,8 @@
  * the requested context. */
 int stage_mount(const StageSpec *spec, int *ret_tree, MountOutcome *ret, Failure *f) _warn_unused_;
 
-/* The same, once more, for the directory that is mounted at share, if that has spec's source and context: of the same
- * superblock where that can be, or else a clone of the mount. Per-mount options are spec's; a read-only superblock is made
- * writable, and stays so, unless spec is read-only. */
+/* The same, once more, for the directory that is mounted at share, if that has spec's source and context:
+ * of the same superblock where that can be, or else a clone of the mount. Per-mount options are spec's; a
+ * read-only superblock is made writable, and stays so, unless spec is read-only. */
 int stage_share(const StageSpec *spec, const Target *share, int *ret_tree, MountOutcome *ret,
                 Failure *f) _warn_unused_;

@@ -88,8 +88,8 @@ int superblock_is_on_source(int fd, const Source *s) {
         return r < 0 ? r : streq(found, wanted);
 }
 
-/* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace (open(2),
- * O_EXCL). Returns 1 if it is claimed, 0 if not. */
+/* Exclusive opening fails exactly if the device is mounted or otherwise claimed, in any mount namespace
+ * (open(2), O_EXCL). Returns 1 if it is claimed, 0 if not. */
 static int is_claimed(int fd) {
         _cleanup_close_ int again = open_again(fd, O_RDONLY | O_EXCL);
 

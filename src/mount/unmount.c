@@ -9,7 +9,8 @@
 #include "mount/target.h"
 #include "mount/unmount.h"
 
-/* Relative to a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) takes none. */
+/* Relative to a descriptor of the parent, so that no part of the path can be exchanged: umount2(2) takes
+ * none. */
 static int unmount_in(int parent, const char *name) {
         int r = 0;
 

@@ -8,7 +8,7 @@
 
 /* --- the mark --- */
 
-/* What is recorded counts if one of the mounts that it is of is among those that were seen. */
+/* A record counts if one of its mounts is among those that were seen. */
 static bool is_seen(const Observed *observed, const Holder *h) {
         for (size_t i = 0; i < observed->n_mounts; i++)
                 if (observed->mounts[i].mount_id == h->mount_id && streq(observed->mounts[i].device, h->device))

@@ -22,8 +22,8 @@ typedef struct WitnessInput {
         bool adopted;                     /* somebody else has made the mount, and may have made others */
 } WitnessInput;
 
-/* What selvold knows of who had, and has, the volume. Mounts of parts of it beneath the target roots are kubelet's, for
- * subPath, and nobody else's. Pure. */
+/* selvold's knowledge of who had, and has, the volume. Mounts of parts of it beneath the target roots are
+ * kubelet's, for subPath, and nobody else's. Pure. */
 Witness plan_witness(const WitnessInput *in) _pure_;
 
 /* What there is to judge a mark by. */
@@ -39,21 +39,22 @@ typedef struct MarkEvidence {
         Witness witness;
 } MarkEvidence;
 
-/* Whether what the mark says is still so. Pure. Where the mark has the fingerprint (ext4) it is the one before our mount, and
- * nobody but us has mounted it since; of what is adopted, it is the one of now, or the driver's mount is the only one more.
- * Elsewhere the volume has not been out of our hands, or has the fingerprint that was kept. */
+/* Whether what the mark says is still so. Pure. Where the mark has the fingerprint (ext4) it is the one
+ * before our mount, and nobody but us has mounted it since; of what is adopted, it is the one of now, or
+ * the driver's mount is the only one more. Elsewhere the volume has not been out of our hands, or has the
+ * fingerprint that was kept. */
 MarkBelief files_judge_mark(const MarkEvidence *e) _pure_;
 
 /* Decides whether all files have to be visited, for labels and groups apart. Pure.
  *
- * Labels; the first reason that applies: forced, partial, unknown, tainted, mounted elsewhere, other context, root differs,
- * complete or trusted. The walk is blind only if the mark is complete for another context, not tainted, and the root has that
- * other context.
+ * Labels; the first reason that applies: forced, partial, unknown, tainted, mounted elsewhere, other
+ * context, root differs, complete or trusted. The walk is blind only if the mark is complete for another
+ * context, not tainted, and the root has that other context.
  *
- * Groups; the first that applies: forced, gate off, policy Always, a file system that keeps no mark (skipped on its root
- * alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown, mounted elsewhere, root differs from the
- * mark; the same group: skip; another one: on disk, user namespace, mounted; map. Where no file may be changed it is a map or
- * nothing.
+ * Groups; the first that applies: forced, gate off, policy Always, a file system that keeps no mark
+ * (skipped on its root alone where OnRootMismatch was asked for in words, KEP-695), partial, unknown,
+ * mounted elsewhere, root differs from the mark; the same group: skip; another one: on disk, user
+ * namespace, mounted; map. Where no file may be changed it is a map or nothing.
  *
  * Unknown or lost state is never a reason to skip. */
 FilesDecision files_decide(const FilesWanted *wanted, const FilesSeen *seen);
@@ -70,7 +71,7 @@ static inline bool files_need_map(const FilesWanted *wanted, const FilesDecision
         return d->ownership == OWNERSHIP_MAP && wanted->swapped_gid == GID_NONE;
 }
 
-/* Whether others rely on another group on disk than the decision gives to files; root is the directory of the file
- * system that the volume is, NULL if unknown. Returns 0, GROUP_CONFLICT naming them, -ENOMEM. */
+/* Whether others rely on another group on disk than the decision gives to files; root is the directory of
+ * the file system that the volume is, NULL if unknown. Returns 0, GROUP_CONFLICT naming them, -ENOMEM. */
 int files_check_reliances(const FilesDecision *d, const char *volume, const char *root, const Reliance *list,
                           size_t n, Failure *f) _warn_unused_;

@@ -8,8 +8,8 @@
 #include "plan/plan-conflict.h"
 #include "plan/plan-group.h"
 
-/* If nobody has the volume it is to be mounted as it was the last time: if what it was of is not known in full, other volumes
- * on the same disk could be meant. */
+/* If nobody has the volume it is to be mounted as it was the last time: if what it was of is not known in
+ * full, other volumes on the same disk could be meant. */
 static int plan_mount(const ChangeInput *in, Strategy strategy, Plan *p, Failure *f) {
         const Volume *v = in->volume;
         const FileSystem *fs = settings_file_system(in->settings, v->fs_type);
@@ -221,7 +221,8 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) {
 
 /* --- groups --- */
 
-/* Through which mount the files can be reached: one that shows groups as they are, or shows the wanted one. */
+/* Through which mount the files can be reached: one that shows groups as they are, or shows the wanted one.
+ */
 static int find_group_mount(const Volume *v, gid_t gid, Plan *p, Failure *f) {
         const Holder *h, *plain = NULL, *reader = NULL, *mapped = NULL, *other = NULL;
 

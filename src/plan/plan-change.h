@@ -3,9 +3,10 @@
 
 #include "plan/plan-common.h"
 
-/* The decision on the methods Relabel and ApplyOwnership, which change the files of a volume and ask for no mount. share
- * is the holder's mount to walk over; NULL if nobody has the volume, so that it has to be mounted first, with the
- * options of the last mount. Whether there is anything to do is files_decide()'s to say. */
+/* The decision on the methods Relabel and ApplyOwnership, which change the files of a volume and ask for no
+ * mount. share is the holder's mount to walk over; NULL if nobody has the volume, so that it has to be
+ * mounted first, with the options of the last mount. Whether there is anything to do is files_decide()'s to
+ * say. */
 
 typedef struct ChangeInput {
         const Node *node; /* NULL while nothing was seen of it */
@@ -31,6 +32,6 @@ int plan_relabel(const ChangeInput *in, Plan *ret, Failure *f) _warn_unused_;
  * another group (*ret then holds the conflicts, and must be released too). */
 int plan_ownership(const ChangeInput *in, gid_t gid, bool readers, Plan *ret, Failure *f) _warn_unused_;
 
-/* What a relabel is to for which no context was passed: that of the present or the last use, or that of a relabel that was not
- * completed; "" if there is none, or if these are two. */
+/* What a relabel is to for which no context was passed: that of the present or the last use, or that of a
+ * relabel that was not completed; "" if there is none, or if these are two. */
 const char *plan_relabel_context(const Volume *v);

@@ -147,8 +147,8 @@ int plan_mount_options(const Settings *settings, const char *fs_type, Strategy s
         return 0;
 }
 
-/* What a holder may do to labels that all files have got. A runtime may be relabeling still, and to categories of its
- * own. */
+/* What a holder may do to labels that all files have got. A runtime may be relabeling still, and to
+ * categories of its own. */
 static MarkChange holder_change(const Holder *h) {
         if (h->read_only || h->relabeled_here)
                 return MARK_KEEP; /* with the same context, or it would be a conflict */

@@ -40,8 +40,9 @@ int plan_add_conflict(Plan *p, const Volume *v, const Holder *h) {
         return add(p, v->id, h->name, h->target, holder_strategy(v, h), holder_context(v, h), h->since_usec);
 }
 
-/* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context leaves no
- * room for the plan. A superblock has one context or none; labels are not taken from a holder who relies on them. */
+/* Whether a mount of the same superblock, or a holder of the same volume, with that strategy and context
+ * leaves no room for the plan. A superblock has one context or none; labels are not taken from a holder who
+ * relies on them. */
 static bool use_conflicts(const Plan *p, Strategy held_strategy, const char *held_context) {
         if (p->strategy == STRATEGY_CONTEXT_MOUNT)
                 return held_strategy != STRATEGY_CONTEXT_MOUNT || !streq(held_context, p->context);
@@ -78,8 +79,8 @@ int plan_find_conflicts(const Others *others, Plan *p) {
         r = find_holder_conflicts(others, p);
         if (r < 0)
                 return r;
-        /* Mounts of the same superblock, by a holder of another volume, or not recorded. The context that one shows counts
-         * before the one that is recorded. */
+        /* Mounts of the same superblock, by a holder of another volume, or not recorded. The context that
+         * one shows counts before the one that is recorded. */
         for (size_t i = 0; i < others->observed->n_mounts; i++) {
                 const MountFact *m = &others->observed->mounts[i];
                 Volume *v = NULL;
@@ -194,13 +195,13 @@ int plan_conflict_failure(const char *volume, const Plan *p, bool can_wait, Fail
 
 /* --- options --- */
 
-/* Who has the file system mounted. */
+/* A holder that has the file system mounted. */
 typedef struct Sharer {
         const Volume *volume; /* NULL: a stranger */
         const char *target;   /* NULL: where it can't be seen */
 } Sharer;
 
-/* What the caller says who had it adopted counts. */
+/* The options count that the caller who had it adopted has named. */
 static bool options_are_known(const Volume *v) {
         return v->mounted_here || volume_has_adopted(v);
 }

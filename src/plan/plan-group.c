@@ -36,7 +36,8 @@ static OwnershipReason find_reason(const Settings *settings, const Request *q, c
                 return OWNERSHIP_POLICY_MOUNT;
         if (policy == FS_GROUP_FILE)
                 return OWNERSHIP_UNKNOWN;
-        /* For kubelet a file system type in the request is the sign of a disk of the volume's own. Here it is known. */
+        /* For kubelet a file system type in the request is the sign of a disk of the volume's own. Here it
+         * is known. */
         if (!fs || fs->source == SOURCE_NETWORK)
                 return OWNERSHIP_NO_FS_TYPE;
         if (q->access_mode == ACCESS_READ_ONLY_MANY || q->access_mode == ACCESS_READ_WRITE_MANY)
@@ -49,7 +50,8 @@ void plan_decide_group(const Settings *settings, const Request *q, const FileSys
 
         assert(settings && q && q->volume_type);
 
-        /* kubelet writes the files of some volume types, and gives the pod's group what it needs to read them. */
+        /* kubelet writes the files of some volume types, and gives the pod's group what it needs to read
+         * them. */
         type = settings_volume_type(settings, q->volume_type);
         p->readers = p->read_only || (type && type->fs_group_readers > 0);
         p->ownership_reason = find_reason(settings, q, fs);
@@ -155,7 +157,8 @@ static int add_relying(Relying **list, size_t *n, Volume *v, const Holder *h, co
         return 0;
 }
 
-/* Other holders of the volume, and holders of others on the same superblock. *ret is the caller's, also on failure. */
+/* Other holders of the volume, and holders of others on the same superblock. *ret is the caller's, also on
+ * failure. */
 static int find_relying(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,
                         Relying **ret, size_t *ret_n) {
         Volume *own = volumes_find(volumes, volume), *v = NULL;

@@ -8,7 +8,8 @@
 #include "plan/plan-group.h"
 #include "plan/plan.h"
 
-/* Takes the context that the request asks for, complete and canonical; "" if it has no level and the policy has levels. */
+/* Takes the context that the request asks for, complete and canonical; "" if it has no level and the policy
+ * has levels. */
 static int take_context(const PlanInput *in, Plan *p, Failure *f) {
         const Request *q = in->request;
         _cleanup_free_ char *context = NULL, *level = NULL;
@@ -66,7 +67,8 @@ static int decide(Plan *p, Strategy strategy, Reason reason) {
         return 0;
 }
 
-/* Mounted without a context: relabeled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4 and 5. */
+/* Mounted without a context: relabeled if that is possible, for the reason given; KEP-1710, notes 1, 2, 4
+ * and 5. */
 static int decide_plain(const PlanInput *in, Plan *p, Reason reason) {
         if (!seclabel_expected(in))
                 return decide(p, STRATEGY_NONE, REASON_NO_SECLABEL);
@@ -124,7 +126,8 @@ static int adopt_plain(const PlanInput *in, Plan *p, Failure *f) {
                 in->request->volume, p->context);
 }
 
-/* Somebody else has mounted the volume with a context, which decides, and has to be the one that was asked for. */
+/* Somebody else has mounted the volume with a context, which decides, and has to be the one that was asked
+ * for. */
 static int adopt_with_context(const PlanInput *in, Plan *p, Failure *f) {
         const char *mounted = in->mounted->context;
         int r;
@@ -264,7 +267,8 @@ static int check_source(const PlanInput *in, const Volume *own, Failure *f) {
         return 0;
 }
 
-/* With the group, if the file system's own option gives it. Whoever has mounted it has passed the option, or not. */
+/* With the group, if the file system's own option gives it. Whoever has mounted it has passed the option,
+ * or not. */
 static int decide_mount_options(const PlanInput *in, Plan *p, Failure *f) {
         const FileSystem *fs = file_system(in);
         int r;
@@ -326,8 +330,8 @@ static bool changes_group(const Volume *own, const Plan *p) {
                (own->mark.ownership_state == FILES_UNKNOWN || own->mark.gid != p->fs_group);
 }
 
-/* What can't be seen is not shared, unless it is what was mounted for the same use before: a container that has its own copy
- * of the host's mounts keeps it mounted. */
+/* What can't be seen is not shared, unless it is what was mounted for the same use before: a container that
+ * has its own copy of the host's mounts keeps it mounted. */
 static int check_hidden(const PlanInput *in, const Others *others, const Plan *p, Failure *f) {
         _cleanup_free_ char *search = NULL;
         const Volume *own = others->own;

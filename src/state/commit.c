@@ -52,7 +52,8 @@ static void on_stored(void *userdata, int error) {
         s->committing = false;
         if (error < 0) {
                 s->next_rewrite_usec = now + (s->rewriting ? REWRITE_INTERVAL_USEC : 0);
-                /* Said once: until it has been written anew, every further commit fails for the same reason. */
+                /* Said once: until it has been written anew, every further commit fails for the same
+                 * reason. */
                 if (!s->store_failure_told) {
                         metrics_count(s->metrics, METRIC_STORE_ERRORS);
                         errno = -error;
@@ -91,8 +92,9 @@ static bool answer_at_once(State *s) {
         return true;
 }
 
-/* What one commit has called back may have changed something, and waits in its turn: that is the next one. While the
- * state can't be written each is an attempt to write all of it anew, but not more than one a second. */
+/* What one commit has called back may have changed something, and waits in its turn: that is the next one.
+ * While the state can't be written each is an attempt to write all of it anew, but not more than one a
+ * second. */
 static void start(State *s) {
         while (has_something_to_do(s)) {
                 if (answer_at_once(s))
@@ -121,8 +123,8 @@ static int on_store(sd_event_source *source, int fd, uint32_t events, void *user
         return 0;
 }
 
-/* It gives way to all that is ready, so that what several calls have changed is one commit; but not for long: somebody may
- * always have something to say. */
+/* It gives way to all that is ready, so that what several calls have changed is one commit; but not for
+ * long: somebody may always have something to say. */
 static int on_prepare(sd_event_source *source, void *userdata) {
         State *s = userdata;
         uint64_t now;

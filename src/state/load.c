@@ -112,7 +112,8 @@ static int load_store(State *s) {
         return 0;
 }
 
-/* Nothing goes on by itself. Of the group nothing is said: partial is also how it ends for readers, who need less. */
+/* Nothing goes on by itself. Of the group nothing is said: partial is also how it ends for readers, who
+ * need less. */
 static void tell_partial(const State *s) {
         for (const Volume *v = s->volumes.table; v; v = v->hh.next) {
                 const char *context = plan_relabel_context(v);

@@ -182,7 +182,8 @@ typedef struct Series {
         uint64_t buckets[METRIC_BUCKETS_MAX]; /* not cumulative */
 } Series;
 
-/* The series of a metric: for each plugin, if it has that label, all combinations of the other labels' values. */
+/* The series of a metric: for each plugin, if it has that label, all combinations of the other labels'
+ * values. */
 struct Metrics {
         Series *series[METRICS];
         char *plugins[PLUGINS_MAX];

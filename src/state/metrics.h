@@ -7,11 +7,12 @@
 #include "basic/cleanup.h"
 #include "model/request.h"
 
-/* Counters and histograms in Prometheus' text format 0.0.4. Names are those of Kubernetes' storage and SELinux metrics with the
- * prefix selvol_, but true counters that count transitions, not retries. Volume ids are never labels.
- * docs/selvol-metrics.7.rst explains them. */
+/* Counters and histograms in Prometheus' text format 0.0.4. Names are those of Kubernetes' storage and
+ * SELinux metrics with the prefix selvol_, but true counters that count transitions, not retries. Volume
+ * ids are never labels. docs/selvol-metrics.7.rst explains them. */
 
-/* With the labels of each; metrics.c has all values that a label can have, so that every series is there from the start. */
+/* With the labels of each; metrics.c has all values that a label can have, so that every series is there
+ * from the start. */
 typedef enum MetricId {
         METRIC_CONTAINER_ERRORS,               /* access_mode */
         METRIC_VOLUME_CONTEXT_MISMATCH_ERRORS, /* volume_plugin, access_mode */
@@ -56,15 +57,15 @@ typedef enum MetricId {
 
 typedef struct Metrics Metrics;
 
-/* All series are there from the start, with 0; those of a plugin from when it is named first, those of "other" from when
- * something is counted there. */
+/* All series are there from the start, with 0; those of a plugin from when it is named first, those of
+ * "other" from when something is counted there. */
 Metrics *metrics_new(void);
 Metrics *metrics_free(Metrics *m);
 DEFINE_CLEANUP_FUNC(Metrics *, metrics_free);
 
-/* All take the values of the metric's labels, in their order, as strings. One that is not there, and a plugin beyond a
- * limit, is "other". Lack of memory loses a sample.
- * metrics_count() adds one, to a counter or a gauge, metrics_add() n. */
+/* All take the values of the metric's labels, in their order, as strings. One that is not there, and a
+ * plugin beyond a limit, is "other". Lack of memory loses a sample. metrics_count() adds one, to a counter
+ * or a gauge, metrics_add() n. */
 void metrics_add(Metrics *m, MetricId id, uint64_t n, ...);
 void metrics_set(Metrics *m, MetricId id, double value, ...);
 void metrics_observe(Metrics *m, MetricId id, uint64_t usec, ...);

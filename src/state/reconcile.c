@@ -121,8 +121,8 @@ static const MountFact *find_fact(const MountFact *const *sorted, size_t n, uint
         return low < n && sorted[low]->mount_id == id ? sorted[low] : NULL;
 }
 
-/* The kernel gives ids of mounts that are gone to others, so the id alone says nothing. The type that is recorded is that of
- * an earlier mount until the outcome of this one is. */
+/* The kernel gives ids of mounts that are gone to others, so the id alone says nothing. The type that is
+ * recorded is that of an earlier mount until the outcome of this one is. */
 static bool is_same_mount(const Volume *v, const Holder *h, const MountFact *fact) {
         return fact && fact->mount_id == h->mount_id && (isempty(h->device) || streq(h->device, fact->device)) &&
                (h->state == HOLDER_MOUNTING || streq(fact->fs_type, v->fs_type)) &&
@@ -205,8 +205,9 @@ bool target_is_claimed(const State *s, const char *target) {
         return key && claims_is_owned(&s->claims, key);
 }
 
-/* While a job is at work there, it knows better. Of what is beneath a root that is one no more the worker names only what it
- * has noted. It notes a mount before that is visible: a holder that is being mounted, and is not named, has none. */
+/* While a job is at work there, it knows better. Of what is beneath a root that is one no more the worker
+ * names only what it has noted. It notes a mount before that is visible: a holder that is being mounted,
+ * and is not named, has none. */
 static void reconcile_unclaimed(State *s, Volume *v, Holder *h, const MountFact *fact) {
         if (!fact && h->state == HOLDER_MOUNTED && !roots_contain(s->settings.target_roots, h->target))
                 return;

@@ -16,7 +16,7 @@ typedef struct Job Job;
 typedef struct Watch Watch;
 typedef struct Unrecorded Unrecorded;
 
-/* What happens, for the one who tells the bus of it: the api registers these at start, and calls come from below. */
+/* Events. The api registers these functions at start to emit signals; calls come from below. */
 typedef struct Events {
         void (*volume_added)(void *userdata, const Volume *v);
         void (*volume_changed)(void *userdata, const Volume *v);
@@ -27,8 +27,8 @@ typedef struct Events {
         void (*mount_changed)(void *userdata, const Volume *v, const Holder *h, const char *text);
         /* Refused because of holders, which the plan names: a CONTEXT_CONFLICT or GROUP_CONFLICT. */
         void (*conflict)(void *userdata, const char *volume, FailureKind kind, const Plan *plan);
-        /* Of jobs that walk or wait in line: it is shown from now on; it changed; it has ended, and its result is kept;
-         * it is forgotten. */
+        /* A job that walks or waits in line is shown from now on; it changed; it has ended, and its result
+         * is kept; it is forgotten. */
         void (*job_added)(void *userdata, const Job *job);
         void (*job_changed)(void *userdata, const Job *job);
         void (*job_ended)(void *userdata, const Job *job);
@@ -61,11 +61,11 @@ typedef struct State {
         Node node; /* as the worker saw it last */
         bool node_known;
         Events events;
-        /* Called when a holder has gone, or a mount of somebody else (target NULL), so that who waits for that looks
-         * again. */
+        /* Called when a holder has gone, or a mount of somebody else (target NULL), so that who waits for
+         * that looks again. */
         void (*mount_gone)(void *userdata, const char *target);
-        /* Called with a look at the mount table, for the children of the worker that it names, before holders are compared
-         * with it. Returns 0 or a negative errno. */
+        /* Called with a look at the mount table, for the children of the worker that it names, before
+         * holders are compared with it. Returns 0 or a negative errno. */
         int (*take_orphans)(void *userdata, const OrphanNote *notes, size_t n);
         void *userdata; /* of these */
         Watch *watch;

@@ -76,8 +76,8 @@ static void compare_holder(State *s, Volume *v, Holder *h, const MountFact *fact
                 reconcile_holder(s, v, h, fact);
 }
 
-/* The kernel gives an id anew once it is free, so what has come may have the id of what went. Returns whether it was a
- * holder's. */
+/* The kernel gives an id anew once it is free, so what has come may have the id of what went. Returns
+ * whether it was a holder's. */
 static bool take_removed(State *s, uint64_t mount_id, const MountChanges *changes) {
         Holder *h, *next_holder;
         Volume *v, *next;
@@ -111,8 +111,8 @@ static int on_changed(sd_bus_message *signal, void *userdata, sd_bus_error *erro
                 if (!take_removed(s, changes.went[i].id, &changes) && s->mount_gone)
                         s->mount_gone(s->userdata, NULL);
         }
-        /* What came through us is expected; what else comes is nobody's until it is adopted; but the mount of a holder may
-         * be another one now than it was. */
+        /* Mounts of selvol are expected to come; other mounts are nobody's until they are adopted; but the
+         * mount of a holder may be another one now than it was. */
         for (size_t i = 0; i < changes.n_came; i++) {
                 const MountFact *fact = &changes.came[i];
                 Volume *v;

@@ -10,7 +10,8 @@ static const char checks[] = "PRAGMA foreign_keys=ON;"
                              "PRAGMA cell_size_check=ON;"
                              "PRAGMA locking_mode=EXCLUSIVE;";
 
-/* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory file. */
+/* WAL with FULL: a commit is one append and one fsync. EXCLUSIVE: no second process, and no shared memory
+ * file. */
 static const char durability[] = "PRAGMA journal_mode=WAL;"
                                  "PRAGMA synchronous=FULL;"
                                  "BEGIN IMMEDIATE;" /* takes the lock */
@@ -102,8 +103,8 @@ static void close_file(StoreFile *f) {
         f->db = NULL;
 }
 
-/* PATH.new is complete. From the first rename on it is what counts. The old file is closed after that, as SQLite may yet
- * write to it then. */
+/* PATH.new is complete. From the first rename on it is what counts. The old file is closed after that, as
+ * SQLite may yet write to it then. */
 static int replace(StoreFile *f) {
         _cleanup_free_ char *new = name_beside(f->path, ".new"), *next = name_beside(f->path, ".next");
         int r;
@@ -271,8 +272,8 @@ static char *escape_uri(const char *path) {
         return text;
 }
 
-/* With a log SQLite reads both, if it needs no lock; without one it wants to make it, unless it is told that nothing
- * changes. */
+/* With a log SQLite reads both, if it needs no lock; without one it wants to make it, unless it is told
+ * that nothing changes. */
 static int open_to_read(StoreFile *f, const char *path) {
         _cleanup_free_ char *wal = name_beside(path, "-wal"), *escaped = escape_uri(path), *uri = NULL;
         bool has_log;

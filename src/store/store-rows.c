@@ -99,7 +99,7 @@ void rows_put_volume(Changes *all, const Volume *v) {
         change_set_text(c, VOLUME_ACCESS_MODE, access_mode_to_string(v->access_mode));
         change_set_text(c, VOLUME_STRATEGY, strategy_to_string(v->strategy));
         change_set_text(c, VOLUME_FINGERPRINT, v->fingerprint.text);
-        /* What rows_load() would refuse is not written: a known state needs a context. */
+        /* A row that rows_load() would refuse is not written: a known state needs a context. */
         change_set_text(c, VOLUME_LABEL_STATE, files_state_to_string(labels_known ? m->label_state : FILES_UNKNOWN));
         change_set_text(c, VOLUME_LABEL_CONTEXT, labels_known ? m->context : "");
         change_set_text(c, VOLUME_OWNERSHIP_STATE, files_state_to_string(m->ownership_state));

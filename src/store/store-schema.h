@@ -127,6 +127,7 @@ void changes_done(Changes *all);
 void change_set_text(Change *c, int column, const char *text);
 void change_set_number(Change *c, int column, uint64_t number);
 
-/* Executes them in their order with the prepared statements, one of which is each change's. Returns 0; -ENOMEM if one of them
- * is incomplete; or another negative errno. What has been executed before a failure stays, in the open transaction. */
+/* Executes them in their order with the prepared statements, one of which is each change's. Returns 0;
+ * -ENOMEM if one of them is incomplete; or another negative errno. What has been executed before a failure
+ * stays, in the open transaction. */
 int changes_execute(const Changes *all, sqlite3_stmt *const statements[STATEMENTS]) _warn_unused_;

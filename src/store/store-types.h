@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* What the functions of the store take and give back. */
+/* The types that the functions of the store take and return. */
 
 /* The tables of a file. A version is the number of steps that have led to it, counted from 1. */
 typedef struct Schema {

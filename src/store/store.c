@@ -6,7 +6,7 @@
 #include "store/store-rows.h"
 #include "store/store.h"
 
-/* What is handed over, and then what came of it. */
+/* The changes that are handed over to the thread, and then their outcome. */
 typedef struct Transaction {
         bool anew;
         Changes everything, changes;

@@ -4,11 +4,12 @@
 #include "model/volume.h"
 #include "store/store-types.h"
 
-/* What survives: volumes and holders in one SQLite file, and beside it what a rewrite or a migration keeps.
+/* The records that survive: volumes and holders in one SQLite file, and beside it the files that a rewrite
+ * or a migration keeps.
  *
- * Changes collect until they are handed to a thread of the store's own as one transaction: no function waits for the disk but
- * store_open(), store_load(), store_commit(), store_wait() and store_close(). After an error the store is failed: it drops what
- * is handed over, until a new file has been written. */
+ * Changes collect until they are handed to a thread of the store's own as one transaction: no function
+ * waits for the disk but store_open(), store_load(), store_commit(), store_wait() and store_close(). After
+ * an error the store is failed: it drops what is handed over, until a new file has been written. */
 typedef struct Store Store;
 
 /* Opens the file, or makes it, with its directory present; one of an older version is migrated, and a copy
@@ -23,21 +24,21 @@ DEFINE_CLEANUP_FUNC(Store *, store_close);
 
 /* Why the store is failed, a negative errno; or 0. */
 int store_get_error(const Store *s) _pure_;
-/* Makes the store failed. The next file that is written does not replace the one that is there now, but that stays as
- * *ret_name: PATH.damaged-TIME. */
+/* Makes the store failed. The next file that is written does not replace the one that is there now, but
+ * that stays as *ret_name: PATH.damaged-TIME. */
 int store_set_aside(Store *s, uint64_t now_usec, char **ret_name) _warn_unused_;
 
-/* Reads all volumes and holders into what is empty, and stays so if it fails. Contents are checked like any input: what
- * can't be is skipped, row by row; without its volume a holder is too. Returns 0 or a negative errno: -EUCLEAN if the file
- * itself is damaged. */
+/* Reads all volumes and holders into what is empty, and stays so if it fails. Contents are checked like any
+ * input: what can't be is skipped, row by row; without its volume a holder is too. Returns 0 or a negative
+ * errno: -EUCLEAN if the file itself is damaged. */
 int store_load(Store *s, Volumes *all, StoreSkipped skipped, void *userdata) _warn_unused_;
 
 /* The boot that the holders belong to; "" if none was recorded, that of no boot if it can't be read. */
 int store_get_boot_id(Store *s, char **ret) _warn_unused_;
 void store_put_boot_id(Store *s, const char *boot_id);
 
-/* Record a volume without its holders, or one of its holders; drop a volume with its holders, or the holder at a
- * target. Failures are those of the transaction. */
+/* Record a volume without its holders, or one of its holders; drop a volume with its holders, or the holder
+ * at a target. Failures are those of the transaction. */
 void store_put_volume(Store *s, const Volume *v);
 void store_put_holder(Store *s, const Volume *v, const Holder *h);
 void store_delete_volume(Store *s, const char *id);
@@ -52,7 +53,8 @@ typedef void (*StoreCommitted)(void *userdata, int error);
 
 /* Hands over what has collected, as one transaction. There must be none under way. */
 void store_hand_over(Store *s, StoreCommitted callback, void *userdata);
-/* The same, but everything is written anew, into a file that replaces the old one. If that succeeds the store is not failed any more. */
+/* The same, but everything is written anew, into a file that replaces the old one. If that succeeds the
+ * store is not failed any more. */
 void store_hand_over_anew(Store *s, const Volumes *all, const char *boot_id, StoreCommitted callback, void *userdata);
 
 /* Readable when there is something to call back. */

@@ -34,8 +34,8 @@ void dir_free(Walk *w, Dir *d) {
         atomic_fetch_sub(&w->n_dirs, 1);
 }
 
-/* Whether a time stamp tells of a change since then. What changes gets the present time, so one in the future was set
- * by somebody, or when the clock was ahead. */
+/* Whether a time stamp tells of a change since then. What changes gets the present time, so one in the
+ * future was set by somebody, or when the clock was ahead. */
 static bool is_since(const struct timespec *stamp, uint64_t since_nsec) {
         uint64_t nsec = timespec_nsec(stamp);
 
@@ -48,8 +48,9 @@ bool dir_was_modified(const Walk *w, int fd) {
         return fstat(fd, &st) < 0 || is_since(&st.st_mtim, w->pass_since_nsec);
 }
 
-/* Before the visitor changes it, a directory's ctime tells what nobody can take back; afterwards its mtime has to do.
- * The root's mark may have been written just before the walk, so its ctime has to be the same one. */
+/* Before the visitor changes it, a directory's ctime tells what nobody can take back; afterwards its mtime
+ * has to do. The root's mark may have been written just before the walk, so its ctime has to be the same
+ * one. */
 bool dir_is_modified(Walk *w, const Dir *d, bool changed) {
         struct stat st;
         bool touched;
@@ -78,12 +79,14 @@ int dir_open(Walk *w, Dir *d) {
         struct stat st;
 
         fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
-        /* What is moved away in the middle of it looks as if something were mounted there (complete_walk()). */
+        /* What is moved away in the middle of it looks as if something were mounted there
+         * (complete_walk()). */
         if (fd == -EXDEV)
                 fd = open_beneath(parent, name, OPEN_DIRECTORY, RESOLVE_NO_XDEV);
         if ((fd == -ENOTDIR || fd == -ELOOP) && d->parent && is_no_directory(w, d))
                 return -EUCLEAN;
-        /* It was removed, renamed or replaced meanwhile; or it is a directory in itself, where nobody gets in. */
+        /* It was removed, renamed or replaced meanwhile; or it is a directory in itself, where nobody gets
+         * in. */
         if (fd == -ENOTDIR || fd == -ELOOP || fd == -ESTALE)
                 return -ENOENT;
         if (fd < 0)

@@ -120,8 +120,8 @@ static int compare_root(Walk *w, WalkCounts *counts) {
         return r;
 }
 
-/* What is modified is found by time stamps, so by a clock that is not set back meanwhile, and is the same one
- * as the file system's. */
+/* Time stamps tell that an entry was modified: this needs a clock that is not set back meanwhile, and is
+ * the same one as the file system's. */
 static int walk(Walk *w, WalkCounts *ret) {
         _cleanup_(threads_done) Threads threads = { 0 };
         const struct timespec lag = { .tv_nsec = CLOCK_LAG_NSEC };
@@ -136,7 +136,7 @@ static int walk(Walk *w, WalkCounts *ret) {
                         return r;
                 if (ret->failed > 0 || ret->modified == 0 || w->pass >= PASSES_MAX)
                         break;
-                /* What was written just before a pass could be taken for what is written during it. */
+                /* A write just before a pass could be taken for one during it. */
                 (void) nanosleep(&lag, NULL);
         }
         ret->changed += w->root_changed;

@@ -8,8 +8,8 @@
 
 #include "basic/cleanup.h"
 
-/* The work that the threads of a walk share: a stack of directories to be opened or read on, and of batches of names.
- * What is pushed last is taken first, so the walk goes to the depth first, and little waits. */
+/* The work that the threads of a walk share: a stack of directories to be opened or read on, and of batches
+ * of names. What is pushed last is taken first, so the walk goes to the depth first, and little waits. */
 
 typedef enum WorkKind { WORK_DIR, WORK_BATCH } WorkKind;
 

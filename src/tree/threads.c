@@ -14,7 +14,8 @@ enum {
         DESCRIPTORS = 8191,
 };
 
-/* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it isn't. */
+/* More threads than CPUs cost nothing when everything is cached, and let the disk's reads overlap when it
+ * isn't. */
 static unsigned choose_number(const TreeSpec *spec) {
         long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -45,8 +46,9 @@ int threads_init(Threads *threads, Walk *w) {
                         return -ENOMEM;
                 memset(t->scratch, 0, scratch);
         }
-        /* Where threads share the table of descriptors the kernel waits for an RCU grace period, some
-         * milliseconds, each time that it grows (expand_fdtable()); now they don't yet. It never shrinks. */
+        /* While threads share the table of descriptors, the kernel waits for an RCU grace period, some
+         * milliseconds, each time that the table grows (expand_fdtable()). They don't share it yet, and the
+         * table never shrinks. */
         fd_close(fcntl(w->spec->fd, F_DUPFD_CLOEXEC, DESCRIPTORS));
         return 0;
 }
@@ -61,8 +63,8 @@ void threads_done(Threads *threads) {
 static void *run_thread(void *userdata) {
         Thread *t = userdata;
 
-        /* A working directory of its own: names relative to it are reached as quickly as relative to a descriptor
-         * with setxattrat(2), which Linux has only since 6.13. */
+        /* A working directory of its own: names relative to it are reached as quickly as relative to a
+         * descriptor with setxattrat(2), which Linux has only since 6.13. */
         if (unshare(CLONE_FS) < 0)
                 queue_stop(&t->walk->queue, -errno);
         work_run(t);

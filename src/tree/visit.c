@@ -9,8 +9,9 @@
 
 enum { SLICE_NSEC = 50000000 };
 
-/* All threads share one clock that tells when the next entries may be visited; each takes entries for a slice
- * of time and waits until that has come, or the walk is stopped. Time that was not used is not made up for. */
+/* All threads share one clock that tells when the next entries may be visited; each takes entries for a
+ * slice of time and waits until that has come, or the walk is stopped. Time that was not used is not made
+ * up for. */
 static void wait_for_turn(Thread *t) {
         Walk *w = t->walk;
         uint64_t rate = w->spec->entries_per_sec, now = clock_nsec(CLOCK_MONOTONIC), turn, next, length;
@@ -44,18 +45,18 @@ static void visit(Thread *t, const Dir *d, const char *name, TreeEntry *e) {
                 count(&t->mismatched);
         if (done.misowned)
                 count(&t->misowned);
-        /* A directory that took the name of a file meanwhile is read at the second look, not one that the file system
-         * calls a file. */
+        /* A directory that took the name of a file meanwhile is read at the second look, not one that the
+         * file system calls a file. */
         if (r == -EISDIR)
                 r = name && dir_is_modified(t->walk, d, false) ? 0 : -EUCLEAN;
         if (r < 0 || done.text)
                 dir_add_issue(t->walk, d, name, done.text, -r);
 }
 
-/* In a directory of a larger file system a name may be a hard link to a file outside, and may become one, or cease to be one,
- * at any time: the inode is pinned before its links are counted, and the only one has to be the name itself, also afterwards,
- * without a change of links in between. Returns 1 if it is, 0 if there are others, or a negative errno: -ENOENT if the name is
- * another file's by now. */
+/* In a directory of a larger file system a name may be a hard link to a file outside, and may become one,
+ * or cease to be one, at any time: the inode is pinned before its links are counted, and the only one has
+ * to be the name itself, also afterwards, without a change of links in between. Returns 1 if it is, 0 if
+ * there are others, or a negative errno: -ENOENT if the name is another file's by now. */
 static int is_only_name(const Dir *d, const char *name, int fd) {
         enum { LOOKS_MAX = 16 }; /* at a file that changes all the time */
         struct stat st, named;

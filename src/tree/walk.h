@@ -86,7 +86,7 @@ void threads_done(Threads *threads);
 /* Has them work until all that the queue holds is done, or the walk is stopped; progress() is called
  * meanwhile. Returns the walk's error, or 0. */
 int threads_run(Threads *threads) _warn_unused_;
-/* What they have counted so far. */
+/* The counts of all threads so far. */
 WalkCounts threads_sum(const Threads *threads);
 
 /* Does what there is to do until the queue has ended. */

@@ -32,8 +32,8 @@ typedef struct ChunkEntry {
         uint32_t offset; /* of its name in the chunk's data */
 } ChunkEntry;
 
-/* Names read from one directory. Its memory is mapped once, at its largest size; only what has been written to
- * counts. */
+/* Names read from one directory. Its memory is mapped once, at its largest size; only what has been written
+ * to counts. */
 typedef struct Chunk {
         atomic_uint batches; /* that have not been done; whoever does the last frees it */
         struct Dir *dir;
@@ -51,7 +51,7 @@ typedef struct Batch {
         size_t start, end;
 } Batch;
 
-/* What reading a chunk of a directory finds besides the names of its entries. */
+/* The findings of reading a chunk of a directory, besides the names of its entries. */
 typedef struct Found {
         Work *first, *last; /* sub-directories, a chain; later all that there is to do */
         size_t n_subdirs;
@@ -204,8 +204,8 @@ static void finish_dir(Thread *t, const Dir *d) {
                 atomic_fetch_add(&w->modified, 1);
 }
 
-/* Lets one of its pending ones go. With the last one the directory is finished, after all that is beneath it, and so,
- * perhaps, are those above it. */
+/* Lets one of its pending ones go. With the last one the directory is finished, after all that is beneath
+ * it, and so, perhaps, are those above it. */
 static void release_dir(Thread *t, Dir *d) {
         Walk *w = t->walk;
 

@@ -220,7 +220,8 @@ static int read_elements(sd_bus_message *m, const MessageType *type, size_t max,
         while ((r = sd_bus_message_at_end(m, false)) == 0) {
                 if (*n >= max)
                         return -EBADMSG;
-                /* The list is doubled when it is full, at 0 or a power of two: the other end decides how long it gets. */
+                /* The list is doubled when it is full, at 0 or a power of two: the other end decides how
+                 * long it gets. */
                 if ((*n & (*n - 1)) == 0) {
                         void *grown = reallocarray(*list, *n == 0 ? 1 : 2 * *n, type->size);
 

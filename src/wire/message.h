@@ -19,7 +19,7 @@
  * value that is appended or read with it, so a table that differs from its signature fails at once
  * (tests/unit/test-wire.c). */
 
-/* Where a value of D-Bus is the member as it is: its type. */
+/* The kinds of fields. If the D-Bus value is the member as it is, the kind is the D-Bus type. */
 typedef enum FieldKind {
         KIND_BOOL = SD_BUS_TYPE_BOOLEAN,
         KIND_INT = SD_BUS_TYPE_INT32,
@@ -57,8 +57,8 @@ typedef struct MessageType {
 
 /* Returns 0 or a negative errno. */
 int message_append(sd_bus_message *m, const MessageType *type, const void *object) _warn_unused_;
-/* *ret is overwritten, not released, and untouched on failure. Members that are not on the wire are 0. Returns
- * 0 or a negative errno. */
+/* *ret is overwritten, not released, and untouched on failure. Members that are not on the wire are 0.
+ * Returns 0 or a negative errno. */
 int message_read(sd_bus_message *m, const MessageType *type, void *ret) _warn_unused_;
 /* A string array of max elements at most. Beyond that nothing is read, and the result is -E2BIG: a message
  * has room for millions, and sd_bus_message_read_strv() takes the square of their number. *ret is untouched
@@ -67,8 +67,8 @@ int message_read_strv(sd_bus_message *m, size_t max, char ***ret) _warn_unused_;
 /* Releases what the members own; all of *object becomes 0. */
 void message_done(const MessageType *type, void *object);
 
-/* What a string may be: one line that may go on to users and logs; a canonical context, or ""; a volume's id,
- * or "". */
+/* Conditions on a string: one line that may go on to users and logs; a canonical context, or ""; a volume's
+ * id, or "". */
 bool message_line_is_good(const char *s) _pure_;
 bool message_context_is_good(const char *s);
 bool message_volume_is_good(const char *s);

@@ -9,7 +9,7 @@ static const char *const plan_verdict_table[PLAN_VERDICTS] = {
 };
 DEFINE_STRING_TABLE(plan_verdict, PlanVerdict);
 
-/* Of options there are those of the request and what the configuration adds. */
+/* The options are those of the request and those that the configuration adds. */
 enum { RELIANCES_MAX = 16 * 1024, PLAN_OPTIONS_MAX = 1024 };
 
 static const MessageField node_fields[] = {
@@ -60,7 +60,7 @@ static void mark_tidy(void *copy) {
                 m->gid = 0;
 }
 
-/* Where no mark was found nothing says anything. */
+/* Without a mark nothing is said of labels and group. */
 static bool mark_is_good(const void *object) {
         const Mark *m = object;
 

@@ -8,7 +8,7 @@
 #include "model/walk.h"
 #include "wire/message.h"
 
-/* What the two processes say to each other, as structs that wire/message.h appends and reads. A new member is
+/* The messages between the two processes, as structs that wire/message.h appends and reads. A new member is
  * a line in the struct, a letter in the signature, and a line in the table in messages.c. */
 
 #define NODE_TYPE "(bbbs)"
@@ -89,7 +89,8 @@ typedef struct VerifyCall {
         gid_t gid; /* expected, as the mount shows it, with the modes of writers; not with depth root; GID_NONE: groups don't
                     * matter */
         uint64_t entries_per_sec; /* at most; 0: no limit */
-        /* The holder's mount that the path is, or is beneath, whose mark is reset where it is found to claim too much. */
+        /* The holder's mount that the path is, or is beneath, whose mark is reset where it is found to
+         * claim too much. */
         char *mount_target; /* "": none */
         MountIdentity mount;
 } VerifyCall;
@@ -137,7 +138,7 @@ typedef struct OrphanNote {
 #define ORPHAN_NOTE_TYPE "(isss)"
 DECLARE_MESSAGE(OrphanNote, orphan_note);
 
-/* What is there when a watch begins. */
+/* The state when a watch begins. */
 typedef struct Watched {
         OrphanNote *orphans;
         size_t n_orphans;
@@ -168,7 +169,8 @@ typedef struct PlanQuestion {
         int seclabel; /* what the mount shows: 0, 1; -1: there is none yet */
         bool mounted; /* Adopt, and Change of what is mounted: outcome says what is there */
         MountOutcome outcome;
-        /* Asked once more: the walk that is needed would take a group from others (PlanAnswer.reliances). Otherwise nothing. */
+        /* Asked once more: the walk that is needed would take a group from others (PlanAnswer.reliances).
+         * Otherwise nothing. */
         FilesDecision files;
         char *root; /* of the mount, within its file system */
 } PlanQuestion;
@@ -239,8 +241,8 @@ typedef struct OperationResult {
         FilesDecision files; /* what was done */
         char *detail;        /* of the ownership's reason, for people; "" */
         bool walked;
-        /* To be kept of the volume: FINGERPRINT_MOUNTED; after Change of what is not mounted, that of the file system; not
-         * known: the mark is not believed, or keeps it itself. */
+        /* To be kept of the volume: FINGERPRINT_MOUNTED; after Change of what is not mounted, that of the
+         * file system; not known: the mark is not believed, or keeps it itself. */
         Fingerprint fingerprint;
         WalkResult walk; /* counts.failed > 0: some entries could not be changed; a mount was not published then */
 } OperationResult;

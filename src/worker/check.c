@@ -192,7 +192,7 @@ int noted_check_shared(const Child *c, const Source *source, const MountFact *fa
         r = mount_note_find(fact->mount_id, fact->device, fact->target, &note);
         if (r < 0)
                 return r;
-        /* Of what the worker has mounted itself the source has been checked. */
+        /* The worker has checked the source of each mount that it made itself. */
         if (r > 0 && !note.adopted)
                 return 0;
         if (source->fs->source == SOURCE_BLOCK)

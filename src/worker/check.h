@@ -7,10 +7,11 @@
 #include "wire/messages.h"
 #include "worker/child.h"
 
-/* What the worker allows by its own configuration and its own notes, whatever selvold says or has checked
+/* The worker's own checks, by its own configuration and its own notes, whatever selvold says or has checked
  * already. All return 0, a negative errno, or a failure kind. */
 
-/* Checks what a call names, and that mounts which are made here reach the host; unset strings are NULL or "". */
+/* Checks what a call names, and that mounts which are made here reach the host; unset strings are NULL or
+ * "". */
 int check_call(const Child *c, const char *volume, const char *source, const char *fs_type, const char *target,
                Failure *f) _warn_unused_;
 
@@ -27,11 +28,11 @@ int ask_checked(Child *c, const PlanQuestion *question, const FileSystem *fs, Pl
  * mark changed. What is mounted in other mount namespaces can't be seen: of that selvold decides
  * (Observed.hidden). All fail with PATH_NOT_ALLOWED. */
 
-/* Of what is to be mounted: observe_source_mounts(), and checks what was seen. */
+/* For a source that is to be mounted: calls observe_source_mounts(), and checks the mounts found. */
 int foreign_check_source(const Child *c, const Source *s, Observed *o, Failure *f) _warn_unused_;
 /* The same where selvold did not want to know what there is to see. */
 int foreign_check_unobserved(const Child *c, const Source *s, Failure *f) _warn_unused_;
-/* Of what is mounted, by all its mounts in the table. ret_n: how many there are; may be NULL. */
+/* For a mount, by all its mounts in the table. ret_n: how many there are; may be NULL. */
 int foreign_check_table(const Child *c, const MountTable *table, const MountFact *fact, size_t *ret_n,
                         Failure *f) _warn_unused_;
 /* The same with a look at the table. */

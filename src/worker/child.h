@@ -8,8 +8,8 @@
 #include "wire/protocol.h"
 #include "worker/children.h"
 
-/* The process that runs one operation. It may block for as long as a volume's server likes: its parent ends it when the
- * peer hangs up. */
+/* The process that runs one operation. It may block for as long as a volume's server likes: its parent ends
+ * it when the peer hangs up. */
 typedef struct Child {
         const Settings *settings;
         const Staging *staging;
@@ -23,7 +23,8 @@ typedef struct Child {
 /* Fills in what a child needs to serve, before it has a connection. Returns 0 or a negative errno. */
 int serve_prepare(Child *c) _warn_unused_;
 /* Serves a connection, in a process of its own: one call, after whose reply it ends, or a watch until the
- * peer hangs up. Takes the descriptor over, and takes down what was prepared. Returns 0 or a negative errno. */
+ * peer hangs up. Takes the descriptor over, and takes down what was prepared. Returns 0 or a negative
+ * errno. */
 int serve_connection(Child *c, int fd) _warn_unused_;
 
 /* The process at the other end of the connection; 0 if it can't be told. */
@@ -34,9 +35,9 @@ bool child_peer_is_gone(void *userdata);
 /* From here on something may be changed, also when selvold is gone: says what, see children_enter(). */
 void child_enter(const Child *c, const char *operation, const char *volume, const char *target);
 
-/* What the child asks selvold and tells it while an operation runs, on the connection that it serves
- * (wire/protocol.h). What is told has left when a function returns. All return 0 or a negative errno; of it
- * -ECANCELED ends the operation without a reply: selvold wants none, or has hung up. */
+/* Questions and news of the child to selvold while an operation runs, on the connection that it serves
+ * (wire/protocol.h). News has left when a function returns. All return 0 or a negative errno; -ECANCELED
+ * ends the operation without a reply: selvold wants none, or has hung up. */
 
 /* Also WORKER_FAILED if selvold has no answer. *ret is of PLAN_GO; or of PLAN_LOOK, if the question has
  * mounts_unknown. */

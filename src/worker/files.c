@@ -58,7 +58,7 @@ int files_mark_staged(Child *c, const Subject *s, const MountOutcome *o, MarkCha
                 r = attributes_set_read_only(s->tree, true);
         if (r != 0)
                 return r;
-        /* Of a superblock that is read-only nothing can become untrue. */
+        /* On a read-only superblock nothing can become untrue. */
         if (o->superblock_read_only || !mark_exceeds(mark, change))
                 return 0;
         return failure_set(
@@ -81,9 +81,9 @@ static int note_fingerprint_live(Child *c, const Target *target, const MountOutc
         return r < 0 ? r : 0;
 }
 
-/* To take note of a mount of the host's is no harm, as long as nothing is written to it. A mark that is there already
- * makes it a volume of selvol's: left as it is because somebody has mounted the volume elsewhere to have a look, it would
- * claim too much. */
+/* To take note of a mount of the host's is no harm, as long as nothing is written to it. A mark that is
+ * there already makes it a volume of selvol's: left as it is because somebody has mounted the volume
+ * elsewhere to have a look, it would claim too much. */
 int files_mark_live(Child *c, const Target *target, const MountOutcome *o, MarkChange change, Mark *mark,
                     Failure *f) {
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
@@ -128,7 +128,7 @@ static void set_io_class(int io_class) {
         (void) syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(io_class, 0));
 }
 
-/* What comes after the walk, such as publishing the mount, is waited for: it is not idle. */
+/* The steps after the walk, such as publishing the mount, are waited for: the walk is not idle I/O. */
 static int run(Reporter *reporter, FilesSpec *spec, WalkResult *ret, Failure *f) {
         const bool idle = reporter->child->settings->io_class == IO_CLASS_IDLE;
         TreeSpec *tree = &spec->tree;
@@ -264,7 +264,7 @@ static int begin_mark(const Change *g, const MarkWork *work, Mark *ret, Failure 
         return 0;
 }
 
-/* What the file system counts is good enough for a volume that is all of it. */
+/* The file system's count of inodes is good enough for a volume that is all of it. */
 static int find_total(const Change *g, FilesSpec *spec, uint64_t *ret, Failure *f) {
         _cleanup_(walk_result_done) WalkResult counted = { 0 };
         uint64_t used = g->result->outcome.inodes_used;
@@ -325,8 +325,8 @@ static int walk(const Change *g, Failure *f) {
                 return r;
         g->result->walked = true;
         g->result->walk.submounts = TAKE_PTR(g->subject->submounts);
-        /* What was skipped is as it was, and is the volume's alone once its other name is gone; and what
-         * moved to the last may not have been seen. */
+        /* A skipped entry is as it was, and is the volume's alone once its other name is gone; and an entry
+         * that moved to the last may not have been seen. */
         if (!walk_is_complete(&g->result->walk.counts))
                 return 0;
         r = mark_xattr_finish(g->subject->root, &begun, &work, g->answer->change, &now, f);
@@ -338,7 +338,8 @@ static int check_reliances(const Change *g, Failure *f) {
                                      g->answer->n_reliances, f);
 }
 
-/* selvold knows whether the job may wait until nobody relies on the group any more; and that may be so by now. */
+/* selvold knows whether the job may wait until nobody relies on the group any more; and that may be so by
+ * now. */
 static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *answer, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer again = PLAN_ANSWER_INIT;
         int r;

@@ -102,7 +102,8 @@ static int listen_at(const char *path) {
         return TAKE_FD(fd);
 }
 
-/* The options for tests would let whoever can start us choose what is allowed, so systemd's socket excludes them. */
+/* The options for tests would let whoever can start us choose what is allowed, so systemd's socket excludes
+ * them. */
 static int get_socket(const Arguments *args) {
         int n, fd, r;
 
@@ -163,7 +164,8 @@ static int prepare_directory(const char *path) {
         return 0;
 }
 
-/* What is staged must be out of everybody's reach until it has been verified, and what the worker notes be its own. */
+/* What is staged must be out of everybody's reach until it has been verified, and what the worker notes be
+ * its own. */
 static int prepare_directories(void) {
         int r;
 

@@ -17,22 +17,23 @@ int observe_mounted(const Target *t, Observed *ret, MountOutcome *ret_outcome) _
 /* The mount at an open target, with what it shows of its root, and the mark of the volume. */
 int observe_mount(const Target *t, MountOutcome *ret, Mark *ret_mark) _warn_unused_;
 
-/* What a mount shows of its root: label, group and mode, into an outcome, and the mark. root is open for reading. */
+/* What a mount shows of its root: label, group and mode, into an outcome, and the mark. root is open for
+ * reading. */
 int observe_root(int root, MountOutcome *o, Mark *mark) _warn_unused_;
 
-/* Checks that the root has the context that the mount is to have; "" is none. Whatever the mount table says, this is what
- * a container will see. Returns 0, -ENOMEM or LABEL_MISMATCH. */
+/* Checks that the root has the context that the mount is to have; "" is none. Whatever the mount table
+ * says, this is what a container will see. Returns 0, -ENOMEM or LABEL_MISMATCH. */
 int observe_check_label(const MountOutcome *o, const char *context, Failure *f) _warn_unused_;
 
 /* Whether the mark of a volume is believed: what there is to judge it by is gathered here, files_judge_mark()
  * judges. What comes of it is outcome.proof of the result, whose outcome and mark say what was seen of the
  * root. */
 
-/* Of what was staged, or shared; before is what source_read_fingerprint() said right before. */
+/* Judges the mark of a staged or shared mount; before is source_read_fingerprint()'s answer right before. */
 void judge_staged(const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
                   const Fingerprint *before, OperationResult *result);
 
-/* Of what is mounted at root, open for reading. adopted: by others. */
+/* Judges the mark of the mount at root, which is open for reading. adopted: others have mounted it. */
 void judge_mounted(int root, const PlanAnswer *answer, bool adopted, OperationResult *result);
 
 /* For the record: what an operation that leaves the volume mounted has found, or made, right stays so. */

@@ -22,8 +22,8 @@ static int check_files(const Child *c, const PlanAnswer *answer, OperationResult
         return 0;
 }
 
-/* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of groups. Labels that
- * are to be right first are right until then. */
+/* The mount is there, and may do to labels what the mark has to say from now on, whatever becomes of
+ * groups. Labels that are to be right first are right until then. */
 static int mark_and_change(Child *c, const AdoptCall *call, const Target *target, PlanQuestion *question,
                            PlanAnswer *answer, OperationResult *result, Failure *f) {
         _cleanup_(subject_done) Subject s = SUBJECT_INIT;
@@ -107,7 +107,7 @@ int operation_adopt(Child *c, const AdoptCall *call, OperationResult *result, Fa
         if (r != 0)
                 return r;
         judge_keep_mounted(result);
-        /* Whoever has mounted it was to give it to the group. If that can't be seen, nobody relies on it. */
+        /* The one who mounted it was to give it to the group. If that can't be seen, nobody relies on it. */
         if (d->ownership == OWNERSHIP_OPTION && result->outcome.root_gid != d->gid)
                 d->gid = d->disk_gid = GID_NONE;
         log_debug("%s: adopted mount %llu.", call->origin.volume, (unsigned long long) result->outcome.fact.mount_id);

@@ -176,7 +176,7 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
         r = files_change(c, call->origin.volume, &place.question, &answer, &subject, result, f);
         if (r != 0)
                 return r;
-        /* What was staged goes before anybody can want it, and its fingerprint is noted. */
+        /* The staged mount goes before anybody can want it, and its fingerprint is noted. */
         if (isempty(answer.share_target)) {
                 subject_done(&subject);
                 judge_keep(&place.source, result);

@@ -41,8 +41,8 @@ static int find_repeated(const MountCall *call, const Target *target, OperationR
         return 0;
 }
 
-/* Where else the file system is mounted is only looked up for a plan that depends on it: that reads the whole mount
- * table. */
+/* Where else the file system is mounted is only looked up for a plan that depends on it: that reads the
+ * whole mount table. */
 static int ask(Child *c, PlanQuestion *question, const Source *source, PlanAnswer *ret, Failure *f) {
         int r;
 
@@ -66,7 +66,8 @@ static int observe_and_ask(Child *c, const Source *source, PlanQuestion *questio
         return r < 0 ? r : ask(c, question, source, ret, f);
 }
 
-/* An answer may suppose labels that the mount turns out not to show, or the other way round. What was staged stays. */
+/* An answer may suppose labels that the mount turns out not to show, or the other way round. What was
+ * staged stays. */
 static int ask_again(Child *c, const Source *source, const MountOutcome *o, PlanQuestion *question,
                      PlanAnswer *answer, Failure *f) {
         _cleanup_(plan_answer_done) PlanAnswer again = PLAN_ANSWER_INIT;
@@ -189,7 +190,8 @@ int operation_mount(Child *c, const MountCall *call, OperationResult *result, Fa
         r = target_check_free(&target, f);
         if (r != 0)
                 return r;
-        /* What selvold expects there may be hidden beneath a mount of a directory above: it has not gone. */
+        /* The mount that selvold expects there may be hidden beneath a mount of a directory above: it has
+         * not gone. */
         if (call->expected.id != 0) {
                 r = unmount_check_hidden(target.path, call->expected.id, call->expected.device, f);
                 if (r != 0)

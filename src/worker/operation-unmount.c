@@ -54,7 +54,7 @@ static int unmount(const Child *c, const UnmountCall *call, bool *ret_unmounted,
 
         if (roots_contain(c->settings->target_roots, call->target))
                 return unmount_target(call->target, c->settings, m->id, m->device, ret_unmounted, f);
-        /* Of what is beneath none of the roots any more the directory that it is in is a root for this. */
+        /* If the target is beneath none of the roots any more, its directory is the root for this. */
         directory = strndup(call->target, (size_t) (strrchr(call->target, '/') - call->target));
         if (!directory)
                 return -ENOMEM;

@@ -170,7 +170,8 @@ static int read_mark(const Child *c, const VerifyCall *call, Mark *ret) {
         return r == -ENOMEM ? r : 0;
 }
 
-/* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the volume goes. */
+/* The mark says that all files are right, and a walk would be skipped on its word, here, and wherever the
+ * volume goes. */
 static int reset(Child *c, const VerifyCall *call, const char *context, uint64_t compared, const Mark *before,
                  VerifyResult *v, Failure *f) {
         _cleanup_(mount_outcome_done) MountOutcome o = { 0 };
@@ -213,7 +214,7 @@ int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Fai
         r = reset(c, call, context, compared, &before, result, &not_reset);
         if (r == 0 || r == -ENOMEM || r == -ECANCELED)
                 return r;
-        /* What was found is an answer all the same. */
+        /* The findings are an answer all the same. */
         result->not_reset = r > 0 ? string_escape(strempty(not_reset.message), 1000) : strdup(strerror(-r));
         return result->not_reset ? 0 : -ENOMEM;
 }

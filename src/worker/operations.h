@@ -4,10 +4,10 @@
 #include "wire/messages.h"
 #include "worker/child.h"
 
-/* The operations, methods of wire/protocol.h: each is one function, which runs from top to bottom and may block. The call
- * has been read and not been checked. result is empty before, and complete only after success. All return 0; a negative
- * errno, of it -ECANCELED if there is to be no reply; or a failure kind. Nothing is left open that would keep a mount
- * busy. */
+/* The operations, methods of wire/protocol.h: each is one function, which runs from top to bottom and may
+ * block. The call has been read and not been checked. result is empty before, and complete only after
+ * success. All return 0; a negative errno, of it -ECANCELED if there is to be no reply; or a failure kind.
+ * Nothing is left open that would keep a mount busy. */
 
 #define OPERATION_RESULT_INIT ((OperationResult){ .files = { .gid = GID_NONE, .disk_gid = GID_NONE } })
 
@@ -17,7 +17,8 @@ int operation_change(Child *c, const ChangeCall *call, OperationResult *result, 
 int operation_verify(Child *c, const VerifyCall *call, VerifyResult *result, Failure *f) _warn_unused_;
 int operation_unmount(Child *c, const UnmountCall *call, UnmountResult *result, Failure *f) _warn_unused_;
 
-/* A connection that watches the mounts beneath the target roots, and SELinux, for as long as the peer likes. */
+/* A connection that watches the mounts beneath the target roots, and SELinux, for as long as the peer
+ * likes. */
 
 struct Watch *watch_free(struct Watch *w);
 

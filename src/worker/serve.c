@@ -8,8 +8,8 @@
 #include "wire/protocol.h"
 #include "worker/operations.h"
 
-/* What this process refuses by its own checks, and what breaks in it, is for its own record: selvold is not trusted with
- * it. The rest selvold logs itself, unless it has hung up. */
+/* What this process refuses by its own checks, and what breaks in it, is for its own record: selvold is not
+ * trusted with it. The rest selvold logs itself, unless it has hung up. */
 static int failure_priority(Child *c, FailureKind kind) {
         switch (kind) {
         case FAILURE_PATH_NOT_ALLOWED:
@@ -21,8 +21,8 @@ static int failure_priority(Child *c, FailureKind kind) {
         }
 }
 
-/* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns what a bus method
- * is to return. */
+/* Ends a call: r is 0 if the reply was sent, a negative errno, or a failure kind with f filled. Returns
+ * what a bus method is to return. */
 static int finish(Child *c, const char *operation, const char *path, int r, Failure *f, sd_bus_error *error) {
         _cleanup_free_ char *target = string_escape(strempty(path), 200);
         const LogField fields[] = { { "SELVOL_TARGET", target }, { "SELVOL_OPERATION", operation } };

@@ -20,14 +20,14 @@
 #include "worker/child.h"
 #include "worker/server.h"
 
-/* The deadline is for children that everybody has forgotten. selvold ends those that it waits for itself, by hanging
- * up, also when a walk gets on no more. One that does may take days: ten million entries at a hundred a second, as a
- * caller may ask for, are more than one, and a walk that was ended early would end there each time, as it looks at
- * what is right already at the same rate. */
+/* The deadline is for children that everybody has forgotten. selvold ends those that it waits for itself,
+ * by hanging up, also when a walk gets on no more. One that does may take days: ten million entries at a
+ * hundred a second, as a caller may ask for, are more than one, and a walk that was ended early would end
+ * there each time, as it looks at what is right already at the same rate. */
 enum { KILL_AFTER_SEC = 2, DEADLINE_SEC = 7 * 24 * 3600 };
 
-/* One connection and the child that serves it. The parent's copy of the connection is closed last, so that the peer
- * reads the end of file only when the child is gone. */
+/* One connection and the child that serves it. The parent's copy of the connection is closed last, so that
+ * the peer reads the end of file only when the child is gone. */
 typedef struct Connection {
         Server *server;
         pid_t pid; /* also the id of its process group, which helpers such as mount.nfs are in */
@@ -97,8 +97,8 @@ static void child_gone(Connection *c, const siginfo_t *si) {
         c->timer_source = sd_event_source_disable_unref(c->timer_source);
 }
 
-/* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the namespace and what
- * is staged in it. */
+/* Helpers that outlived the child have become our children (PR_SET_CHILD_SUBREAPER); they keep the
+ * namespace and what is staged in it. */
 static bool helpers_are_gone(const Connection *c) {
         pid_t pid;
 
@@ -142,7 +142,7 @@ static _Noreturn void run_child(Server *s, int fd, int spare_fd, pid_t parent) {
                 _exit(EXIT_FAILURE);
         sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
-        /* What the parent holds open for others would keep their peers from seeing the end. */
+        /* Descriptors that the parent holds open for others would keep their peers from seeing the end. */
         for (size_t i = 0; i < s->n_connections; i++)
                 s->connections[i]->fd = fd_close(s->connections[i]->fd);
         s->fd = fd_close(s->fd);
@@ -226,8 +226,8 @@ static void collect_children(Server *s) {
         }
 }
 
-/* By signal, not by sd_event_add_child(), which misses the end of a child that is being traced at that moment, and
- * knows nothing of helpers. */
+/* By signal, not by sd_event_add_child(), which misses the end of a child that is being traced at that
+ * moment, and knows nothing of helpers. */
 static int on_sigchld(sd_event_source *source, const struct signalfd_siginfo *si, void *userdata) {
         Server *s = userdata;
 
@@ -321,8 +321,9 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *si, v
         return 0;
 }
 
-/* Returns 1 if mounts beneath the roots reach the host, 0 if the mount that holds them is a slave: an option of the
- * unit has put us in a mount namespace of our own, where systemd makes everything a slave of the host. */
+/* Returns 1 if mounts beneath the roots reach the host, 0 if the mount that holds them is a slave: an
+ * option of the unit has put us in a mount namespace of our own, where systemd makes everything a slave of
+ * the host. */
 static int read_propagation(const Settings *settings) {
         _cleanup_(mount_table_freep) MountTable *table = NULL;
         _cleanup_close_ int fd = -EBADF;

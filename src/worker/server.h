@@ -9,8 +9,8 @@
 #include "mount/stage-source.h"
 #include "worker/children.h"
 
-/* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the child when the peer
- * hangs up. Touches no volume itself, so that none can block it. */
+/* Accepts connections, gives each to a child of its own, of which one is forked in advance, and ends the
+ * child when the peer hangs up. Touches no volume itself, so that none can block it. */
 
 typedef struct ServerConfig {
         const char *usr_dir, *etc_dir; /* NULL: the usual ones */
@@ -37,9 +37,10 @@ typedef struct Server {
 
 #define SERVER_INIT ((Server){ .fd = -EBADF, .staging.namespace = -EBADF, .spare_fd = -EBADF })
 
-/* Takes the listening socket over, reads the configuration, and sets the event loop up, with SIGTERM and SIGINT to
- * stop and SIGHUP to read the configuration again. SIGTERM, SIGINT, SIGHUP and SIGCHLD must be blocked. Logs what is
- * wrong. Returns 0, a negative errno, or INVALID_OPTION for an error in the configuration. */
+/* Takes the listening socket over, reads the configuration, and sets the event loop up, with SIGTERM and
+ * SIGINT to stop and SIGHUP to read the configuration again. SIGTERM, SIGINT, SIGHUP and SIGCHLD must be
+ * blocked. Logs what is wrong. Returns 0, a negative errno, or INVALID_OPTION for an error in the
+ * configuration. */
 int server_start(Server *s, int fd, const ServerConfig *config) _warn_unused_;
 
 /* Runs until stopped and all children are gone. */

@@ -41,7 +41,7 @@ int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f)
         return 0;
 }
 
-/* Of the type that was given at most the magic number was looked at. If the source holds something else, or
+/* The source was checked for the magic number of the given type at most. If it holds something else, or
  * nothing, that is why. */
 static int explain_failure(const Child *c, const Source *s, Failure *f) {
         _cleanup_(source_done) Source probed = SOURCE_INIT;
@@ -270,7 +270,7 @@ int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, cons
                 if (r != 0)
                         return r;
         }
-        /* What selvold supposes would go into the volume's mark. */
+        /* selvold's supposition would go into the volume's mark. */
         if (d->ownership == OWNERSHIP_WALK && (d->gid != d->disk_gid) != o->idmapped)
                 return failure_set(
                         f, FAILURE_NOT_SUPPORTED,

@@ -5,8 +5,8 @@
 #include "model/files.h"
 #include "worker/child.h"
 
-/* What an operation works on: a mount that nobody else sees. Either it was made for this, or it is a private copy of one
- * that is there for everybody. */
+/* What an operation works on: a mount that nobody else sees. Either it was made for this, or it is a
+ * private copy of one that is there for everybody. */
 typedef struct Subject {
         int tree;         /* the mount, detached */
         int root;         /* of it, open for reading */
@@ -31,13 +31,14 @@ int subject_copy(const Target *target, CloneMode mode, Subject *ret, Failure *f)
 int subject_stage(const Child *c, const Source *source, const PlanQuestion *question, const PlanAnswer *answer,
                   Subject *ret, MountOutcome *ret_outcome, Failure *f) _warn_unused_;
 
-/* Checks that something may be written to the root of what the outcome describes: the type of the file system is one of
- * the configuration's, and it is not the host's own. Returns 0, a negative errno, TYPE_NOT_ALLOWED or PATH_NOT_ALLOWED.
- */
+/* Checks that something may be written to the root of what the outcome describes: the type of the file
+ * system is one of the configuration's, and it is not the host's own. Returns 0, a negative errno,
+ * TYPE_NOT_ALLOWED or PATH_NOT_ALLOWED. */
 int subject_check(const Child *c, const Subject *s, const MountOutcome *o, Failure *f) _warn_unused_;
 
-/* Checks all that has to be right before the first file is touched, and completes the subject. Returns as the one above
- * and foreign_check(), and NOT_SUPPORTED: what the mount shows isn't what is on disk, or it is read-only. */
+/* Checks all that has to be right before the first file is touched, and completes the subject. Returns as
+ * the one above and foreign_check(), and NOT_SUPPORTED: what the mount shows isn't what is on disk, or it
+ * is read-only. */
 int subject_check_change(const Child *c, Subject *s, const MountOutcome *o, const FilesDecision *d,
                          Failure *f) _warn_unused_;
 

@@ -171,8 +171,8 @@ static void remove_notes(const Watch *w, const MountFact *new, size_t n_new) {
 
 static int look_soon(Watch *w);
 
-/* The table changes while it is read, so what one look does not see is looked for again before it is told to have gone.
- * With *ret_n SIZE_MAX the two don't agree. */
+/* The table changes while it is read, so what one look does not see is looked for again before it is told
+ * to have gone. With *ret_n SIZE_MAX the two don't agree. */
 static int look_surely(const Watch *w, MountFact **ret, size_t *ret_n) {
         MountFact *mounts;
         size_t n, gone;
@@ -268,7 +268,8 @@ static int tell_node(Watch *w) {
         return 0;
 }
 
-/* By the clock: the kernel tells of setenforce(8) by a netlink socket only, of a family that the unit doesn't allow. */
+/* By the clock: the kernel tells of setenforce(8) by a netlink socket only, of a family that the unit
+ * doesn't allow. */
 static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
         Watch *w = userdata;
         int r;
@@ -280,7 +281,8 @@ static int on_node(sd_event_source *source, uint64_t usec, void *userdata) {
         return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Of a mount that is noted: there are no more of these than notes, whatever is expected, and however often. */
+/* Of a mount that is noted: there are no more of these than notes, whatever is expected, and however often.
+ */
 static int add_former(Watch *w, const char *target) {
         return strv_contains(w->former, target) ? 0 : strv_extend(&w->former, target);
 }
@@ -399,8 +401,8 @@ int watch_begin(Child *c, sd_bus_message *reply) {
                                                  .n_mounts = c->watch->n_mounts });
 }
 
-/* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was, doesn't
- * matter any more: it is gone. */
+/* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was,
+ * doesn't matter any more: it is gone. */
 static int add_expected(Watch *w, MountFact *fact) {
         MountFact *grown;
         size_t i = w->n_mounts;

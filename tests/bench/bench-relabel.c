@@ -17,8 +17,8 @@
  * bench-relabel [--threads N] [--blind] [--verify] [--group GID] LABEL DIR
  * LABEL "-": labels don't matter. */
 
-/* The engine makes durable what it did, and its peers don't. So that both can be told, this takes the C library's
- * place for the engine and takes the time. */
+/* The engine makes durable what it did, and its peers don't. So that both can be told, this takes the C
+ * library's place for the engine and takes the time. */
 static atomic_ullong sync_usec;
 
 int syncfs(int fd) {

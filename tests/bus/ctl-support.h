@@ -53,7 +53,8 @@ typedef struct Case {
         const char *journal; /* RECORD()s; NULL: none is kept */
 } Case;
 
-/* A record of the journal, in the form of systemd-journal-remote(8): microseconds, the unit, "FIELD=value\n" of others. */
+/* A record of the journal, in the form of systemd-journal-remote(8): microseconds, the unit,
+ * "FIELD=value\n" of others. */
 #define RECORD(usec, unit, fields)                                                                            \
         "__REALTIME_TIMESTAMP=" usec "\n__MONOTONIC_TIMESTAMP=1\n_BOOT_ID=ad0f4a1e3b5c4d6e8f7a9b0c1d2e3f40\n" \
         "_SYSTEMD_UNIT=" unit "\n" fields "\n"
@@ -69,8 +70,8 @@ void fixture_set_up(Fixture *f, gconstpointer data);
 void fixture_tear_down(Fixture *f, gconstpointer data);
 void release_name(Fixture *f);
 
-/* Starts selvolctl with a command line, standard output in a pipe; standard error goes to err, which is taken over,
- * or into a pipe if that is -1. */
+/* Starts selvolctl with a command line, standard output in a pipe; standard error goes to err, which is
+ * taken over, or into a pipe if that is -1. */
 GSubprocess *ctl_start(const char *command, int err);
 /* Waits for the next call, which must be that of the exchange. */
 GDBusMethodInvocation *await_call(Fixture *f, const Exchange *x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* polkit, which the test plays, allows a call, denies it, challenges the caller, stays silent, or isn't there. The
- * details that selvold gives polkit are in calls/authorize. */
+/* polkit, which the test plays, allows a call, denies it, challenges the caller, stays silent, or isn't
+ * there. The details that selvold gives polkit are in calls/authorize. */
 
 #include "support.h"
 #include "support/files.h"
@@ -18,8 +18,9 @@ static void set_up_silent(Fixture *f, gconstpointer data) {
 #define INSPECT     "org.selvol1.inspect"
 #define PROPERTIES  "org.freedesktop.DBus.Properties"
 
-/* Every method, with arguments that are good enough to get as far as the question; the action, NULL if anybody may call it; and
- * what it fails with all the same, when the methods are called in the order of the introspection data. */
+/* Every method, with arguments that are good enough to get as far as the question; the action, NULL if
+ * anybody may call it; and what it fails with all the same, when the methods are called in the order of the
+ * introspection data. */
 static const struct {
         const char *method, *arguments, *action, *failure;
 } methods[] = {
@@ -142,8 +143,8 @@ static GVariant *call_allowed(Fixture *f, Caller caller, const char *path, const
         return (caller == CALLER_OTHER ? expect_allowed : expect_reply)(f, pending);
 }
 
-/* All that an object and those beneath it have, as the service says itself; beneath it first, since the manager's methods change
- * those. */
+/* All that an object and those beneath it have, as the service says itself; beneath it first, since the
+ * manager's methods change those. */
 static void add_object(Fixture *f, Caller caller, const char *path, GArray *rows) {
         g_autoptr(GVariant) reply =
                 call_allowed(f, caller, path, "org.freedesktop.DBus.Introspectable", "Introspect", NULL);
@@ -186,8 +187,9 @@ typedef enum Polkit {
         POLKIT_REPLACED,
 } Polkit;
 
-/* Two kinds of callers are all that a private bus has: its policy lets in every user whom it lets in at all. That members of the
- * group get as far as polkit, and others don't get as far as the service, is seen in the guest (faults/08-matrix). */
+/* Two kinds of callers are all that a private bus has: its policy lets in every user whom it lets in at
+ * all. That members of the group get as far as polkit, and others don't get as far as the service, is seen
+ * in the guest (faults/08-matrix). */
 typedef struct Case {
         Caller caller;
         Polkit polkit;
@@ -204,7 +206,8 @@ static void on_acquired(GDBusConnection *connection, const char *name, gpointer 
         *(gboolean *) acquired = TRUE;
 }
 
-/* Nobody has polkit's name any more; or somebody else, here the caller himself, who does not know what he is asked. */
+/* Nobody has polkit's name any more; or somebody else, here the caller himself, who does not know what he
+ * is asked. */
 static void remove_polkit(Fixture *f, gboolean replace) {
         gboolean acquired = FALSE;
 
@@ -287,7 +290,8 @@ static void call_rows(Fixture *f, const Case *c, const Row *rows, guint n) {
 static void test_matrix(Fixture *f, gconstpointer data) {
         const Case *c = data;
         const gboolean allowed = c->caller == CALLER_ROOT || c->polkit == POLKIT_YES;
-        /* Each waits for some seconds, as many at once as a user may have. What is carried out has an order. */
+        /* Each waits for some seconds, as many at once as a user may have. What is carried out has an
+         * order. */
         const guint at_once = !allowed && c->polkit == POLKIT_SILENT ? 32 : 1;
         g_autoptr(GArray) rows = make_rows(f, c->caller);
         g_autofree char *before = mount_table(f), *after = NULL;
@@ -341,7 +345,8 @@ static void test_silence(Fixture *f, gconstpointer data) {
         polkit_answer(question, TRUE, FALSE);
 }
 
-/* When the answer comes, what was asked for may be gone. That uses nothing up: many may ask, one after the other. */
+/* When the answer comes, what was asked for may be gone. That uses nothing up: many may ask, one after the
+ * other. */
 static void test_object_gone(Fixture *f, gconstpointer data) {
         GDBusMethodInvocation *questions[30];
         GAsyncResult *calls[10];

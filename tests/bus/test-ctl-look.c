@@ -14,8 +14,8 @@
 #define MOUNT_FIELDS \
         "SELVOL_REASON=context-mount\nSELVOL_HOLDER=pod-A\nSELVOL_CONTEXT=" CONTEXT "\nSELVOL_CALLER=uid 0, :1.42\n"
 
-/* The record of a job follows that of what became of its files. Not of the history are what others log, what has not
- * ended, and mistakes of callers. */
+/* The record of a job follows that of what became of its files. Not of the history are what others log,
+ * what has not ended, and mistakes of callers. */
 #define HISTORY                                                                                                 \
         RECORD(FIRST "00000000", OURS, MOUNT "MESSAGE=Relabeled volume pvc-1.\n")                               \
         RECORD(FIRST "00000000", OURS,                                                                          \

@@ -227,7 +227,8 @@ int main(int argc, char **argv) {
                    fixture_tear_down);
         g_test_add("/ctl-terminal/colors/no-pager", Fixture, "", fixture_set_up, test_colors, fixture_tear_down);
         g_test_add("/ctl-terminal/colors/pager", Fixture, "sed p", fixture_set_up, test_colors, fixture_tear_down);
-        /* Root's environment does not choose the pager, so it is another user who calls, outside of all sessions. */
+        /* Root's environment does not choose the pager, so it is another user who calls, outside of all
+         * sessions. */
         g_setenv("SELVOLCTL", as_user, TRUE);
         g_unsetenv("SUDO_UID");
         g_unsetenv("PKEXEC_UID");

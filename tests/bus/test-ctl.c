@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* selvolctl against a mock of org.selvol1 on a bus of its own: what it asks for, what it prints, how it exits. */
+/* selvolctl against a mock of org.selvol1 on a bus of its own: what it asks for, what it prints, how it
+ * exits. */
 #include <string.h>
 
 #include "ctl-support.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* selvold on a private bus, in front of a fake worker: limits, and the form of metrics. The answers of methods are in
- * calls/daemon. */
+/* selvold on a private bus, in front of a fake worker: limits, and the form of metrics. The answers of
+ * methods are in calls/daemon. */
 
 #include "model/limits.h"
 #include "support.h"

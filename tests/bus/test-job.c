@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Jobs on the bus, by way of Relabel: how they are watched, forgotten and limited; the rest is in calls/job. */
+/* Jobs on the bus, by way of Relabel: how they are watched, forgotten and limited; the rest is in
+ * calls/job. */
 
 #include "model/limits.h"
 #include "support.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Many jobs want the same volume, target or device: none waits for ever, and signals tell of each. Cases with few jobs
- * are in calls/line. */
+/* Many jobs want the same volume, target or device: none waits for ever, and signals tell of each. Cases
+ * with few jobs are in calls/line. */
 
 #include <signal.h>
 
@@ -305,7 +305,8 @@ static void test_planned(Fixture *f, gconstpointer data) {
         crowd_close(crowd);
 }
 
-/* How long sd-bus lets calls wait that have no time-out of their own, NULL: 25 seconds; and how long the disk is gone. */
+/* How long sd-bus lets calls wait that have no time-out of their own, NULL: 25 seconds; and how long the
+ * disk is gone. */
 typedef struct Frozen {
         const char *bus_sec;
         guint seconds;
@@ -319,8 +320,8 @@ static void set_up_frozen(Fixture *f, gconstpointer data) {
         fixture_start(f, CALLER_ROOT, FALSE);
 }
 
-/* No call between selvold and the worker is left to the time-out of sd-bus: what waits for a disk goes on when that is there
- * again. */
+/* No call between selvold and the worker is left to the time-out of sd-bus: what waits for a disk goes on
+ * when that is there again. */
 static void test_frozen(Fixture *f, gconstpointer data) {
         guint seconds = ((const Frozen *) data)->seconds;
         GAsyncResult *pending;
@@ -360,7 +361,8 @@ static guint count_told(const Objects *o) {
         return g_hash_table_size(o->added) + g_hash_table_size(o->removed);
 }
 
-/* A list that nothing was told of meanwhile: what comes right after the reply may be heard before call_end() returns. */
+/* A list that nothing was told of meanwhile: what comes right after the reply may be heard before
+ * call_end() returns. */
 static GVariant *list_objects(Fixture *f, const Objects *o) {
         GVariant *reply = NULL;
         guint told;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mount.selvol against a mock of org.selvol1 on a bus of its own: what it asks for, what it says, how it exits; by itself, and as mount(8)
- * runs it. */
+/* mount.selvol against a mock of org.selvol1 on a bus of its own: what it asks for, what it says, how it
+ * exits; by itself, and as mount(8) runs it. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -141,8 +141,8 @@ static const Case cases[] = {
           .err = "mount.selvol: Too slow\\x1b.\n" },
 };
 
-/* What arrives when mount(8) is in between; it finds its helpers in /sbin only, and that of util-linux 2.41 looks
- * for the directory of a remount first. */
+/* What arrives when mount(8) is in between; it finds its helpers in /sbin only, and that of util-linux 2.41
+ * looks for the directory of a remount first. */
 #define AS_MOUNT \
         "unshare --mount sh -c 'mount -t tmpfs helpers /usr/sbin && cp \"$0\" /usr/sbin/mount.selvol && exec \"$@\"' "
 

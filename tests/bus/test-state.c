@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The disk that the state is on: it is full, read-only, or has rows that can't be read; that it stalls or fails is in
- * calls/state. */
+/* The disk that the state is on: it is full, read-only, or has rows that can't be read; that it stalls or
+ * fails is in calls/state. */
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -78,8 +78,8 @@ static void set_read_only(Fixture *f, gboolean is_read_only) {
 static const Obstacle full = { "No space left on device", "make room", set_full },
                       read_only = { "Read-only file system", "writable", set_read_only };
 
-/* At the start: the records are there, mounts are refused, what is mounted can be unmounted; and all goes on when the state
- * can be written again, from then on also over a kill. */
+/* At the start: the records are there, mounts are refused, what is mounted can be unmounted; and all goes
+ * on when the state can be written again, from then on also over a kill. */
 static void test_at_start(Fixture *f, gconstpointer data) {
         g_autoptr(GVariant) mounted = NULL;
         const Obstacle *o = data;
@@ -165,7 +165,8 @@ static void on_skipped(void *userdata, const char *volume, const char *target) {
         g_assert_not_reached();
 }
 
-/* That a walk has begun is on disk before anything is done; a holder only when it is known which mount it will have. */
+/* That a walk has begun is on disk before anything is done; a holder only when it is known which mount it
+ * will have. */
 static void test_intent(Fixture *f, gconstpointer data) {
         g_autofree char *directory = file_path(f, "then"), *path = g_build_filename(directory, "state.db", NULL);
         Volumes all = { 0 };

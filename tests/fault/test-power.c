@@ -5,8 +5,9 @@
 #include "../unit/store-fixture.h"
 #include "write-log.h"
 
-/* The power is cut after each write of the store, and what is left of its directory is opened again: what was committed is
- * there, what was being committed is there as a whole or not at all, and nothing has to be set aside. */
+/* The power is cut after each write of the store, and what is left of its directory is opened again: what
+ * was committed is there, what was being committed is there as a whole or not at all, and nothing has to be
+ * set aside. */
 
 enum { BIG = 100 * 1000, FILLS_LOG = 50 /* of the big ones: SQLite merges a log of 4 MB */ };
 
@@ -33,8 +34,8 @@ static int by_id(const Volume *a, const Volume *b) {
         return strcmp(a->id, b->id);
 }
 
-/* Transactions are numbered from 1 on. What is noted for a moment is twice the number of the last one that was committed,
- * and 1 more if another one is under way. */
+/* Transactions are numbered from 1 on. What is noted for a moment is twice the number of the last one that
+ * was committed, and 1 more if another one is under way. */
 static void begin(Run *r) {
         HASH_SORT(r->all.table, by_id);
         g_ptr_array_add(r->expected, describe(&r->all));

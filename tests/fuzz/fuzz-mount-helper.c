@@ -4,7 +4,8 @@
 #include "fuzz.h"
 #include "mount-helper/request.h"
 
-/* What mount(8) passes to its helper, a line each: source, target, type, and then the options. What is taken can be said over D-Bus. */
+/* What mount(8) passes to its helper, a line each: source, target, type, and then the options. What is
+ * taken can be said over D-Bus. */
 
 /* All that is refused is reported there. */
 static void silence_reports(void) {

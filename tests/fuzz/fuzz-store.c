@@ -11,9 +11,9 @@
 #include "store/store-schema.h"
 #include "store/store.h"
 
-/* Rows of a store with any values, in its tables or, if the first word has a "u", in such as have no types, as a damaged page may
- * look, and bytes of the file that are others. What can be read survives, and each row that can't be costs no more than itself. With
- * an "a" all is written anew, which takes long. */
+/* Rows of a store with any values, in its tables or, if the first word has a "u", in such as have no types,
+ * as a damaged page may look, and bytes of the file that are others. What can be read survives, and each
+ * row that can't be costs no more than itself. With an "a" all is written anew, which takes long. */
 
 static char directory[] = "/dev/shm/selvol-fuzz-XXXXXX", path[sizeof(directory) + sizeof("/state.db")];
 

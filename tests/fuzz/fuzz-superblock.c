@@ -2,7 +2,8 @@
 #include "mount/on-disk.h"
 #include "fuzz.h"
 
-/* The start of a disk, as that of each file system: its fingerprint is one word, and what it asks for is on the list. */
+/* The start of a disk, as that of each file system: its fingerprint is one word, and what it asks for is on
+ * the list. */
 
 static void check(const Fingerprint *f) {
         assert(memchr(f->text, '\0', sizeof(f->text)));

@@ -5,10 +5,11 @@
 #include "model/limits.h"
 #include "wire/messages.h"
 
-/* What the two processes say to each other: the number of what is said, its signature, or "" for the right
- * one, and its values. What is read is what was said, and is said again in the same words. */
+/* A message between the two processes: its number, its signature, or "" for the right one, and its values.
+ * A message that was read is appended again, in the same words. */
 
-/* More than any reader with a limit takes, but for that of reliances (16384), with which inputs would be few: see test-wire.c. */
+/* More than any reader with a limit takes, but for that of reliances (16384), with which inputs would be
+ * few: see test-wire.c. */
 enum { BEYOND_MAX = 1200 };
 
 /* Returns what reading did. */

@@ -9,8 +9,8 @@
 #include "basic/string-util.h"
 #include "model/settings.h"
 
-/* One target of libFuzzer a file: an input from outside, and what must hold whatever it is. replay.c runs them over the inputs
- * in corpus/ as tests; tools/fuzz looks for others. */
+/* One target of libFuzzer a file: an input from outside, and what must hold whatever it is. replay.c runs
+ * them over the inputs in corpus/ as tests; tools/fuzz looks for others. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -500,7 +500,8 @@ static void begin_sessions(Client *c) {
         c->phase_end = c->n_sessions + c->phase;
 }
 
-/* What was adopted is mounted anew, so that it is not; while it is nowhere else, where it may be read-only. */
+/* What was adopted is mounted anew, so that it is not; while it is nowhere else, where it may be read-only.
+ */
 static void begin_phase(Client *c) {
         end_sessions(c);
         begin_sessions(c);

@@ -6,8 +6,8 @@
 #include "support.h"
 #include "wire/messages.h"
 
-/* The other end of the worker's connections, where the test plays selvold: one connection is one operation, on which the
- * child's questions are answered and all that is said is kept. */
+/* The other end of the worker's connections, where the test plays selvold: one connection is one operation,
+ * on which the child's questions are answered and all that is said is kept. */
 
 /* What is asked of the worker with Mount, Adopt or Change, and what it is answered to Plan. */
 typedef struct Arguments {
@@ -66,7 +66,7 @@ typedef struct Answer {
         char *message;    /* of a failure */
         Heard heard;
         PlanQuestion question; /* the last one */
-        /* Of Mount, Adopt and Change; walk also of Verify */
+        /* From Mount, Adopt and Change; walk also from Verify */
         bool repeated, walked;
         MountOutcome outcome;
         Mark mark;
@@ -78,7 +78,7 @@ typedef struct Answer {
         bool matches;
         char *actual, *not_reset;
         MarkChange reset;
-        /* Of Unmount */
+        /* From Unmount */
         bool unmounted;
 } Answer;
 

@@ -4,8 +4,8 @@
 #include "label/files.h"
 #include "volumes.h"
 
-/* What the tests of the tree engine share: file systems to walk over. SELinux is off, so labels are xattrs like any
- * other. */
+/* What the tests of the tree engine share: file systems to walk over. SELinux is off, so labels are xattrs
+ * like any other. */
 
 #define WANTED "system_u:object_r:container_file_t:s0:c1,c2"
 #define OTHER  "system_u:object_r:container_file_t:s0:c3,c4"

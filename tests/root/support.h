@@ -9,8 +9,8 @@
 #include "support/program.h"
 #include "support/wait.h"
 
-/* What the tests as root share: a mount namespace in which all they do stays and goes with them, images, and a worker.
- * SELinux is off where they run; tests/vm has the rest. */
+/* What the tests as root share: a mount namespace in which all they do stays and goes with them, images,
+ * and a worker. SELinux is off where they run; tests/vm has the rest. */
 
 #define TEST_DIR     "/run/selvol-test"
 #define TEST_TARGETS TEST_DIR "/targets"
@@ -34,7 +34,7 @@ void note_mount_as(const char *target, const char *volume);
 bool is_mounted(const char *path);
 bool is_read_only(const char *path);
 uint64_t mount_id_of(const char *path);
-/* What the mount table says of the mount that the path is on. */
+/* The fact in the mount table about the mount that the path is on. */
 MountFact mount_fact_of(const char *path);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(MountFact, mount_fact_done)
 /* How many mounts the namespace has beneath the targets. */
@@ -47,19 +47,19 @@ typedef struct Worker {
         char *socket;
 } Worker;
 
-/* Starts a worker with the shipped configuration, roots of the test, and a drop-in (NULL: none); behind the words of
- * wrapper, if not NULL. */
+/* Starts a worker with the shipped configuration, roots of the test, and a drop-in (NULL: none); behind the
+ * words of wrapper, if not NULL. */
 Worker *worker_start(const char *dropin, const char *const *wrapper);
 /* The same in any other way. */
 Worker *worker_launch(const char *dropin, const Launch *how);
-/* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), which traces from the side: the worker stays
- * our child. Or marks the test as skipped and returns NULL. */
+/* Under strace(1) with this injection ("inject=fsync:signal=KILL:when=1"), which traces from the side: the
+ * worker stays our child. Or marks the test as skipped and returns NULL. */
 Worker *worker_start_traced(const char *injection);
 /* The same, of system calls on the file alone, which are logged. */
 #define WORKER_TRACE TEST_DIR "/trace"
 Worker *worker_start_traced_at(const char *path, const char *injection);
-/* Under strace(1), which writes each of these system calls ("open,openat") into the log before it returns, with the paths of
- * descriptors. */
+/* Under strace(1), which writes each of these system calls ("open,openat") into the log before it returns,
+ * with the paths of descriptors. */
 Worker *worker_start_logged(const char *calls, const char *log);
 /* Stops it and checks that it ends well. */
 void worker_stop(Worker *w);

@@ -15,8 +15,9 @@
 #include "race.h"
 #include "wire/protocol.h"
 
-/* Paths that others exchange while the worker mounts, unmounts, relabels and gives to a group. Whatever comes of it: what is
- * outside stays as it is, what was mounted is what was checked, and the answers are true. */
+/* Paths that others exchange while the worker mounts, unmounts, relabels and gives to a group. Whatever
+ * comes of it: what is outside stays as it is, what was mounted is what was checked, and the answers are
+ * true. */
 
 enum {
         EXCHANGES = 10000,   /* of all cases; SELVOL_EXCHANGES= in the environment for more */

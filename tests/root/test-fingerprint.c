@@ -7,7 +7,8 @@
 #include "mount/on-disk.h"
 #include "support.h"
 
-/* What the kernel does to a fingerprint: whoever has a file system mounted for writing changes it, or leaves it unclean. */
+/* What the kernel does to a fingerprint: whoever has a file system mounted for writing changes it, or
+ * leaves it unclean. */
 
 typedef struct Disk {
         const char *fs_type;
@@ -91,9 +92,9 @@ static int mount_and_sync(const Disk *d) {
         return fd;
 }
 
-/* While it is mounted: ext4 has counted the mount; xfs and btrfs are what they were until something is written.
- * A thread of btrfs makes the tree of UUIDs that mkfs leaves out. If the first mount ends before that, the next one
- * makes it. */
+/* While it is mounted: ext4 has counted the mount; xfs and btrfs are what they were until something is
+ * written. A thread of btrfs makes the tree of UUIDs that mkfs leaves out. If the first mount ends before
+ * that, the next one makes it. */
 static void test_mounted(gconstpointer data) {
         g_auto(Disk) d = { .loop = -1 };
         Fingerprint before, now;

@@ -139,7 +139,8 @@ static void test_refused(void) {
         assert_mark("/run", NULL);
 }
 
-/* A read-only mount of a file system that others can write to: the mark is changed through it all the same. */
+/* A read-only mount of a file system that others can write to: the mark is changed through it all the same.
+ */
 static void test_read_only_mount(void) {
         g_autoptr(TestVolume) v = volume_mount("read-only-mount", "ext4", 0);
 

@@ -86,7 +86,8 @@ static void test_block_device(void) {
         g_assert_cmpint(unlink(link), ==, 0);
 }
 
-/* Who only looks has nothing opened for writing; and who can read an image, and so lock it, holds nobody up. */
+/* Who only looks has nothing opened for writing; and who can read an image, and so lock it, holds nobody
+ * up. */
 static void test_image_of_readers(void) {
         g_autofree char *image = make_image("readers", "ext4"), *target = make_target("readers");
         int fd = open(image, O_RDONLY | O_CLOEXEC);
@@ -237,7 +238,8 @@ static void test_share_refused(void) {
         g_assert_cmpint(umount2(one, 0), ==, 0);
 }
 
-/* The mount that is to be shared lies beneath another one: a disk is mounted once more, of a tmpfs that can't be. */
+/* The mount that is to be shared lies beneath another one: a disk is mounted once more, of a tmpfs that
+ * can't be. */
 static void test_share_hidden(void) {
         g_autofree char *image = make_image("covered", "ext4"), *one = make_target("covered-1"),
                         *two = make_target("covered-2"), *file = path_printf("%s/file", one),
@@ -269,7 +271,8 @@ static void test_share_hidden(void) {
         }
 }
 
-/* What others have mounted is seen, wherever it is. It may be the host's own, unless an administrator says otherwise. */
+/* What others have mounted is seen, wherever it is. It may be the host's own, unless an administrator says
+ * otherwise. */
 static void test_mounted_elsewhere(void) {
         g_autoptr(Worker) trusting = worker_start("[Worker]\nForeignRoots=" TEST_DIR "\n", NULL);
         g_autofree char *image = make_image("elsewhere", "ext4"), *target = make_target("elsewhere"),
@@ -457,7 +460,8 @@ static gpointer mount_over(gpointer worker_of_child) {
         return NULL;
 }
 
-/* What is mounted on top after the look at the target is unmounted in the place of the volume's, which is not hidden. */
+/* What is mounted on top after the look at the target is unmounted in the place of the volume's, which is
+ * not hidden. */
 static void test_unmount_covered(void) {
         g_autoptr(Worker) slow = worker_start_traced("inject=umount2:delay_enter=3000000");
         g_autofree char *target = make_target("covered");

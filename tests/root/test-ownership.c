@@ -6,8 +6,8 @@
 
 #include "volumes.h"
 
-/* Groups: what the volume says of itself afterwards, what is shown and what is on disk, and what is refused. What
- * becomes of each file is test-tree-owner's. */
+/* Groups: what the volume says of itself afterwards, what is shown and what is on disk, and what is
+ * refused. What becomes of each file is test-tree-owner's. */
 
 static void assert_root(const char *path, gid_t gid, mode_t mode) {
         struct stat st;
@@ -457,8 +457,8 @@ static void lie_of_ext4(char *bytes, gsize n) {
         at[1] = 1;
 }
 
-/* Each name is there twice, the one that is read being in front of the one that is looked up, which the kernel compares with
- * the inode; and all of that in each copy. */
+/* Each name is there twice, the one that is read being in front of the one that is looked up, which the
+ * kernel compares with the inode; and all of that in each copy. */
 static void lie_of_btrfs(char *bytes, gsize n) {
         enum { NODE = 16384, SUMMED = 32 };
         static const char name[] = "\t\0\002concealed";
@@ -522,8 +522,8 @@ static void assert_damaged(const char *image, const char *fs_type, const char *t
         g_assert_cmpuint(verified.walk.counts.failed, ==, 1);
 }
 
-/* A directory that the directory above it calls a file, whatever that one says of its links: what is in there is not reached,
- * and it is not said to be. Its label and that of the root are right. */
+/* A directory that the directory above it calls a file, whatever that one says of its links: what is in
+ * there is not reached, and it is not said to be. Its label and that of the root are right. */
 static void test_lie(gconstpointer data) {
         const char *fs_type = data;
         static const char *const links[] = { "3", "2", "1" };

@@ -210,8 +210,8 @@ static void test_limit(void) {
         }
 }
 
-/* However many mount an image at the same time, it gets one loop device, and so one superblock; who saw nobody else when it
- * looked doesn't share it, if the kernel can tell. */
+/* However many mount an image at the same time, it gets one loop device, and so one superblock; who saw
+ * nobody else when it looked doesn't share it, if the kernel can tell. */
 static void test_same_image(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autofree char *image = make_image("same", "ext4");
@@ -250,7 +250,8 @@ static bool has_state(pid_t pid, char state) {
         return name_end && name_end[2] == state;
 }
 
-/* The child that waits for a connection is not needed to serve one, whether or not the worker knows that it is gone. */
+/* The child that waits for a connection is not needed to serve one, whether or not the worker knows that it
+ * is gone. */
 static void test_spare_killed(gconstpointer knows) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         pid_t spare = worker_find_spare(w);
@@ -315,7 +316,8 @@ static void test_reload(void) {
         WAIT_FOR(takes_ramfs(w, target));
 }
 
-/* The record of what was done with privilege, and refused, does not depend on selvold, which waits for the answers. */
+/* The record of what was done with privilege, and refused, does not depend on selvold, which waits for the
+ * answers. */
 static void test_log(void) {
         static const char log[] = TEST_DIR "/log";
         g_autoptr(Worker) w = worker_launch(NULL, &(Launch){ .log = log });

@@ -9,7 +9,8 @@
 #include "mount/detached.h"
 #include "support.h"
 
-/* What others do between the moment in which a mount is published and the look at where it is: move_mount(2) is wrapped. */
+/* What others do between the moment in which a mount is published and the look at where it is:
+ * move_mount(2) is wrapped. */
 
 #define PARENT TEST_TARGETS "/parent"
 #define MOVED  TEST_TARGETS "/moved"

@@ -239,8 +239,8 @@ static void test_images_of_others(void) {
         }
 }
 
-/* An image where volumes are, which is all root's here: so is what root in a container writes there. An emptyDir is on the
- * host's own file system, as are the directories above it. */
+/* An image where volumes are, which is all root's here: so is what root in a container writes there. An
+ * emptyDir is on the host's own file system, as are the directories above it. */
 static void test_image_on_volume(void) {
         static const char roots[] = "[Worker]\nSourceRoots=/dev " TEST_IMAGES " " TEST_TARGETS "\n";
         static const struct {

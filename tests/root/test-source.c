@@ -59,8 +59,8 @@ static void test_partitions(void) {
         g_assert_null(strstr(answer.message, "mkfs"));
 }
 
-/* Between looking for the image's loop device and opening it again, the device goes to another image; or to another
- * process, which shows nothing: then false is returned. */
+/* Between looking for the image's loop device and opening it again, the device goes to another image; or to
+ * another process, which shows nothing: then false is returned. */
 static bool try_loop_reused(const char *one, const char *other, const char *target) {
         g_autofree char *file = path_printf("%s/one", target), *device = NULL, *again = NULL;
         Arguments a = { .source = one, .fs_type = "ext4", .target = target, .hold_plan = true };
@@ -101,13 +101,15 @@ static void test_loop_reused(void) {
         WAIT_FOR(try_loop_reused(one, other, target));
 }
 
-/* But for the files of gcov, in which a program that is built for tools/coverage writes down what it has run. */
+/* But for the files of gcov, in which a program that is built for tools/coverage writes down what it has
+ * run. */
 static unsigned count_opened_for_writing(const char *log) {
         return file_count_lines(log, "*O_WRONLY*") + file_count_lines(log, "*O_RDWR*") -
                file_count_lines(log, "*.gcda\"*O_RDWR*");
 }
 
-/* Who may only look has nothing opened for writing, which others would notice: udev probes a device then, and an image is newer. */
+/* Who may only look has nothing opened for writing, which others would notice: udev probes a device then,
+ * and an image is newer. */
 static void test_only_looks(void) {
         g_autofree char *image = make_image("looked-at", "ext4"), *attached = make_image("attached", "ext4"),
                         *target = make_target("looked-at"), *device = NULL;

@@ -138,8 +138,9 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
         write_dirs(2000);
         g_usleep(100000); /* all of that is long ago */
         meddler_start(&m);
-        /* Slow enough for everything to happen during the first pass, but on a machine that is busy: then the walk says that
-         * directories were modified to the last, and the next one has to find what was missed. */
+        /* Slow enough for everything to happen during the first pass, but on a machine that is busy: then
+         * the walk says that directories were modified to the last, and the next one has to find what was
+         * missed. */
         for (unsigned i = 0;; i++) {
                 g_auto(WalkResult) r = walk(CHANGE(s.fd, .tree.entries_per_sec = 1500));
 
@@ -155,8 +156,8 @@ static void test_changes_meanwhile(gconstpointer fs_type) {
 static unsigned n_reads; /* of entries, by a walk with one thread, which has a working directory of its own */
 static int tree_fd;
 
-/* Wrong files move, one after each read, between directories that are all right otherwise, and the times of these
- * are set back as rsync(1) and tar(1) do. */
+/* Wrong files move, one after each read, between directories that are all right otherwise, and the times of
+ * these are set back as rsync(1) and tar(1) do. */
 static void move_wrong(void) {
         const struct timespec old[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
         unsigned i = n_reads++, there = (i + 7) % MEDDLE_DIRS;
@@ -227,8 +228,8 @@ typedef struct Moved {
 
 static const Moved moved_file = { write_wrong_file, spoil_file, 1 }, moved_dir = { write_wrong_dir, spoil_dir, 50 };
 
-/* One of the two directories is walked before the move and the other one after it, so in one direction the first pass
- * finds nothing to write. */
+/* One of the two directories is walked before the move and the other one after it, so in one direction the
+ * first pass finds nothing to write. */
 static void test_one_moved_meanwhile(gconstpointer data) {
         g_auto(Scene) s = scene_on_tmpfs();
         const Moved *moved = data;
@@ -252,8 +253,8 @@ static void test_one_moved_meanwhile(gconstpointer data) {
         }
 }
 
-/* What is at rest is walked once, also if the root was written to just before, as its record is; times in the future
- * or long ago are no sign of anything. */
+/* What is at rest is walked once, also if the root was written to just before, as its record is; times in
+ * the future or long ago are no sign of anything. */
 static void test_at_rest(void) {
         const struct timespec future[2] = { { .tv_sec = 4000000000 }, { .tv_sec = 4000000000 } },
                               past[2] = { { .tv_sec = -1000 }, { .tv_sec = -1000 } };
@@ -300,7 +301,8 @@ static void link_out(void) {
                 must(link("../outside", "d/link"));
 }
 
-/* A name that becomes a hard link to a file outside after its directory was read is left alone too, and told. */
+/* A name that becomes a hard link to a file outside after its directory was read is left alone too, and
+ * told. */
 static void test_linked_meanwhile(void) {
         g_auto(Scene) s = scene_on_tmpfs();
         int fd;
@@ -350,7 +352,8 @@ static void swap_files(void) {
         must(rename(swapped ? "00/b" : "00/a", swapped ? "00/a" : "00/b"));
 }
 
-/* Nothing is left to do, but as files move all the time one might have been missed: the next walk finds it. */
+/* Nothing is left to do, but as files move all the time one might have been missed: the next walk finds it.
+ */
 static void test_restless(void) {
         g_auto(Scene) s = scene_on_tmpfs();
 

@@ -597,7 +597,8 @@ static void exchange_all(void *userdata, unsigned i) {
         must(renameat2(AT_FDCWD, "d/special", AT_FDCWD, "d/plain", RENAME_EXCHANGE));
 }
 
-/* Whatever is exchanged when, nothing outside changes (volume_leave() looks), and nobody else's file gets setuid. */
+/* Whatever is exchanged when, nothing outside changes (volume_leave() looks), and nobody else's file gets
+ * setuid. */
 static void test_storm(void) {
         g_auto(Volume) v = volume_on_tmpfs();
         Meddler storm = { .meddle = exchange_all };

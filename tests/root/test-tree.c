@@ -75,8 +75,8 @@ static void test_kinds(gconstpointer fs_type) {
                 g_assert_cmpuint(ctime_of(paths[i]), ==, ctimes[i]);
 }
 
-/* On ext4 labels are written without a look where the root's is wrong, and counted: it must be true that a right one is
- * not touched. */
+/* On ext4 labels are written without a look where the root's is wrong, and counted: it must be true that a
+ * right one is not touched. */
 static void test_ctime_in_a_large_directory(gconstpointer fs_type) {
         g_auto(Scene) s = { .fd = -1 };
         uint64_t ctimes[3000], right = 0;
@@ -172,7 +172,8 @@ static void set_flags(const char *path, int flags) {
         close(fd);
 }
 
-/* Every error is counted, the first ones named, the rest of the tree is done, and the root keeps its label. */
+/* Every error is counted, the first ones named, the rest of the tree is done, and the root keeps its label.
+ */
 static void test_errors(void) {
         g_auto(Scene) s = { .fd = -1 };
         uint64_t fine;

@@ -7,7 +7,8 @@
 
 #include "volumes.h"
 
-/* Verifying: how much is looked at, and that nothing else is; and what becomes of a mark that claims too much. */
+/* Verifying: how much is looked at, and that nothing else is; and what becomes of a mark that claims too
+ * much. */
 
 static void change(const TestVolume *v, FilesWanted files) {
         const Arguments a = live(v, files);

@@ -222,8 +222,8 @@ static Worker *start_elsewhere(void) {
         return worker_launch("[Worker]\nTargetRoots=" TEST_DIR "/other\n", &(Launch){ .environment = environment });
 }
 
-/* What is expected outside of the roots, as of a child that had others, is looked for there if it is noted; nothing is kept of what
- * is not, or is expected again. */
+/* What is expected outside of the roots, as of a child that had others, is looked for there if it is noted;
+ * nothing is kept of what is not, or is expected again. */
 static void test_expect_elsewhere(void) {
         g_autoptr(Worker) w = start_elsewhere();
         g_autoptr(GString) target = g_string_new(TEST_TARGETS "/elsewhere");
@@ -316,8 +316,8 @@ static void assert_none_watched(const Worker *w) {
         begin_watch(bus, 0);
 }
 
-/* A worker knows what one before it has mounted and adopted, by the mount and not by its place, and looks at it and unmounts
- * it also where nothing is allowed any more. */
+/* A worker knows what one before it has mounted and adopted, by the mount and not by its place, and looks
+ * at it and unmounts it also where nothing is allowed any more. */
 static void test_notes(void) {
         g_autoptr(Worker) w = worker_start(NULL, NULL);
         g_autoptr(Worker) other = worker_start("[Worker]\nTargetRoots=" TEST_DIR "/other\n", NULL);
@@ -340,7 +340,8 @@ static void test_notes(void) {
         again = only_volume(other, &adopted);
         g_assert_cmpstr(again, ==, "volume");
 
-        /* By somebody else: the note is of a mount that is not there any more, whatever is mounted there next. */
+        /* By somebody else: the note is of a mount that is not there any more, whatever is mounted there
+         * next. */
         g_assert_cmpint(umount2(target, 0), ==, 0);
         assert_says(call_unmount_identity(other, target, &adopted), unmounted, ==, false);
         g_assert_cmpint(mount("theirs", target, "tmpfs", 0, NULL), ==, 0);
@@ -414,8 +415,8 @@ static void test_not_noted(void) {
         g_assert_cmpuint(count_mounts(), ==, 0);
 }
 
-/* Mounts the disk by hand where a worker had it: in all that the table says it is the same mount, also by its id,
- * unless somebody else has got that. */
+/* Mounts the disk by hand where a worker had it: in all that the table says it is the same mount, also by
+ * its id, unless somebody else has got that. */
 static bool replace_mount(const char *device, const char *target, uint64_t id) {
         for (unsigned i = 0; i < 10; i++) {
                 must(umount2(target, 0));

@@ -12,7 +12,8 @@ typedef struct Fixture {
         Store *store;
 } Fixture;
 
-/* Whether what is mounted is seen by this test alone; the test sets it, and what is mounted on the directory goes with it. */
+/* Whether what is mounted is seen by this test alone; the test sets it, and what is mounted on the
+ * directory goes with it. */
 extern bool private_mounts;
 
 void store_set_up(Fixture *f, gconstpointer data);

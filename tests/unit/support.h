@@ -18,10 +18,11 @@
 /* A node with SELinux, levels and container types; owned by the caller, see node_done(). */
 Node test_node(void);
 
-/* The shipped src/selvol.conf with a drop-in over it (NULL: none). Lines of the drop-in can be separated by ';', so
- * that a table can hold one. Returns what settings_load() does. */
+/* The shipped src/selvol.conf with a drop-in over it (NULL: none). Lines of the drop-in can be separated by
+ * ';', so that a table can hold one. Returns what settings_load() does. */
 int test_settings_load(const char *dropin, Settings *ret, Failure *f);
-/* The same, where nothing may go wrong. Lists and strings are shared by all who ask for the same: not to be freed. */
+/* The same, where nothing may go wrong. Lists and strings are shared by all who ask for the same: not to be
+ * freed. */
 Settings test_settings(const char *dropin);
 
 /* A settings_load() of the given text alone, without the shipped file. */
@@ -30,16 +31,16 @@ int test_settings_load_alone(const char *text, Settings *ret, Failure *f);
 /* The result in the words of the tables: "ok" or the failure's kind; an errno ends the test. */
 const char *result_word(int r, const Failure *f);
 
-/* Checks a failure: its kind, that the function returned just that, and that the message is of one line and holds all
- * of the needles (NULL-terminated). */
+/* Checks a failure: its kind, that the function returned just that, and that the message is of one line and
+ * holds all of the needles (NULL-terminated). */
 #define assert_failure(r, f, expected, ...)                   \
         assert_failure_at(__FILE__, __LINE__, r, f, expected, \
                           (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
 void assert_failure_at(const char *file, int line, int r, const Failure *f, FailureKind expected,
                        const char *const *needles);
 
-/* Checks that a row agrees with its source, or else that its note names one of the differences that are on purpose.
- */
+/* Checks that a row agrees with its source, or else that its note names one of the differences that are on
+ * purpose. */
 void assert_as_noted(const Row *row, bool agrees);
 
 /* The words of the tables. */

@@ -3,8 +3,8 @@
 #include "plan/files.h"
 #include "support.h"
 
-/* What labels and groups ask of files, and whether all of them have to be visited: what is skipped or mapped must be known
- * to be right. */
+/* What labels and groups ask of files, and whether all of them have to be visited: what is skipped or
+ * mapped must be known to be right. */
 
 static const char mode_columns[] = "id kind gid mode readers =mode =holds";
 static const char label_columns[] = "id label context tainted root wanted force =reason =walk";
@@ -240,8 +240,8 @@ static bool kubelet_skips(gid_t wanted, bool readers, gid_t gid, mode_t mode) {
         return gid == wanted && S_ISDIR(mode) && (mode & need) == need && (mode & S_ISGID);
 }
 
-/* With a mark that agrees, and where there can be none, the rule for the root is kubelet's, for all there is to see of
- * one. */
+/* With a mark that agrees, and where there can be none, the rule for the root is kubelet's, for all there
+ * is to see of one. */
 static void test_root(void) {
         static const Mark marks[] = {
                 { .found = MARK_PRESENT, .ownership_state = FILES_COMPLETE, .gid = WANTED },

@@ -5,8 +5,8 @@
 #include "mount/on-disk.h"
 #include "support/cases.h"
 
-/* What is made of a superblock: of those as mkfs and the kernel leave them, and of any other bytes. The root ring reads real
- * ones. */
+/* What is made of a superblock: of those as mkfs and the kernel leave them, and of any other bytes. The
+ * root ring reads real ones. */
 
 #define UUID_BYTES "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"
 #define UUID       "01234567-89ab-cdef-0123-456789abcdef"
@@ -136,8 +136,8 @@ static void test_btrfs(void) {
 
 enum { LOG_BLOCKS = 65536 };
 
-/* As mkfs.xfs leaves it, and the kernel after some mounts: version 5, blocks of 4096 bytes, 4 groups of 20480, the log in the
- * third. */
+/* As mkfs.xfs leaves it, and the kernel after some mounts: version 5, blocks of 4096 bytes, 4 groups of
+ * 20480, the log in the third. */
 static void make_xfs(uint8_t superblock[static XFS_SUPERBLOCK_SIZE], uint32_t cycle, uint32_t head) {
         memset(superblock, 0, XFS_SUPERBLOCK_SIZE);
         memcpy(superblock, "XFSB", 4);
@@ -210,8 +210,9 @@ static void add_record(LogWriter *w, uint32_t cycle, uint32_t length, uint32_t s
         w->n += (size > 32768 ? size / 32768 : 1) + (length + 511) / 512;
 }
 
-/* Each letter is a record: of the superblock (s), of changes (c; C: longer, with more headers), of an unmount (u); of the
- * cycle before (-) or after (+); a length or size that can't be (l, z); a ! in front: not clean, not known. */
+/* Each letter is a record: of the superblock (s), of changes (c; C: longer, with more headers), of an
+ * unmount (u); of the cycle before (-) or after (+); a length or size that can't be (l, z); a ! in front:
+ * not clean, not known. */
 static void test_log(void) {
         static const struct {
                 const char *records;

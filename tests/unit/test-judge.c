@@ -23,12 +23,14 @@ static void test_judge(void) {
                 unsigned flags;
                 MarkBelief belief;
         } rows[] = {
-                /* ext4, mounted by us: nobody in between, and we are the only one more; also where it is shared. */
+                /* ext4, mounted by us: nobody in between, and we are the only one more; also where it is
+                 * shared. */
                 { EXT("1:7"), EXT("1:7"), EXT("2:8"), "", FRESH | WRITABLE, MARK_BELIEVED },
                 { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", FRESH, MARK_BELIEVED },
                 { EXT("1:7"), EXT("1:7"), EXT("1:7"), "", WRITABLE, MARK_BELIEVED },
                 { EXT("1:65535"), EXT("1:65535"), EXT("2:0"), "", FRESH | WRITABLE, MARK_BELIEVED },
-                /* Somebody else before; in between; and as often as the count has numbers, at another time. */
+                /* Somebody else before; in between; and as often as the count has numbers, at another time.
+                 */
                 { EXT("1:7"), EXT("2:8"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("1:7"), EXT("3:9"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
                 { EXT("1:7"), EXT("2:7"), EXT("3:8"), "", FRESH | WRITABLE, MARK_ELSEWHERE },
@@ -165,7 +167,8 @@ static void test_witness(void) {
                 { "mounted", TARGETS "held /", false, false, true, false },
                 { "mounted", "", false, false, false, false },
                 { "mounted", TARGETS "gone /", false, true, false, false },
-                /* A stranger's: anywhere, or beneath the targets; but for readers, or of a part, or a driver's. */
+                /* A stranger's: anywhere, or beneath the targets; but for readers, or of a part, or a
+                 * driver's. */
                 { "mounted", TARGETS "held /,/mnt /", true, false, true, true },
                 { "mounted", TARGETS "held /,/mnt / ro", true, false, true, false },
                 { "mounted", TARGETS "held /,/mnt /sub", true, false, true, true },

@@ -4,7 +4,8 @@
 #include "model/mark.h"
 #include "support.h"
 
-/* The mark of a volume: as text that anybody may have written to a disk, and what walks and mounts make of it. */
+/* The mark of a volume: as text that anybody may have written to a disk, and what walks and mounts make of
+ * it. */
 
 static const char text_columns[] = "id text =result";
 static const char work_columns[] = "id before label group readers =begun =done";

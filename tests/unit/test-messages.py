@@ -119,7 +119,8 @@ if update:
 missing = sorted({p.name for p in (root / "src").iterdir() if p.is_dir()} ^ set(FOLDERS))
 now = page.read_text() if page.exists() else ""
 report("all folders are looked at", missing)
-# The texts of the service say so of an option, and clients replace that: client/explain.c. "NAME=" without quotes is a setting.
+# An option stands in double quotes in the texts of the service, and clients replace it: client/explain.c. "NAME="
+# without quotes is a setting.
 options = re.findall(r'\[OPTION_\w+\] = \{\s*"(\w+)"', (root / "src/wire/options.c").read_text())
 compound = "|".join(o for o in options if re.search("[A-Z]", o[1:]))
 served = "\n".join(t for name, texts in collect() if re.match("src/(?!ctl|client|daemon|metrics)", str(name)) for t in texts)

@@ -72,8 +72,8 @@ static void assert_cell(const Row *row, const char *column, const char *value) {
 }
 
 static void assert_plan_is_consistent(const Plan *p) {
-        /* L3 of go-selinux: the flags are Z, z or none, never both; z, which drops the categories, is never asked
-         * for. */
+        /* L3 of go-selinux: the flags are Z, z or none, never both; z, which drops the categories, is never
+         * asked for. */
         g_assert_true(streq(p->runtime_flag, "") || streq(p->runtime_flag, "Z"));
         g_assert_cmpint(streq(p->runtime_flag, "Z"), ==, p->strategy == STRATEGY_RELABEL && !p->relabel_here);
         g_assert_true(!p->relabel_here || (p->strategy == STRATEGY_RELABEL && !isempty(p->context)));
@@ -321,8 +321,8 @@ static void test_matrix(gconstpointer data) {
                         p.strategy == STRATEGY_NONE ? "" : "system_u:object_r:container_file_t:s0:c0,c10");
 }
 
-/* The proposal of 2015 said never, always or sometimes (that is, while unshared); a type that selvol ships with
- * another answer says why in a note. */
+/* The proposal of 2015 said never, always or sometimes (that is, while unshared); a type that selvol ships
+ * with another answer says why in a note. */
 static void compare_with_2015(const Row *row) {
         const char *then = row_get(row, "2015"), *mode = row_need(row, "mode");
         bool managed = !strstr(row_need(row, "=always"), "not-managed"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The disk of the state: a rewrite that is killed at any moment loses nothing, and a state that can't be written can be read. */
+/* The disk of the state: a rewrite that is killed at any moment loses nothing, and a state that can't be
+ * written can be read. */
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -14,8 +15,8 @@
 
 /* --- killed in the middle --- */
 
-/* Lets a child, which has asked to be traced and stopped itself, go on to its n-th stop at a system call, which is before or
- * after one, and kills it there. Returns whether it was still alive. */
+/* Lets a child, which has asked to be traced and stopped itself, go on to its n-th stop at a system call,
+ * which is before or after one, and kills it there. Returns whether it was still alive. */
 static bool kill_at_call(pid_t child, unsigned n) {
         int status;
 
@@ -53,7 +54,8 @@ static void rewrite_and_exit(char *path) {
         _exit(store_file_write_anew(&file, &everything, &(Changes){ 0 }) < 0);
 }
 
-/* Whatever was acknowledged before is there after a kill at any system call of a rewrite, and the new file too once it is. */
+/* Whatever was acknowledged before is there after a kill at any system call of a rewrite, and the new file
+ * too once it is. */
 static void test_killed(Fixture *f, gconstpointer data) {
         unsigned n_old = 0, n_new = 0;
         bool killed = true;
@@ -88,7 +90,8 @@ static void test_killed(Fixture *f, gconstpointer data) {
 
 /* --- a file system that can't be written --- */
 
-/* What is there can be read, with its log or without, whatever its version; and once the file can be written, it is. */
+/* What is there can be read, with its log or without, whatever its version; and once the file can be
+ * written, it is. */
 static void assert_read_and_rewritten(Fixture *f, int error) {
         _cleanup_(volumes_done) Volumes all = { 0 }, read = { 0 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The state file: what was committed is there again, what is hostile, damaged or newer is told apart, and a store that has
- * failed takes nothing until it was written anew. */
+/* The state file: what was committed is there again, what is hostile, damaged or newer is told apart, and a
+ * store that has failed takes nothing until it was written anew. */
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
@@ -185,7 +185,7 @@ static char *describe_columns(Fixture *f, const char *path) {
         return g_string_free(text, FALSE);
 }
 
-/* What was there is there, and the steps are taken once: the second time there is nothing to migrate. */
+/* The rows stay, and the steps are taken once: the second time there is nothing to migrate. */
 static void test_version(Fixture *f, gconstpointer data) {
         make_version(f, GPOINTER_TO_INT(data), "");
         for (int i = 0; i < 2; i++) {
@@ -217,7 +217,8 @@ static void test_version_columns(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(fresh, ==, migrated);
 }
 
-/* The last step fails at its last column: nothing of it stays, so that it can be looked at, or set aside, as it was. */
+/* The last step fails at its last column: nothing of it stays, so that it can be looked at, or set aside,
+ * as it was. */
 static void test_version_whole(Fixture *f, gconstpointer data) {
         g_autofree char *before = NULL, *after = NULL;
 
@@ -247,8 +248,8 @@ typedef struct Hostile {
         const char *rows; /* that are skipped; NULL: nothing can be read */
 } Hostile;
 
-/* Whoever can write the file can't make us believe what can't be; and that costs the row, and a volume's holders with it, but
- * nothing else. */
+/* Whoever can write the file can't make us believe what can't be; and that costs the row, and a volume's
+ * holders with it, but nothing else. */
 static void test_hostile(Fixture *f, gconstpointer data) {
         _cleanup_(volume_freep) Volume *good = sample("good", "/var/lib/kubelet/good");
         _cleanup_(volumes_done) Volumes all = { 0 };

@@ -10,7 +10,8 @@
 #include "wire/peer.h"
 #include "wire/protocol.h"
 
-/* What is said arrives as it was meant, and what nobody can have meant is refused: each end is another process. */
+/* What is said arrives as it was meant, and what nobody can have meant is refused: each end is another
+ * process. */
 
 #define CONTEXT     "system_u:object_r:container_file_t:s0:c1,c2"
 #define NOT_IN_FORM "system_u:object_r:container_file_t:s0:c2,c1"
@@ -238,7 +239,8 @@ static void test_round_trip(void) {
         TEST_TYPE(OperationResult, operation_result, );
 }
 
-/* Of arrays as many as there are; and each struct stands for itself, so that one can be read after the other. */
+/* An array has as many elements as it is said to have; and each struct stands for itself, so that one can
+ * be read after the other. */
 static void test_arrays(void) {
         for (size_t n = 0; n <= 9; n++) {
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
@@ -288,7 +290,7 @@ static void test_mark_leftovers(void) {
 
 /* --- what is refused --- */
 
-/* What a good one becomes by the statement about v. */
+/* A good message that the statement about v has spoiled is refused. */
 #define REFUSED(Type, name, statement)                                                \
         G_STMT_START {                                                                \
                 _cleanup_(sd_bus_message_unrefp) sd_bus_message *_m_ = message_new(); \
@@ -409,7 +411,8 @@ static void assert_next(sd_bus_message *m, unsigned expected) {
         g_assert_cmpuint(g_ascii_strtoull(s, NULL, 10), ==, expected);
 }
 
-/* Not when all has been read: an array that fills the message would take the reader minutes, in which nobody else is served. */
+/* Not when all has been read: an array that fills the message would take the reader minutes, in which
+ * nobody else is served. */
 static void test_ends_at_limit(void) {
         static const unsigned lengths[] = { WALK_SUBMOUNTS_MAX + 2, 5000 };
 
