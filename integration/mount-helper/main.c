@@ -102,6 +102,7 @@ static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool ver
         const OptionValue *values = q->values, *relabel_by = &values[OPTION_RELABEL_BY];
         const char *context, *flag, *reason = "", *text = "";
         const StringMember members[] = { { "Reason", &reason }, { "Text", &text } };
+        _cleanup_free_ char *explained = NULL;
         int r;
 
         r = sd_bus_message_read(reply, "ss", &context, &flag);
@@ -110,9 +111,12 @@ static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool ver
         r = call_read_strings(reply, members, ELEMENTSOF(members));
         if (r < 0)
                 return r;
+        explained = explain_text("", text);
+        if (!explained)
+                return -ENOMEM;
         if (verbose)
                 (void) report(0, "%s, volume %s, is mounted at %s%s%s. %s", q->source, q->volume, q->target,
-                              isempty(context) ? "" : " with context ", context, text);
+                              isempty(context) ? "" : " with context ", context, explained);
         if (!isempty(flag) && isempty(context))
                 return report(
                         0,
@@ -131,7 +135,7 @@ static int report_mounted(const MountRequest *q, sd_bus_message *reply, bool ver
         return report(
                 0,
                 "Warning: volume %s is mounted without the label that was passed. %s Pass policy=OnVolumeMount,selinux-mount-supported=yes to have it mounted with the label, or relabel-by=none if nobody relies on labels.",
-                q->volume, text);
+                q->volume, explained);
 }
 
 /* Has selvold mount it, and waits for that; then says what came of it if verbose, and in any case if files

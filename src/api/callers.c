@@ -136,7 +136,7 @@ typedef struct TurnCaller {
         char *name; /* see sender_caller() */
         size_t n_now;
         PutOff *calls;
-        size_t cost; /* of calls */
+        size_t n_calls, cost;
 } TurnCaller;
 
 struct Turns {
@@ -153,6 +153,7 @@ static size_t cost_of(sd_bus_message *call) {
 
 static void drop(TurnCaller *c, PutOff *p) {
         DL_DELETE(c->calls, p);
+        c->n_calls--;
         c->cost -= cost_of(p->call);
         sd_bus_message_unref(p->call);
         free(p);
@@ -294,12 +295,13 @@ static bool is_small(sd_bus_message *m, size_t bytes_max) {
 static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *error) {
         _cleanup_failure_ Failure f = { 0 };
         const TurnCaller *other, *next;
-        Quota q = { 0 };
+        /* All calls take the same memory; the limit of one caller is for the work, too. */
+        Quota q = { .caller = c->cost + cost_of(call) - 1 };
         PutOff *p;
 
         HASH_ITER (hh, t->callers, other, next)
-                quota_count(&q, other->cost, other == c);
-        if (quota_check(&q, LIMIT_CALLS, cost_of(call), sender_is_trusted(t->api, call)) != QUOTA_FITS ||
+                q.all += other->n_calls;
+        if (quota_check(&q, LIMIT_CALLS, 1, sender_is_trusted(t->api, call)) != QUOTA_FITS ||
             !is_small(call, CALL_PUT_OFF_BYTES_MAX))
                 return api_refuse(t->api,
                                   failure_set(&f, FAILURE_LIMIT_REACHED,
@@ -310,6 +312,7 @@ static int put_off(Turns *t, TurnCaller *c, sd_bus_message *call, sd_bus_error *
                 return -ENOMEM;
         p->call = sd_bus_message_ref(call);
         DL_APPEND(c->calls, p);
+        c->n_calls++;
         c->cost += cost_of(call);
         return 1;
 }

@@ -150,7 +150,6 @@ static int on_post(sd_event_source *source, void *userdata) {
         int enabled;
 
         if (sd_bus_get_n_queued_write(api->bus, &n) < 0 || n == 0) {
-
                 turns_resume(api->turns);
                 return sd_event_source_set_enabled(api->stalled, SD_EVENT_OFF);
         }

@@ -9,8 +9,8 @@
 
 /* How much of something there may be: in all, of one caller, and how much of it is kept for root. A caller
  * is a user, or of root a connection to the bus. A quota is counted anew whenever somebody wants more, from
- * what there is at that moment: so nothing has to be given back, no count can be wrong, and counting takes
- * no memory. There is never so much of anything that it takes long. */
+ * the jobs, calls or questions of that moment: so nothing is given back, no count can be wrong, and counting
+ * takes no memory. There is never so much of anything that it takes long. */
 
 /* With their names in selvold(8). */
 typedef enum LimitKind {

@@ -65,7 +65,7 @@ static int read_devices(int parent, const char *path, dev_t **ret, size_t *ret_n
         dir = fdopendir(fd);
         if (!dir)
                 return -ENOMEM;
-        fd = -EBADF; /* it is the stream's */
+        TAKE_FD(fd);
 
         while ((entry = readdir(dir)) && n < BTRFS_DEVICES_MAX) {
                 dev_t device = 0, *grown;

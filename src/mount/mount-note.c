@@ -132,9 +132,8 @@ int mount_note_find(uint64_t id, const char *device, const char *target, MountNo
         r = statmount_is_there(note.unique_id, id);
         if (r <= 0 && r != -EOPNOTSUPP)
                 return r;
-        if (ret) {
+        if (ret)
                 *ret = TAKE_STRUCT(note);
-        }
         return 1;
 }
 

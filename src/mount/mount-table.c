@@ -187,7 +187,7 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, char *
         assert(ret && ret_n);
 
         r = cover_find(table, &covers);
-        if (r >= 0)
+        if (r >= 0 && roots)
                 r = elsewhere_find(table, roots, &elsewhere);
         for (size_t i = 0; r >= 0 && i < table->n; i++) {
                 const Mount *m = &table->mounts[i];
@@ -197,7 +197,7 @@ int mount_table_find_beneath(const MountTable *table, char *const *roots, char *
                 r = append_fact(&facts, &n, m);
                 if (r >= 0 && covers[i])
                         r = describe_cover(covers[i], &facts[n - 1].covered_by);
-                if (r >= 0 && elsewhere[i]) {
+                if (r >= 0 && elsewhere && elsewhere[i]) {
                         facts[n - 1].also_at = string_escape(elsewhere[i]->target, 200);
                         r = facts[n - 1].also_at ? 0 : -ENOMEM;
                 }

@@ -14,10 +14,10 @@ int mount_table_find_id(const MountTable *table, uint64_t id, MountFact *ret) _w
 int mount_table_find_devices(const MountTable *table, const dev_t *devices, size_t n_devices, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 
-/* All mounts strictly beneath one of the roots or at one of the others (NULL: there are none), by comparison of strings; with
- * what covers them. In the order of the table,
- * which since Linux 6.8 is that in which mounts were made, not that in which they were attached: it doesn't tell what is on top
- * of what. */
+/* All mounts strictly beneath one of the roots or at one of the others (NULL: there are none), by comparison
+ * of strings; with their covers and, if there are roots, a place elsewhere. In the order of the table, which
+ * since Linux 6.8 is that in which mounts were made, not that in which they were attached: it doesn't tell
+ * which mount is on top. */
 int mount_table_find_beneath(const MountTable *table, char *const *roots, char *const *others, MountFact **ret,
                              size_t *ret_n) _warn_unused_;
 

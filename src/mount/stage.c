@@ -384,6 +384,7 @@ int stage_share(const StageSpec *spec, const Target *share, int *ret_tree, Mount
                 if (clone < 0)
                         return clone;
                 r = stage_in_namespace(spec, clone, &tree, &o, &number, f);
+                clone = fd_close(clone);
                 if (r != 0)
                         return r;
                 r = check_share(spec, share, &o.fact, f);

@@ -121,6 +121,11 @@ static const Case cases[] = {
                  "mount.selvol: Warning: volume db is mounted without the label that was passed. Why. Pass "
                  "policy=OnVolumeMount,selinux-mount-supported=yes to have it mounted with the label, or relabel-by=none "
                  "if nobody relies on labels.\n" },
+        { "label/option",
+          "/dev/vdb /t -v -o volume=db,relabel-by=none",
+          { { MANAGER, "MountVolume", "('db', '/dev/vdb', '/t', {'RelabelBy': <'none'>, " HOLDER "})",
+              "('', '', {'Strategy': <'none'>, 'Text': <'\"RelabelBy\" is none: the files keep their labels.'>})" } },
+          .err = "mount.selvol: /dev/vdb, volume db, is mounted at /t. relabel-by is none: the files keep their labels.\n" },
         { "label/no-label",
           "server:/db /t -o volume=db",
           { { MANAGER, "MountVolume", "('db', 'server:/db', '/t', {" HOLDER "})", UNLABELED("no-seclabel") } } },

@@ -104,6 +104,9 @@ operations = [name for file in (root / "src/job").glob("*.c")
 states = re.search(r"^const char \*job_state_word.*?^}", jobs, flags=re.M | re.S)[0]
 check("org.selvol1(5): operations and states",
       [f"*{word}*" for word in operations + re.findall(r'"(\w+)"', states)], page)
+report("HACKING.md: files", [f"{file} does not exist" for file in
+                             re.findall(r"`((?:src/)?[a-z]+/[a-z-]+\.[ch])`", read("HACKING.md"))
+                             if not (root / file).exists() and not (root / "src" / file).exists()])
 steps = re.findall(r"\[JOB_(\w+)\] =\s+(STEP[^,]+),", re.search(r" steps\[.*?\};", jobs, flags=re.S)[0])
 compare("HACKING.md: the states of a job",
         {(state.lower(), step.lower()) for state, text in steps for step in re.findall(r"STEP\(JOB_(\w+)\)", text)},
