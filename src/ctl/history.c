@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "basic/string-util.h"
 #include "basic/time-util.h"
+#include "client/explain.h"
 #include "ctl/format.h"
 #include "ctl/history.h"
 #include "ctl/journal.h"
@@ -43,7 +44,7 @@ static int add_duration(json_t *entry, sd_journal *j) {
 }
 
 /* Returns 1 with the present record; 0 if it is of nothing that has ended; or a negative errno. */
-static int read_entry(sd_journal *j, json_t **ret) {
+static int read_entry(sd_journal *j, uint64_t usec, json_t **ret) {
         static const struct {
                 const char *member, *field;
         } texts[] = {
@@ -52,12 +53,7 @@ static int read_entry(sd_journal *j, json_t **ret) {
                 { "Context", "SELVOL_CONTEXT" }, { "Caller", "SELVOL_CALLER" },       { "Text", "MESSAGE" },
         };
         _cleanup_json_ json_t *entry = NULL;
-        uint64_t usec;
-        int r;
 
-        r = sd_journal_get_realtime_usec(j, &usec);
-        if (r < 0)
-                return r;
         entry = json_pack("{s:I}", "TimeUSec", (json_int_t) usec);
         if (!entry)
                 return -ENOMEM;
@@ -68,6 +64,9 @@ static int read_entry(sd_journal *j, json_t **ret) {
                 return -ENOMEM;
         if (isempty(answer_string(entry, "Operation")) || isempty(answer_string(entry, "Result")))
                 return 0;
+        /* A verification of a path has that in the place of a volume. */
+        if (answer_string(entry, "Volume")[0] == '/')
+                json_object_del(entry, "Volume");
         *ret = TAKE_PTR(entry);
         return 1;
 }
@@ -93,12 +92,15 @@ static int append_text(json_t *entry, const json_t *other) {
         return text ? json_object_set_new(entry, "Text", json_string(text)) : -ENOMEM;
 }
 
-static int is_mistake(sd_journal *j, const json_t *entry) {
-        _cleanup_free_ char *priority = NULL;
-        int r;
+/* A mistake of the caller, and a verification that found nothing, are no event. */
+static int is_left_out(sd_journal *j, const json_t *entry) {
+        _cleanup_free_ char *priority = NULL, *message = NULL;
 
-        r = journal_get(j, "PRIORITY", &priority);
-        return r < 0 ? r : history_has_failed(entry) && streq_ptr(priority, PRIORITY_OF_MISTAKE);
+        if (journal_get(j, "PRIORITY", &priority) < 0 || journal_get(j, "MESSAGE_ID", &message) < 0)
+                return -ENOMEM;
+        if (history_has_failed(entry))
+                return streq_ptr(priority, PRIORITY_OF_MISTAKE);
+        return streq(answer_string(entry, "Operation"), "verify") && !message;
 }
 
 typedef struct Query {
@@ -117,8 +119,14 @@ static int collect(sd_journal *j, const Query *q, json_t *found) {
         while ((r = sd_journal_previous(j)) > 0) {
                 _cleanup_json_ json_t *entry = NULL;
                 _cleanup_free_ char *job = NULL;
+                uint64_t usec;
 
-                r = read_entry(j, &entry);
+                r = sd_journal_get_realtime_usec(j, &usec);
+                if (r < 0)
+                        return r;
+                if (usec < q->since_usec)
+                        return 0;
+                r = read_entry(j, usec, &entry);
                 if (r < 0)
                         return r;
                 if (r == 0)
@@ -131,9 +139,9 @@ static int collect(sd_journal *j, const Query *q, json_t *found) {
                                 return -ENOMEM;
                         continue;
                 }
-                if (json_array_size(found) >= q->max || answer_number(entry, "TimeUSec") < q->since_usec)
+                if (json_array_size(found) >= q->max)
                         return 0;
-                r = is_mistake(j, entry);
+                r = is_left_out(j, entry);
                 if (r < 0)
                         return r;
                 if (r == 0 && (!q->matches || q->matches(entry)) && json_array_append(found, entry) < 0)
@@ -213,7 +221,8 @@ static char *format_caller(const json_t *entry) {
 static char *format_entry(const json_t *entry) {
         _cleanup_free_ char *time = format_time(answer_number(entry, "TimeUSec")), *caller = format_caller(entry),
                             *result = format_string(history_has_failed(entry) ? answer_string(entry, "Result") : ""),
-                            *text = format_escaped(answer_string(entry, "Text"));
+                            *explained = explain_text("--", answer_string(entry, "Text")),
+                            *text = explained ? format_escaped(explained) : NULL;
 
         if (!time || !caller || !result || !text)
                 return NULL;

@@ -36,7 +36,8 @@ int verb_history(const Args *a) {
         if (r < 0)
                 return r;
         if (json_array_size(entries) == 0 && !args_have(a, SWITCH_JSON)) {
-                print_empty(a, subject);
+                if (max > 0)
+                        print_empty(a, subject);
                 return 0;
         }
         pager_open(a);

@@ -249,7 +249,10 @@ static void write_record(const Job *job, const char *message, int priority, void
              seen = job->operation == OPERATION_VERIFY && !isempty(job->verify.result.actual),
              relabel = job_operation_result(job)->files.relabel != RELABEL_NONE,
              group = job_operation_result(job)->files.ownership_reason != OWNERSHIP_NOT_ASKED;
-        const char *done = job_has_outcome(job) ? "done" : NULL;
+        /* A job that waits for a conflict has a failure, but no outcome. */
+        const char *result = !job_has_outcome(job) ? NULL
+                             : job_has_failed(job) ? failure_kind_to_string(job->failure.kind)
+                                                   : "done";
         const FilesDecision *d = &job_operation_result(job)->files;
         const Request *q = &job->request;
         _cleanup_free_ char *text = NULL;
@@ -278,7 +281,7 @@ static void write_record(const Job *job, const char *message, int priority, void
                 { "SELVOL_OWNERSHIP_REASON", group ? ownership_reason_to_string(d->ownership_reason) : NULL },
                 { "SELVOL_ENTRIES", walked ? n.entries : NULL },
                 { "SELVOL_ENTRIES_CHANGED", walked && job->operation != OPERATION_VERIFY ? n.changed : NULL },
-                { "SELVOL_RESULT", job_has_failed(job) ? failure_kind_to_string(job->failure.kind) : done },
+                { "SELVOL_RESULT", result },
                 { "SELVOL_CALLER", job->caller.text },
                 { "SELVOL_DURATION_USEC", n.usec },
         };

@@ -220,7 +220,7 @@ int job_record_outcome(Job *job) {
 static bool taint_is_news(const Job *job, const Mark *mark) {
         if (mark->tainted)
                 return job->plan.text && job->plan.strategy == STRATEGY_CONTEXT_MOUNT && !job->plan.read_only;
-        return mark->label_state == FILES_COMPLETE && job->result.files.relabel == RELABEL_WALK &&
+        return mark->label_state == FILES_COMPLETE && job_operation_result(job)->files.relabel == RELABEL_WALK &&
                job->progress.started_usec > 0;
 }
 
@@ -392,17 +392,19 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) {
         return 0;
 }
 
-int job_check_reliances(Job *job, const FilesDecision *files, const char *root, const Reliance *list, size_t n) {
+int job_check_reliances(Job *job, const FilesDecision *files, const char *root, Reliance **ret, size_t *ret_n) {
+        const Volumes *volumes = &job->jobs->state->volumes;
         const Request *q = &job->request;
         int r;
 
-        r = files_check_reliances(files, q->volume, root, list, n, &job->failure);
-        if (r != FAILURE_GROUP_CONFLICT)
+        r = plan_find_reliances(volumes, q->volume, q->target, &job->observed, ret, ret_n);
+        if (r < 0)
                 return r;
-        return plan_find_group_conflicts(&job->jobs->state->volumes, q->volume, q->target, &job->observed,
-                                         files->disk_gid, &job->plan) < 0
-                       ? -ENOMEM
-                       : r;
+        r = files_check_reliances(files, q->volume, root, *ret, *ret_n, &job->failure);
+        if (r == FAILURE_GROUP_CONFLICT &&
+            plan_find_group_conflicts(volumes, q->volume, q->target, &job->observed, files->disk_gid, &job->plan) < 0)
+                return -ENOMEM;
+        return r;
 }
 
 static int entries_failed(Job *job) {

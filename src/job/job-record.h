@@ -3,8 +3,7 @@
 
 #include "job/job.h"
 
-/* What mount and adopt write into the record: which mount it will be, before anybody can see it, and the
- * outcome. */
+/* The record of a job: which mount it will be, before anybody can see it; its plan, and its outcome. */
 
 /* Whether the record has room for the volume, and a holder of it at the target. Returns 0, -ENOMEM or
  * LIMIT_REACHED. */
@@ -45,10 +44,11 @@ int job_fill_answer(const Job *job, PlanAnswer *ret) _warn_unused_;
 /* The label and the group that the plan wants files to have. The context is job->plan's. */
 FilesWanted job_files_wanted(const Job *job);
 
-/* Whether a walk takes the files' group from somebody who relies on it; of these job->plan has the
- * conflicts then. root: of the mount, NULL if unknown. Returns 0, GROUP_CONFLICT or -ENOMEM. */
-int job_check_reliances(Job *job, const FilesDecision *files, const char *root, const Reliance *list,
-                        size_t n) _warn_unused_;
+/* Whether a walk takes the files' group from somebody who relies on it; job->plan has these as conflicts then. root:
+ * of the mount, NULL if unknown. *ret: all who rely on a group, to be released with reliances_free(), also on
+ * failure. Returns 0, GROUP_CONFLICT or -ENOMEM. */
+int job_check_reliances(Job *job, const FilesDecision *files, const char *root, Reliance **ret,
+                        size_t *ret_n) _warn_unused_;
 
 /* Takes over and checks what an operation ended with: as -EBADMSG what can't be; ENTRIES_FAILED if entries
  * failed. The copy of the mark in the record follows. */

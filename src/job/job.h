@@ -21,7 +21,7 @@ typedef enum Operation {
         OPERATIONS,
 } Operation;
 
-/* The states, and below each the steps that it allows (job_set_state()). HACKING.md has the picture. */
+/* The states; job.c has the steps between them, and HACKING.md the picture. */
 typedef enum JobState {
         JOB_IN_LINE,    /* it waits for its claims, or for a place to run; there is no child */
         JOB_PARKED,     /* it waits for a conflict to end, which its plan names (WaitUSec); there is no child */

@@ -157,8 +157,8 @@ int jobs_new(State *state, Jobs **ret) {
 static void end(Job *job) {
         failure_done(&job->failure);
         job_fail(job, failure_set(&job->failure, FAILURE_CANCELED, "selvold is stopping: try again when it runs."));
-        job_log(job);
         job_set_state(job, JOB_OVER);
+        job_log(job);
         job_answer_all(job);
 }
 

@@ -260,7 +260,7 @@ void places_count(Places *p, const Jobs *jobs) {
 
         p->n = 0;
         for (job = jobs->list; job; job = job->next)
-                if (job->state != JOB_IN_LINE && job->state != JOB_PARKED && !job_is_over(job))
+                if (job->worker || (job->state >= JOB_LEAVING && job->state <= JOB_SETTLING))
                         places_take(p, job);
 }
 

@@ -40,12 +40,12 @@ static int make_plan(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
         int r;
 
         r = job_make_plan(job, q);
-        /* The child has staged the mount without them when it asks once more. */
-        if (r < 0 || !job->observed.mounts_unknown || q->files.ownership != OWNERSHIP_NONE)
+        if (r < 0 || !job->observed.mounts_unknown)
                 return r;
         if (r == 0 && !plan_needs_mounts(&job->plan, &job->jobs->state->volumes, job->request.volume))
                 return 0;
         failure_done(&job->failure);
+        plan_done(&job->plan);
         ret->verdict = PLAN_LOOK;
         return 0;
 }
@@ -84,15 +84,11 @@ static void predict_files(Job *job) {
 
 /* Whether the walk that is predicted would take the files' group from somebody. */
 static int check_group(Job *job) {
-        const Request *q = &job->request;
         Reliance *list = NULL;
         size_t n = 0;
         int r;
 
-        r = plan_find_reliances(&job->jobs->state->volumes, q->volume, q->target, &job->observed, &list, &n);
-        if (r < 0)
-                return r;
-        r = job_check_reliances(job, &job->result.files, NULL, list, n);
+        r = job_check_reliances(job, &job->result.files, NULL, &list, &n);
         reliances_free(list, n);
         return r;
 }

@@ -188,9 +188,11 @@ static int decide(Job *job, const PlanQuestion *q, PlanAnswer *ret) {
                         return 0;
                 }
         }
-        r = operation_type(job->operation)->plan(job, q, ret);
-        if (r == 0 && q->files.ownership != OWNERSHIP_NONE)
-                r = job_check_reliances(job, &q->files, q->root, ret->reliances, ret->n_reliances);
+        /* Once more: the plan stays, as the child has staged it; who relies on the group may be others. */
+        if (q->files.ownership != OWNERSHIP_NONE && operation_type(job->operation)->changes && job->plan.text)
+                r = job_check_reliances(job, &q->files, q->root, &ret->reliances, &ret->n_reliances);
+        else
+                r = operation_type(job->operation)->plan(job, q, ret);
         if (r <= 0)
                 return r;
         job_refuse(job);
@@ -234,7 +236,9 @@ static void answer_durable(Job *job) {
 
         if (!question || !job->worker)
                 return;
-        if (job_has_failed(job) || sd_bus_reply_method_return(question, NULL) < 0)
+        if (!job_has_failed(job))
+                job_fail(job, sd_bus_reply_method_return(question, NULL));
+        if (job_has_failed(job))
                 job_stop(job);
 }
 

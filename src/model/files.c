@@ -120,6 +120,7 @@ void reliances_free(Reliance *list, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 free(list[i].root);
                 free(list[i].who);
+                free(list[i].volume);
         }
         free(list);
 }

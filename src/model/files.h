@@ -133,8 +133,9 @@ typedef struct FilesDecision {
 /* Somebody else who relies on the group that files have on disk. */
 typedef struct Reliance {
         gid_t gid;
-        char *root; /* the directory of the file system that is used; NULL: the files of this very volume */
-        char *who;  /* in words, for a message */
+        char *root;   /* the directory of the file system that is used; NULL: the files of this very volume */
+        char *who;    /* in words, for a message */
+        char *volume; /* of the holder; NULL: this very volume */
 } Reliance;
 
 void reliances_free(Reliance *list, size_t n);

@@ -257,7 +257,8 @@ int files_check_reliances(const FilesDecision *d, const char *volume, const char
                 return 0;
 
         _cleanup_free_ char *more =
-                found > 1 ? strdup_printf(", and %zu more (selvolctl show %s)", found - 1, volume) : strdup("");
+                found > 1 ? strdup_printf(", and %zu more (selvolctl show %s)", found - 1, first->volume ?: volume)
+                          : strdup("");
         if (!more)
                 return -ENOMEM;
         return failure_set(f, FAILURE_GROUP_CONFLICT,

@@ -199,9 +199,10 @@ static int add_reliance(const Relying *relying, const char *volume, Reliance **l
                 return -ENOMEM;
         *list = grown;
         one.who = plan_describe_conflict(&c, volume);
+        one.volume = strdup(c.volume);
         one.root = isempty(relying->root) ? NULL : strdup(relying->root);
         grown[(*n)++] = one;
-        return one.who && (isempty(relying->root) || one.root) ? 0 : -ENOMEM;
+        return one.who && one.volume && (isempty(relying->root) || one.root) ? 0 : -ENOMEM;
 }
 
 int plan_find_reliances(const Volumes *volumes, const char *volume, const char *target, const Observed *observed,

@@ -63,6 +63,6 @@ typedef struct TreeSpec {
  * the file system is synced, syncfs(2), then the root is visited, and synced. If anything failed the root
  * is left as it is, unless it failed in what appeared in the root while that was written, in writing it, or
  * in bringing that to disk. Must be called with CAP_DAC_READ_SEARCH. Returns 0, also if entries failed: see
- * *ret; or a negative errno: nothing is known of what was done, or progress() wanted an end. An issue that
- * is an error has no text. */
+ * *ret; or a negative errno: nothing is known of what was done, or progress() wanted an end. The caller puts
+ * an issue that is an error into words. */
 int tree_walk(const TreeSpec *spec, WalkResult *ret) _warn_unused_;

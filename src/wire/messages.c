@@ -255,6 +255,7 @@ static const MessageField reliance_fields[] = {
         FIELD_U32(Reliance, gid),
         FIELD_TEXT_OR_NULL(Reliance, root),
         FIELD_LINE(Reliance, who),
+        FIELD_STRING(Reliance, volume, message_volume_is_good, true),
 };
 DEFINE_MESSAGE(Reliance, reliance, RELIANCE_TYPE);
 

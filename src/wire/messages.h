@@ -181,7 +181,7 @@ DECLARE_MESSAGE(PlanQuestion, plan_question);
 #define FILES_WANTED_TYPE "(subssbbsbbbbu)"
 DECLARE_MESSAGE(FilesWanted, files_wanted);
 
-#define RELIANCE_TYPE "(uss)"
+#define RELIANCE_TYPE "(usss)"
 DECLARE_MESSAGE(Reliance, reliance);
 
 typedef enum PlanVerdict {

@@ -351,6 +351,9 @@ static int ask_about_group(const Change *g, PlanQuestion *question, PlanAnswer *
         r = ask_plan(g->child, question, &again, f);
         if (r != 0)
                 return r;
+        if (again.verdict != PLAN_GO)
+                return failure_set(f, FAILURE_WORKER_FAILED, "selvold's answer to the question %s is malformed.",
+                                   DECISION_PLAN);
         reliances_free(answer->reliances, answer->n_reliances);
         answer->reliances = TAKE_PTR(again.reliances);
         answer->n_reliances = again.n_reliances;

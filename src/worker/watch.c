@@ -359,46 +359,56 @@ static int watch_orphan(Child *c, pid_t pid) {
         return r < 0 ? r : 1;
 }
 
-/* The list is the caller's to free, the strings are not. */
-static int watch_orphans(Child *c, OrphanNote **list, size_t *n) {
-        OrphanNote o;
+/* Another child has the place of an orphan in the table once that is gone: so the strings are copied before
+ * watch_orphan() makes sure that it is there. */
+static int watch_orphans(Child *c, Watched *watched) {
+        OrphanNote seen;
         size_t i = 0;
 
-        while (children_next_orphan(c->children, child_peer_pid(c), &i, &o)) {
+        while (children_next_orphan(c->children, child_peer_pid(c), &i, &seen)) {
+                _cleanup_(orphan_note_done) OrphanNote o = {
+                        .pid = seen.pid,
+                        .operation = strdup(seen.operation),
+                        .volume = strdup(seen.volume),
+                        .target = strdup(seen.target),
+                };
                 OrphanNote *grown;
-                int r = watch_orphan(c, o.pid);
+                int r;
 
+                if (!o.operation || !o.volume || !o.target)
+                        return -ENOMEM;
+                r = watch_orphan(c, o.pid);
                 if (r < 0)
                         return r;
                 if (r == 0)
                         continue;
-                grown = reallocarray(*list, *n + 1, sizeof(o));
+                grown = reallocarray(watched->orphans, watched->n_orphans + 1, sizeof(o));
                 if (!grown)
                         return -ENOMEM;
-                *list = grown;
-                grown[(*n)++] = o;
+                watched->orphans = grown;
+                grown[watched->n_orphans++] = TAKE_STRUCT(o);
         }
         return 0;
 }
 
 /* The children first: one that has gone by then has published what it had before the table is read. */
 int watch_begin(Child *c, sd_bus_message *reply) {
-        _cleanup_free_ OrphanNote *orphans = NULL;
-        size_t n_orphans = 0;
+        _cleanup_(watched_done) Watched watched = { 0 };
+        Watched all;
         int r;
 
-        r = watch_orphans(c, &orphans, &n_orphans);
+        r = watch_orphans(c, &watched);
         if (r < 0)
                 return r;
         c->watch = watch_free(c->watch);
         r = start(c, &c->watch);
         if (r < 0)
                 return r;
-        return watched_append(reply, &(Watched){ .orphans = orphans,
-                                                 .n_orphans = n_orphans,
-                                                 .node = c->watch->node,
-                                                 .mounts = c->watch->mounts,
-                                                 .n_mounts = c->watch->n_mounts });
+        all = watched;
+        all.node = c->watch->node;
+        all.mounts = c->watch->mounts;
+        all.n_mounts = c->watch->n_mounts;
+        return watched_append(reply, &all);
 }
 
 /* Takes the fact over, unless a look has seen the mount already. What an earlier mount of the same id was,

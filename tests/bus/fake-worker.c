@@ -436,10 +436,21 @@ static int change_files(Operation *o, Failure *f) {
         r = files_check_reliances(&result->files, o->volume, o->mount.root, o->answer.reliances,
                                   o->answer.n_reliances, f);
         if (r == FAILURE_GROUP_CONFLICT) {
+                PlanAnswer first = o->answer;
+
+                step(o->mount.source, "conflict");
                 o->question.files = result->files;
                 o->question.root = o->mount.root;
                 ask_plan(o);
+                first.reliances = o->answer.reliances;
+                first.n_reliances = o->answer.n_reliances;
+                o->answer = first;
+                failure_done(f);
+                r = files_check_reliances(&result->files, o->volume, o->mount.root, first.reliances,
+                                          first.n_reliances, f);
         }
+        if (r != 0)
+                return r;
         if (o->question.mounted) {
                 r = change_mark(o->mount.source, &result->mark, o->answer.change, f);
                 if (r != 0)

@@ -68,7 +68,7 @@ static PlanAnswer make_plan_answer(const Operation *o) {
                 .change = a->change,
                 .files = wants_files ? a->files : FILES_WANTED_INIT,
                 .reliances = (Reliance *) a->reliances,
-                .n_reliances = a->n_reliances,
+                .n_reliances = a->reliances_end && o->heard.n_plans > 1 ? 0 : a->n_reliances,
                 .entries_per_sec = a->entries_per_sec,
                 .witness = a->witness,
         };

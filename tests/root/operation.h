@@ -24,6 +24,7 @@ typedef struct Arguments {
         FilesWanted files; /* see wanted_labels() and wanted_group(); nothing is wanted if all is 0 */
         const Reliance *reliances;
         size_t n_reliances;
+        bool reliances_end; /* before Plan is asked once more */
         uint64_t entries_per_sec;
         Witness witness;
         bool suppose_seclabel; /* the first answer only */

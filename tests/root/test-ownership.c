@@ -405,6 +405,21 @@ static void test_reliance(void) {
         must(umount2(target, 0));
 }
 
+/* They have gone when selvold is asked once more. */
+static void test_reliance_ends(void) {
+        g_autofree char *image = make_owned_volume("relied-on-no-more", "ext4"),
+                        *target = make_target("no-more-here");
+        const Reliance other = { .gid = 1000, .who = (char *) "pod-1" };
+        Arguments a = volume_at(image, "ext4", target, .files = wanted_group(2000), .reliances = &other,
+                                .n_reliances = 1, .reliances_end = true);
+
+        a.files.user_namespace = true;
+        g_auto(Answer) walked = expect_ok(call_mount(worker, &a));
+        g_assert_cmpuint(walked.heard.n_plans, ==, 2);
+        assert_groups(&walked, OWNERSHIP_WALK, OWNERSHIP_USER_NAMESPACE, 2000, 2000);
+        must(umount2(target, 0));
+}
+
 static void test_refused(void) {
         g_autoptr(TestVolume) v = volume_mount("refused", "ext4", MS_RDONLY);
         Arguments a = live(v, wanted_group(1000));
@@ -599,6 +614,7 @@ void add_tests(void) {
         g_test_add_func("/ownership/reader-beside", test_reader_beside);
         g_test_add_func("/ownership/map-unsupported", test_map_unsupported);
         g_test_add_func("/ownership/reliance", test_reliance);
+        g_test_add_func("/ownership/reliance-ends", test_reliance_ends);
         g_test_add_func("/ownership/refused", test_refused);
         g_test_add_func("/ownership/capabilities", test_capabilities);
 }

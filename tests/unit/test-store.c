@@ -67,6 +67,10 @@ static void test_replace(Fixture *f, gconstpointer data) {
         v->holders->superblock = (free(v->holders->superblock), NULL);
         v->mount_options = strv_free(v->mount_options);
         v->mounted_here = false;
+        v->driver = (free(v->driver), NULL);
+        v->holders->adopted = true;
+        v->holders->state = HOLDER_MOUNTING;
+        v->holders->fs_group = v->holders->disk_gid = GID_NONE;
         put(f, v);
         g_assert_cmpint(store_commit(f->store), ==, 0);
         reopen(f);
@@ -80,6 +84,11 @@ static void test_replace(Fixture *f, gconstpointer data) {
         g_assert_cmpstr(read->holders->device, ==, "");
         g_assert_cmpuint(strv_length(read->mount_options), ==, 0);
         g_assert_false(read->mounted_here);
+        g_assert_null(read->driver);
+        g_assert_true(read->holders->adopted);
+        g_assert_cmpint(read->holders->state, ==, HOLDER_MOUNTING);
+        g_assert_cmpuint(read->holders->fs_group, ==, GID_NONE);
+        g_assert_cmpuint(read->holders->disk_gid, ==, GID_NONE);
 }
 
 /* A mark that was reset by halves must not make the file unreadable; what it lacks it doesn't know. */

@@ -235,6 +235,7 @@ static void test_round_trip(void) {
         TEST_TYPE(Reliance, reliance, );
         TEST_TYPE(PlanAnswer, plan_answer, );
         TEST_TYPE(ReadyNote, ready_note, );
+        TEST_TYPE(FilesDecision, files_decision, );
         TEST_TYPE(WalkNote, walk_note, );
         TEST_TYPE(OperationResult, operation_result, );
 }

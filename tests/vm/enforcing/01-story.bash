@@ -59,6 +59,12 @@ plan_volume pvc-1 /dev/scratch0 "$B" 'SELinuxLevel s s0:c20,c30' "$policy" "$sup
 like 'pod B: the plan says the same' "$reply" '"ErrorName" s "ContextConflict"' "\"Volume\" s \"pvc-1\" \"Holder\" s \"pod-A\" \"Target\" s \"$A\""
 soon 'the signal ContextConflict' grep -q ContextConflict "$scratch/signals"
 
+mount_with s0:c20,c30 pvc-1 /dev/scratch0 "$B" 'Holder s pod-B' 'WaitUSec t 1000000'
+expect_error 'pod B: refused after a wait' ContextConflict "$A"
+journalctl -q -o json MESSAGE_ID=afdf3fa990074b70af2787933ccd962a >"$scratch/waiting"
+yes 'pod B: the wait is recorded' grep -q '"SELVOL_OPERATION":"mount"' "$scratch/waiting"
+no 'pod B: the wait is no result' grep -q SELVOL_RESULT "$scratch/waiting"
+
 unmount_volume pvc-1 "$A"
 is 'pod A: unmounted' "$(field Unmounted)" true
 no 'pod A: nothing is mounted' is_mounted "$A"
@@ -106,8 +112,8 @@ like "selvol-worker's record of it has the same job" \
 
 metrics=$(metrics)
 mode='volume_plugin="kubernetes.io/csi",access_mode="inline"'
-like 'metrics: refusals' "$metrics" 'selvol_refusals_total{error="ContextConflict"} 1' \
-    "selvol_volume_manager_selinux_volume_context_mismatch_errors_total{$mode} 1"
+like 'metrics: refusals' "$metrics" 'selvol_refusals_total{error="ContextConflict"} 2' \
+    "selvol_volume_manager_selinux_volume_context_mismatch_errors_total{$mode} 2"
 like 'metrics: decisions' "$metrics" 'selvol_decisions_total{strategy="context-mount",reason="context-shared"} 1' \
     "selvol_volume_manager_selinux_volumes_admitted_total{$mode} 3"
 like 'metrics: state' "$metrics" 'selvol_selinux_enforcing 1' 'selvol_holders 1' 'selvol_jobs 0' 'selvol_jobs_waiting 0'
