@@ -64,7 +64,7 @@ enum {
         CALLS_PUT_OFF_RESERVED = 1024,  /* of CALLS_PUT_OFF_MAX, for root */
         CALLS_PUT_OFF_OF_CALLER = 1024, /* calls: a node's volumes can all be asked for at once */
         CALL_PUT_OFF_BYTES_MAX = 8192,  /* bytes of the strings of one: two paths fit */
-        CALL_ALL_OBJECTS_COST = 128,    /* calls of its caller that one of GetManagedObjects counts as: its answer is large */
+        CALL_ALL_OBJECTS_COST = 128,    /* calls of its caller that one of GetManagedObjects counts as */
         CALLS_DELAY_USEC = 50000,       /* microseconds that others hold up those that are put off */
 };
 
