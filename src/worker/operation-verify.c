@@ -154,7 +154,14 @@ static int open_mount(const Child *c, const VerifyCall *call, Target *ret, Mount
         r = target_open_id(call->mount_target, call->mount.id, c->settings, ret, f);
         if (r != 0 || !ret->is_directory)
                 return r;
-        return observe_mount(ret, ret_outcome, ret_mark);
+        r = observe_mount(ret, ret_outcome, ret_mark);
+        if (r < 0)
+                return r;
+        /* Before Linux 6.8 a later mount can have the same id. */
+        if (!streq(ret_outcome->fact.device, call->mount.device))
+                return failure_set(f, FAILURE_BUSY, "Mount %" PRIu64 " at '%s' has another device now: try again.",
+                                   call->mount.id, ret->path);
+        return 0;
 }
 
 /* If it can't be read, it claims nothing, and is left alone; why is found out if it ought to be reset. */

@@ -8,6 +8,7 @@
  *                                          stops for ever, or until there is DIRECTORY/go, or ends; DIRECTORY/at tells
  *                                          where: observe (before the question Plan), mount (after its answer), map,
  *                                          publishing (after that to Ready), published (after mounting), unmount
+ *   replies-early                          waits for no answer to Ready
  *   stuck-publishing                       can't be ended there, and goes on when there is DIRECTORY/go; DIRECTORY/orphan tells
  *                                          others of it until then
  *   drop-context, publish-fails, foreign, exchanged
@@ -245,7 +246,10 @@ static void ask_ready(const Operation *o) {
         sd_bus_message *m = new_question(DECISION_READY);
 
         check(ready_note_append(m, &note));
-        (void) ask(m);
+        if (behaves(o->mount.source, "replies-early"))
+                check(sd_bus_send(peer, m, NULL));
+        else
+                (void) ask(m);
 }
 
 /* What the question Plan says of a source, or of the mount that is there. */

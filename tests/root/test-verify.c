@@ -25,6 +25,12 @@ static void assert_issue(const Answer *a, const char *path, const char *text) {
         g_error("no issue names %s", path);
 }
 
+/* The volume's mount, whose mark is reset if it claims too much. */
+static void name_mount(VerifyCall *call, const TestVolume *v) {
+        call->mount_target = v->target;
+        call->mount = (MountIdentity){ .id = v->mount_id, .device = v->mount_device };
+}
+
 static void test_depths(gconstpointer data) {
         const char *fs_type = data;
         g_autoptr(TestVolume) v = volume_mount("depths", fs_type, 0);
@@ -198,8 +204,7 @@ static void test_reset(void) {
                 g_assert_cmpint(no_mount.reset, ==, MARK_KEEP);
                 assert_mark(v->target, rows[i].mark);
 
-                call.mount_target = v->target;
-                call.mount.id = v->mount_id;
+                name_mount(&call, v);
                 g_auto(Answer) verified = call_verify(worker, &call);
                 g_test_message("%s: %s", rows[i].name, mark_change_to_string(verified.reset));
                 assert_answer(verified, "ok");
@@ -223,8 +228,7 @@ static void test_submount(void) {
         for (VerifyDepth depth = 0; depth < VERIFY_DEPTHS; depth++) {
                 VerifyCall call = verify_labels(sub, LABEL_1, depth);
 
-                call.mount_target = v->target;
-                call.mount.id = v->mount_id;
+                name_mount(&call, v);
                 g_auto(Answer) verified = expect_ok(call_verify(worker, &call));
                 g_assert_cmpuint(verified.walk.counts.mismatched, >, 0);
                 g_assert_cmpint(verified.reset, ==, MARK_KEEP);
@@ -243,8 +247,7 @@ static void test_mark_completed(void) {
 
         fill_tree(v->target, 10, 20);
         set_mark(v->target, MARK_LABELS("partial", "no", LABEL_1));
-        call.mount_target = v->target;
-        call.mount.id = v->mount_id;
+        name_mount(&call, v);
         call.entries_per_sec = 100;
         o = operation_start_verify(worker, &call);
         child = worker_find_child(worker);
@@ -265,15 +268,26 @@ static void test_not_reset(void) {
         g_autoptr(TestVolume) v = volume_mount("not-reset", "ext4", 0);
         VerifyCall call = verify_labels(v->target, LABEL_1, VERIFY_FULL);
 
-        call.mount_target = v->target;
-        call.mount.id = v->mount_id + 100000;
+        const struct {
+                MountIdentity mount;
+                const char *words;
+        } others[] = {
+                { { v->mount_id + 100000, v->mount_device }, "gone or covered" },
+                { { v->mount_id, (char *) "7:99999" }, "another device" },
+        };
+
         set_label(v->target, LABEL_1);
         set_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
-        g_auto(Answer) other_mount = expect_ok(call_verify(worker, &call));
-        g_assert_false(other_mount.matches);
-        g_assert_cmpstr(other_mount.not_reset, !=, "");
+        name_mount(&call, v);
+        for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+                call.mount = others[i].mount;
+                g_auto(Answer) other_mount = expect_ok(call_verify(worker, &call));
+                g_assert_false(other_mount.matches);
+                g_assert_nonnull(strstr(other_mount.not_reset, others[i].words));
+                assert_mark(v->target, MARK_LABELS("complete", "no", LABEL_1));
+        }
 
-        call.mount.id = v->mount_id;
+        name_mount(&call, v);
         must(mount(NULL, v->target, NULL, MS_REMOUNT | MS_RDONLY, NULL));
         g_auto(Answer) frozen = expect_ok(call_verify(worker, &call));
         g_assert_false(frozen.matches);

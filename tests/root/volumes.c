@@ -17,6 +17,7 @@
 TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long flags) {
         g_autofree TestVolume *v = g_new0(TestVolume, 1);
         bool image = !g_str_equal(fs_type, "tmpfs") && !g_str_equal(fs_type, "ramfs");
+        g_auto(MountFact) fact = { 0 };
 
         v->loop = -1;
         if (image) {
@@ -28,7 +29,9 @@ TestVolume *volume_mount(const char *name, const char *fs_type, unsigned long fl
         v->target = make_target(name);
         must(mount(image ? v->device : name, v->target, fs_type, flags, NULL));
         note_mount(v->target);
-        v->mount_id = mount_id_of(v->target);
+        fact = mount_fact_of(v->target);
+        v->mount_id = fact.mount_id;
+        v->mount_device = g_steal_pointer(&fact.device);
         return g_steal_pointer(&v);
 }
 
@@ -39,6 +42,7 @@ void volume_unmount(TestVolume *v) {
         g_free(v->image);
         g_free(v->target);
         g_free(v->device);
+        g_free(v->mount_device);
         g_free(v);
 }
 

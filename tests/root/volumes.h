@@ -15,6 +15,7 @@ typedef struct TestVolume {
         char *image, *target, *device;
         int loop;
         uint64_t mount_id;
+        char *mount_device; /* "major:minor" */
 } TestVolume;
 
 /* NULL if there is no mkfs for the type; tmpfs has no image. */
